@@ -1,0 +1,41 @@
+# Everything a newcomer needs: `make demo` shows the main job, `make test` runs every check.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help setup demo check format lint types imports unit test bench clean
+
+help: ## List the targets
+	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Planloom needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(READY)
+
+setup: $(READY) ## Make the project's own virtual environment
+
+check: $(READY) format lint types imports unit ## The quick loop: under 90 seconds
+
+format: $(READY)
+	@$(BIN)/ruff format --check server tests bench
+
+lint: $(READY)
+	@$(BIN)/ruff check server tests bench
+
+types: $(READY)
+	@$(BIN)/mypy
+
+imports: $(READY)
+	@$(BIN)/lint-imports --no-cache
+
+unit: $(READY)
+	@$(BIN)/pytest -m 'not slow and not process'
+
+test: $(READY) format lint types imports ## Every check and every test
+	@$(BIN)/pytest
+
+clean: ## Remove what the targets made
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

@@ -1,0 +1,72 @@
+"""Who may do what: effects, the policy for them, approvals, and the grant that lets a plan write."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from planloom.domain.changes import ChangeKind
+from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId, Uri, Value
+
+Effect = Literal["read", "write", "destroy", "execute"]
+Verdict = Literal["allow", "ask", "deny"]
+Decision = Literal["allow", "allowForPlan", "deny", "cancel", "superseded"]
+
+
+class ApprovalFile(Value):
+    """One file that an approval would change; `resolved_path` is the target behind every link."""
+
+    uri: Uri
+    change: ChangeKind
+    new_uri: Uri | None = None
+    added: int
+    removed: int
+    resolved_path: str
+
+
+class Approval(Value):
+    """A question for permission, bound by `proposal` to the exact base and result of every file."""
+
+    approval_id: ApprovalId
+    plan_id: PlanId
+    step_id: StepId | None = None
+    tool: str | None = None
+    proposal: Sha256
+    effect: Effect
+    title: str
+    warning: str | None = None
+    protected: bool = False
+    files: tuple[ApprovalFile, ...] = ()
+    command: str | None = None
+    cwd: str | None = None
+
+
+class Grant(Value):
+    """Permission to run the writing tools of exactly one version of one plan.
+
+    It comes from the approval of that version or, in direct mode, from the request itself.
+    """
+
+    plan_id: PlanId
+    version: int
+    source: Literal["approval", "request"]
+
+
+class Policy(Value):
+    """What the user lets happen unasked, by effect."""
+
+    read: Verdict = "allow"
+    write: Verdict = "ask"
+    destroy: Verdict = "ask"
+    execute: Verdict = "ask"
+
+    def verdict(self, effect: Effect, *, auto: bool = False, protected: bool = False) -> Verdict:
+        """Decide for one effect: deny beats ask beats allow.
+
+        `auto` (the review mode) turns only write's ask into allow; a protected name is always asked.
+        """
+        verdict: Verdict = getattr(self, effect)
+        if verdict == "ask" and auto and effect == "write":
+            verdict = "allow"
+        if verdict == "allow" and protected:
+            verdict = "ask"
+        return verdict

@@ -1,0 +1,334 @@
+"""A plan and its steps: what a request became, and how far it has come."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from planloom.domain.approvals import Approval
+from planloom.domain.attachments import Attachment
+from planloom.domain.changes import Conflict, EditRecord
+from planloom.domain.perspectives import Agent, Perspective
+from planloom.domain.values import (
+    Args,
+    AttachmentId,
+    CallId,
+    Instant,
+    Json,
+    PlanId,
+    SessionId,
+    StepId,
+    TemplateId,
+    Uri,
+    Value,
+)
+
+PlanStatus = Literal[
+    "draft",
+    "pending_approval",
+    "approved",
+    "rejected",
+    "executing",
+    "paused",
+    "completed",
+    "failed",
+    "cancelled",
+]
+StepStatus = Literal[
+    "pending",
+    "blocked",
+    "ready",
+    "running",
+    "needs_clarification",
+    "completed",
+    "failed",
+    "skipped",
+]
+ENDED: frozenset[PlanStatus] = frozenset({"completed", "failed", "cancelled"})
+SETTLED: frozenset[StepStatus] = frozenset({"completed", "failed", "skipped"})
+
+StepKind = Literal["tool_call", "processing", "clarification"]
+Priority = Literal["critical", "high", "normal", "low"]
+Route = Literal["plan", "perspectives", "direct", "undecided"]
+Review = Literal["each", "end", "auto"]
+Author = Literal["rules", "model", "template", "user"]
+Risk = Literal["low", "medium", "high"]
+SkipReason = Literal["user", "approval_denied", "dependency_failed", "condition"]
+PauseReason = Literal[
+    "user",
+    "clarification",
+    "recovery",
+    "conflict",
+    "budget",
+    "model_unavailable",
+    "unsaved_files",
+    "restart",
+]
+RecoveryAction = Literal["retry", "skip", "abort", "model", "accept"]
+DetectionRule = Literal[
+    "question",
+    "numbered_list",
+    "verb_and_scope",
+    "multiple_tasks",
+    "long_request",
+    "none",
+    "disabled",
+    "model",
+    "qualification",
+]
+
+
+class Detection(Value):
+    """Whether a request wants a plan; `score` is 0 to 100."""
+
+    planned: bool
+    rule: DetectionRule
+    score: int
+    ambiguous: bool
+
+
+class Qualification(Value):
+    """What kind of work a request is, with the reasons for the verdict."""
+
+    task_type: Literal["question", "code", "devops", "mixed"]
+    complexity: Literal["trivial", "simple", "moderate", "complex"]
+    risk_level: Risk
+    reasons: tuple[str, ...]
+    by: Literal["rules", "model"]
+
+
+class Usage(Value):
+    """What the model was asked for so far, as its server reported it."""
+
+    requests: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def plus(self, other: Usage) -> Usage:
+        """The sum of both."""
+        return Usage(
+            requests=self.requests + other.requests,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+        )
+
+
+class PlanError(Value):
+    """Why a plan failed, in the words of PROTOCOL.md section 5."""
+
+    code: str
+    message: str
+    hint: str | None = None
+    raw_text: str | None = None
+
+
+class Check(Value):
+    """Something that proves a step, and what came of it."""
+
+    kind: Literal["file_exists", "file_contains", "no_new_errors", "command"]
+    path: str | None = None
+    text: str | None = None
+    command: str | None = None
+    outcome: Literal["passed", "failed", "unknown"] | None = None
+    detail: str | None = None
+
+
+class StepResult(Value):
+    """What a step ended with."""
+
+    ok: bool
+    value: Json = None
+    summary: str | None = None
+    error: str | None = None
+    duration_ms: int
+    timestamp: Instant
+
+
+class ExecutedTool(Value):
+    """One settled tool call of a step."""
+
+    tool: str
+    args: Args
+    ok: bool
+    deduplicated: bool
+    summary: str
+    duration_ms: int
+
+
+class ExpectedTool(Value):
+    """A tool call that the author of a step expects; not binding."""
+
+    tool: str
+    args: Args | None = None
+
+
+class Step(Value):
+    """One step of a plan.
+
+    `status` is never stored as blocked or ready: `graph.shown_status` computes these two from the plan.
+    `order` and `blocks` of the wire are computed too: order is the place in `Plan.steps`.
+    """
+
+    step_id: StepId
+    description: str
+    instruction: str
+    active_form: str = ""
+    kind: StepKind = "processing"
+    agent: Agent = "koda"
+    tool: str | None = None
+    args: Args | None = None
+    depends_on: tuple[StepId, ...] = ()
+    priority: Priority = "normal"
+    critical: bool = False
+    requires_approval: bool = False
+    status: StepStatus = "pending"
+    progress: int | None = None
+    attempts: int = 0
+    result: StepResult | None = None
+    question: str | None = None
+    options: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+    expected_files: tuple[str, ...] = ()
+    attachments: tuple[AttachmentId, ...] = ()
+    tools_to_execute: tuple[ExpectedTool, ...] = ()
+    tools_executed: tuple[ExecutedTool, ...] = ()
+    reverted: Literal["whole", "part"] | None = None
+    when: str | None = None
+    for_each: str | None = None
+    created_at: Instant | None = None
+    started_at: Instant | None = None
+    completed_at: Instant | None = None
+
+
+class Question(Value):
+    """A question a step waits on."""
+
+    step_id: StepId
+    question: str
+    options: tuple[str, ...] = ()
+
+
+class Proposal(Value):
+    """What the model proposes for a failed step."""
+
+    action: Literal["retry", "skip", "insert", "abort"]
+    args: Args | None = None
+    steps: tuple[Step, ...] = ()
+    why: str
+
+
+class Recovery(Value):
+    """A failed step that waits for a decision."""
+
+    step_id: StepId
+    error: str
+    code: str | None = None
+    options: tuple[RecoveryAction, ...]
+    proposal: Proposal | None = None
+
+
+class Pending(Value):
+    """Everything that waits for a person."""
+
+    approvals: tuple[Approval, ...] = ()
+    questions: tuple[Question, ...] = ()
+    recoveries: tuple[Recovery, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+
+
+class OpenCall(Value):
+    """A tool call that has started and not settled."""
+
+    call_id: CallId
+    step_id: StepId
+    tool: str
+    args: Args
+
+
+class Draft(Value):
+    """What a plan looked like before a regeneration, to be put back if that fails."""
+
+    version: int
+    steps: tuple[Step, ...]
+    summary: str
+    author: Author
+    sequential: bool
+
+
+class Plan(Value):
+    """A plan as the fold of its events. `seq` is the number of the last event folded in."""
+
+    plan_id: PlanId
+    session_id: SessionId
+    version: int = 0
+    seq: int = 0
+    status: PlanStatus = "draft"
+    workspace_folders: tuple[Uri, ...] = ()
+    request: str = ""
+    attachments: tuple[Attachment, ...] = ()
+    detection: Detection | None = None
+    qualification: Qualification | None = None
+    perspectives: tuple[Perspective, ...] = ()
+    summary: str = ""
+    steps: tuple[Step, ...] = ()
+    sequential: bool = False
+    estimated_duration: int | None = None
+    overall_risk: Risk = "low"
+    route: Route = "plan"
+    review: Review | None = None
+    author: Author = "rules"
+    template_id: TemplateId | None = None
+    execution_summary: str | None = None
+    context_summary: str | None = None
+    usage: Usage = Usage()
+    error: PlanError | None = None
+    pending: Pending = Pending()
+    created_at: Instant | None = None
+    approved_at: Instant | None = None
+    rejected_at: Instant | None = None
+    rejection_reason: str | None = None
+    completed_at: Instant | None = None
+    updated_at: Instant | None = None
+    approved_version: int | None = None
+    pause_reason: PauseReason | None = None
+    pause_detail: str | None = None
+    before_draft: Draft | None = None
+    open_calls: tuple[OpenCall, ...] = ()
+    edits: tuple[EditRecord, ...] = ()
+
+    def step(self, step_id: StepId) -> Step | None:
+        """The step with this id, if the plan has one."""
+        return next((step for step in self.steps if step.step_id == step_id), None)
+
+
+class Progress(Value):
+    """How many steps stand where; `percent_complete` is completed over total, rounded down."""
+
+    total: int
+    pending: int
+    in_progress: int
+    completed: int
+    failed: int
+    skipped: int
+    percent_complete: int
+
+
+def progress(plan: Plan) -> Progress:
+    """Count the steps of `plan` by what a person would call their state."""
+    counts = {"pending": 0, "running": 0, "completed": 0, "failed": 0, "skipped": 0}
+    for step in plan.steps:
+        key: str = step.status
+        if key in ("blocked", "ready"):
+            key = "pending"
+        elif key == "needs_clarification":
+            key = "running"
+        counts[key] += 1
+    total = len(plan.steps)
+    return Progress(
+        total=total,
+        pending=counts["pending"],
+        in_progress=counts["running"],
+        completed=counts["completed"],
+        failed=counts["failed"],
+        skipped=counts["skipped"],
+        percent_complete=counts["completed"] * 100 // total if total else 0,
+    )

@@ -1,0 +1,69 @@
+"""What a tool is: a name, a description for models, an argument model, an effect and one async function."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from pydantic import BaseModel
+
+from planloom.domain.approvals import Effect
+from planloom.domain.values import Json, Value
+
+SUMMARY_LIMIT = 500
+"""Characters a summary may have (SPEC.md section 4)."""
+
+A = TypeVar("A", bound=BaseModel)
+
+
+class ToolResult(Value):
+    """What a call came to: a summary for people, a text for the model, a value for later steps.
+
+    A failed call is a value too: `ok` is False and `text` tells the model what to do instead.
+    """
+
+    ok: bool
+    summary: str
+    text: str
+    value: Json = None
+
+
+def succeeded(summary: str, text: str | None = None, value: Json = None) -> ToolResult:
+    """A call that did what it should."""
+    return ToolResult(
+        ok=True, summary=shortened(summary), text=summary if text is None else text, value=value
+    )
+
+
+def failed(sentence: str) -> ToolResult:
+    """A call that could not; the sentence says what to do instead."""
+    return ToolResult(ok=False, summary=shortened(sentence), text=sentence)
+
+
+def shortened(text: str, limit: int = SUMMARY_LIMIT) -> str:
+    """The text, cut at a word and marked with an ellipsis if it is longer than `limit` characters."""
+    if len(text) <= limit:
+        return text
+    cut = text[: limit - 1]
+    head, space, _ = cut.rpartition(" ")
+    return (head if space else cut).rstrip() + "…"
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool that a step or a model can call. `run` gets a parsed `arguments` model and the context."""
+
+    name: str
+    description: str
+    arguments: type[BaseModel]
+    effect: Effect
+    run: Callable[[Any, Any], Awaitable[ToolResult]]
+
+
+class ToolCatalogue(Protocol):
+    """The tools that exist, for those who only need to know of them (planners, validation, prompts)."""
+
+    def get(self, name: str) -> Tool | None: ...
+
+    def names(self) -> tuple[str, ...]: ...
