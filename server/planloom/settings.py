@@ -1,0 +1,190 @@
+"""The settings of PROTOCOL.md section 6, and which of them each source may give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from planloom.domain.approvals import Policy, Verdict
+
+Source = Literal["command_line", "environment", "user", "initialization", "workspace"]
+"""Where a value comes from, strongest first; `workspace` is whatever the editor merged."""
+
+STRENGTH: tuple[Source, ...] = ("workspace", "initialization", "user", "environment", "command_line")
+USER_ONLY = (
+    "model.baseUrl",
+    "model.provider",
+    "approvals.",
+    "execution.review",
+    "planning.systemPrompt",
+    "storage.path",
+)
+"""Names (or their beginnings) that an opened folder must not set: it could redirect keys or approve itself."""
+
+
+class _Group(BaseModel):
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True, strict=True
+    )
+
+
+class ModelSettings(_Group):
+    """Which model answers, and how long to wait for it."""
+
+    provider: Literal["auto", "openai", "ollama", "anthropic", "editor", "embedded", "replay"] = "auto"
+    base_url: str = ""
+    name: str = ""
+    context_tokens: int = Field(0, ge=0)
+    temperature: float | None = Field(None, ge=0, le=2)
+    connect_timeout_seconds: float = Field(10, gt=0)
+    first_token_timeout_seconds: float = Field(300, gt=0)
+    token_timeout_seconds: float = Field(60, gt=0)
+
+
+class PlanningSettings(_Group):
+    """How a plan is written."""
+
+    perspectives: Literal["auto", "always", "never"] = "auto"
+    format: Literal["auto", "json", "markers"] = "auto"
+    classify_with_model: Literal["ambiguous", "never"] = "ambiguous"
+    system_prompt: str = Field("", max_length=20_000)
+
+
+class ExecutionSettings(_Group):
+    """How a plan is carried out."""
+
+    max_parallel_steps: int = Field(4, ge=1, le=64)
+    max_tool_calls_per_step: int = Field(25, ge=1, le=1000)
+    step_timeout_seconds: float = Field(600, gt=0)
+    completion_timeout_seconds: float = Field(30, gt=0)
+    pause_on_clarification: bool = True
+    on_failure: Literal["ask", "retry", "skip", "model", "abort"] = "ask"
+    review: Literal["each", "end", "auto"] = "each"
+
+
+class ApprovalSettings(_Group):
+    """What may happen unasked, by effect."""
+
+    read: Verdict = "allow"
+    write: Verdict = "ask"
+    destroy: Verdict = "ask"
+    execute: Verdict = "ask"
+
+    def policy(self) -> Policy:
+        """The same as a value of the domain."""
+        return Policy(read=self.read, write=self.write, destroy=self.destroy, execute=self.execute)
+
+
+class BudgetSettings(_Group):
+    """Caps on what one plan may use; 0 tokens stands for no cap."""
+
+    max_requests: int = Field(200, ge=1)
+    max_tokens: int = Field(0, ge=0)
+    max_minutes: float = Field(60, gt=0)
+
+
+class ContextSettings(_Group):
+    """What a prompt may hold. A budget of 0 tokens is taken from the model."""
+
+    budget_tokens: int = Field(0, ge=0)
+    max_reference_bytes: int = Field(262_144, ge=1)
+    exclude: tuple[str, ...] = Field((), strict=False)
+    instructions: bool = True
+
+
+class EditSettings(_Group):
+    """When the editor is asked to save what a plan changed."""
+
+    save: Literal["commands", "always", "never"] = "commands"
+
+
+class StorageSettings(_Group):
+    """Where the ledger lives; empty stands for the user's state folder."""
+
+    path: str = ""
+
+
+class Settings(_Group):
+    """Everything a user can set, each with its default."""
+
+    enable_task_planning: bool = True
+    enable_fallback_function_parsing: bool = True
+    function_deduplication_window_seconds: float = Field(5, ge=0)
+    max_retry_attempts: int = Field(2, ge=0, le=20)
+    model: ModelSettings = ModelSettings()
+    planning: PlanningSettings = PlanningSettings()
+    execution: ExecutionSettings = ExecutionSettings()
+    approvals: ApprovalSettings = ApprovalSettings()
+    budget: BudgetSettings = BudgetSettings()
+    context: ContextSettings = ContextSettings()
+    edits: EditSettings = EditSettings()
+    storage: StorageSettings = StorageSettings()
+
+
+class Problem(NamedTuple):
+    """A value that was not taken."""
+
+    field: str
+    reason: str
+
+
+class Resolved(NamedTuple):
+    """The settings that hold, and what could not be taken from whom."""
+
+    settings: Settings
+    problems: tuple[Problem, ...]
+
+
+def resolve(sources: Mapping[Source, Mapping[str, Any]]) -> Resolved:
+    """Merge what the sources say, field by field, the strongest source last.
+
+    Names may be nested (`{"model": {"name": …}}`) or dotted (`{"model.name": …}`). A bad value leaves the
+    field as the weaker sources have it and is told as a problem; nothing here raises.
+    """
+    taken: dict[str, Any] = {}
+    problems: list[Problem] = []
+    for source in STRENGTH:
+        for name, value in _flat(sources.get(source, {})):
+            problem = _problem(name, value, source)
+            if problem is not None:
+                problems.append(problem)
+            elif value is not None:
+                taken[name] = value
+    return Resolved(Settings.model_validate(_nested(taken)), tuple(problems))
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in values.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{name}.")
+        else:
+            yield name, value
+
+
+def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for name, value in flat.items():
+        group, dot, field = name.partition(".")
+        if dot:
+            tree.setdefault(group, {})[field] = value
+        else:
+            tree[name] = value
+    return tree
+
+
+def _problem(name: str, value: Any, source: Source) -> Problem | None:
+    if source == "workspace" and any(name == own or name.startswith(own) for own in USER_ONLY):
+        return Problem(name, "it is read only from user settings: a folder that is opened must not set it")
+    if value is None:
+        return None
+    try:
+        Settings.model_validate(_nested({name: value}))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        reason = "there is no such setting" if first["type"] == "extra_forbidden" else first["msg"]
+        return Problem(name, reason)
+    return None
