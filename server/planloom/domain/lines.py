@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from planloom.domain import matching
+
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _ENDS_FOR_PYTHON_ONLY: Final = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
@@ -28,4 +30,18 @@ def split_lines(text: str) -> list[str]:
 
 
 def changed_blocks(before: Sequence[str], after: Sequence[str]) -> tuple[Block, ...]:
-    raise NotImplementedError
+    """What changed between two sequences of lines: the fewest lines that can be, in order and apart."""
+    return blocks(matching.shortest(*matching.numbered(before, after)), len(before), len(after))
+
+
+def blocks(kept: matching.Kept, before_length: int, after_length: int) -> tuple[Block, ...]:
+    """The stretches between kept lines."""
+    found: list[Block] = []
+    before_done = after_done = 0
+    for before_place, after_place in zip(
+        (*kept.before, before_length), (*kept.after, after_length), strict=True
+    ):
+        if before_place > before_done or after_place > after_done:
+            found.append(Block(before_done, before_place, after_done, after_place))
+        before_done, after_done = before_place + 1, after_place + 1
+    return tuple(found)
