@@ -10,7 +10,7 @@ from planloom.domain.values import Sha256, Uri, Value
 from planloom.workspace.uris import normalized
 
 Listener = Callable[[Uri], None]
-"""Called, in order and at once, with the normalised URI of a document that was opened, changed, saved or closed."""
+"""Called at once with the normalised URI of a document that was opened, changed, saved or closed."""
 
 
 class Document(Value):

@@ -13,7 +13,7 @@ from planloom.domain.values import Uri, Value
 class EditorCapabilities(Value):
     """What the client said it can do; everything absent is off.
 
-    `failure_handling` is LSP's word for what remains of an edit that failed half-way; None if it said nothing.
+    `failure_handling` is LSP's word for what remains of an edit that failed half-way; None if unsaid.
     """
 
     apply_edit: bool = False
@@ -114,7 +114,7 @@ class FileDiagnostics(Value):
 
 
 class EditorSilent(Exception):
-    """The editor gave no answer in time, or its connection is gone: what it did must be seen from the files."""
+    """The editor gave no answer in time, or is gone: what it did must be seen from the files."""
 
 
 class Editor(Protocol):

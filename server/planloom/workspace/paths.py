@@ -1,41 +1,38 @@
-"""The one path resolver: every path that a model or a plan names becomes a place in the workspace here, or nothing."""
+"""The one path resolver: what a model or a plan names becomes a place in the workspace here, or nothing."""
 
 from __future__ import annotations
 
+import stat
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, assert_never
 
+from planloom.domain.protected import danger, is_git, is_secret, never_written
 from planloom.domain.values import Uri, Value
+from planloom.workspace.candidates import Ambiguous, Candidate, candidates, choose, told
+from planloom.workspace.links import REAL_DISK, FileSystem, Link, Place, Stuck, follow, is_link, twins
+from planloom.workspace.names import PathCode, Problem, shown, too_long
+from planloom.workspace.roots import Root, Roots, below, owners, real_path
+from planloom.workspace.uris import child, to_path
 
-PathCode = Literal[
-    "empty", "invalid", "outside", "ambiguous", "forbidden", "foreign", "not_a_folder", "loop", "dangling",
-    "special", "too_long", "no_folder", "unreadable",
-]  # fmt: skip
-
-
-class Root(NamedTuple):
-    """A workspace folder; `uri` is the client's."""
-
-    name: str
-    path: Path
-    uri: Uri
-
-
-class Roots(NamedTuple):
-    """The workspace folders, and the places of Planloom's own that may lie inside them."""
-
-    folders: tuple[Root, ...]
-    private: tuple[Path, ...] = ()
+Purpose = Literal["read", "write"]
 
 
 class ResolvedPath(Value):
-    """A place inside the workspace, behind every link."""
+    """A place inside the workspace, behind every link.
+
+    `path` is the real path, `relative` the same below `root` with forward slashes ("." for the root itself),
+    `uri` the root's URI and `relative`. `notes` are said to the person who approves. `protected` says why a
+    change is always asked, `secret` that reading must be confirmed; both look at the name that was asked as
+    well as at the real one. `is_link` says that the last name asked is itself a link.
+    """
 
     kind: Literal["resolved"] = "resolved"
     path: Path
     relative: str
     root: Root
     uri: Uri
+    exists: bool
     notes: tuple[str, ...] = ()
     protected: str | None = None
     secret: bool = False
@@ -52,7 +49,176 @@ class PathRefused(Value):
 
 
 def resolve(
-    roots: Roots, text: str, *, for_: Literal["read", "write"], home: Root | None = None
+    roots: Roots, text: str, *, for_: Purpose, home: Root | None = None, disk: FileSystem = REAL_DISK
 ) -> ResolvedPath | PathRefused:
-    """Where `text` leads; never raises. Touches the disk to follow links, so call it from a thread."""
-    raise NotImplementedError
+    """Where `text` leads; never raises. Touches the disk to follow links, so call it from a thread.
+
+    If several folders are open, a relative path that is not there yet belongs to `home`, the plan's root.
+    """
+    if not roots.folders:
+        return PathRefused(code="no_folder", reason="No workspace folder is open: open one, then try again.")
+    text = text if text.strip() else ""
+    if not text and for_ == "write":
+        return PathRefused(code="empty", reason="The path is empty: name a file inside the workspace.")
+    found = candidates(roots, text, disk)
+    if isinstance(found, Problem):
+        return PathRefused(code=found.code, reason=found.reason)
+    if not found:
+        return _outside(roots, text)
+    chosen = choose(found, roots, home)
+    if isinstance(chosen, Ambiguous):
+        return PathRefused(code="ambiguous", reason=told(text, chosen), candidates=chosen.written)
+    return _accepted(roots, text, chosen, for_, disk)
+
+
+def resolve_uri(
+    roots: Roots, uri: str, *, for_: Purpose, disk: FileSystem = REAL_DISK
+) -> ResolvedPath | PathRefused:
+    """The same for a file URI; `code` is `foreign` for what is no file of this machine."""
+    path = to_path(uri)
+    if path is None:
+        reason = f"{shown(uri)} is no file of the workspace: only files below its folders can be used."
+        return PathRefused(code="foreign", reason=reason)
+    return resolve(roots, str(path), for_=for_, disk=disk)
+
+
+def _accepted(
+    roots: Roots, text: str, chosen: Candidate, purpose: Purpose, disk: FileSystem
+) -> ResolvedPath | PathRefused:
+    forbidden = _forbidden(chosen.parts, purpose)
+    if forbidden is not None:
+        return PathRefused(code="forbidden", reason=f"{shown(text)}: {forbidden}")
+    place = chosen.place
+    if isinstance(place, Stuck):
+        return _stuck(roots, text, place, disk)
+    owned = next(owners(place.path, roots, disk), None)
+    if owned is None:
+        return _leads_outside(text, place.path, place.links)
+    root, names = owned
+    refused = _refused(roots, text, place, names, purpose=purpose, disk=disk)
+    if refused is not None:
+        return refused
+    relative, as_asked = "/".join(names), "/".join(chosen.parts)
+    last = follow(real_path(chosen.root.path, disk), chosen.parts, last=False, disk=disk)
+    return ResolvedPath(
+        path=place.path,
+        relative=relative or ".",
+        root=root,
+        uri=child(root.uri, relative),
+        exists=place.found is not None,
+        notes=_notes(place, relative, purpose, disk),
+        protected=danger(relative) or danger(as_asked),
+        secret=is_secret(relative) or is_secret(as_asked),
+        is_link=isinstance(last, Place) and last.found is not None and is_link(last.found),
+    )
+
+
+def _refused(
+    roots: Roots, text: str, place: Place, names: Sequence[str], *, purpose: Purpose, disk: FileSystem
+) -> PathRefused | None:
+    """Why a place inside the workspace is not used after all."""
+    forbidden = _forbidden(names, purpose)
+    if forbidden is None and _inside_git(place.path, len(names), disk):
+        forbidden = "this folder belongs to git, whose own files are never touched."
+    if forbidden is None and any(
+        below(place.path, real_path(own, disk)) is not None for own in roots.private
+    ):
+        forbidden = "this is Planloom's own state, which is never touched."
+    if forbidden is not None:
+        return PathRefused(code="forbidden", reason=f"{shown(text)}: {forbidden}")
+    if (
+        place.found is not None
+        and not stat.S_ISREG(place.found.st_mode)
+        and not stat.S_ISDIR(place.found.st_mode)
+    ):
+        return PathRefused(
+            code="special", reason=f"{shown(text)} is no regular file but a device, a socket or a pipe."
+        )
+    if purpose == "write" and not names:
+        return PathRefused(
+            code="invalid",
+            reason=f"{shown(text)} is a workspace folder itself: name a file or folder inside it.",
+        )
+    if any(too_long(name) for name in place.missing):
+        return PathRefused(code="too_long", reason=f"The name {shown(text)} is too long: use a shorter one.")
+    return None
+
+
+def _forbidden(names: Sequence[str], purpose: Purpose) -> str | None:
+    if purpose == "write" or any(is_git(name) for name in names):
+        return never_written("/".join(names))
+    return None
+
+
+def _inside_git(path: Path, depth: int, disk: FileSystem) -> bool:
+    """Whether a folder between the root and the path, or the path itself, is a git folder by its content."""
+    for folder in (path, *path.parents)[:depth]:
+        if _is_there(folder / "HEAD", disk) and (
+            (_is_there(folder / "objects", disk) and _is_there(folder / "refs", disk))
+            or (_is_there(folder / "commondir", disk) and _is_there(folder / "gitdir", disk))
+        ):
+            return True
+    return False
+
+
+def _is_there(path: Path, disk: FileSystem) -> bool:
+    try:
+        disk.lstat(path)
+    except OSError:
+        return False
+    return True
+
+
+def _notes(place: Place, relative: str, purpose: Purpose, disk: FileSystem) -> tuple[str, ...]:
+    notes = []
+    if place.links:
+        notes.append(f"It goes through a link: what changes is {shown(relative)}.")
+    if place.found is not None and stat.S_ISREG(place.found.st_mode) and place.found.st_nlink > 1:
+        notes.append(
+            f"The file has {place.found.st_nlink} names on this disk (hard links), perhaps outside the"
+            " workspace: a change may show under each of them."
+        )
+    others = twins(place, disk) if purpose == "write" else ()
+    if others:
+        notes.append(f"A name that differs only in case is there already: {shown(others[0])}.")
+    return tuple(notes)
+
+
+def _outside(roots: Roots, text: str) -> PathRefused:
+    folders = ", ".join(shown(str(root.path)) for root in roots.folders[:5])
+    return PathRefused(
+        code="outside", reason=f"{shown(text)} is outside the workspace ({folders}): use a path inside it."
+    )
+
+
+def _leads_outside(text: str, target: Path, links: Sequence[Link]) -> PathRefused:
+    link = f" through the link {shown(str(links[0].path))}" if links else ""
+    return PathRefused(
+        code="outside",
+        reason=f"{shown(text)} leads{link} to {shown(str(target))}, outside the workspace:"
+        " use a path inside it.",
+    )
+
+
+def _stuck(roots: Roots, text: str, stuck: Stuck, disk: FileSystem) -> PathRefused:
+    """The sentence for a path that ends nowhere; one that left the workspace on its way says only that."""
+    if stuck.links and stuck.code != "dangling" and next(owners(stuck.at, roots, disk), None) is None:
+        return _leads_outside(text, stuck.at, stuck.links)
+    name, at = shown(text), shown(str(stuck.at))
+    match stuck.code:
+        case "loop":
+            reason = f"{name} goes round in links at {at}: use the path of the file itself."
+        case "dangling":
+            reason = f"{at} is a link to {shown(stuck.detail)}, which does not exist: use the path of a file."
+        case "not_a_folder":
+            reason = f"{at} is a file, so {name} cannot lie below it: choose another path."
+        case "too_long":
+            reason = f"The name {name} is too long: use a shorter one."
+        case "unreadable":
+            reason = f"{at} cannot be read ({stuck.detail}): choose another path."
+        case "ambiguous" | "doubtful":
+            reason = f"{name} cannot be used, since {stuck.detail}: choose another name."
+        case _:
+            assert_never(stuck.code)
+    code: PathCode = "invalid" if stuck.code == "doubtful" else stuck.code
+    return PathRefused(code=code, reason=reason)

@@ -7,7 +7,7 @@ from typing import Literal
 from planloom.domain.text import Eol
 from planloom.domain.values import Sha256, Uri, Value
 from planloom.workspace.documents import DocumentStore
-from planloom.workspace.paths import Roots
+from planloom.workspace.roots import Roots
 
 Problem = Literal["binary", "undecodable", "too_large", "folder", "special", "unreadable", "foreign"]
 """Why a file that exists has no text here; `foreign` is a URI that names no file of this machine."""

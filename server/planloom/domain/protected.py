@@ -1,0 +1,293 @@
+"""Names dangerous to write or to read: what runs by itself, what holds secrets, what nobody may touch.
+
+The rules look at names alone, never at whether a file exists: a start file that is missing is as good a
+target as one that is there. Names are compared as the most forgiving file system would: without case, in
+one Unicode form, without trailing dots and spaces, without characters that some systems skip.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Final
+
+OWN_FOLDER: Final = ".planloom"
+"""Where plan documents live, in the first folder of a workspace."""
+
+_EDITOR = "An editor reads it by itself when the folder is opened: it can change settings and start programs."
+_AGENT = "Coding agents follow it unasked: it can change what they do and which programs they start."
+_SHELL = "A shell or another program reads it when it starts: it can run commands by itself."
+_CI = "A build service runs it, with that service's keys, as soon as it is pushed."
+_HOOK = "Git and the tools around it run it by themselves: it can run commands at every commit or checkout."
+_BUILD = (
+    "Building, testing or installing runs what it says, and some editors do that when they open the folder."
+)
+_CODE_CONFIG = (
+    "It is configuration that is code: development tools and editor extensions run it by themselves."
+)
+_PYTHON = "Python runs it by itself when it starts or collects tests, wherever it is found first."
+_KEYS = "It holds keys, or says who may log in: a change can open or lock doors."
+_SYSTEM = "The system starts what it names by itself."
+
+_FOLDER_NAMES: Final = (
+    (
+        _EDITOR,
+        """
+        .vscode .vscode-server .vscode-insiders .idea .vs .fleet .zed .helix .nvim .settings
+        .devcontainer .theia .run .codesandbox .sublime .kate .emacs.d .vim
+        """,
+    ),
+    (
+        _AGENT,
+        """
+        .cursor .windsurf .claude .codex .gemini .roo .kiro .continue .aider .opencode .amazonq
+        .cline .clinerules .junie .augment .trae .qwen .goose .agents .agent
+        """,
+    ),
+    (
+        _CI,
+        """
+        .github .gitlab .gitea .forgejo .circleci .buildkite .teamcity .semaphore .woodpecker .ci
+        .drone .travis .azuredevops .azure-pipelines .tekton .jenkins
+        """,
+    ),
+    (
+        _HOOK,
+        """
+        .husky .githooks .git-hooks .hg .svn .jj .bzr .pijul .lefthook .overcommit .yorkie
+        """,
+    ),
+    (
+        _BUILD,
+        """
+        .mvn .cargo .bundle .yarn .gradle .bazel .sbt .swiftpm
+        """,
+    ),
+    (
+        _SHELL,
+        """
+        .config .direnv .mise
+        """,
+    ),
+    (
+        _PYTHON,
+        """
+        .ipython .jupyter
+        """,
+    ),
+    (
+        _KEYS,
+        """
+        .ssh .gnupg .aws .kube .docker .azure .gcloud
+        """,
+    ),
+    (
+        _SYSTEM,
+        """
+        launchagents launchdaemons autostart
+        """,
+    ),
+)
+_FILE_NAMES: Final = (
+    (
+        _EDITOR,
+        """
+        *.code-workspace *.sublime-project *.code-profile .exrc .nvimrc .nvim.lua .vimrc .lvimrc
+        .lvimrc.lua .gvimrc .ideavimrc .dir-locals.el .dir-locals-2.el .projectile .neoconf.json
+        coc-settings.json .project .classpath devcontainer.json .devcontainer.json .gitpod.yml
+        .replit replit.nix .kateproject* *.iml omnisharp.json tasks.json launch.json
+        .ycm_extra_conf.py .ccls .clangd
+        """,
+    ),
+    (
+        _AGENT,
+        """
+        agents.md agents.override.md claude.md claude.local.md gemini.md copilot-instructions.md
+        .mcp.json mcp.json .cursorrules .windsurfrules .clinerules .roomodes .roorules*
+        .aider.conf.yml opencode.json opencode.jsonc .goosehints crush.json warp.md
+        """,
+    ),
+    (
+        _SHELL,
+        """
+        .envrc .env .env.* .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile
+        .login .logout .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc
+        config.fish .inputrc .xinitrc .xsession .xprofile .xsessionrc .tmux.conf .screenrc
+        .pam_environment profile.ps1 *_profile.ps1 .gdbinit .lldbinit .pryrc .irbrc .psqlrc
+        .sqliterc .wgetrc .curlrc .npmrc .yarnrc .yarnrc.yml .pypirc pip.conf pip.ini uv.toml
+        bunfig.toml .mise.toml mise.toml .mise.*.toml mise.*.toml .rtx.toml .tool-versions .asdfrc
+        devbox.json devenv.nix devenv.yaml .autoenv .autoenv.zsh
+        """,
+    ),
+    (
+        _CI,
+        """
+        .gitlab-ci.yml .gitlab-ci.yaml .travis.yml .travis.yaml azure-pipelines*.yml
+        azure-pipelines*.yaml jenkinsfile jenkinsfile.* *.jenkinsfile .drone.yml .drone.yaml
+        .drone.star .woodpecker.yml .woodpecker.yaml bitbucket-pipelines.yml
+        bitbucket-pipelines.yaml appveyor.yml .appveyor.yml cloudbuild.yml cloudbuild.yaml
+        .cirrus.yml .cirrus.star buildspec.yml buildspec.yaml codemagic.yaml wercker.yml
+        .semaphore.yml .build.yml .builds.yml action.yml action.yaml netlify.toml vercel.json
+        .gitlab-ci-*.yml render.yaml .cpanel.yml
+        """,
+    ),
+    (
+        _HOOK,
+        """
+        .gitattributes .gitmodules .gitconfig .hgrc hgrc lefthook.yml lefthook.yaml .lefthook.yml
+        .lefthook.yaml lefthook-local.yml lefthook.toml lefthook.json .pre-commit-config.yaml
+        .pre-commit-config.yml .pre-commit-hooks.yaml .lintstagedrc .lintstagedrc.*
+        lint-staged.config.* .overcommit.yml .commitlintrc .commitlintrc.* .huskyrc .huskyrc.*
+        .simple-git-hooks.* simple-git-hooks.*
+        """,
+    ),
+    (
+        _BUILD,
+        """
+        package.json makefile gnumakefile bsdmakefile makefile.* *.mk *.mak justfile .justfile
+        justfile.* *.just taskfile.yml taskfile.yaml taskfile.dist.yml taskfile.dist.yaml rakefile
+        rakefile.rb *.rake gemfile gems.rb *.gemspec vagrantfile dangerfile dangerfile.* fastfile
+        podfile *.podspec brewfile guardfile capfile thorfile procfile procfile.* appraisals
+        setup.py setup.cfg pyproject.toml tox.ini noxfile.py dodo.py fabfile.py hatch_build.py
+        hatch.toml pdm_build.py wscript sconstruct sconscript build.bazel workspace.bazel
+        module.bazel .bazelrc .buckconfig *.bzl cmakelists.txt cmakepresets.json
+        cmakeuserpresets.json *.cmake meson.build configure.ac build.rs rust-toolchain
+        rust-toolchain.toml composer.json deno.json deno.jsonc build.gradle build.gradle.kts
+        settings.gradle settings.gradle.kts init.gradle init.gradle.kts gradle.properties gradlew
+        gradlew.bat gradle-wrapper.properties gradle-wrapper.jar pom.xml mvnw mvnw.cmd build.xml
+        build.sbt *.sbt build.sc build.mill *.csproj *.fsproj *.vbproj *.vcxproj *.proj *.props
+        *.targets *.sln *.slnx nuget.config directory.build.rsp global.json mix.exs .formatter.exs
+        rebar.config rebar.config.script project.clj deps.edn bb.edn build.boot shadow-cljs.edn
+        flake.nix shell.nix default.nix setup.hs build.zig package.swift dune-project
+        docker-compose*.yml docker-compose*.yaml compose*.yml compose*.yaml .pnpmfile.cjs
+        .pnpmfile.mjs pnpm-workspace.yaml .pnp.cjs .pnp.loader.mjs turbo.json nx.json lerna.json
+        skaffold.yaml tiltfile earthfile magefile.go build.xs .rspec .rubocop.yml .solargraph.yml
+        """,
+    ),
+    (
+        _CODE_CONFIG,
+        """
+        *.config.js *.config.cjs *.config.mjs *.config.ts *.config.cts *.config.mts *.conf.js
+        *.conf.ts .*rc.js .*rc.cjs .*rc.mjs .*rc.ts .eslintrc .eslintrc.* .prettierrc .prettierrc.*
+        .babelrc .babelrc.* .mocharc .mocharc.* .stylelintrc .stylelintrc.* .swcrc .nycrc .parcelrc
+        .postcssrc .postcssrc.* .releaserc .releaserc.* gulpfile.* gruntfile.* jakefile jakefile.*
+        .pylintrc pylintrc .mypy.ini mypy.ini .scalafix.conf .luacheckrc .phpstorm.meta.php
+        .php-cs-fixer.php .php-cs-fixer.dist.php
+        """,
+    ),
+    (
+        _PYTHON,
+        """
+        conftest.py sitecustomize.py usercustomize.py *.pth pytest.ini .pytest.ini .pdbrc .pdbrc.py
+        .pythonrc .pythonrc.py .pythonstartup pyvenv.cfg
+        """,
+    ),
+    (
+        _KEYS,
+        """
+        authorized_keys known_hosts .netrc _netrc .git-credentials .htpasswd .htaccess .rhosts
+        .shosts
+        """,
+    ),
+    (
+        _SYSTEM,
+        """
+        autorun.inf desktop.ini *.desktop *.service *.timer *.plist crontab *.lnk *.url *.scf
+        """,
+    ),
+)
+_FOLDERS: Final = {name: danger for danger, names in _FOLDER_NAMES for name in names.split()}
+_FILES: Final = {name: danger for danger, names in _FILE_NAMES for name in names.split()}
+_EXACT: Final = {name: danger for name, danger in _FILES.items() if "*" not in name}
+_PATTERNS: Final = tuple((name, danger) for name, danger in _FILES.items() if "*" in name)
+
+_SECRET_FOLDERS: Final = frozenset(
+    {".ssh", ".gnupg", ".aws", ".kube", ".azure", ".gcloud", ".password-store"}
+)
+_SECRET_NAMES: Final = """
+    .env .env.* *.env .envrc *.pem *.key *.p12 *.pfx *.pkcs12 *.pkcs8 *.jks *.keystore *.bks *.kdb
+    *.kdbx *.ppk *.keytab *.ovpn *.mobileprovision *.agekey *.tfstate *.tfstate.* *.tfvars
+    *.tfvars.json *.kubeconfig *.secret *.secrets credentials credentials.json credentials.y*ml
+    credentials.toml credentials.ini credentials.xml credentials.csv credentials.txt credentials.db
+    *.credentials *_credentials *_credentials.json *-credentials.json .credentials .credentials.json
+    .netrc _netrc .pgpass pgpass.conf .htpasswd htpasswd .npmrc .yarnrc .yarnrc.yml .pypirc
+    .git-credentials .dockercfg .dockerconfigjson .s3cfg .boto .my.cnf .mylogin.cnf .terraformrc
+    terraform.rc .vault-token .vault_pass* vault_pass* .vault-pass* kubeconfig .kubeconfig
+    secrets.json secrets.yml secrets.yaml secrets.toml secrets.env secrets.ini secrets.xml
+    secrets.properties secret.json secret.yml secret.yaml secret.toml .secrets .secret
+    client_secret*.json *service-account*.json *service_account*.json *serviceaccount*.json
+    application_default_credentials.json local.settings.json wallet.dat secring.* .bash_history
+    .zsh_history .python_history .node_repl_history .psql_history .mysql_history .databricks.cfg
+    .snowsql token.json .token auth.json oauth*.json
+"""
+_SECRET_FILES: Final = tuple(_SECRET_NAMES.split())
+_KEY_FILE: Final = re.compile(r"id_(?:rsa|dsa|ecdsa|ed25519|ed448|xmss)(?:[-_.].*)?|id_[^.]*")
+_NO_SECRET: Final = re.compile(r".*(?:\.pub|\.example|\.sample|\.template|\.tmpl|\.dist|\.defaults|\.tpl)")
+
+_SHORT_GIT: Final = re.compile(r"\.?git~[0-9]+")
+_SKIPPED: Final = re.compile(
+    "[\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+)
+"""Characters without a width, which some systems skip when they compare names and which nobody sees."""
+
+
+@lru_cache(maxsize=4096)
+def folded(name: str) -> str:
+    """One name, not a path, as the most forgiving file system would compare it."""
+    plain = _SKIPPED.sub("", unicodedata.normalize("NFKC", name)).casefold()
+    plain, _, _ = plain.partition(":")
+    return unicodedata.normalize("NFC", plain).rstrip(". ")
+
+
+def is_git(name: str) -> bool:
+    """Whether a name, not a path, is git's own folder or the file that stands for it."""
+    plain = folded(name)
+    return plain == ".git" or _SHORT_GIT.fullmatch(plain) is not None
+
+
+def never_written(relative: str) -> str | None:
+    """Why a path below a workspace folder is never written, whoever approves; None if it may be.
+
+    `relative` has forward slashes. Git's own folder is not read either (`is_git`).
+    """
+    names = relative.split("/")
+    if any(is_git(name) for name in names):
+        return "Git's own files are never touched: a change there could run programs or lose history."
+    if any(folded(name) == OWN_FOLDER for name in names):
+        return "The folder of plan documents is Planloom's own: it is changed through its plans alone."
+    return None
+
+
+def danger(relative: str) -> str | None:
+    """What a change at a path could do by itself, as a sentence for the person who approves; None if nothing.
+
+    `relative` has forward slashes; case, Unicode form and whether the file exists make no difference.
+    """
+    names = [folded(name) for name in relative.split("/")]
+    for name in names:
+        if name in _FOLDERS:
+            return _FOLDERS[name]
+    last = names[-1]
+    if last in _EXACT:
+        return _EXACT[last]
+    for pattern, sentence in _PATTERNS:
+        if fnmatchcase(last, pattern):
+            return sentence
+    return None
+
+
+def is_secret(relative: str) -> bool:
+    """Whether a path names a file that usually holds keys or passwords: reading it must be confirmed."""
+    names = [folded(name) for name in relative.split("/")]
+    last = names[-1]
+    if any(name in _SECRET_FOLDERS for name in names):
+        return not last.endswith(".pub")
+    if _NO_SECRET.fullmatch(last):
+        return False
+    if _KEY_FILE.fullmatch(last):
+        return True
+    if names[-2:] == [".docker", "config.json"]:
+        return True
+    return any(fnmatchcase(last, pattern) for pattern in _SECRET_FILES)

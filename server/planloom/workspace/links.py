@@ -1,0 +1,203 @@
+"""Follows a path name by name, through every link, to the real spelling of the place where it ends."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import unicodedata
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, Protocol
+
+from planloom.workspace.names import doubtful
+
+MAX_LINKS: Final = 40
+_JUNCTION: Final = 0xA0000003
+
+
+class FileSystem(Protocol):
+    """The little that following needs of a disk; each call may raise OSError."""
+
+    def lstat(self, path: Path) -> os.stat_result: ...
+
+    def readlink(self, path: Path) -> str: ...
+
+    def names(self, folder: Path) -> Sequence[str]: ...
+
+
+class RealDisk:
+    """The disk of this machine."""
+
+    def lstat(self, path: Path) -> os.stat_result:
+        return path.lstat()
+
+    def readlink(self, path: Path) -> str:
+        return os.readlink(path)  # noqa: PTH115 - the target's text matters, not a path made of it
+
+    def names(self, folder: Path) -> Sequence[str]:
+        return os.listdir(folder)  # noqa: PTH208 - names alone, not paths
+
+
+REAL_DISK: Final = RealDisk()
+
+
+class Link(NamedTuple):
+    """A link on the way, and where it points."""
+
+    path: Path
+    target: str
+
+
+class Place(NamedTuple):
+    """Where a path ends; `missing` are its last names that are not there; `found` is None if any are."""
+
+    path: Path
+    missing: tuple[str, ...]
+    found: os.stat_result | None
+    links: tuple[Link, ...]
+
+
+class Stuck(NamedTuple):
+    """Why a path ends nowhere, and at which of its places."""
+
+    code: Literal["loop", "dangling", "not_a_folder", "too_long", "unreadable", "ambiguous", "doubtful"]
+    at: Path
+    links: tuple[Link, ...] = ()
+    detail: str = ""
+
+
+class _Next(NamedTuple):
+    name: str
+    from_link: bool
+
+
+def is_link(found: os.stat_result) -> bool:
+    """Whether it is a symbolic link, or what stands for one on Windows."""
+    return stat.S_ISLNK(found.st_mode) or getattr(found, "st_reparse_tag", 0) == _JUNCTION
+
+
+def follow(
+    start: Path, parts: Sequence[str], *, last: bool = True, disk: FileSystem = REAL_DISK
+) -> Place | Stuck:
+    """Go from `start`, a real folder, along `parts`, which hold no `..`.
+
+    `last` False stops at a link in the last place instead of going through it.
+    """
+    here = start
+    ahead = deque(_Next(part, False) for part in parts)
+    links: list[Link] = []
+    try:
+        found = disk.lstat(here)
+        while ahead:
+            name, from_link = ahead.popleft()
+            if name == "..":
+                here = here.parent
+                found = disk.lstat(here)
+                continue
+            if not stat.S_ISDIR(found.st_mode):
+                return Stuck("not_a_folder", here, tuple(links))
+            spelled = _spelled(disk, here, name)
+            if isinstance(spelled, Stuck):
+                return spelled._replace(links=tuple(links))
+            name, entry = spelled
+            if entry is None:
+                if from_link:
+                    return Stuck("dangling", links[-1].path, tuple(links), links[-1].target)
+                missing = (name, *(step.name for step in ahead))
+                return Place(here.joinpath(*missing), missing, None, tuple(links))
+            if not is_link(entry) or not (ahead or last):
+                here, found = here / name, entry
+                continue
+            if len(links) == MAX_LINKS:
+                return Stuck("loop", links[0].path, tuple(links))
+            links.append(Link(here / name, disk.readlink(here / name)))
+            target = Path(links[-1].target)
+            if target.is_absolute():
+                here = Path(target.anchor)
+                found = disk.lstat(here)
+            names = target.parts[1:] if target.is_absolute() else target.parts
+            ahead.extendleft(_Next(part, True) for part in reversed(names))
+    except OSError as error:
+        return Stuck(_code(error), here, tuple(links), os.strerror(error.errno or 0))
+    return Place(here, (), found, tuple(links))
+
+
+def twins(place: Place, disk: FileSystem = REAL_DISK) -> tuple[str, ...]:
+    """The names beside the first missing one of a place that differ from it only in case."""
+    if not place.missing:
+        return ()
+    folder = place.path.parents[len(place.missing) - 1]
+    key = _key(place.missing[0])
+    return tuple(other for other in _names(disk, folder) or () if _key(other) == key)
+
+
+def _code(error: OSError) -> Literal["loop", "not_a_folder", "too_long", "unreadable"]:
+    match error.errno:
+        case errno.ENAMETOOLONG:
+            return "too_long"
+        case errno.ENOTDIR:
+            return "not_a_folder"
+        case errno.ELOOP:
+            return "loop"
+        case _:
+            return "unreadable"
+
+
+def _entry(disk: FileSystem, path: Path) -> os.stat_result | None:
+    try:
+        return disk.lstat(path)
+    except FileNotFoundError:
+        return None
+
+
+def _spelled(disk: FileSystem, folder: Path, name: str) -> tuple[str, os.stat_result | None] | Stuck:
+    """A name as the folder really spells it.
+
+    Whether case or Unicode form matter is asked of the file system itself: a name that can be reached in
+    another spelling, or that is not among the folder's names, is looked up there.
+    """
+    entry = _entry(disk, folder / name)
+    doubt = doubtful(name)
+    if entry is not None:
+        swapped = name.swapcase()
+        forgiving = swapped != name and _same(entry, _entry(disk, folder / swapped))
+        if name.isascii() and not forgiving and doubt is None:
+            return name, entry
+    elif name.isascii() and doubt is None:
+        return name, None
+    names = _names(disk, folder)
+    if names is not None and name in names:
+        return name, entry
+    if doubt is not None:
+        return Stuck("doubtful", folder / name, detail=doubt)
+    if names is None:
+        return name, entry
+    if entry is not None:
+        key = _key(name)
+        for other in names:
+            if _key(other) == key and _same(entry, _entry(disk, folder / other)):
+                return other, entry
+        return name, entry
+    form = unicodedata.normalize("NFC", name)
+    same = [other for other in names if unicodedata.normalize("NFC", other) == form]
+    if len(same) > 1:
+        return Stuck("ambiguous", folder / name, detail="several files differ only in their Unicode form")
+    return (same[0], _entry(disk, folder / same[0])) if same else (name, None)
+
+
+def _names(disk: FileSystem, folder: Path) -> Sequence[str] | None:
+    try:
+        return disk.names(folder)
+    except OSError:
+        # A folder may be entered without being listed; its names are then taken as they are asked.
+        return None
+
+
+def _key(name: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def _same(one: os.stat_result, other: os.stat_result | None) -> bool:
+    return other is not None and (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
