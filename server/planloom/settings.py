@@ -22,7 +22,7 @@ USER_ONLY = (
     "planning.systemPrompt",
     "storage.path",
 )
-"""Names, or their beginnings, that an opened folder must not set: it could redirect keys or approve itself."""
+"""Names, or their beginnings, closed to an opened folder: it could redirect keys or approve itself."""
 
 
 class _Group(BaseModel):

@@ -1,4 +1,4 @@
-"""Everything that can happen to a plan: one closed union, from the ledger to the screen (PROTOCOL.md, Event)."""
+"""Everything that can happen to a plan: one closed union, from ledger to screen (PROTOCOL.md, Event)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pydantic import Field, TypeAdapter
 from planloom.domain.approvals import Approval, Decision
 from planloom.domain.attachments import Attachment, Unresolved
 from planloom.domain.changes import Conflict, EditedFile, EditOutcome
+from planloom.domain.editing import StepEdit
 from planloom.domain.perspectives import Agent, Perspective
 from planloom.domain.plan import (
     Author,
@@ -27,7 +28,6 @@ from planloom.domain.plan import (
     StepResult,
     Usage,
 )
-from planloom.domain.step_edits import StepEdit
 from planloom.domain.values import (
     ApprovalId,
     Args,
@@ -196,6 +196,8 @@ class TaskFailed(Value):
     error: str
     code: str | None = None
     will_retry: bool = False
+    duration_ms: int = 0
+    usage: Usage | None = None
 
 
 class TaskSkipped(Value):

@@ -20,6 +20,7 @@ from planloom.domain.plan import (
     Question,
     Recovery,
     Step,
+    StepResult,
     Usage,
 )
 from planloom.domain.values import EditId, Instant, StepId
@@ -396,14 +397,15 @@ def _fold_step(plan: Plan, event: _Stepping, at: Instant) -> Plan:
             )
             return _spent(_without_calls(done, event.task_id), event.usage)
         case ev.TaskFailed():
+            result = StepResult(ok=False, error=event.error, duration_ms=event.duration_ms, timestamp=at)
             status = "pending" if event.will_retry else "failed"
             fallen = _change(
                 plan,
                 event.task_id,
                 {"running", "pending"},
-                lambda step: _with(step, status=status, completed_at=at),
+                lambda step: _with(step, status=status, result=result, completed_at=at),
             )
-            return _without_calls(fallen, event.task_id)
+            return _spent(_without_calls(fallen, event.task_id), event.usage)
         case ev.TaskSkipped():
             left = _change(
                 plan,

@@ -7,7 +7,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import Final, Literal, assert_never
 
-from planloom.domain.lines import Block, changed_blocks, split_lines
 from planloom.domain.values import Value
 
 Encoding = Literal["utf-8", "utf-16", "utf-32"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -13,8 +13,6 @@ from planloom.domain.values import Json, Value
 
 SUMMARY_LIMIT = 500
 """Characters a summary may have (SPEC.md section 4)."""
-
-A = TypeVar("A", bound=BaseModel)
 
 
 class ToolResult(Value):
@@ -52,18 +50,18 @@ def shortened(text: str, limit: int = SUMMARY_LIMIT) -> str:
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool that a step or a model can call. `run` gets a parsed `arguments` model and the context."""
+    """A tool that a step or a model can call. `run` gets a parsed `arguments` model and the context.
+
+    `paths` names the arguments that are workspace paths, `writes` those of them that the call changes,
+    `removes` those that are gone after it, `replaces` those whose whole content it sets.
+    """
 
     name: str
     description: str
     arguments: type[BaseModel]
     effect: Effect
     run: Callable[[Any, Any], Awaitable[ToolResult]]
-
-
-class ToolCatalogue(Protocol):
-    """The tools that exist, for those who only need to know of them (planners, validation, prompts)."""
-
-    def get(self, name: str) -> Tool | None: ...
-
-    def names(self) -> tuple[str, ...]: ...
+    paths: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    removes: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()

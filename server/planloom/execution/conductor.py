@@ -1,0 +1,278 @@
+"""Carries plans out: performs what `directives` says, records what happened, and asks again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from typing import Protocol, assert_never
+
+from planloom.domain import directives as do
+from planloom.domain import events as ev
+from planloom.domain.errors import BudgetExhausted, ModelFailed, PlanloomError
+from planloom.domain.plan import PauseReason, Plan, PlanError, Step, StepResult
+from planloom.domain.values import PlanId, StepId
+from planloom.execution.book import Book
+from planloom.execution.jobs import Jobs
+from planloom.execution.outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
+from planloom.execution.summary import execution_summary
+
+RETRY_WAITS = (1.0, 2.0)
+"""Seconds between the attempts of a step that is tried again by itself (SPEC.md section 3)."""
+log = logging.getLogger(__name__)
+
+
+class StepRunner(Protocol):
+    """What runs one step; raises PlanloomError where it cannot."""
+
+    async def run(self, plan_id: PlanId, step_id: StepId) -> Outcome: ...
+
+    async def before_end(self, plan_id: PlanId) -> bool:
+        """Do what is left to do once every step has settled. False if the plan is not to end yet."""
+        ...
+
+
+class Conductor:
+    """Runs the plans of this process; one conducting job a plan, one job a running step."""
+
+    def __init__(
+        self,
+        book: Book,
+        jobs: Jobs,
+        runner: StepRunner,
+        limits: Callable[[], do.Limits],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._book = book
+        self._jobs = jobs
+        self._runner = runner
+        self._limits = limits
+        self._sleep = sleep
+        self._news: dict[PlanId, asyncio.Event] = {}
+        self._held: set[PlanId] = set()
+        self._waiting: set[tuple[PlanId, StepId]] = set()
+        book.listen(self._heard)
+
+    def conduct(self, plan_id: PlanId) -> None:
+        """See to it that the plan is carried out as far as it can be."""
+        self._news.setdefault(plan_id, asyncio.Event()).set()
+        self._jobs.start(f"conduct:{plan_id}", self._conduct(plan_id))
+
+    async def halt(self, plan_id: PlanId) -> None:
+        """Stop the running steps: an edit in hand is finished and recorded, the steps are pending again.
+
+        Nothing starts until `release`.
+        """
+        self._held.add(plan_id)
+        await self._jobs.stop(f"step:{plan_id}:")
+
+    def release(self, plan_id: PlanId) -> None:
+        """Let steps start again after `halt`."""
+        self._held.discard(plan_id)
+        if plan_id in self._news:
+            self._news[plan_id].set()
+
+    def _heard(self, recorded: ev.Recorded, _plan: Plan) -> None:
+        news = self._news.get(recorded.plan_id)
+        if news is not None:
+            news.set()
+
+    async def _conduct(self, plan_id: PlanId) -> None:
+        news = self._news[plan_id]
+        try:
+            while True:
+                news.clear()
+                plan = self._book.load(plan_id)
+                if plan is None or plan.status not in ("approved", "executing", "paused"):
+                    return
+                if plan_id not in self._held and await self._perform(plan):
+                    continue
+                await news.wait()
+        finally:
+            if self._news.get(plan_id) is news:
+                del self._news[plan_id]
+
+    async def _perform(self, plan: Plan) -> bool:
+        """Do the first thing that is due. True if the plan has changed, so that the rest must be asked anew."""
+        for directive in do.directives(plan, self._limits()):
+            if isinstance(directive, do.RunStep) and (plan.plan_id, directive.step_id) in self._waiting:
+                continue
+            if isinstance(directive, do.Complete):
+                return await self._complete(plan)
+            self._do(plan, directive)
+            return True
+        return False
+
+    def _do(self, plan: Plan, directive: do.Directive) -> None:
+        plan_id = plan.plan_id
+        match directive:
+            case do.Begin():
+                self._book.record(plan_id, ev.PlanExecuting())
+            case do.RunStep():
+                self._start(plan, directive.step_id)
+            case do.AskClarification():
+                step = _step(plan, directive.step_id)
+                question = step.question or step.instruction or step.description
+                self._ask(
+                    plan,
+                    ev.ClarificationRequest(task_id=step.step_id, question=question, options=step.options),
+                )
+            case do.AskRecovery():
+                self._ask_recovery(plan, _step(plan, directive.step_id))
+            case do.Skip():
+                self._book.record(plan_id, ev.TaskSkipped(task_id=directive.step_id, reason=directive.reason))
+            case do.Pause():
+                self._book.record(plan_id, ev.PlanPaused(reason=directive.reason))
+            case do.Resume():
+                self._book.record(plan_id, ev.PlanResumed())
+            case do.Fail():
+                self._jobs.start(f"end:{plan_id}", self._fail(plan_id, directive))
+                self._held.add(plan_id)
+            case do.Complete():
+                raise AssertionError("ending is awaited, not done at once")
+            case _:
+                assert_never(directive)
+
+    async def _complete(self, plan: Plan) -> bool:
+        if not await self._runner.before_end(plan.plan_id):
+            return True
+        now = self._book.load(plan.plan_id)
+        if now is None or now.status != "executing" or now.seq != plan.seq:
+            return True
+        self._book.record(plan.plan_id, ev.PlanCompleted(summary=execution_summary(now)))
+        return True
+
+    async def _fail(self, plan_id: PlanId, why: do.Fail) -> None:
+        await self.halt(plan_id)
+        self._held.discard(plan_id)
+        plan = self._book.load(plan_id)
+        if plan is not None and plan.status in ("executing", "paused"):
+            error = PlanError(code=why.code, message=why.message)
+            self._book.record(plan_id, ev.PlanFailed(summary=execution_summary(plan), error=error))
+
+    def _start(self, plan: Plan, step_id: StepId) -> None:
+        step = _step(plan, step_id)
+        self._book.record(plan.plan_id, ev.TaskStarted(task_id=step_id, agent=step.agent))
+        self._jobs.start(f"step:{plan.plan_id}:{step_id}", self._run(plan.plan_id, step_id))
+
+    async def _run(self, plan_id: PlanId, step_id: StepId) -> None:
+        began = time.monotonic()
+        try:
+            outcome = await self._runner.run(plan_id, step_id)
+        except asyncio.CancelledError:
+            self._back_to_pending(plan_id, step_id)
+            raise
+        except ModelFailed as error:
+            outcome = _model_failed(error)
+        except BudgetExhausted as error:
+            outcome = Interrupted(reason="budget", detail=error.message)
+        except PlanloomError as error:
+            outcome = Failed(error=error.message, code=error.code)
+        except Exception:
+            log.exception("step %s of plan %s failed on a defect", step_id, plan_id)
+            outcome = Failed(error="Something inside Planloom broke; the log has the trace.", code="internal")
+        self._settle(plan_id, step_id, outcome, int((time.monotonic() - began) * 1000))
+
+    def _back_to_pending(self, plan_id: PlanId, step_id: StepId) -> None:
+        plan = self._book.load(plan_id)
+        step = plan.step(step_id) if plan else None
+        if plan and step and plan.status in ("executing", "paused") and step.status == "running":
+            self._book.record(plan_id, ev.TaskUpdate(task_id=step_id, status="pending"))
+
+    def _settle(self, plan_id: PlanId, step_id: StepId, outcome: Outcome, took_ms: int) -> None:
+        plan = self._book.load(plan_id)
+        if plan is None or plan.status not in ("executing", "paused"):
+            return
+        match outcome:
+            case Done():
+                result = StepResult(
+                    ok=True,
+                    value=outcome.value,
+                    summary=outcome.summary,
+                    duration_ms=took_ms,
+                    timestamp=self._book.clock(),
+                )
+                self._book.record(
+                    plan_id, ev.TaskCompleted(task_id=step_id, result=result, usage=outcome.usage)
+                )
+            case Failed():
+                self._failed(plan, step_id, outcome, took_ms)
+            case Skipped():
+                self._skipped(plan_id, step_id, outcome)
+            case Asked():
+                question = ev.ClarificationRequest(
+                    task_id=step_id, question=outcome.question, options=outcome.options
+                )
+                self._spend(plan_id, step_id, outcome)
+                self._ask(plan, question)
+            case Interrupted():
+                back = ev.TaskUpdate(task_id=step_id, status="pending", usage=outcome.usage)
+                self._book.record(plan_id, back, ev.PlanPaused(reason=outcome.reason, detail=outcome.detail))
+            case Rerouted():
+                pass
+            case _:
+                assert_never(outcome)
+
+    def _spend(self, plan_id: PlanId, step_id: StepId, outcome: Asked) -> None:
+        if outcome.usage is not None:
+            self._book.record(plan_id, ev.TaskUpdate(task_id=step_id, status="running", usage=outcome.usage))
+
+    def _skipped(self, plan_id: PlanId, step_id: StepId, outcome: Skipped) -> None:
+        happened: list[ev.Event] = [ev.TaskSkipped(task_id=step_id, reason=outcome.reason)]
+        if outcome.detail:
+            happened.append(ev.Log(level="info", message=outcome.detail, task_id=step_id))
+        self._book.record(plan_id, *happened)
+
+    def _failed(self, plan: Plan, step_id: StepId, outcome: Failed, took_ms: int) -> None:
+        step = _step(plan, step_id)
+        again = do.will_retry(step, self._limits())
+        failure = ev.TaskFailed(
+            task_id=step_id,
+            error=outcome.error,
+            code=outcome.code,
+            will_retry=again,
+            duration_ms=took_ms,
+            usage=outcome.usage,
+        )
+        if again:
+            self._waiting.add((plan.plan_id, step_id))
+            wait = RETRY_WAITS[min(step.attempts, len(RETRY_WAITS)) - 1]
+            self._jobs.start(f"step:{plan.plan_id}:{step_id}:wait", self._later(plan.plan_id, step_id, wait))
+        self._book.record(plan.plan_id, failure)
+
+    async def _later(self, plan_id: PlanId, step_id: StepId, seconds: float) -> None:
+        try:
+            await self._sleep(seconds)
+        finally:
+            self._waiting.discard((plan_id, step_id))
+            if plan_id in self._news:
+                self._news[plan_id].set()
+
+    def _ask(self, plan: Plan, question: ev.ClarificationRequest) -> None:
+        happened: list[ev.Event] = [question]
+        if self._limits().pause_on_clarification and plan.status == "executing":
+            happened.append(ev.PlanPaused(reason="clarification", detail=question.question))
+        self._book.record(plan.plan_id, *happened)
+
+    def _ask_recovery(self, plan: Plan, step: Step) -> None:
+        error = (step.result.error if step.result else None) or "The step failed."
+        happened: list[ev.Event] = [
+            ev.RecoveryRequest(task_id=step.step_id, error=error, options=do.RECOVERY_OPTIONS)
+        ]
+        if plan.status == "executing":
+            happened.append(ev.PlanPaused(reason="recovery", detail=error))
+        self._book.record(plan.plan_id, *happened)
+
+
+def _model_failed(error: ModelFailed) -> Outcome:
+    if error.code == "model_unavailable":
+        reason: PauseReason = "model_unavailable"
+        return Interrupted(reason=reason, detail=" ".join(filter(None, (error.message, error.hint))))
+    return Failed(error=error.message, code=error.code)
+
+
+def _step(plan: Plan, step_id: StepId) -> Step:
+    step = plan.step(step_id)
+    assert step is not None, f"a directive names {step_id}, which the plan does not have"
+    return step

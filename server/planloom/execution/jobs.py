@@ -1,0 +1,61 @@
+"""The owner of every asyncio task: each has a name, is held, and has its failure logged."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+
+class Jobs:
+    """Running jobs by name. A name is taken until its job has ended."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, asyncio.Task[Any]] = {}
+
+    def start(self, name: str, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Start a job. If one of this name runs already, that one is returned and `work` is dropped."""
+        running = self._tasks.get(name)
+        if running is not None:
+            work.close()
+            return running
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        self._tasks[name] = task
+        task.add_done_callback(self._ended)
+        return task
+
+    def names(self, prefix: str = "") -> tuple[str, ...]:
+        """The names of running jobs that begin with `prefix`."""
+        return tuple(name for name in self._tasks if name.startswith(prefix))
+
+    def cancel(self, prefix: str) -> None:
+        """Ask the jobs whose names begin with `prefix` to end."""
+        for name in self.names(prefix):
+            self._tasks[name].cancel()
+
+    async def settled(self, prefix: str) -> None:
+        """Wait until no job has a name that begins with `prefix`, but for the one that waits."""
+        here = asyncio.current_task()
+        while True:
+            tasks = [self._tasks[name] for name in self.names(prefix) if self._tasks[name] is not here]
+            if not tasks:
+                return
+            await asyncio.wait(tasks)
+
+    async def stop(self, prefix: str) -> None:
+        """Cancel the jobs whose names begin with `prefix`, and wait for their ends."""
+        self.cancel(prefix)
+        await self.settled(prefix)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        name = task.get_name()
+        if self._tasks.get(name) is task:
+            del self._tasks[name]
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is not None:
+            log.error("job %s failed", name, exc_info=error)

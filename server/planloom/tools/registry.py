@@ -1,0 +1,114 @@
+"""The tools that exist: what plans, validation, prompts and schemas all read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, cast
+
+from pydantic import BaseModel, ValidationError
+
+from planloom.domain.approvals import Effect
+from planloom.domain.validation import ArgumentProblem, ToolRules
+from planloom.domain.values import Args, Json
+from planloom.models.port import ToolSpec
+from planloom.tools.reading import LIST_FILES, READ_FILE
+from planloom.tools.tool import Tool
+from planloom.tools.writing import CREATE_FOLDER, EDIT_FILE, WRITE_FILE
+
+EVERY_EFFECT: frozenset[Effect] = frozenset({"read", "write", "destroy", "execute"})
+READ_ONLY: frozenset[Effect] = frozenset({"read"})
+
+
+class Registry:
+    """Tools by name, in the order in which they are shown to a model."""
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())
+
+    def get(self, name: str) -> Tool | None:
+        """The tool of this exact name."""
+        return self._tools.get(name)
+
+    def names(self) -> tuple[str, ...]:
+        """Every name."""
+        return tuple(self._tools)
+
+    def only(self, effects: Collection[Effect]) -> Registry:
+        """The tools with one of these effects: without a grant, those that only read."""
+        return Registry(tool for tool in self if tool.effect in effects)
+
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools as a model is shown them."""
+        return tuple(
+            ToolSpec(name=tool.name, description=tool.description, parameters=schema(tool.arguments))
+            for tool in self
+        )
+
+    def rules(self) -> Mapping[str, ToolRules]:
+        """What validation needs to know of each tool."""
+        return {tool.name: _rules(tool) for tool in self}
+
+
+def builtin() -> Registry:
+    """The tools that ship."""
+    return Registry((READ_FILE, LIST_FILES, WRITE_FILE, EDIT_FILE, CREATE_FOLDER))
+
+
+def schema(arguments: type[BaseModel]) -> dict[str, Json]:
+    """The JSON schema of a tool's arguments, without the titles that only cost tokens."""
+    return cast("dict[str, Json]", _plain(arguments.model_json_schema()))
+
+
+def _plain(node: Any) -> Any:
+    if isinstance(node, dict):
+        if "anyOf" in node and len(node["anyOf"]) == 2 and {"type": "null"} in node["anyOf"]:
+            (only,) = (each for each in node["anyOf"] if each != {"type": "null"})
+            node = {**only, **{key: value for key, value in node.items() if key != "anyOf"}}
+        dropped = ("title", "default") if node.get("default", 0) is None else ("title",)
+        return {
+            key: {name: _plain(each) for name, each in value.items()}
+            if key == "properties"
+            else _plain(value)
+            for key, value in node.items()
+            if key not in dropped or not isinstance(value, str | None)
+        }
+    if isinstance(node, list):
+        return [_plain(each) for each in node]
+    return node
+
+
+def _rules(tool: Tool) -> ToolRules:
+    def check(args: Args) -> tuple[ArgumentProblem, ...]:
+        return argument_problems(tool, args)
+
+    return ToolRules(
+        effect=tool.effect,
+        check=check,
+        paths=tool.paths,
+        writes=tool.writes,
+        removes=tool.removes,
+        replaces=tool.replaces,
+    )
+
+
+def argument_problems(tool: Tool, args: Args) -> tuple[ArgumentProblem, ...]:
+    """What is wrong with a call's arguments: the argument's name, and a sentence."""
+    try:
+        tool.arguments.model_validate(args)
+    except ValidationError as error:
+        return tuple(
+            (str(each["loc"][0]) if each["loc"] else "", _said(each["type"], each["msg"]))
+            for each in error.errors(include_url=False, include_context=False, include_input=False)
+        )
+    return ()
+
+
+def _said(kind: str, message: str) -> str:
+    if kind == "missing":
+        return "it is required"
+    if kind == "extra_forbidden":
+        return "the tool has no such argument"
+    return message[:1].lower() + message[1:]
