@@ -36,12 +36,10 @@ def changed_blocks(before: Sequence[str], after: Sequence[str]) -> tuple[Block, 
 
 def blocks(kept: matching.Kept, before_length: int, after_length: int) -> tuple[Block, ...]:
     """The stretches between kept lines."""
-    found: list[Block] = []
-    before_done = after_done = 0
-    for before_place, after_place in zip(
-        (*kept.before, before_length), (*kept.after, after_length), strict=True
-    ):
-        if before_place > before_done or after_place > after_done:
-            found.append(Block(before_done, before_place, after_done, after_place))
-        before_done, after_done = before_place + 1, after_place + 1
-    return tuple(found)
+    upper = (-1, *kept.before, before_length)
+    lower = (-1, *kept.after, after_length)
+    return tuple(
+        Block(upper[gap] + 1, upper[gap + 1], lower[gap] + 1, lower[gap + 1])
+        for gap in range(len(upper) - 1)
+        if upper[gap + 1] - upper[gap] > 1 or lower[gap + 1] - lower[gap] > 1
+    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from planloom.domain import myers
@@ -17,6 +18,7 @@ from planloom.domain.myers import Box
 
 # The table of the C-backed search has one bit a pair of lines: this is 32 MB, and some 50 ms.
 _MOST_PAIRS: Final = 1 << 28
+_WIDEST_LANDMARK: Final = 64
 
 
 class Kept(NamedTuple):
@@ -37,21 +39,19 @@ def numbered(before: Sequence[str], after: Sequence[str]) -> tuple[list[int], li
 
 def shortest(before: Sequence[int], after: Sequence[int]) -> Kept:
     """As many kept lines as possible; where that would take too long, a good choice in bounded time."""
-    whole = Box(0, len(before), 0, len(after))
-    inner = whole.without_equal_ends(before, after)
-    return settled(before, after, _framed(whole, inner, _longest(before, after, inner)))
+    return settled(before, after, _kept(_long_run(before, after)))
 
 
 def as_git(before: Sequence[int], after: Sequence[int]) -> Kept:
     """The kept lines that git chooses by default; `shortest` beyond the cost at which git guesses."""
-    whole = Box(0, len(before), 0, len(after))
-    inner = whole.without_equal_ends(before, after)
+    inner = Box.of(before, after).without_equal_ends(before, after)
     left = _comparable(before, range(inner.x_start, inner.x_end), Counter(after))
     right = _comparable(after, range(inner.y_start, inner.y_end), Counter(before))
     pairs = myers.common([before[place] for place in left], [after[place] for place in right])
     if pairs is None:
         return shortest(before, after)
-    return settled(before, after, _framed(whole, inner, ((left[x], right[y]) for x, y in pairs)))
+    within = [(left[x], right[y]) for x, y in pairs]
+    return settled(before, after, _kept([*inner.pairs_above(), *within, *inner.pairs_below(before, after)]))
 
 
 def settled(before: Sequence[int], after: Sequence[int], kept: Kept) -> Kept:
@@ -65,11 +65,11 @@ def settled(before: Sequence[int], after: Sequence[int], kept: Kept) -> Kept:
 
 def _settle(lines: Sequence[int], kept: list[int], other: list[int]) -> None:
     """Move the gaps between kept lines of one side; `other` are the partners, with as many gaps."""
-    gap = 1
-    while gap < len(kept):
-        if kept[gap] - kept[gap - 1] > 1:
-            gap = _settle_gap(lines, kept, other, gap)
-        gap += 1
+    done = 0
+    for gap in [gap for gap in range(1, len(kept)) if kept[gap] - kept[gap - 1] > 1]:
+        # Gaps that an earlier one has met and taken in are gone.
+        if gap > done:
+            done = _settle_gap(lines, kept, other, gap)
 
 
 def _settle_gap(lines: Sequence[int], kept: list[int], other: list[int], gap: int) -> int:
@@ -96,88 +96,85 @@ def _settle_gap(lines: Sequence[int], kept: list[int], other: list[int], gap: in
     return gap
 
 
-def _framed(whole: Box, inner: Box, pairs: Iterable[tuple[int, int]]) -> Kept:
-    """The pairs found in an inner box together with the equal ends around it."""
-    places = list(pairs)
-    return Kept(
-        [
-            *range(whole.x_start, inner.x_start),
-            *(x for x, _ in places),
-            *range(inner.x_end, whole.x_end),
-        ],
-        [
-            *range(whole.y_start, inner.y_start),
-            *(y for _, y in places),
-            *range(inner.y_end, whole.y_end),
-        ],
-    )
+def _kept(pairs: Iterable[tuple[int, int]]) -> Kept:
+    kept = Kept([], [])
+    for before, after in pairs:
+        kept.before.append(before)
+        kept.after.append(after)
+    return kept
 
 
-def _longest(before: Sequence[int], after: Sequence[int], box: Box) -> Iterable[tuple[int, int]]:
-    """The pairs of a longest common subsequence inside a box, or of a long one if the box is too large."""
-    left, right = _matchable(before, after, box)
-    if not left or not right:
+def _long_run(first: Sequence[int], second: Sequence[int], width: int = 1) -> Iterator[tuple[int, int]]:
+    """The pairs of a longest common subsequence; of a long one where the search would be too large.
+
+    Too large a search is divided at landmarks of `width` lines, then at wider ones; what no landmark divides has
+    no pairs.
+    """
+    inner = Box.of(first, second).without_equal_ends(first, second)
+    yield from inner.pairs_above()
+    left, right = _matchable(first, second, inner)
+    fewer_first, fewer_second = [first[place] for place in left], [second[place] for place in right]
+    yield from ((left[x], right[y]) for x, y in _pairs(fewer_first, fewer_second, width))
+    yield from inner.pairs_below(first, second)
+
+
+def _pairs(first: list[int], second: list[int], width: int) -> Iterable[tuple[int, int]]:
+    if not first or not second:
         return ()
-    if len(left) * len(right) <= _MOST_PAIRS:
-        return _longest_in_c(before, after, left, right)
-    pairs = myers.common([before[place] for place in left], [after[place] for place in right])
+    if len(first) * len(second) <= _MOST_PAIRS:
+        return _longest_in_c(first, second)
+    pairs = myers.common(first, second) if width == 1 else None
     if pairs is not None:
-        return ((left[x], right[y]) for x, y in pairs)
-    return _longest_by_parts(before, after, left, right)
+        return pairs
+    return _by_parts(first, second, width) if width <= _WIDEST_LANDMARK else ()
 
 
-def _longest_by_parts(
-    before: Sequence[int], after: Sequence[int], left: list[int], right: list[int]
-) -> Iterator[tuple[int, int]]:
-    for part in _between_landmarks(before, after, left, right):
-        inner = part.without_equal_ends(before, after)
-        within: Iterable[tuple[int, int]] = ()
-        places = _matchable(before, after, inner)
-        if 0 < len(places[0]) * len(places[1]) <= _MOST_PAIRS:
-            within = _longest_in_c(before, after, *places)
-        kept = _framed(part, inner, within)
-        yield from zip(kept.before, kept.after, strict=True)
+def _by_parts(first: list[int], second: list[int], width: int) -> Iterator[tuple[int, int]]:
+    """The pairs of each part between landmarks; a part begins with one."""
+    x, y = 0, 0
+    for next_x, next_y in [*_landmarks(first, second, width), (len(first), len(second))]:
+        if next_x == x + 1 and next_y == y + 1 and first[x] == second[y]:
+            yield x, y
+        else:
+            for within_x, within_y in _long_run(first[x:next_x], second[y:next_y], 2 * width):
+                yield x + within_x, y + within_y
+        x, y = next_x, next_y
 
 
-def _matchable(before: Sequence[int], after: Sequence[int], box: Box) -> tuple[list[int], list[int]]:
+def _landmarks(first: list[int], second: list[int], width: int) -> list[tuple[int, int]]:
+    """Where as many lines as `width`, which occur once on both sides, begin; in the same order on both."""
+    runs = 1
+    while runs < width:
+        numbers: dict[tuple[int, int], int] = {}
+        first, second = (
+            [numbers.setdefault(pair, len(numbers)) for pair in zip(side, side[runs:], strict=False)]
+            for side in (first, second)
+        )
+        runs *= 2
+    once = {line for line, count in Counter(second).items() if count == 1}
+    once &= {line for line, count in Counter(first).items() if count == 1}
+    at = {line: place for place, line in enumerate(second) if line in once}
+    return _ascending([(place, at[line]) for place, line in enumerate(first) if line in once])
+
+
+def _matchable(first: Sequence[int], second: Sequence[int], box: Box) -> tuple[list[int], list[int]]:
     """The places in a box whose line the other side has too."""
-    known = set(before[box.x_start : box.x_end]) & set(after[box.y_start : box.y_end])
+    known = set(first[box.x_start : box.x_end]) & set(second[box.y_start : box.y_end])
     return (
-        [place for place in range(box.x_start, box.x_end) if before[place] in known],
-        [place for place in range(box.y_start, box.y_end) if after[place] in known],
+        [place for place in range(box.x_start, box.x_end) if first[place] in known],
+        [place for place in range(box.y_start, box.y_end) if second[place] in known],
     )
 
 
-def _longest_in_c(
-    before: Sequence[int], after: Sequence[int], left: list[int], right: list[int]
-) -> Iterator[tuple[int, int]]:
+def _longest_in_c(first: list[int], second: list[int]) -> Iterator[tuple[int, int]]:
     # Most runs never differ texts this far: start-up should not pay for the library.
     from rapidfuzz.distance import LCSseq
 
-    for step in LCSseq.opcodes([before[place] for place in left], [after[place] for place in right]):
+    for step in LCSseq.opcodes(first, second):
         if step.tag == "equal":
             yield from zip(
-                left[step.src_start : step.src_end], right[step.dest_start : step.dest_end], strict=True
+                range(step.src_start, step.src_end), range(step.dest_start, step.dest_end), strict=True
             )
-
-
-def _between_landmarks(
-    before: Sequence[int], after: Sequence[int], left: list[int], right: list[int]
-) -> Iterator[Box]:
-    """Boxes that each end with a landmark: a line that occurs once on both sides, and in the same order."""
-    left_counts = Counter(before[place] for place in left)
-    right_counts = Counter(after[place] for place in right)
-    at = {after[place]: place for place in right if right_counts[after[place]] == 1}
-    singles = [
-        (place, at[before[place]])
-        for place in left
-        if left_counts[before[place]] == 1 and before[place] in at
-    ]
-    start = left[0], right[0]
-    for landmark in [*_ascending(singles), (left[-1], right[-1])]:
-        end = landmark[0] + 1, landmark[1] + 1
-        yield Box(start[0], end[0], start[1], end[1])
-        start = end
 
 
 def _ascending(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -202,29 +199,25 @@ def _comparable(lines: Sequence[int], places: range, matches: Counter[int]) -> l
     """The places that git compares: lines with a match, but not frequent ones among lines without any."""
     frequent = min(_rough_root(len(lines)), 1024)
     ranks = [min(matches[lines[place]], frequent) for place in places]
-    lonely = 0 in ranks
+    lonely_above = [0, *accumulate(rank == 0 for rank in ranks)]
+    telling = [number for number, rank in enumerate(ranks) if 0 < rank < frequent]
+
+    def is_noise(number: int) -> bool:
+        """Whether among up to 100 lines each way, as far as a telling one, three in four have no match."""
+        nearest = bisect_left(telling, number)
+        start = max(number - 100, telling[nearest - 1] + 1 if nearest else 0)
+        end = min(number + 101, telling[nearest] if nearest < len(telling) else len(ranks))
+        above = lonely_above[number] - lonely_above[start]
+        below = lonely_above[end] - lonely_above[number + 1]
+        # The line in question counts once for each way.
+        common = (end - start) - above - below + 1
+        return above > 0 and below > 0 and 3 * common < above + below
+
     return [
         place
         for number, place in enumerate(places)
-        if ranks[number] and not (lonely and ranks[number] == frequent and _is_noise(ranks, number, frequent))
+        if 0 < ranks[number] < frequent or (ranks[number] and not is_noise(number))
     ]
-
-
-def _is_noise(ranks: list[int], number: int, frequent: int) -> bool:
-    """Whether a frequent line stands among so many lines without a match that it says nothing."""
-    lonely, common = 0, 0
-    for step in (-1, 1):
-        found = 0
-        for place in range(number + step, number + step * 101, step):
-            if not 0 <= place < len(ranks) or 0 < ranks[place] < frequent:
-                break
-            found += ranks[place] == 0
-            common += ranks[place] != 0
-        if not found:
-            return False
-        lonely += found
-    common += 2
-    return common * 4 < common + lonely
 
 
 def _rough_root(number: int) -> int:
