@@ -1,4 +1,4 @@
-"""Which lines of two texts are the same line: sequences of numbers in, pairs of kept places out.
+"""Which lines of two texts are the same line: sequences of numbers in, the kept places out.
 
 Two ways to choose, because two things are wanted: `shortest` keeps as many lines as possible, for the
 smallest edits; `as_git` keeps the very lines that git keeps, so that a merge agrees with the one people know.
@@ -8,56 +8,45 @@ Both are then `settled`: a changed stretch that could as well lie a few lines up
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import accumulate, count
+from typing import Final
 
 from planloom.domain import myers
-from planloom.domain.myers import Box
+from planloom.domain.myers import Box, Kept
 
 # The table of the C-backed search has one bit a pair of lines: this is 32 MB, and some 50 ms.
 _MOST_PAIRS: Final = 1 << 28
-
-
-class Kept(NamedTuple):
-    """The places of the kept lines, ascending: `before[i]` and `after[i]` are the same line."""
-
-    before: list[int]
-    after: list[int]
+_WIDEST_LANDMARK: Final = 64
 
 
 def numbered(before: Sequence[str], after: Sequence[str]) -> tuple[list[int], list[int]]:
     """Both sequences of lines as numbers, equal for equal lines."""
-    numbers: dict[str, int] = {}
-    return (
-        [numbers.setdefault(line, len(numbers)) for line in before],
-        [numbers.setdefault(line, len(numbers)) for line in after],
-    )
+    numbers: defaultdict[str, int] = defaultdict(count().__next__)
+    return list(map(numbers.__getitem__, before)), list(map(numbers.__getitem__, after))
 
 
 def shortest(before: Sequence[int], after: Sequence[int]) -> Kept:
     """As many kept lines as possible; where that would take too long, a good choice in bounded time."""
-    whole = Box(0, len(before), 0, len(after))
-    inner = whole.without_equal_ends(before, after)
-    return settled(before, after, _framed(whole, inner, _longest(before, after, inner)))
+    return settled(before, after, _long(before, after))
 
 
 def as_git(before: Sequence[int], after: Sequence[int]) -> Kept:
     """The kept lines that git chooses by default; `shortest` beyond the cost at which git guesses."""
-    whole = Box(0, len(before), 0, len(after))
-    inner = whole.without_equal_ends(before, after)
+    inner = Box.of(before, after).without_equal_ends(before, after)
     left = _comparable(before, range(inner.x_start, inner.x_end), Counter(after))
     right = _comparable(after, range(inner.y_start, inner.y_end), Counter(before))
-    pairs = myers.common([before[place] for place in left], [after[place] for place in right])
-    if pairs is None:
+    kept = myers.common([before[place] for place in left], [after[place] for place in right])
+    if kept is None:
         return shortest(before, after)
-    return settled(before, after, _framed(whole, inner, ((left[x], right[y]) for x, y in pairs)))
+    return settled(before, after, _framed(kept, left, right, inner, len(before)))
 
 
 def settled(before: Sequence[int], after: Sequence[int], kept: Kept) -> Kept:
     """The same number of kept lines, with movable changes joined to others or else as far down as they go."""
-    upper = [-1, *kept.before, len(before)]
-    lower = [-1, *kept.after, len(after)]
+    upper = [-1, *kept.first, len(before)]
+    lower = [-1, *kept.second, len(after)]
     _settle(before, upper, lower)
     _settle(after, lower, upper)
     return Kept(upper[1:-1], lower[1:-1])
@@ -65,11 +54,11 @@ def settled(before: Sequence[int], after: Sequence[int], kept: Kept) -> Kept:
 
 def _settle(lines: Sequence[int], kept: list[int], other: list[int]) -> None:
     """Move the gaps between kept lines of one side; `other` are the partners, with as many gaps."""
-    gap = 1
-    while gap < len(kept):
-        if kept[gap] - kept[gap - 1] > 1:
-            gap = _settle_gap(lines, kept, other, gap)
-        gap += 1
+    done = 0
+    for gap in [gap for gap in range(1, len(kept)) if kept[gap] - kept[gap - 1] > 1]:
+        # Gaps that an earlier one has met and taken in are gone.
+        if gap > done:
+            done = _settle_gap(lines, kept, other, gap)
 
 
 def _settle_gap(lines: Sequence[int], kept: list[int], other: list[int], gap: int) -> int:
@@ -96,88 +85,88 @@ def _settle_gap(lines: Sequence[int], kept: list[int], other: list[int], gap: in
     return gap
 
 
-def _framed(whole: Box, inner: Box, pairs: Iterable[tuple[int, int]]) -> Kept:
-    """The pairs found in an inner box together with the equal ends around it."""
-    places = list(pairs)
-    return Kept(
-        [
-            *range(whole.x_start, inner.x_start),
-            *(x for x, _ in places),
-            *range(inner.x_end, whole.x_end),
-        ],
-        [
-            *range(whole.y_start, inner.y_start),
-            *(y for _, y in places),
-            *range(inner.y_end, whole.y_end),
-        ],
-    )
+def _framed(kept: Kept, left: list[int], right: list[int], inner: Box, length: int) -> Kept:
+    """What was kept of the places `left` and `right` in an inner box, with the equal ends around it."""
+    whole = Kept([], [])
+    whole.add(0, 0, inner.x_start)
+    whole.first.extend([left[x] for x in kept.first])
+    whole.second.extend([right[y] for y in kept.second])
+    whole.add(inner.x_end, inner.y_end, length - inner.x_end)
+    return whole
 
 
-def _longest(before: Sequence[int], after: Sequence[int], box: Box) -> Iterable[tuple[int, int]]:
-    """The pairs of a longest common subsequence inside a box, or of a long one if the box is too large."""
-    left, right = _matchable(before, after, box)
-    if not left or not right:
-        return ()
-    if len(left) * len(right) <= _MOST_PAIRS:
-        return _longest_in_c(before, after, left, right)
-    pairs = myers.common([before[place] for place in left], [after[place] for place in right])
-    if pairs is not None:
-        return ((left[x], right[y]) for x, y in pairs)
-    return _longest_by_parts(before, after, left, right)
+def _long(first: Sequence[int], second: Sequence[int], width: int = 1) -> Kept:
+    """A longest common subsequence; a long one where the search would be too large.
+
+    Too large a search is divided at landmarks of `width` lines, then at wider ones; where no landmark divides
+    it any more, nothing is kept.
+    """
+    inner = Box.of(first, second).without_equal_ends(first, second)
+    left, right = _matchable(first, second, inner)
+    kept = _search([first[place] for place in left], [second[place] for place in right], width)
+    return _framed(kept, left, right, inner, len(first))
 
 
-def _longest_by_parts(
-    before: Sequence[int], after: Sequence[int], left: list[int], right: list[int]
-) -> Iterator[tuple[int, int]]:
-    for part in _between_landmarks(before, after, left, right):
-        inner = part.without_equal_ends(before, after)
-        within: Iterable[tuple[int, int]] = ()
-        places = _matchable(before, after, inner)
-        if 0 < len(places[0]) * len(places[1]) <= _MOST_PAIRS:
-            within = _longest_in_c(before, after, *places)
-        kept = _framed(part, inner, within)
-        yield from zip(kept.before, kept.after, strict=True)
+def _search(first: list[int], second: list[int], width: int) -> Kept:
+    if len(first) * len(second) <= _MOST_PAIRS:
+        return _longest_in_c(first, second)
+    if width > _WIDEST_LANDMARK:
+        return Kept([], [])
+    kept = myers.common(first, second) if width == 1 else None
+    return _by_parts(first, second, width) if kept is None else kept
 
 
-def _matchable(before: Sequence[int], after: Sequence[int], box: Box) -> tuple[list[int], list[int]]:
+def _by_parts(first: list[int], second: list[int], width: int) -> Kept:
+    """What is kept of each part between landmarks; a part begins with one."""
+    kept = Kept([], [])
+    x, y = 0, 0
+    for next_x, next_y in [*_landmarks(first, second, width), (len(first), len(second))]:
+        if next_x == x + 1 and next_y == y + 1 and first[x] == second[y]:
+            kept.add(x, y, 1)
+        else:
+            part = _long(first[x:next_x], second[y:next_y], 2 * width)
+            kept.first.extend([x + place for place in part.first])
+            kept.second.extend([y + place for place in part.second])
+        x, y = next_x, next_y
+    return kept
+
+
+def _landmarks(first: list[int], second: list[int], width: int) -> list[tuple[int, int]]:
+    """Where as many lines as `width`, which occur once on both sides, begin; in the same order on both."""
+    runs = 1
+    while runs < width:
+        numbers: dict[tuple[int, int], int] = {}
+        first, second = (
+            [numbers.setdefault(pair, len(numbers)) for pair in zip(side, side[runs:], strict=False)]
+            for side in (first, second)
+        )
+        runs *= 2
+    once = {line for line, times in Counter(second).items() if times == 1}
+    once &= {line for line, times in Counter(first).items() if times == 1}
+    at = {line: place for place, line in enumerate(second) if line in once}
+    return _ascending([(place, at[line]) for place, line in enumerate(first) if line in once])
+
+
+def _matchable(first: Sequence[int], second: Sequence[int], box: Box) -> tuple[list[int], list[int]]:
     """The places in a box whose line the other side has too."""
-    known = set(before[box.x_start : box.x_end]) & set(after[box.y_start : box.y_end])
+    known = set(first[box.x_start : box.x_end]) & set(second[box.y_start : box.y_end])
     return (
-        [place for place in range(box.x_start, box.x_end) if before[place] in known],
-        [place for place in range(box.y_start, box.y_end) if after[place] in known],
+        [place for place in range(box.x_start, box.x_end) if first[place] in known],
+        [place for place in range(box.y_start, box.y_end) if second[place] in known],
     )
 
 
-def _longest_in_c(
-    before: Sequence[int], after: Sequence[int], left: list[int], right: list[int]
-) -> Iterator[tuple[int, int]]:
+def _longest_in_c(first: list[int], second: list[int]) -> Kept:
     # Most runs never differ texts this far: start-up should not pay for the library.
     from rapidfuzz.distance import LCSseq
 
-    for step in LCSseq.opcodes([before[place] for place in left], [after[place] for place in right]):
+    kept = Kept([], [])
+    if not first or not second:
+        return kept
+    for step in LCSseq.opcodes(first, second):
         if step.tag == "equal":
-            yield from zip(
-                left[step.src_start : step.src_end], right[step.dest_start : step.dest_end], strict=True
-            )
-
-
-def _between_landmarks(
-    before: Sequence[int], after: Sequence[int], left: list[int], right: list[int]
-) -> Iterator[Box]:
-    """Boxes that each end with a landmark: a line that occurs once on both sides, and in the same order."""
-    left_counts = Counter(before[place] for place in left)
-    right_counts = Counter(after[place] for place in right)
-    at = {after[place]: place for place in right if right_counts[after[place]] == 1}
-    singles = [
-        (place, at[before[place]])
-        for place in left
-        if left_counts[before[place]] == 1 and before[place] in at
-    ]
-    start = left[0], right[0]
-    for landmark in [*_ascending(singles), (left[-1], right[-1])]:
-        end = landmark[0] + 1, landmark[1] + 1
-        yield Box(start[0], end[0], start[1], end[1])
-        start = end
+            kept.add(step.src_start, step.dest_start, step.src_end - step.src_start)
+    return kept
 
 
 def _ascending(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -202,29 +191,25 @@ def _comparable(lines: Sequence[int], places: range, matches: Counter[int]) -> l
     """The places that git compares: lines with a match, but not frequent ones among lines without any."""
     frequent = min(_rough_root(len(lines)), 1024)
     ranks = [min(matches[lines[place]], frequent) for place in places]
-    lonely = 0 in ranks
+    lonely_above = [0, *accumulate(rank == 0 for rank in ranks)]
+    telling = [number for number, rank in enumerate(ranks) if 0 < rank < frequent]
+
+    def is_noise(number: int) -> bool:
+        """Whether among up to 100 lines each way, as far as a telling one, three in four have no match."""
+        nearest = bisect_left(telling, number)
+        start = max(number - 100, telling[nearest - 1] + 1 if nearest else 0)
+        end = min(number + 101, telling[nearest] if nearest < len(telling) else len(ranks))
+        above = lonely_above[number] - lonely_above[start]
+        below = lonely_above[end] - lonely_above[number + 1]
+        # The line in question counts once for each way.
+        common = (end - start) - above - below + 1
+        return above > 0 and below > 0 and 3 * common < above + below
+
     return [
         place
         for number, place in enumerate(places)
-        if ranks[number] and not (lonely and ranks[number] == frequent and _is_noise(ranks, number, frequent))
+        if 0 < ranks[number] < frequent or (ranks[number] and not is_noise(number))
     ]
-
-
-def _is_noise(ranks: list[int], number: int, frequent: int) -> bool:
-    """Whether a frequent line stands among so many lines without a match that it says nothing."""
-    lonely, common = 0, 0
-    for step in (-1, 1):
-        found = 0
-        for place in range(number + step, number + step * 101, step):
-            if not 0 <= place < len(ranks) or 0 < ranks[place] < frequent:
-                break
-            found += ranks[place] == 0
-            common += ranks[place] != 0
-        if not found:
-            return False
-        lonely += found
-    common += 2
-    return common * 4 < common + lonely
 
 
 def _rough_root(number: int) -> int:

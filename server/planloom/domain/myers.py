@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 # From this cost of one search on, git no longer looks for the shortest way but guesses.
 _MOST_COST: Final = 256
-_MOST_STEPS: Final = 1_500_000
+_MOST_STEPS: Final = 3_000_000
 _FAR: Final = 1 << 62
 
 
@@ -23,6 +23,11 @@ class Box(NamedTuple):
     x_end: int
     y_start: int
     y_end: int
+
+    @classmethod
+    def of(cls, first: Sequence[int], second: Sequence[int]) -> Box:
+        """The box of both whole sequences."""
+        return cls(0, len(first), 0, len(second))
 
     def without_equal_ends(self, first: Sequence[int], second: Sequence[int]) -> Box:
         """The box less the equal elements at its two ends."""
@@ -36,6 +41,18 @@ class Box(NamedTuple):
         return Box(x_start, x_end, y_start, y_end)
 
 
+class Kept(NamedTuple):
+    """The places of a common subsequence, ascending: `first[i]` and `second[i]` are equal elements."""
+
+    first: list[int]
+    second: list[int]
+
+    def add(self, x: int, y: int, length: int) -> None:
+        """Keep a run of elements from `x` and `y` on."""
+        self.first.extend(range(x, x + length))
+        self.second.extend(range(y, y + length))
+
+
 class _Meeting(NamedTuple):
     """Where the searches from both ends met, and how many steps that took."""
 
@@ -44,38 +61,46 @@ class _Meeting(NamedTuple):
     steps: int
 
 
-def common(first: Sequence[int], second: Sequence[int]) -> list[tuple[int, int]] | None:
-    """The places of a longest common subsequence, ascending; None when it cannot be had in bounded time."""
-    pairs: list[tuple[int, int]] = []
+def common(first: Sequence[int], second: Sequence[int]) -> Kept | None:
+    """A longest common subsequence; None when it cannot be had in bounded time."""
+    runs: list[tuple[int, int, int]] = []
     diagonals = len(first) + len(second) + 3
     # Diagonals run from minus the second length on: negative ones lie at the far end of the list.
     reached = [0] * diagonals, [0] * diagonals
     steps = 0
-    boxes = [Box(0, len(first), 0, len(second))]
+    boxes = [Box.of(first, second)]
     while boxes:
         box = boxes.pop()
         inner = box.without_equal_ends(first, second)
-        pairs += zip(range(box.x_start, inner.x_start), range(box.y_start, inner.y_start), strict=True)
-        pairs += zip(range(inner.x_end, box.x_end), range(inner.y_end, box.y_end), strict=True)
         x_start, x_end, y_start, y_end = inner
+        runs.append((box.x_start, box.y_start, x_start - box.x_start))
+        runs.append((x_end, y_end, box.x_end - x_end))
         if x_start == x_end or y_start == y_end:
             continue
-        meeting = _meeting(first, second, inner, *reached)
-        if meeting is None or (steps := steps + meeting.steps) > _MOST_STEPS:
+        meeting = _meeting(first, second, inner, reached, _MOST_STEPS - steps)
+        if meeting is None:
             return None
+        steps += meeting.steps
         boxes.append(Box(meeting.x, x_end, meeting.y, y_end))
         boxes.append(Box(x_start, meeting.x, y_start, meeting.y))
-    pairs.sort()
-    return pairs
+    kept = Kept([], [])
+    for run in sorted(runs):
+        kept.add(*run)
+    return kept
 
 
 def _meeting(
-    first: Sequence[int], second: Sequence[int], box: Box, forth: list[int], back: list[int]
+    first: Sequence[int],
+    second: Sequence[int],
+    box: Box,
+    reached: tuple[list[int], list[int]],
+    most_steps: int,
 ) -> _Meeting | None:
     """Where the furthest paths from both corners first overlap; None when they are too far apart.
 
-    `forth` and `back` are room for the furthest place by diagonal; what they hold before does not matter.
+    `reached` is room for the furthest place by diagonal, for each way; what it holds before does not matter.
     """
+    forth, back = reached
     x_start, x_end, y_start, y_end = box
     lowest, highest = x_start - y_end, x_end - y_start
     forth_low = forth_high = x_start - y_start
@@ -86,25 +111,28 @@ def _meeting(
     for _ in range(_MOST_COST):
         forth_low, forth_high = _widened(forth, (forth_low, forth_high), lowest, highest, -1)
         for diagonal in range(forth_high, forth_low - 1, -2):
-            x = max(forth[diagonal - 1] + 1, forth[diagonal + 1])
+            x = begun = max(forth[diagonal - 1] + 1, forth[diagonal + 1])
             y = x - diagonal
             while x < x_end and y < y_end and first[x] == second[y]:
                 x += 1
                 y += 1
             forth[diagonal] = x
+            steps += x - begun + 1
             if odd and back_low <= diagonal <= back_high and back[diagonal] <= x:
                 return _Meeting(x, y, steps)
         back_low, back_high = _widened(back, (back_low, back_high), lowest, highest, _FAR)
         for diagonal in range(back_high, back_low - 1, -2):
-            x = min(back[diagonal - 1], back[diagonal + 1] - 1)
+            x = begun = min(back[diagonal - 1], back[diagonal + 1] - 1)
             y = x - diagonal
             while x > x_start and y > y_start and first[x - 1] == second[y - 1]:
                 x -= 1
                 y -= 1
             back[diagonal] = x
+            steps += begun - x + 1
             if not odd and forth_low <= diagonal <= forth_high and x <= forth[diagonal]:
                 return _Meeting(x, y, steps)
-        steps += forth_high - forth_low + back_high - back_low
+        if steps > most_steps:
+            break
     return None
 
 
