@@ -1,0 +1,161 @@
+"""Qualification and routing: the rules' verdicts, what settings and modes make of them, and a model's say."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planloom.domain.attachments import Attachment
+from planloom.domain.plan import Qualification
+from planloom.domain.values import AttachmentId, Uri
+from planloom.intake.detection import detect
+from planloom.intake.qualification import Classification, Mode, Routing, qualify, refine, route
+from planloom.settings import PlanningSettings
+
+AUTO = PlanningSettings()
+
+
+def attached(uri: str, *, secret: bool = False) -> Attachment:
+    return Attachment(
+        attachment_id=AttachmentId("a1"),
+        kind="file",
+        reference="@x",
+        uri=Uri(uri),
+        secret=secret or None,
+    )
+
+
+def routed(text: str, mode: Mode = "auto", settings: PlanningSettings = AUTO, *, model: bool = False) -> str:
+    detection = detect(text)
+    found = route(mode, detection, qualify(text, (), detection), settings, model_at_hand=model)
+    return f"{found.route} {found.detection.rule}"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("What is an app?", "question trivial low"),
+        ("Create folder TestFolder", "code trivial low"),
+        ("Create a recipe app", "code simple low"),
+        ("Add a Dockerfile", "devops trivial low"),
+        ("Deploy the service with docker", "devops trivial medium"),
+        ("Deploy the app to production and add a health endpoint", "mixed simple high"),
+        ("Rename the function", "code trivial medium"),
+        ("Delete notes.txt", "code trivial medium"),
+        ("Delete all users", "code trivial high"),
+        ("Drop the\ntable of guests", "code trivial high"),
+        ("Migrate the whole codebase to Rust", "code complex medium"),
+        ("1. soup\n2. bread\n3. salad\n4. cake\n5. tea", "code moderate low"),
+        ("Add the platform page to src/production/deploy.py", "code simple low"),
+    ],
+)
+def test_the_rules_judge(text: str, wanted: str) -> None:
+    found = qualify(text, (), detect(text))
+    assert f"{found.task_type} {found.complexity} {found.risk_level}" == wanted
+    assert found.by == "rules"
+
+
+def test_verdicts_above_the_plainest_have_reasons() -> None:
+    text = "Delete all users and update the docker pipeline and fix the login page of the entire app"
+    found = qualify(text, (), detect(text))
+    assert len(found.reasons) >= 4 and all(reason.endswith(".") for reason in found.reasons)
+
+
+def test_attachments_count() -> None:
+    text = "Tidy this up"
+    assert qualify(text, (attached("file:///w/.env", secret=True),), detect(text)).risk_level == "medium"
+    assert qualify(text, (attached("file:///w/.github/workflows/a.yml"),), detect(text)).task_type == "devops"
+    assert qualify(text, (attached("file:///w/a.py"),) * 5, detect(text)).complexity == "moderate"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("What is an app?", "direct question"),
+        ("Create folder TestFolder", "direct none"),
+        ("Create a recipe app", "plan verb_and_scope"),
+        ("Delete all users", "perspectives qualification"),
+        ("Delete all users?", "direct question"),
+        ("Deploy the app to production and add a health endpoint", "perspectives multiple_tasks"),
+    ],
+)
+def test_the_route_follows_from_the_verdicts(text: str, wanted: str) -> None:
+    assert routed(text) == wanted
+
+
+def test_settings_ask_for_or_refuse_perspectives() -> None:
+    never, always = (PlanningSettings(perspectives=choice) for choice in ("never", "always"))
+    assert routed("Delete all users", settings=never) == "plan qualification"
+    assert routed("Create a recipe app", settings=always) == "perspectives verb_and_scope"
+    assert routed("Create folder Soup", settings=always) == "direct none"
+
+
+@pytest.mark.parametrize("mode", ["plan", "direct", "perspectives"])
+def test_an_explicit_mode_wins(mode: Mode) -> None:
+    for text in ("What is an app?", "Delete all users", "Erstelle eine Webseite"):
+        assert routed(text, mode, model=True).split()[0] == mode
+    off = detect("Create an app", enabled=False)
+    assert route(mode, off, qualify("Create an app", (), off), AUTO).route == mode
+
+
+def test_disabled_planning_plans_nothing_by_itself() -> None:
+    off = detect("Delete all users", enabled=False)
+    found = route("auto", off, qualify("Delete all users", (), off), AUTO, model_at_hand=True)
+    assert (found.route, found.detection.rule) == ("direct", "disabled")
+
+
+def test_only_an_ambiguous_request_waits_for_a_model() -> None:
+    never = PlanningSettings(classify_with_model="never")
+    assert routed("Erstelle eine Webseite", model=True) == "undecided none"
+    assert routed("Erstelle eine Webseite", model=True, settings=never) == "direct none"
+    assert routed("Erstelle eine Webseite") == "direct none"
+    assert routed("Create a recipe app", model=True) == "plan verb_and_scope"
+
+
+class Answering:
+    def __init__(self, answer: Classification | None) -> None:
+        self.answer = answer
+
+    async def classify(self, text: str, qualification: Qualification) -> Classification | None:
+        return self.answer
+
+
+async def refined(answer: Classification | None) -> Routing:
+    text = "Erstelle eine Webseite"
+    detection = detect(text)
+    undecided = route("auto", detection, qualify(text, (), detection), AUTO, model_at_hand=True)
+    return await refine(text, undecided, AUTO, Answering(answer))
+
+
+async def test_a_model_refines_both_verdicts() -> None:
+    found = await refined(
+        Classification(planned=True, task_type="code", complexity="moderate", risk_level="low", reason="Big.")
+    )
+    assert (found.route, found.detection.rule, found.qualification.by) == ("plan", "model", "model")
+    assert found.qualification.reasons == ("Big.",)
+    heavy = await refined(
+        Classification(planned=True, task_type="mixed", complexity="complex", risk_level="low")
+    )
+    assert heavy.route == "perspectives"
+
+
+async def test_without_an_answer_the_rules_hold() -> None:
+    found = await refined(None)
+    assert (found.route, found.detection.rule, found.qualification.by) == ("direct", "none", "rules")
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_judged_and_routed(text: str) -> None:
+    detection = detect(text)
+    assert route("auto", detection, qualify(text, (), detection), AUTO).route != "undecided"
+
+
+@pytest.mark.parametrize("unit", ["delete all ", "and add ", "rm -", "1. ", "in ", "drop  "])
+def test_time_is_linear_on_adversarial_text(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit))
+    started = time.perf_counter()
+    qualify(text, (), detect(text))
+    assert time.perf_counter() - started < 10
