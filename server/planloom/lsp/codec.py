@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import inspect
 import itertools
 import json
 import logging
@@ -17,7 +16,7 @@ import math
 from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import Future
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import cattrs
 from lsprotocol import converters, types
@@ -64,7 +63,7 @@ class PlanloomProtocol(LanguageServerProtocol):
         self.listeners: dict[str, Listener] = {}
         self.experimental: Any = None
         self.commands: list[str] = []
-        self.on_exit: Callable[[int], None] = lambda code: None
+        self.on_exit: Callable[[int], None] = lambda _: None
         self._initialized = False
         self._closed = False
         self._numbers = itertools.count(1)
@@ -132,7 +131,9 @@ class PlanloomProtocol(LanguageServerProtocol):
             ident = note.params.get("id") if isinstance(note.params, dict) else None
             return self._cancel(ident)
         if note.method != types.EXIT and (self._shutdown or not self._initialized):
-            logger.warning("Passing over %s, which comes before `initialize` or after `shutdown`", note.method)
+            logger.warning(
+                "Passing over %s, which comes before `initialize` or after `shutdown`", note.method
+            )
             return None
         listener, params = self.listeners.get(note.method), note.params
         if listener is None:
@@ -149,7 +150,7 @@ class PlanloomProtocol(LanguageServerProtocol):
         ident = object()
         done = partial(self._check_handler_result, asked=note.method, ident=ident)
         try:
-            self._execute_handler(ident, listener, done, args=(params,))
+            self._execute_handler(cast(MessageId, ident), listener, done, args=(params,))
         except Exception:
             logger.exception("A defect while taking %s", note.method)
         return None
@@ -306,7 +307,7 @@ class PlanloomProtocol(LanguageServerProtocol):
             yield closing, args, None
 
     @lsp_method(types.EXIT)
-    def lsp_exit(self, *args: Any) -> None:
+    def lsp_exit(self, *_: Any) -> None:  # type: ignore[override]
         """Leave, with the exit code that LSP wants: 0 only after a `shutdown`."""
         self.on_exit(0 if self._shutdown else 1)
 
@@ -336,7 +337,8 @@ def _refusal(error: Any) -> ClientRefused:
         return ClientRefused(envelope.INTERNAL_ERROR, str(error))
     code = error.get("code")
     return ClientRefused(
-        code if isinstance(code, int) else envelope.INTERNAL_ERROR, str(error.get("message") or "no reason given")
+        code if isinstance(code, int) else envelope.INTERNAL_ERROR,
+        str(error.get("message") or "no reason given"),
     )
 
 

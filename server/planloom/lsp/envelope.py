@@ -66,7 +66,9 @@ def read_envelope(body: bytes) -> Envelope:
         # Bytes that are no UTF-8 arrive here too: UnicodeDecodeError is a ValueError.
         return Refused(None, PARSE_ERROR, f"The message is not valid JSON: {error}.")
     if isinstance(message, list):
-        return Refused(None, INVALID_REQUEST, "Batches of messages are not part of LSP: send them one by one.")
+        return Refused(
+            None, INVALID_REQUEST, "Batches of messages are not part of LSP: send them one by one."
+        )
     if not isinstance(message, dict):
         return Refused(None, INVALID_REQUEST, "A message is a JSON object.")
     return _checked(message)
@@ -83,7 +85,9 @@ def _checked(message: dict[str, Any]) -> Envelope:
         return Refused(ident, INVALID_REQUEST, 'A message says "jsonrpc": "2.0".')
     if "method" not in message:
         if ident is None:
-            return Refused(None, INVALID_REQUEST, "A message has a method, or the id of the request it answers.")
+            return Refused(
+                None, INVALID_REQUEST, "A message has a method, or the id of the request it answers."
+            )
         return Response(ident, message.get("result"), message.get("error"))
     method, params = message["method"], message.get("params")
     if not isinstance(method, str):

@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from planloom.lsp.methods import Method, Note
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from pydantic import ValidationError
 
     from planloom.domain.errors import InvalidParams
+    from planloom.domain.values import Json
     from planloom.lsp.codec import PlanloomProtocol
     from planloom.lsp.connection import Connection
+    from planloom.lsp.wire_base import Wire
 
 T = TypeVar("T")
 
 
-def route(protocol: PlanloomProtocol, connection: Connection, methods: tuple[Method, ...], notes: tuple[Note, ...]) -> None:
+def route(
+    protocol: PlanloomProtocol, connection: Connection, methods: tuple[Method, ...], notes: tuple[Note, ...]
+) -> None:
     """Register every method of the catalogue. Models and handlers are imported when first called."""
     for method in methods:
         protocol.endpoints[method.name] = _endpoint(method, connection)
@@ -49,38 +53,45 @@ def _function(name: str) -> Any:
     return getattr(import_module(f"planloom.lsp.handlers.{module}"), function)
 
 
-def parsed_params(model: str, method: str, params: Any) -> BaseModel:
+def parsed_params(model: str, method: str, params: Any) -> Wire:
     """The params as the wire model of this name; absent params count as an empty object. Raises InvalidParams."""
     # Types load with the first request, after the answer to `initialize`.
     from pydantic import ValidationError
 
     from planloom.lsp import wire
 
-    kind: type[BaseModel] = getattr(wire, model)
+    given = {} if params is None else params
     try:
-        return kind.model_validate({} if params is None else params)
+        return wire.model(model).model_validate(given, by_alias=True, by_name=False)
     except ValidationError as error:
-        raise invalid(method, error) from error
+        raise invalid(method, error, given) from error
 
 
-def invalid(method: str, error: Any) -> InvalidParams:
-    """The failure that names every field that is off."""
+def invalid(method: str, error: ValidationError, given: Any) -> InvalidParams:
+    """The failure that names every field of `given` that is off."""
     from planloom.domain.errors import InvalidParams
 
-    details = [
-        {"field": _field(problem["loc"]), "problem": _problem(problem)}
+    details: list[Json] = [
+        {"field": _field(problem["loc"], given), "problem": _problem(problem)}
         for problem in error.errors(include_url=False, include_input=False, include_context=False)
     ]
-    first = details[0]
-    return InvalidParams(
-        f"The params of {method} are off: {first['field']}: {first['problem']}.", details=details
-    )
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    told = f"{_field(first['loc'], given)}: {_problem(first)}"
+    return InvalidParams(f"The params of {method} are off: {told}.", details=details)
 
 
-def _field(place: tuple[int | str, ...]) -> str:
+def _field(place: tuple[int | str, ...], given: Any) -> str:
+    """The place in the client's own words: a union also names its member there, which no client wrote."""
     text = ""
-    for part in place:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    for depth, part in enumerate(place, start=1):
+        if isinstance(part, int):
+            text += f"[{part}]"
+            given = given[part] if isinstance(given, list) and part < len(given) else None
+        elif isinstance(given, dict) and part in given:
+            text += f".{part}" if text else part
+            given = given[part]
+        elif depth == len(place) and isinstance(given, dict):
+            text += f".{part}" if text else part
     return text or "params"
 
 
@@ -99,4 +110,7 @@ async def uninterrupted(work: Awaitable[T]) -> T:
         return await asyncio.shield(job)
     except asyncio.CancelledError:
         await asyncio.wait({job})
+        if not job.cancelled():
+            # Its failure is nobody's any more: the answer says that the request was cancelled.
+            job.exception()
         raise

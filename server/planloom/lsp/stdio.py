@@ -114,7 +114,11 @@ class PipeWriter:
     """
 
     def __init__(
-        self, fd: int, loop: asyncio.AbstractEventLoop, on_backlog: Callable[[bool], None], on_lost: Callable[[], None]
+        self,
+        fd: int,
+        loop: asyncio.AbstractEventLoop,
+        on_backlog: Callable[[bool], None],
+        on_lost: Callable[[], None],
     ) -> None:
         self._fd = fd
         self._loop = loop
@@ -241,7 +245,7 @@ class _Input(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._frames.feed(data)
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         self._on_end()
 
 

@@ -12,22 +12,22 @@ from planloom.lsp.wire_plan import Agent, Args, Check, Priority, StepKind
 
 
 class StepFields(Closed):
-    """Fields to set. Which ones were given counts: null takes a value away, absence leaves it."""
+    """Fields to set. Which ones were given counts; null empties a field that may be empty."""
 
-    description: str | None = None
-    instruction: str | None = None
-    active_form: str | None = None
+    description: str = ""
+    instruction: str = ""
+    active_form: str = ""
     tool: str | None = None
     args: Args | None = None
-    depends_on: tuple[str, ...] | None = None
-    agent: Agent | None = None
-    priority: Priority | None = None
-    critical: Bool | None = None
-    kind: StepKind | None = None
+    depends_on: tuple[str, ...] = ()
+    agent: Agent = "koda"
+    priority: Priority = "normal"
+    critical: Bool = False
+    kind: StepKind = "processing"
     question: str | None = None
-    checks: tuple[Check, ...] | None = None
-    expected_files: tuple[str, ...] | None = None
-    attachments: tuple[str, ...] | None = None
+    checks: tuple[Check, ...] = ()
+    expected_files: tuple[str, ...] = ()
+    attachments: tuple[str, ...] = ()
     when: str | None = None
     for_each: str | None = None
 
@@ -41,7 +41,7 @@ class NewStep(StepFields):
     """A step to add; later edits of the same batch can name its id."""
 
     description: str
-    step_id: str | None = None
+    step_id: Annotated[str, Field(min_length=1)] = ""
 
 
 class UpdateStep(Wire):

@@ -36,9 +36,7 @@ from planloom.lsp.wire_review import (
     Unresolved,
 )
 
-AnyPerspective = Annotated[
-    ChapoPerspective | KodaPerspective | DevoPerspective, Field(discriminator="agent")
-]
+AnyPerspective = Annotated[ChapoPerspective | KodaPerspective | DevoPerspective, Field(discriminator="agent")]
 
 
 class _Event(Wire):

@@ -277,5 +277,3 @@ class ApplyEditResult(Wire):
     applied: Bool
     failure_reason: Maybe[str] = None
     failed_change: Maybe[Int] = None
-
-
