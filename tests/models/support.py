@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 
 from planloom.models.endpoint import endpoint_of
 from planloom.models.http_model import Dialect, HttpModel, Options
-from planloom.models.keys import Key
 from planloom.models.openai_compatible import OpenAICompatible
 from planloom.models.port import (
     CallBroken,
@@ -20,7 +19,7 @@ from planloom.models.port import (
     TextDelta,
     ToolSpec,
 )
-from planloom.models.transport import Timeouts
+from planloom.models.transport import FindKey, Timeouts
 
 QUICK = Timeouts(connect=2.0, first_token=0.5, token=0.3, answer=5.0)
 """Limits for servers that hang, so that a test of them takes less than a second."""
@@ -52,7 +51,7 @@ async def model_at(
     origin: str,
     dialect: Dialect | None = None,
     *,
-    key: Key | None = None,
+    find_key: FindKey = lambda: None,
     waits: Waits | None = None,
     timeouts: Timeouts = QUICK,
     **options: object,
@@ -63,7 +62,7 @@ async def model_at(
         dialect,
         endpoint_of(origin, default_path="/v1" if dialect.provider != "ollama" else ""),
         ModelIdentity(provider=dialect.provider, name="small", reason="a test asks for it"),
-        key=key,
+        find_key=find_key,
         key_advice="Set THE_KEY.",
         options=Options(timeouts=timeouts, sleep=waits or Waits(), **options),  # type: ignore[arg-type]
     )

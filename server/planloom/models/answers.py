@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from planloom.domain.errors import ModelFailed
+from planloom.models.bounded import AnswerBroken
 from planloom.models.call_fragments import CallFragments
 from planloom.models.json_text import Joiner
 from planloom.models.port import (
@@ -15,7 +16,6 @@ from planloom.models.port import (
     TextDelta,
     UsageReported,
 )
-from planloom.models.transport import AnswerBroken
 
 Reason = Literal["stop", "length", "tool_calls", "refused"]
 

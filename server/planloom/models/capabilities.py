@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from planloom.domain.values import Json
+from planloom.models.dialect import Asking
 from planloom.models.json_text import count_of, list_of, object_of, text_of
 from planloom.models.keys import HOME
 from planloom.models.port import Capabilities
-
-if TYPE_CHECKING:
-    from planloom.models.http_model import Asking
 
 UNTOLD = Capabilities(tools=True, json_schema=True, parallelism=1)
 """Tried with a server that says nothing of itself, since a refusal is understood and adapted to."""

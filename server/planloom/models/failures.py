@@ -45,12 +45,14 @@ class Refusal(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Who failed, for the sentences: the server's origin, the model asked for, and three pieces of advice."""
+    """Who failed, for the sentences: the server's origin, the model asked for, how to give a key,
+    start the server, say that it lacks the model, and get one."""
 
     origin: str
     model: str
     key_advice: str
     start_advice: str
+    missing: str
     model_advice: str
 
 
@@ -144,7 +146,7 @@ def of_status(
         )
     if status in {404, 405, 410}:
         if "model" in refusal.words.lower() or "model" in refusal.kind.lower():
-            return unavailable(f"{place.origin} has no model {place.model!r}." + said, place.model_advice)
+            return unavailable(place.missing + said, place.model_advice)
         return unavailable(
             f"{place.origin} has nothing at this address ({status})." + said,
             f"Check `model.baseUrl` (most servers want it to end in /v1). {place.model_advice}",

@@ -1,4 +1,4 @@
-"""Keys of model servers: each held in one object, bound to one origin, and taken out of every text we write."""
+"""Keys of model servers: each in one object, bound to one origin, and taken out of all that is written."""
 
 from __future__ import annotations
 

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from planloom.domain.values import Json
 from planloom.models import capabilities as probing
 from planloom.models.answers import AnswerFold
+from planloom.models.dialect import AnswerRefused, Asking, Outgoing
 from planloom.models.failures import Refusal, refusal_in
-from planloom.models.http_model import AnswerRefused, Asking, Outgoing
 from planloom.models.json_text import count_of, list_of, object_of, text_of
+from planloom.models.payloads import DONE
 from planloom.models.port import Capabilities, Message, ModelEvent, ModelRequest
 from planloom.models.text_tools import in_words
-from planloom.models.transport import DONE
 
 DEFAULT_PATH = "/v1"
 FINAL_STATUSES = frozenset({401, 402, 403, 408, 409, 413, 429, 503})
@@ -58,17 +58,7 @@ class OpenAICompatible:
         if "stream_options" not in self._refused:
             body["stream_options"] = {"include_usage": True}
         if request.tools:
-            body["tools"] = [
-                {
-                    "type": "function",
-                    "function": {
-                        "name": tool.name,
-                        "description": tool.description,
-                        "parameters": tool.parameters,
-                    },
-                }
-                for tool in request.tools
-            ]
+            body["tools"] = tool_list(request)
         if request.response_schema is not None:
             schema: dict[str, Json] = {"name": "answer", "schema": request.response_schema}
             if "strict" not in self._refused:
@@ -84,6 +74,10 @@ class OpenAICompatible:
     def reader(self, request: ModelRequest) -> OpenAIReader:
         """A reader for one answer."""
         return OpenAIReader(request)
+
+    def missing(self, name: str, origin: str, /) -> str:
+        """The sentence that says that the server does not have the model."""
+        return f"{origin} has no model {name!r}."
 
     def model_advice(self, _name: str, /) -> str:
         """What to do when the server does not have the model."""
@@ -160,6 +154,17 @@ class OpenAIReader(AnswerFold):
             fragments.append({"index": 0, "function": function})
         self.progress += sum(self.calls.add(fragment) for fragment in fragments)
         return events
+
+
+def tool_list(request: ModelRequest) -> list[Json]:
+    """The tools in the form that chat completions and Ollama share."""
+    return [
+        {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+        }
+        for tool in request.tools
+    ]
 
 
 def _message(message: Message) -> Json:

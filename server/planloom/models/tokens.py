@@ -84,6 +84,14 @@ class TokenCounter:
         """The tokens of a whole prompt: messages, their calls, tools and the schema."""
         return self._sum(_request_features(request))
 
+    def at_most(self, request: ModelRequest) -> int:
+        """The tokens that a whole prompt has with near certainty: the estimate and twice its doubt."""
+        counted = _request_features(request)
+        along = [sum(map(float.__mul__, row, counted)) for row in self._spread]
+        expected = self._sum(counted)
+        doubt = math.sqrt(max(0.0, sum(map(float.__mul__, along, counted))) + (NOISE * expected) ** 2)
+        return math.ceil(expected + 2 * doubt)
+
     def learn(self, request: ModelRequest, prompt_tokens: int) -> None:
         """Take in what a server counted for a prompt; counts that cannot be meant are ignored."""
         counted = _request_features(request)

@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-import codecs
-import contextlib
 import functools
 import ssl
-import zlib
-from collections.abc import AsyncGenerator, AsyncIterator, Generator
+from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
 import httpx
-from httpx_sse import EventSource
 
 from planloom.domain.errors import ModelFailed
-from planloom.domain.values import Json
+from planloom.models.bounded import BoundedStream
 from planloom.models.endpoint import refused_address
-from planloom.models.json_text import Unreadable, read_object
 from planloom.models.keys import Key
 
-MAX_ANSWER_BYTES = 32 * 1024 * 1024
-"""Bytes of one answer, after any compression is undone."""
-MAX_LINE_BYTES = 8 * 1024 * 1024
-"""Bytes of one line: a whole file may be written in one."""
-MAX_ERROR_BYTES = 64 * 1024
-"""Bytes of an error's body that are read; its first words are all that is shown."""
-DONE = "[DONE]"
-"""How OpenAI's streams end."""
-SSE_STARTS = (b"data:", b"event:", b":", b"id:", b"retry:")
 KEPT_CONNECTIONS = 8
-
-
-class AnswerUnusable(Exception):
-    """The answer breaks a limit; asking again would not help."""
-
-
-class AnswerBroken(Exception):
-    """The answer is damaged in a way that another attempt may not be."""
+FindKey = Callable[[], Key | None]
+"""Looks a key up when a request is sent: it may have been given since the model was chosen."""
 
 
 class Timeouts(NamedTuple):
@@ -49,19 +29,18 @@ class Timeouts(NamedTuple):
 
 
 class KeyAuth(httpx.Auth):
-    """Puts the key into the request at the last moment, for its own origin alone."""
+    """Puts the key, if there is one, into the request at the last moment, for its own origin alone."""
 
-    def __init__(self, key: Key, header: str) -> None:
-        self._key = key
+    def __init__(self, find: FindKey, header: str) -> None:
+        self._find = find
         self._header = header
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        prefix = "Bearer " if self._header.lower() == "authorization" else ""
-        request.headers[self._header] = prefix + self._key.reveal(_origin(request.url))
+        key = self._find()
+        if key is not None:
+            prefix = "Bearer " if self._header.lower() == "authorization" else ""
+            request.headers[self._header] = prefix + key.reveal(_origin(request.url))
         yield request
-
-    def __repr__(self) -> str:
-        return f"<auth by {self._key!r}>"
 
 
 def open_client(
@@ -123,164 +102,6 @@ class BoundedTransport(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
-
-
-class BoundedStream(httpx.AsyncByteStream):
-    """The bytes of an answer: decompressed, valid UTF-8, finite; a last blank line closes a last event."""
-
-    def __init__(self, inner: httpx.AsyncByteStream, encoding: str) -> None:
-        self._inner = inner
-        self._chunks = _checked(_decompressed(inner, encoding.strip().lower()))
-        self._first: bytes | None = None
-
-    async def sniff(self) -> str | None:
-        """The content type that the first bytes speak for, or None where they do not tell."""
-        first = b""
-        try:
-            async for chunk in self._chunks:
-                first += chunk
-                if first.lstrip(b"\xef\xbb\xbf \t\r\n"):
-                    break
-        except BaseException:
-            await self.aclose()
-            raise
-        self._first = first
-        start = first.lstrip(b"\xef\xbb\xbf \t\r\n")
-        if start.startswith(SSE_STARTS):
-            return "text/event-stream"
-        return "application/json" if start.startswith(b"{") else None
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        if self._first:
-            yield self._first
-        async for chunk in self._chunks:
-            yield chunk
-        yield b"\n\n"
-
-    async def aclose(self) -> None:
-        await self._chunks.aclose()
-        await self._inner.aclose()
-
-
-async def payloads(response: httpx.Response) -> AsyncGenerator[dict[str, Json]]:
-    """The JSON objects of an answer in whatever form they come: events, lines, or one whole document.
-
-    Ends after `{DONE: True}`, where the server says so, or at the end. Raises `AnswerBroken` for no JSON.
-    """
-    if response.headers["content-type"] == "text/event-stream":
-        async with contextlib.aclosing(EventSource(response).aiter_sse()) as events:
-            async for event in events:
-                for text in _documents(event.data):
-                    if text == DONE:
-                        yield {DONE: True}
-                        return
-                    yield _object(text)
-        return
-    async with contextlib.aclosing(_lines(response)) as lines:
-        whole: list[str] = []
-        read_any = False
-        async for line in lines:
-            value = read_object(line, halves=True) if not whole else Unreadable("")
-            if not isinstance(value, Unreadable):
-                read_any = True
-                yield value
-            elif read_any:
-                raise AnswerBroken(f"a line is no JSON: {value.problem}")
-            else:
-                # A document that is spread over several lines is read when all of it is there.
-                whole.append(line)
-        if whole:
-            yield _object("\n".join(whole))
-
-
-async def bounded_text(response: httpx.Response, limit: int = MAX_ERROR_BYTES) -> str:
-    """The first `limit` characters of a body, for errors and small documents; damage ends it, silently."""
-    parts: list[str] = []
-    size = 0
-    with contextlib.suppress(AnswerUnusable, AnswerBroken, httpx.TransportError):
-        async for part in response.aiter_text():
-            parts.append(part)
-            size += len(part)
-            if size >= limit:
-                break
-    return "".join(parts)[:limit]
-
-
-def _documents(data: str) -> list[str]:
-    """The JSON texts of one event: servers that forget the blank line put several into one."""
-    text = data.strip()
-    if "\n" not in text or not isinstance(read_object(text), Unreadable):
-        return [text] if text else []
-    return [line for part in text.split("\n") if (line := part.strip())]
-
-
-def _object(text: str) -> dict[str, Json]:
-    value = read_object(text, halves=True)
-    if isinstance(value, Unreadable):
-        raise AnswerBroken(f"a part of it is no JSON ({value.problem})")
-    return value
-
-
-async def _lines(response: httpx.Response) -> AsyncGenerator[str]:
-    """The lines that hold something, split at line feeds alone: JSON may hold other separators."""
-    held: list[str] = []
-    async for text in response.aiter_text():
-        *complete, rest = text.split("\n")
-        for part in complete:
-            line = "".join([*held, part]).strip()
-            held = []
-            if line:
-                yield line
-        if rest:
-            held.append(rest)
-    line = "".join(held).strip()
-    if line:
-        yield line
-
-
-async def _decompressed(inner: httpx.AsyncByteStream, encoding: str) -> AsyncGenerator[bytes]:
-    """The bytes without gzip or deflate, a piece at a time: a small answer can hold a vast one."""
-    if encoding in {"", "identity"}:
-        async for chunk in inner:
-            yield chunk
-        return
-    if encoding not in {"gzip", "x-gzip", "deflate"}:
-        raise AnswerUnusable(f"it is compressed as {encoding[:20]!r}, which was not asked for")
-    unpacker = zlib.decompressobj(wbits=47 if "gzip" in encoding else 15)
-    try:
-        async for chunk in inner:
-            packed = chunk
-            while packed:
-                yield unpacker.decompress(packed, 65536)
-                packed = unpacker.unconsumed_tail
-    except zlib.error:
-        raise AnswerBroken("it is not compressed as it says") from None
-
-
-async def _checked(chunks: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
-    decoder = codecs.getincrementaldecoder("utf-8")("strict")
-    total = line = 0
-    async with contextlib.aclosing(chunks):
-        async for chunk in chunks:
-            if not total:
-                chunk = chunk.removeprefix(codecs.BOM_UTF8)  # noqa: PLW2901
-            total += len(chunk)
-            cut = chunk.rfind(b"\n")
-            line = line + len(chunk) if cut < 0 else len(chunk) - cut - 1
-            if total > MAX_ANSWER_BYTES:
-                raise AnswerUnusable(f"it is longer than {MAX_ANSWER_BYTES // 2**20} MB")
-            if line > MAX_LINE_BYTES:
-                raise AnswerUnusable(f"one of its lines is longer than {MAX_LINE_BYTES // 2**20} MB")
-            try:
-                decoder.decode(chunk)
-            except UnicodeDecodeError:
-                raise AnswerBroken("it is no valid UTF-8") from None
-            if chunk:
-                yield chunk
-        try:
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            raise AnswerBroken("it ends in the middle of a character") from None
 
 
 def _watch(scheme: str) -> Any:
