@@ -42,7 +42,15 @@ def command(folder: Path, arguments: Sequence[str], script: Mapping[str, Any] | 
         return [sys.executable, "-I", "-m", "planloom", *arguments]
     (folder / "script.json").write_text(json.dumps(script))
     code = _WITH_SCRIPT.format(fake=FAKE)
-    return [sys.executable, "-I", "-c", code, str(folder / "script.json"), str(folder / "sent.jsonl"), *arguments]
+    return [
+        sys.executable,
+        "-I",
+        "-c",
+        code,
+        str(folder / "script.json"),
+        str(folder / "sent.jsonl"),
+        *arguments,
+    ]
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -77,7 +85,9 @@ def run(
 class AtTerminal:
     """The command line at a terminal: `wait_for` a text, then `type` an answer."""
 
-    def __init__(self, folder: Path, arguments: Sequence[str], script: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, folder: Path, arguments: Sequence[str], script: Mapping[str, Any] | None = None
+    ) -> None:
         import pty
 
         self._folder = folder

@@ -53,8 +53,7 @@ class Fake:
         self.calls[method] = number + 1
         replied = "id" not in message
         for action in turns[min(number, len(turns) - 1)] if turns else []:
-            action = json.loads(json.dumps(action).replace("$ROOT", self.root))
-            match action:
+            match json.loads(json.dumps(action).replace("$ROOT", self.root)):
                 case {"reply": result}:
                     self.write({"id": message["id"], "result": result})
                     replied = True

@@ -91,6 +91,7 @@ class Journey:
                 await self._or_lost(self._events.get()) if self._events.empty() else self._events.get_nowait()
             )
             if event.get("planId") == self.plan.get("planId"):
+                self._screen.raw(event)
                 return event
 
     async def _take_silently(self, event: Json) -> Ending | None:
@@ -220,7 +221,8 @@ class Journey:
             if file.get("change") in ("create", "edit", "delete"):
                 params = {"approvalId": approval["approvalId"], "uri": file["uri"]}
                 try:
-                    diffs.append(await self._connection.request("planloom/approval/diff", params))
+                    diff = await self._connection.request("planloom/approval/diff", params)
+                    diffs.append({**diff, "uri": file["uri"]})
                 except ServerError as error:
                     self._screen.trouble(error.message, error.hint)
                     return None

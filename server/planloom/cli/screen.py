@@ -91,9 +91,12 @@ class Screen:
         self.pause()
         return await edit_plan(Terminal(self._console, self._folders), self._console, plan, send)
 
+    def raw(self, event: Json) -> None:
+        """One event as it came, for programs."""
+        self._json(event)
+
     def event(self, event: Json, plan: Plan) -> None:
         """One event of the plan, already folded into it."""
-        self._json(event)
         numbers = {step["stepId"]: (number, step) for number, step in enumerate(plan.get("steps") or [], 1)}
         number, step = numbers.get(event.get("taskId", ""), (0, None))
         if step is not None:
