@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 SECONDS = 60.0
 """A process that takes longer than this hangs."""
 
@@ -86,7 +88,7 @@ class AtTerminal:
     """The command line at a terminal: `wait_for` a text, then `type` an answer."""
 
     def __init__(
-        self, folder: Path, arguments: Sequence[str], script: Mapping[str, Any] | None = None
+        self, folder: Path, arguments: Sequence[str], script: Mapping[str, Any] | None = None, **more: str
     ) -> None:
         import pty
 
@@ -98,10 +100,11 @@ class AtTerminal:
             stdout=terminal,
             stderr=terminal,
             cwd=folder,
-            env=environment(),
+            env=environment(**more),
             start_new_session=True,
         )
         os.close(terminal)
+        self._raw = b""
         self._seen = ""
         self._read_to = 0
 
@@ -113,14 +116,15 @@ class AtTerminal:
                 raise AssertionError(f"never saw {text!r} in:\n{self._seen}")
         self._read_to = self._seen.index(text, self._read_to) + len(text)
 
-    def type(self, text: str, end: str = "\n") -> None:
+    def type(self, text: str, after: str = "> ") -> None:
         """Type a line, once the prompt for it is there."""
-        self.wait_for("> ")
-        os.write(self._screen, (text + end).encode())
+        self.wait_for(after)
+        os.write(self._screen, f"{text}\n".encode())
 
-    def press(self, text: str) -> None:
-        """Send keys at once, whatever is on the screen."""
-        os.write(self._screen, text.encode())
+    def end_input(self, after: str = "> ") -> None:
+        """Press Ctrl-D, once the prompt for it is there."""
+        self.wait_for(after)
+        os.write(self._screen, b"\x04")
 
     def interrupt(self) -> None:
         """Press Ctrl-C."""
@@ -150,7 +154,8 @@ class AtTerminal:
         except OSError:
             # Linux reports the end of a terminal as an error.
             return False
-        self._seen += data.decode("utf-8", "replace").replace("\r\n", "\n")
+        self._raw += data
+        self._seen = _CONTROL.sub("", self._raw.decode("utf-8", "replace")).replace("\r\n", "\n")
         return bool(data)
 
 

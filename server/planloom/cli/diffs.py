@@ -19,22 +19,22 @@ def diff_text(before: str | None, after: str | None, *, limit: int | None) -> tu
     """
     lines = unified(before, after, "before", "after").split("\n")
     body = lines[2:-1] if lines and lines[0].startswith("---") else lines
-    hidden = 0
-    if limit is not None and len(body) > limit:
-        hidden = len(body) - limit
-        body = body[:limit]
     # Line ends show only where they change.
     end = "\r" if before is None or after is None or ("\r" in before) == ("\r" in after) else ""
     width = len(str(max((before or "").count("\n"), (after or "").count("\n")) + 1))
     text = Text(overflow="fold")
-    old = new = 0
+    old = new = shown = hidden = 0
     for line in body:
         start = _HUNK.match(line)
         if start:
-            if text:
+            if text and shown != limit:
                 text.append(f"{'⋮':>{width}}\n", "dim")
             old, new = int(start[1]), int(start[2])
             continue
+        if shown == limit:
+            hidden += 1
+            continue
+        shown += 1
         mark, rest = line[:1], visible(line[1:].removesuffix(end))
         match mark:
             case "+":
