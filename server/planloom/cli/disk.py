@@ -8,20 +8,17 @@ import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from planloom.cli.wire import Json
-from planloom.domain.text import (
-    Decoded,
-    Encoding,
-    Position,
-    Range,
-    TextEdit,
-    apply_edits,
-    decode,
-    encode,
-)
+from planloom.domain.text import Encoding, Position, Range, TextEdit, apply_edits, encode
+from planloom.workspace import disk_changes
+from planloom.workspace.disk import DiskRefused, Spot, read, stamp_at
 from planloom.workspace.uris import to_path
+
+T = TypeVar("T")
+TEXT_LIMIT = 256 * 1024 * 1024
+"""Bytes up to which a file is edited: the server asks for no edit of a file that it has not read."""
 
 ChangeKind = Literal["create", "edit", "delete", "rename"]
 
@@ -98,14 +95,11 @@ def _apply(operation: Json, place: _Place) -> list[Change]:
         case None:
             return _edit(operation, place)
         case "create":
-            return _create(
-                _confined(operation["uri"], place, follow=True), bool(options.get("ignoreIfExists")), place
-            )
+            return _create(operation["uri"], bool(options.get("ignoreIfExists")), place)
         case "rename":
-            old, new = _confined(operation["oldUri"], place), _confined(operation["newUri"], place)
-            return _rename(old, new, bool(options.get("ignoreIfExists")), place)
+            return _rename(operation, bool(options.get("ignoreIfExists")), place)
         case "delete":
-            return _delete(_confined(operation["uri"], place), options, place)
+            return _delete(operation["uri"], options, place)
         case other:
             raise _Refusal(f"it holds a change of an unknown kind, {other!r}")
 
@@ -114,90 +108,93 @@ def _edit(operation: Json, place: _Place) -> list[Change]:
     document = operation["textDocument"]
     if document.get("version") is not None:
         raise _Refusal(f"{document['uri']} is not open here, so it has no version {document['version']}")
-    path = _confined(document["uri"], place, follow=True).resolve()
-    if not path.is_file():
-        raise _Refusal(f"{path} is not a file" if path.exists() else f"{path} does not exist")
-    before = path.read_bytes()
-    decoded = decode(before)
-    if not isinstance(decoded, Decoded):
-        raise _Refusal(f"{path} cannot be edited as text: {decoded.detail}")
-    text = apply_edits(decoded.text, [_text_edit(edit) for edit in operation["edits"]], place.encoding)
-    after = encode(decoded, text)
+    spot = _confined(document["uri"], place, follow=True)
+    file = read(spot, TEXT_LIMIT)
+    if file.decoded is None or file.stamp is None:
+        raise _Refusal(f"{spot.path} is {file.kind.replace('_', ' ')}, not text {file.detail}".rstrip())
+    before = encode(file.decoded, file.decoded.text)
+    edits = [_text_edit(edit) for edit in operation["edits"]]
+    after = encode(file.decoded, apply_edits(file.decoded.text, edits, place.encoding))
     if after != before:
-        write_atomically(path, after)
-        place.undo.callback(write_atomically, path, before)
-    return [Change("edit", path)]
+        _done(disk_changes.write(spot, after, over=file.stamp))
+        place.undo.callback(_write_back, spot, before)
+    return [Change("edit", spot.path)]
 
 
-def _create(path: Path, ignore_existing: bool, place: _Place) -> list[Change]:
-    if os.path.lexists(path):
-        if ignore_existing and path.is_file():
-            return []
-        raise _Refusal(f"{path} exists already")
-    _make_parents(path, place)
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    place.undo.callback(path.unlink)
-    return [Change("create", path)]
+def _create(uri: str, ignore_existing: bool, place: _Place) -> list[Change]:
+    spot = _confined(uri, place, follow=True)
+    if ignore_existing and spot.path.is_file():
+        return []
+    _make_parents(spot, place)
+    _done(disk_changes.write(spot, b"", over=None))
+    place.undo.callback(_remove, spot)
+    return [Change("create", spot.path)]
 
 
-def _rename(old: Path, new: Path, ignore_existing: bool, place: _Place) -> list[Change]:
-    # Where names that differ only in case are one file, the target "exists" and is the file itself.
-    if os.path.lexists(new) and not (os.path.lexists(old) and old.samefile(new)):
-        if ignore_existing:
-            return []
-        raise _Refusal(f"{new} exists already")
+def _rename(operation: Json, ignore_existing: bool, place: _Place) -> list[Change]:
+    old, new = _confined(operation["oldUri"], place), _confined(operation["newUri"], place)
+    if ignore_existing and os.path.lexists(new.path):
+        return []
+    if not os.path.lexists(old.path):
+        raise _Refusal(f"{old.path} does not exist")
     _make_parents(new, place)
-    old.rename(new)
-    place.undo.callback(new.rename, old)
-    return [Change("rename", new)]
+    _done(disk_changes.rename(old, new))
+    place.undo.callback(lambda: _done(disk_changes.rename(new, old)))
+    return [Change("rename", new.path)]
 
 
-def _delete(path: Path, options: Json, place: _Place) -> list[Change]:
-    if not os.path.lexists(path):
+def _delete(uri: str, options: Json, place: _Place) -> list[Change]:
+    spot = _confined(uri, place)
+    if not os.path.lexists(spot.path):
         if options.get("ignoreIfNotExists"):
             return []
-        raise _Refusal(f"{path} does not exist")
-    folder = path.is_dir() and not path.is_symlink()
-    if folder and not options.get("recursive") and any(path.iterdir()):
-        raise _Refusal(f"the folder {path} is not empty")
+        raise _Refusal(f"{spot.path} does not exist")
+    folder = spot.path.is_dir() and not spot.path.is_symlink()
+    if folder and not options.get("recursive") and any(spot.path.iterdir()):
+        raise _Refusal(f"the folder {spot.path} is not empty")
     # Moved aside, it can come back as it was, with its links, times and modes.
-    aside = path.with_name(f".planloom-{secrets.token_hex(8)}")
-    path.rename(aside)
-    place.undo.callback(aside.rename, path)
-    place.finished.append(
-        lambda: shutil.rmtree(aside, ignore_errors=True) if folder else aside.unlink(missing_ok=True)
-    )
-    return [Change("delete", path)]
+    aside = Spot(spot.root, (*spot.names[:-1], f".{secrets.token_hex(8)}.tmp"))
+    _done(disk_changes.rename(spot, aside))
+    place.undo.callback(lambda: _done(disk_changes.rename(aside, spot)))
+    place.finished.append(lambda: _clear(aside.path, folder=folder))
+    return [Change("delete", spot.path)]
 
 
-def _make_parents(path: Path, place: _Place) -> None:
-    missing = [parent for parent in path.parents if not parent.exists()]
-    for parent in reversed(missing):
-        parent.mkdir()
-        place.undo.callback(parent.rmdir)
+def _make_parents(spot: Spot, place: _Place) -> None:
+    for made in _done(disk_changes.create_folders(Spot(spot.root, spot.names[:-1]))) or ():
+        place.undo.callback(_remove_folder, made)
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace the content of a file: whoever reads it sees all of the old or all of the new.
-
-    The file keeps its mode. Raises OSError when it cannot be written, and then is as before.
-    """
-    temporary = path.with_name(f".planloom-{secrets.token_hex(8)}")
-    descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        shutil.copymode(path, temporary)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+def _write_back(spot: Spot, data: bytes) -> None:
+    _done(disk_changes.write(spot, data, over=stamp_at(spot)))
 
 
-def _confined(uri: str, place: _Place, *, follow: bool = False) -> Path:
-    """The path behind a URI, links of its parents resolved, if it lies below one of the roots.
+def _remove(spot: Spot) -> None:
+    stamp = stamp_at(spot)
+    if stamp is not None:
+        _done(disk_changes.delete_file(spot, was=stamp))
+
+
+def _remove_folder(spot: Spot) -> None:
+    _done(disk_changes.delete_folder(spot))
+
+
+def _clear(aside: Path, *, folder: bool) -> None:
+    """Remove what was deleted; what cannot be removed stays hidden, the edit stands."""
+    if folder:
+        shutil.rmtree(aside, ignore_errors=True)
+    else:
+        aside.unlink(missing_ok=True)
+
+
+def _done(outcome: T | DiskRefused) -> T:
+    if isinstance(outcome, DiskRefused):
+        raise _Refusal(outcome.reason.rstrip("."))
+    return outcome
+
+
+def _confined(uri: str, place: _Place, *, follow: bool = False) -> Spot:
+    """The place behind a URI, links of its parents resolved, if it lies below one of the roots.
 
     `follow` asks the same of what the name itself links to: a link is deleted or renamed as it is, while
     writing goes through it.
@@ -205,11 +202,10 @@ def _confined(uri: str, place: _Place, *, follow: bool = False) -> Path:
     path = to_path(uri)
     if path is None:
         raise _Refusal(f"{uri} is not a file of this machine")
-    named = path.parent.resolve() / path.name
-    target = named.resolve() if follow else named
+    target = path.resolve() if follow else path.parent.resolve() / path.name
     for root in (root.resolve() for root in place.roots):
-        if named != root and named.is_relative_to(root) and target.is_relative_to(root):
-            return named
+        if target != root and target.is_relative_to(root):
+            return Spot(root, target.relative_to(root).parts)
     raise _Refusal(f"{target} is outside the workspace")
 
 
@@ -233,6 +229,6 @@ def _reason(error: Exception) -> str:
 def _taken_back(undo: ExitStack) -> str:
     try:
         undo.close()
-    except OSError as error:
+    except (OSError, _Refusal) as error:
         return f" What was done before could not all be taken back: {_reason(error)}."
     return ""

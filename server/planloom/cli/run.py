@@ -222,7 +222,7 @@ class Journey:
                 params = {"approvalId": approval["approvalId"], "uri": file["uri"]}
                 try:
                     diff = await self._connection.request("planloom/approval/diff", params)
-                    diffs.append({**diff, "uri": file["uri"]})
+                    diffs.append(cast(Diff, {**diff, "uri": file["uri"]}))
                 except ServerError as error:
                     self._screen.trouble(error.message, error.hint)
                     return None
