@@ -190,9 +190,7 @@ class Histories(RuleBasedStateMachine):
             for n, depends in enumerate(shape)
         )
         self.happen(START)
-        self.happen(
-            ev.PlanReady(version=1, steps=steps, summary="", sequential=sequential, author="rules")
-        )
+        self.happen(ev.PlanReady(version=1, steps=steps, summary="", sequential=sequential, author="rules"))
 
     def happen(self, event: ev.Event) -> None:
         each = recorded(self.plan, event)
