@@ -1,0 +1,135 @@
+"""What .gitignore, .ignore and `context.exclude` hide, fast enough to be asked for every name of a large folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from planloom.workspace.globs import Glob, read_glob
+
+_SUFFIX = re.compile(r"\.\*((?:[\w-]|\\[^\w\s])+)\\Z")
+"""What `*.suffix` is compiled to."""
+
+IGNORE_FILES: Final = (".gitignore", ".ignore")
+"""In rising order of strength, as ripgrep has it."""
+
+_MOST_BYTES = 1_000_000
+_MOST_PATTERNS = 10_000
+
+
+class Rules:
+    """The patterns of one ignore file, for paths relative to its folder.
+
+    Without negations any match decides, so plain names and `*.suffix` are looked up all at once.
+    """
+
+    __slots__ = ("_exact", "_folders", "_globs", "_suffixes", "negates")
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        """`lines` are gitignore patterns; one that is no pattern hides nothing."""
+        globs = [glob for line in islice(lines, _MOST_PATTERNS) if (glob := read_glob(line)) is not None]
+        self.negates: Final = any(glob.negated for glob in globs)
+        self._exact: set[str] = set()
+        self._folders: set[str] = set()
+        self._globs: list[Glob] = []
+        suffixes: list[str] = []
+        for glob in reversed(globs):
+            name = glob.segments[-1]
+            if self.negates or not glob.anywhere:
+                self._globs.append(glob)
+            elif isinstance(name, str):
+                (self._folders if glob.folders_only else self._exact).add(name)
+            elif not glob.folders_only and name is not None and (suffix := _SUFFIX.fullmatch(name.pattern)):
+                suffixes.append(suffix[1].replace("\\", ""))
+            else:
+                self._globs.append(glob)
+        self._suffixes: tuple[str, ...] = tuple(suffixes)
+
+    def verdict(self, relative: str, name: str, *, folder: bool) -> bool | None:
+        """True if the path is hidden, False if it is shown whatever weaker rules say, else None."""
+        if name in self._exact or (folder and name in self._folders) or name.endswith(self._suffixes):
+            return True
+        for glob in self._globs:
+            if glob.matches(relative, name, folder=folder):
+                return not glob.negated
+        return None
+
+    def __bool__(self) -> bool:
+        return bool(self._exact or self._folders or self._suffixes or self._globs)
+
+
+class Layer(NamedTuple):
+    """The rules of one folder; `depth` is the length of its path below the root, with the slash after it."""
+
+    depth: int
+    rules: Rules
+
+
+class IgnoreChain(NamedTuple):
+    """Everything that decides on the names of one folder: its own rules last, the user's excludes above all."""
+
+    layers: tuple[Layer, ...] = ()
+    excludes: Rules | None = None
+
+    def hides(self, relative: str, name: str, *, folder: bool) -> bool:
+        """Whether a name of this folder is hidden; `relative` is its path below the root."""
+        if name == ".git":
+            return True
+        if self.excludes is not None and self.excludes.verdict(relative, name, folder=folder):
+            return True
+        for depth, rules in reversed(self.layers):
+            verdict = rules.verdict(relative[depth:], name, folder=folder)
+            if verdict is not None:
+                return verdict
+        return False
+
+    def within(self, prefix: str, rules: Iterable[Rules]) -> IgnoreChain:
+        """The chain for a folder at `prefix` (with a slash after it) that has these rules of its own."""
+        own = tuple(Layer(len(prefix), each) for each in rules if each)
+        return self._replace(layers=self.layers + own) if own else self
+
+
+def top_chain(root: Path, exclude: Sequence[str]) -> IgnoreChain:
+    """The chain above the root's own ignore files: `context.exclude`, and what git keeps outside the tree."""
+    excludes = Rules(exclude)
+    chain = IgnoreChain(excludes=excludes or None)
+    return chain.within("", (read_rules(root / ".git" / "info" / "exclude"),))
+
+
+def chain_of(root: Path, folder: str, top: IgnoreChain) -> IgnoreChain | None:
+    """The chain for the names of one folder, given below the root ("" is the root); None if it is hidden.
+
+    Reads the ignore files on the way, so call it from a thread.
+    """
+    chain = top.within("", _own_rules(root))
+    prefix = ""
+    for name in folder.split("/") if folder else ():
+        if chain.hides(prefix + name, name, folder=True):
+            return None
+        prefix += name + "/"
+        chain = chain.within(prefix, _own_rules(root / prefix))
+    return chain
+
+
+def read_rules(path: Path) -> Rules:
+    """The rules of an ignore file; none if it is missing, not a plain file, too large or unreadable."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError:
+        return Rules(())
+    with os.fdopen(descriptor, "rb") as file:
+        try:
+            raw = file.read(_MOST_BYTES + 1)
+        except OSError:
+            return Rules(())
+    if len(raw) > _MOST_BYTES:
+        return Rules(())
+    return Rules(raw.decode("utf-8", "replace").lstrip("\ufeff").splitlines())
+
+
+def _own_rules(folder: Path) -> tuple[Rules, ...]:
+    return tuple(read_rules(folder / name) for name in IGNORE_FILES)

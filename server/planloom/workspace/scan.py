@@ -1,0 +1,215 @@
+"""Listing a workspace folder: through git where it can be asked safely, else by a walk of our own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+from planloom.workspace.ignore import IGNORE_FILES, IgnoreChain, Rules, read_rules, top_chain
+
+BATCH = 4000
+"""Names that a walk hands over at a time."""
+
+_CHUNK = 1 << 17
+_SAFE = (
+    *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat"),
+    *("-c", "core.quotePath=false", "--no-optional-locks", "--literal-pathspecs"),
+)
+"""Nothing that a repository configures may run when it is only listed."""
+
+
+class GitFailed(Exception):
+    """Git cannot list this folder: it is no work tree, belongs to somebody else, or is damaged."""
+
+
+def find_git(roots: Sequence[Path]) -> Path | None:
+    """A git at an absolute path outside every workspace folder, behind links too; None if there is none."""
+    inside = [root.resolve() for root in roots]
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        if not Path(folder).is_absolute():
+            continue
+        program = Path(folder, "git.exe" if os.name == "nt" else "git")
+        real = program.resolve()
+        if any(real.is_relative_to(root) or program.is_relative_to(root) for root in inside):
+            continue
+        if real.is_file() and os.access(real, os.X_OK):
+            return program
+    return None
+
+
+async def list_folder_tree(
+    root: Path, exclude: Sequence[str], git: Path | None
+) -> AsyncGenerator[list[str], None]:
+    """Every file below `root` that is not hidden, in batches, as paths with forward slashes.
+
+    Links are listed as files and not followed. Names that are no Unicode are left out.
+    """
+    if git is not None and await asyncio.to_thread(_git_may_list, root):
+        started = False
+        try:
+            async with aclosing(git_files(git, root, exclude)) as batches:
+                async for batch in batches:
+                    started = True
+                    yield batch
+        except GitFailed:
+            if started:
+                raise
+        else:
+            return
+    walk = walked(root, exclude)
+    while batch := await asyncio.to_thread(next, walk, []):
+        yield batch
+
+
+async def git_files(git: Path, root: Path, exclude: Sequence[str]) -> AsyncGenerator[list[str], None]:
+    """The same by `git ls-files`; raises `GitFailed`. Repositories inside the tree are listed too."""
+    excludes = Rules(exclude)
+    shown = _Shown(IgnoreChain(excludes=excludes)) if excludes else None
+    nested: list[str] = []
+    async with aclosing(_ls_files(git, root, "-co", "--exclude-standard")) as batches:
+        async for batch in batches:
+            nested += [path for path in batch if path.endswith("/")]
+            files = [path for path in batch if not path.endswith("/")] if nested else batch
+            yield files if shown is None else [path for path in files if shown(path)]
+    if (root / ".gitmodules").is_file():
+        async with aclosing(_ls_files(git, root, "-s")) as batches:
+            async for batch in batches:
+                nested += [entry.partition("\t")[2] + "/" for entry in batch if entry.startswith("160000 ")]
+    for prefix in nested:
+        inner = root / prefix
+        if (
+            (shown is None or shown(prefix.rstrip("/")))
+            and (inner / ".git").exists()
+            and not inner.is_symlink()
+        ):
+            async with aclosing(list_folder_tree(inner, (), git)) as batches:
+                async for batch in batches:
+                    paths = [prefix + path for path in batch]
+                    yield paths if shown is None else [path for path in paths if shown(path)]
+
+
+async def git_deleted(git: Path, root: Path) -> tuple[str, ...]:
+    """Files that git knows and that are gone from the disk; raises `GitFailed`."""
+    gone: list[str] = []
+    async with aclosing(_ls_files(git, root, "-d")) as batches:
+        async for batch in batches:
+            gone += batch
+    return tuple(gone)
+
+
+def walked(root: Path, exclude: Sequence[str]) -> Iterator[list[str]]:
+    """The same by walking the folders, for a thread; a folder that cannot be read is passed over."""
+    found: list[str] = []
+    stack = [("", top_chain(root, exclude))]
+    base = str(root)
+    while stack:
+        prefix, chain = stack.pop()
+        try:
+            with os.scandir(f"{base}/{prefix}") as scan:
+                entries = list(scan)
+        except OSError:
+            continue
+        names = {entry.name for entry in entries}
+        own = [read_rules(root / prefix / name) for name in IGNORE_FILES if name in names]
+        chain = chain.within(prefix, own)
+        for entry in entries:
+            name = entry.name
+            path = prefix + name
+            folder = _is_folder(entry)
+            if chain.hides(path, name, folder=folder) or not _is_text(name):
+                continue
+            if folder:
+                stack.append((path + "/", chain))
+            else:
+                found.append(path)
+        if len(found) >= BATCH:
+            yield found
+            found = []
+    if found:
+        yield found
+
+
+class _Shown:
+    """Whether a path of a listing passes the excludes; folders are judged once."""
+
+    def __init__(self, chain: IgnoreChain) -> None:
+        self._chain = chain
+        self._hidden: dict[str, bool] = {"": False}
+
+    def __call__(self, path: str) -> bool:
+        folder, _, name = path.rpartition("/")
+        return not self._is_hidden(folder) and not self._chain.hides(path, name, folder=False)
+
+    def _is_hidden(self, folder: str) -> bool:
+        known = self._hidden.get(folder)
+        if known is None:
+            above, _, name = folder.rpartition("/")
+            known = self._is_hidden(above) or self._chain.hides(folder, name, folder=True)
+            self._hidden[folder] = known
+        return known
+
+
+def _git_may_list(root: Path) -> bool:
+    """Whether git's listing is the right one: not where .ignore files may bring back what git hides."""
+    return any((folder / ".git").exists() for folder in (root, *root.parents)) and not any(
+        (root / name).exists() for name in IGNORE_FILES[1:]
+    )
+
+
+async def _ls_files(git: Path, root: Path, *options: str) -> AsyncGenerator[list[str], None]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *(str(git), *_SAFE, "ls-files", "-z", *options, "--", "."),
+            cwd=root,
+            env=environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            limit=_CHUNK * 2,
+        )
+    except OSError as error:
+        raise GitFailed(str(error)) from error
+    assert process.stdout is not None
+    rest = b""
+    try:
+        while chunk := await process.stdout.read(_CHUNK):
+            whole, end, rest = (rest + chunk).rpartition(b"\0")
+            if end:
+                yield _decoded(whole)
+        if await process.wait():
+            raise GitFailed(f"git ls-files ended with {process.returncode}")
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def _decoded(raw: bytes) -> list[str]:
+    try:
+        return raw.decode().split("\0")
+    except UnicodeDecodeError:
+        texts = (part.decode("utf-8", "replace") for part in raw.split(b"\0"))
+        return [text for text in texts if "\ufffd" not in text]
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name is Unicode; Python spells other bytes as lone surrogates."""
+    if name.isascii():
+        return True
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
