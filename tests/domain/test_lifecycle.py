@@ -13,9 +13,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from planloom.domain import directives as do
 from planloom.domain import events as ev
 from planloom.domain.approvals import Approval
-from planloom.domain.lifecycle import LEGAL, IllegalTransition, apply
+from planloom.domain.folding import IllegalTransition
+from planloom.domain.lifecycle import LEGAL, apply
 from planloom.domain.plan import ENDED, Detection, Plan, PlanError, PlanStatus, Step, StepResult
-from planloom.domain.values import ApprovalId, PlanId, Sha256, SessionId, StepId
+from planloom.domain.values import ApprovalId, PlanId, SessionId, Sha256, StepId
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 PLAN = PlanId("p")
