@@ -34,7 +34,8 @@ def route(
 def _endpoint(method: Method, connection: Connection) -> Any:
     async def answer(params: Any) -> Any:
         parsed = parsed_params(method.params, method.name, params)
-        work = _function(method.handler)(await connection.application(), parsed)
+        await connection.application()
+        work = _function(method.handler)(connection, parsed)
         return await (uninterrupted(work) if method.kind == "change" else work)
 
     return answer
@@ -43,7 +44,7 @@ def _endpoint(method: Method, connection: Connection) -> Any:
 def _listener(note: Note, connection: Connection) -> Any:
     async def take(params: Any) -> None:
         parsed = parsed_params(note.params, note.name, params)
-        await _function(note.handler)(await connection.application(), parsed)
+        await _function(note.handler)(connection, parsed)
 
     return take
 
@@ -71,13 +72,21 @@ def invalid(method: str, error: ValidationError, given: Any) -> InvalidParams:
     """The failure that names every field of `given` that is off."""
     from planloom.domain.errors import InvalidParams
 
-    details: list[Json] = [
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    # A list that holds something off is also told to be too short, which no client would understand.
+    places = [problem["loc"] for problem in found]
+    shown = [
         {"field": _field(problem["loc"], given), "problem": _problem(problem)}
-        for problem in error.errors(include_url=False, include_input=False, include_context=False)
+        for problem in found
+        if problem["type"] != "too_short" or not any(_within(place, problem["loc"]) for place in places)
     ]
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    told = f"{_field(first['loc'], given)}: {_problem(first)}"
-    return InvalidParams(f"The params of {method} are off: {told}.", details=details)
+    told = f"The params of {method} are off: {shown[0]['field']}: {shown[0]['problem']}."
+    details: list[Json] = [*shown]
+    return InvalidParams(told, details=details)
+
+
+def _within(place: tuple[int | str, ...], whole: tuple[int | str, ...]) -> bool:
+    return len(place) > len(whole) and place[: len(whole)] == whole
 
 
 def _field(place: tuple[int | str, ...], given: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from planloom.domain import plan as plans
 from planloom.domain.graph import all_blocks, shown_statuses
@@ -243,4 +244,20 @@ def summary(whole: plans.Plan) -> wire_plan.PlanSummary:
         created_at=whole.created_at,
         updated_at=whole.updated_at or whole.created_at,
         progress=progress(whole),
+    )
+
+
+def template(kept: Any) -> wire_plan.Template:
+    """A plan to be used again; its steps are those of no plan, so nothing has become of them."""
+    blocks = all_blocks(kept.steps)
+    return wire_plan.Template(
+        template_id=kept.template_id,
+        name=kept.name,
+        description=kept.description,
+        parameters=tuple(
+            wire_plan.TemplateParameter(name=each.name, description=each.description, default=each.default)
+            for each in kept.parameters
+        ),
+        steps=tuple(_step(item, place, item.status, blocks) for place, item in enumerate(kept.steps)),
+        builtin=kept.builtin,
     )

@@ -265,20 +265,6 @@ class TemplateParameter(Wire):
     default: Maybe[str] = None
 
 
-class TemplateStep(Wire):
-    """A step of a template; `{{name}}` in its texts stands for a parameter."""
-
-    step_id: str
-    description: str
-    instruction: str
-    active_form: Maybe[str] = None
-    kind: StepKind
-    agent: Agent
-    tool: Maybe[str] = None
-    args: Maybe[Args] = None
-    depends_on: tuple[str, ...]
-
-
 class Template(Wire):
     """A plan to be used again."""
 
