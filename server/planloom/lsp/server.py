@@ -52,13 +52,21 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
 
 async def open_application(opening: Opening) -> Application:
     """The application over the user's own ledger, or the one that the settings or the command line name."""
+    import os
+
     from planloom.service.application import Application
 
     named = opening.storage or (
         Path(opening.settings.storage.path) if opening.settings.storage.path else state_folder()
     )
-    named.mkdir(parents=True, exist_ok=True)
-    app = Application.open(opening.settings, opening.editor, opening.view, named / "ledger.sqlite3")
+    app = Application.open(
+        opening.settings,
+        opening.editor,
+        opening.view,
+        storage=named / "ledger.sqlite3",
+        environment=os.environ,
+        record=opening.record,
+    )
     app.start()
     return app
 

@@ -89,6 +89,7 @@ class Application:
             ledger=ledger,
             jobs=self._jobs,
             conductor=conductor,
+            gate=self._gate,
             drafting=drafting,
             ownership=self._ownership,
             intake=self.intake,

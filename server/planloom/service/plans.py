@@ -14,9 +14,10 @@ from planloom.domain.graph import execution_order, shown_statuses
 from planloom.domain.perspectives import Agent
 from planloom.domain.plan import ENDED, Plan, PlanStatus, Review, Step, StepStatus
 from planloom.domain.validation import Problem
-from planloom.domain.values import PlanId, SessionId
+from planloom.domain.values import EditId, PlanId, SessionId
 from planloom.execution.book import Book
 from planloom.execution.conductor import Conductor
+from planloom.execution.gate import Gate
 from planloom.execution.jobs import Jobs
 from planloom.execution.summary import execution_summary
 from planloom.service.direct import direct_run
@@ -38,6 +39,7 @@ class Rooms(NamedTuple):
     ledger: Ledger
     jobs: Jobs
     conductor: Conductor
+    gate: Gate
     drafting: Drafting
     ownership: Ownership
     intake: Intake
@@ -258,6 +260,16 @@ class Plans:
         finally:
             quiet()
         return plan, True
+
+    async def resolve_conflict(
+        self, plan_id: PlanId, edit_id: EditId, choices: Sequence[ev.ConflictChoice]
+    ) -> Plan:
+        """A person's word on a conflict. Raises UnknownThing."""
+        async with self._at.ownership.turn(plan_id):
+            require(self._at.ownership.take(plan_id), "conflict/resolve")
+            plan = self._at.gate.resolve_conflict(plan_id, edit_id, choices)
+            self._at.conductor.conduct(plan_id)
+            return plan
 
     async def delete(self, plan_id: PlanId) -> None:
         """Forget an ended plan, its events and its texts."""
