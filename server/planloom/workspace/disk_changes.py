@@ -72,7 +72,7 @@ def delete_folder(spot: Spot) -> DiskRefused | None:
 
 
 def rename(spot: Spot, new: Spot) -> DiskRefused | None:
-    """Give a file or folder another name, never over something that exists; a change of case alone is fine."""
+    """Give a file or folder another name, never over something; a change of case alone is fine."""
     try:
         with holding(spot) as (name, folder), holding(new) as (new_name, new_folder):
             found = os.lstat(name, dir_fd=folder)

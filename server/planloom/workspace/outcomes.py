@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal, Protocol, assert_never
 
 from pydantic import Field
 
 from planloom.domain.approvals import Grant
-from planloom.domain.changes import ChangeKind, Changeset, ConflictFile, EditedFile, EditOutcome, sha256
+from planloom.domain.changes import (
+    ChangeKind,
+    Changeset,
+    ConflictFile,
+    EditedFile,
+    EditOutcome,
+    FileChange,
+    sha256,
+)
 from planloom.domain.values import EditId, Uri, Value
 
 
@@ -29,6 +37,26 @@ class JournalFile(Value):
             before_sha256=None if self.before is None else sha256(self.before),
             after_sha256=None if self.after is None else sha256(self.after),
         )
+
+
+def recorded(change: FileChange) -> JournalFile:
+    """The record of one change with its whole texts."""
+    match change.kind:
+        case "create":
+            return JournalFile(uri=change.uri, change="create", after=change.after)
+        case "edit":
+            return JournalFile(uri=change.uri, change="edit", before=change.before, after=change.after)
+        case "delete":
+            return JournalFile(uri=change.uri, change="delete", before=change.before)
+        case "rename":
+            text = change.before
+            return JournalFile(
+                uri=change.uri, change="rename", new_uri=change.new_uri, before=text, after=text
+            )
+        case "createFolder":
+            return JournalFile(uri=change.uri, change="createFolder")
+        case _:
+            assert_never(change)
 
 
 class Settlement(Value):
@@ -72,7 +100,7 @@ class Refused(Value):
 
 
 class Conflicted(Value):
-    """Nothing is done: the user has changed the same lines; the other files of the changeset wait with them."""
+    """Nothing is done: the user has changed the same lines; the other files wait with them."""
 
     kind: Literal["conflicted"] = "conflicted"
     files: tuple[ConflictFile, ...]

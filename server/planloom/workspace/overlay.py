@@ -272,7 +272,7 @@ class Overlay:
             inside.append(await self.peek(entry.uri))
             if len(inside) > DELETE_LIMIT:
                 return StageRefused(
-                    reason=f"{named(folder)} holds more than {DELETE_LIMIT} files: delete it in smaller parts."
+                    reason=f"{named(folder)} holds more than {DELETE_LIMIT} files: delete smaller parts."
                 )
         return tuple(inside)
 

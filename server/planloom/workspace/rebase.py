@@ -25,7 +25,7 @@ from planloom.workspace.view import Snapshot
 
 
 class Ready(Value):
-    """A change against what is there now; `merged` if that had moved and the change itself is still the same."""
+    """A change against what is there now; `merged` if that had moved but the change is still the same."""
 
     kind: Literal["ready"] = "ready"
     change: FileChange

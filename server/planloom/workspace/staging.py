@@ -24,7 +24,7 @@ from planloom.workspace.view import Entry, Snapshot
 
 @dataclass(frozen=True)
 class Staged:
-    """What a place will be: `text`, or a folder, or neither if it will be gone; `base` is what its author read."""
+    """What a place will be: `text`, a folder, or neither if it will be gone; `base` is what its author read."""
 
     base: Snapshot
     text: str | None = None
@@ -49,7 +49,7 @@ class Move:
 
 @dataclass
 class Stage:
-    """All that an overlay holds. `names` are documents that are open under another name than they were asked by."""
+    """All that an overlay holds; `names` leads to the names under which documents are really open."""
 
     read: dict[Uri, Snapshot] = field(default_factory=dict)
     staged: dict[Uri, Staged] = field(default_factory=dict)

@@ -32,7 +32,7 @@ class Snapshot(Value):
 
     The text never holds a byte-order mark; `bom` says that the file has one. `version` is that of the open
     buffer. `uri` is the document that really holds the text, if it is open under another name. `dirty` says
-    that the buffer holds what is not on disk. `size` is in bytes, 0 for a buffer. `stamp` is the disk's state.
+    that the buffer holds what is not on disk. `size` is in bytes, 0 for a buffer. `stamp` is of the disk.
     """
 
     uri: Uri
@@ -137,7 +137,7 @@ class WorkspaceView:
         return resolve_uri(self.roots, uri, for_=for_)
 
     async def acknowledge(self, uri: str, text: str | None) -> None:
-        """Take the editor's word for what a closed file holds, until a document event or the disk disagrees."""
+        """Take the editor's word for what a closed file holds, until a document or the disk disagrees."""
         place = await asyncio.to_thread(self.locate, uri, "read")
         if isinstance(place, PathRefused) or self.documents.get(place.uri) is not None:
             return

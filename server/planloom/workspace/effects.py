@@ -1,0 +1,132 @@
+"""Prepared changes as an edit for the editor, and as effects on disk where the editor cannot make them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planloom.domain.changes import CreateFile, EditFile
+from planloom.domain.diff import text_edits
+from planloom.domain.protected import danger
+from planloom.domain.schemas import remote_schema
+from planloom.domain.text import Decoded, encode, with_eol
+from planloom.workspace.disk import DiskRefused, FileOnDisk, Spot, read, stamp_at
+from planloom.workspace.disk_changes import create_folders, delete_file, delete_folder, rename, write
+from planloom.workspace.editor import (
+    CreateOperation,
+    DeleteOperation,
+    EditorCapabilities,
+    EditorEdit,
+    Operation,
+    RenameOperation,
+    TextOperation,
+)
+from planloom.workspace.names import shown
+from planloom.workspace.prepare import Work
+from planloom.workspace.view import MARK
+
+NEW_FILE = Decoded(text="", encoding="utf-8", bom=False)
+
+
+def editor_edit(label: str, works: Sequence[Work], capabilities: EditorCapabilities) -> EditorEdit:
+    """One edit for all the works, in their order; positions in the negotiated encoding.
+
+    Takes time in proportion to the texts: call it from a thread if they are large.
+    """
+    operations = tuple(operation for work in works for operation in _operations(work, capabilities))
+    asked = capabilities.change_annotations and any(_needs_confirmation(work) for work in works)
+    return EditorEdit(label=label, operations=operations, needs_confirmation=asked)
+
+
+def _operations(work: Work, capabilities: EditorCapabilities) -> tuple[Operation, ...]:
+    change = work.change
+    match change.kind:
+        case "create":
+            edits = text_edits("", change.after, capabilities.encoding)
+            text = (TextOperation(uri=change.uri, version=None, edits=edits),) if edits else ()
+            return (CreateOperation(uri=change.uri), *text)
+        case "edit":
+            document = work.document
+            raw = document.text if document is not None else change.before
+            mark = MARK if raw.startswith(MARK) else ""
+            versioned = document is not None and capabilities.document_changes and work.source == change.uri
+            return (
+                TextOperation(
+                    uri=change.uri,
+                    version=document.version if document is not None and versioned else None,
+                    edits=text_edits(raw, mark + change.after, capabilities.encoding),
+                ),
+            )
+        case "rename":
+            return (RenameOperation(uri=change.uri, new_uri=change.new_uri),)
+        case "delete":
+            return (DeleteOperation(uri=change.uri),)
+        case "createFolder":
+            return ()
+
+
+def _needs_confirmation(work: Work) -> bool:
+    change = work.change
+    if change.kind == "delete" or danger(work.relative) is not None:
+        return True
+    if change.kind == "rename" and work.new_spot is not None:
+        return danger("/".join(work.new_spot.names)) is not None
+    if change.kind in ("create", "edit") and isinstance(change, CreateFile | EditFile):
+        return remote_schema(work.relative, change.after) is not None
+    return False
+
+
+def perform(work: Work) -> DiskRefused | None:
+    """Make one change on disk if the file is still what the change was made for; call it from a thread."""
+    change = work.change
+    match change.kind:
+        case "create":
+            return _above(work.spot) or _written(work.spot, NEW_FILE, change.after, None)
+        case "edit":
+            found = read(work.spot)
+            changed = _differs(work.spot, found, change.before)
+            return changed or _written(work.spot, found.decoded or NEW_FILE, change.after, found)
+        case "delete":
+            if change.before is None:
+                return delete_folder(work.spot)
+            found = read(work.spot)
+            changed = _differs(work.spot, found, change.before)
+            if changed is not None or found.stamp is None:
+                return changed
+            return delete_file(work.spot, was=found.stamp)
+        case "rename":
+            target = work.new_spot
+            assert target is not None
+            return _above(target) or rename(work.spot, target)
+        case "createFolder":
+            made = create_folders(work.spot)
+            return made if isinstance(made, DiskRefused) else None
+
+
+def is_untouched(works: Sequence[Work]) -> bool:
+    """Whether the closed files are on disk as they were compared; call it from a thread."""
+    return all(
+        stamp_at(work.spot) == work.live.stamp
+        for work in works
+        if work.document is None and work.change.kind in ("edit", "delete") and work.source == work.change.uri
+    )
+
+
+def _above(spot: Spot) -> DiskRefused | None:
+    made = create_folders(Spot(spot.root, spot.names[:-1]))
+    return made if isinstance(made, DiskRefused) else None
+
+
+def _written(spot: Spot, as_before: Decoded, text: str, over: FileOnDisk | None) -> DiskRefused | None:
+    try:
+        data = encode(as_before, text)
+    except UnicodeEncodeError:
+        reason = f"{shown(str(spot.path))} cannot hold half of a surrogate pair: leave that character out."
+        return DiskRefused(cause="failed", reason=reason)
+    return write(spot, data, over=over.stamp if over is not None else None)
+
+
+def _differs(spot: Spot, found: FileOnDisk, before: str) -> DiskRefused | None:
+    text = found.decoded.text if found.decoded is not None else None
+    if text is not None and (text == before or with_eol(text, "\n") == with_eol(before, "\n")):
+        return None
+    return DiskRefused(cause="changed", reason=f"{shown(str(spot.path))} has changed on disk meanwhile.")
