@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from planloom.domain import matching
+
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _ENDS_FOR_PYTHON_ONLY: Final = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
@@ -28,4 +30,16 @@ def split_lines(text: str) -> list[str]:
 
 
 def changed_blocks(before: Sequence[str], after: Sequence[str]) -> tuple[Block, ...]:
-    raise NotImplementedError
+    """What changed between two sequences of lines: the fewest lines that can be, in order and apart."""
+    return blocks(matching.shortest(*matching.numbered(before, after)), len(before), len(after))
+
+
+def blocks(kept: matching.Kept, before_length: int, after_length: int) -> tuple[Block, ...]:
+    """The stretches between kept lines."""
+    upper = (-1, *kept.before, before_length)
+    lower = (-1, *kept.after, after_length)
+    return tuple(
+        Block(upper[gap] + 1, upper[gap + 1], lower[gap] + 1, lower[gap + 1])
+        for gap in range(len(upper) - 1)
+        if upper[gap + 1] - upper[gap] > 1 or lower[gap + 1] - lower[gap] > 1
+    )

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import codecs
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
-from typing import Final, Literal, assert_never
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal
 
+from planloom.domain import units
+from planloom.domain.lines import Block, changed_blocks, split_lines
 from planloom.domain.values import Value
 
-Encoding = Literal["utf-8", "utf-16", "utf-32"]
+Encoding = units.Encoding
 """The unit in which `Position.character` counts: bytes, UTF-16 code units or code points."""
 
 Eol = Literal["\n", "\r\n", "\r"]
 
 _STRIDE: Final = 4096
 _LINE_END: Final = re.compile(r"\r\n?|\n")
-_SURROGATE_HALVES: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+
+FileEncoding = Literal["utf-8", "utf-16-le", "utf-16-be"]
+# UTF-32 first: its little-endian mark begins with that of UTF-16.
+_MARKS: Final[tuple[tuple[FileEncoding | Literal["utf-32"], bytes], ...]] = (
+    ("utf-32", codecs.BOM_UTF32_LE),
+    ("utf-32", codecs.BOM_UTF32_BE),
+    ("utf-8", codecs.BOM_UTF8),
+    ("utf-16-le", codecs.BOM_UTF16_LE),
+    ("utf-16-be", codecs.BOM_UTF16_BE),
+)
+_UNMARKED: Final[tuple[FileEncoding, bytes]] = ("utf-8", b"")
 
 
 class Position(Value):
@@ -50,7 +63,7 @@ class ContentChange(Value):
 class LineIndex:
     """Where the lines of one text are; a line ends only at LF, CRLF or CR, as in every editor (LSP 3.17).
 
-    Line numbers are counted once per stretch of a few thousand characters, not once per line, so that an index
+    Line numbers are noted once per stretch of a few thousand characters, not once per line, so that an index
     costs a few passes at memory speed and next to no memory, however long or short the lines are.
     Offsets are in code points of `text`, from 0 to `len(text)`.
     """
@@ -97,10 +110,11 @@ class LineIndex:
         if position.line >= self.line_count:
             return len(self.text)
         start = self.line_start(position.line)
-        return self._advance(start, self._content_end(start), max(position.character, 0), encoding)
+        end = self._content_end(start)
+        return units.advance(self.text, start, end, max(position.character, 0), encoding)
 
     def position(self, offset: int, encoding: Encoding) -> Position:
-        """The position of an offset; offsets outside the text mean its ends, one inside CRLF means before it."""
+        """The position of an offset; outside the text it means its nearer end, inside a CRLF before that."""
         offset = min(max(offset, 0), len(self.text))
         if 0 < offset < len(self.text) and self.text[offset - 1] == "\r" and self.text[offset] == "\n":
             offset -= 1
@@ -109,7 +123,7 @@ class LineIndex:
         start = self.text.rfind("\n", 0, offset) + 1
         if self._has_cr:
             start = max(start, self.text.rfind("\r", start, offset) + 1)
-        return Position(line=line, character=_units_between(self.text, start, offset, encoding))
+        return Position(line=line, character=units.width(self.text, start, offset, encoding))
 
     def _ends_between(self, start: int, end: int) -> int:
         """How many line ends have their last character in the stretch: the CR of a CRLF does not count."""
@@ -125,22 +139,6 @@ class LineIndex:
             carriage = self.text.find("\r", start, end)
             end = end if carriage < 0 else carriage
         return end
-
-    def _advance(self, start: int, end: int, units: int, encoding: Encoding) -> int:
-        """The offset `units` after `start`, at most `end`, never inside a character."""
-        # No character is less than one unit, so the place cannot lie further than this.
-        end = min(end, start + units)
-        if encoding == "utf-32" or self.text.isascii():
-            return end
-        while start < end:
-            stretch = self.text[start : min(start + _STRIDE, end)]
-            width = _units(stretch, encoding)
-            if width > units:
-                return start + _fitting(stretch, units, encoding)
-            start += len(stretch)
-            units -= width
-            end = min(end, start + units)
-        return start
 
 
 def apply_edits(text: str, edits: Iterable[TextEdit], encoding: Encoding) -> str:
@@ -187,7 +185,41 @@ def with_eol(text: str, eol: Eol) -> str:
 
 
 def adapt_eol(new: str, before: str) -> str:
-    raise NotImplementedError
+    """`new`, written with whatever line ends, with those of the text it replaces.
+
+    Where `before` mixes them, kept lines keep theirs, a rewritten line takes that of the line it replaces, a
+    single new line that of the line above it, and several new lines together the most frequent one.
+    """
+    usual = dominant_eol(before)
+    if usual is None:
+        return new
+    if with_eol(before, usual) == before:
+        return with_eol(new, usual)
+    old = [_parted(line) for line in split_lines(before)]
+    lines = [_parted(line) for line in split_lines(new)]
+    ends = _ends(old, changed_blocks([text for text, _ in old], [text for text, _ in lines]), usual)
+    adapted: list[str] = []
+    above: str = usual
+    for (text, end), wanted in zip(lines, ends, strict=True):
+        above = wanted or above
+        adapted.append(text + above if end else text)
+    return "".join(adapted)
+
+
+def _ends(old: list[tuple[str, str]], changes: Iterable[Block], usual: Eol) -> Iterator[str]:
+    """A terminator for every line after the changes; an empty one means that of the line above."""
+    done = 0
+    for change in changes:
+        more = (change.after_end - change.after_start) - (change.before_end - change.before_start)
+        yield from (end for _, end in old[done : change.before_end + min(more, 0)])
+        yield from [""] if more == 1 else [usual] * more
+        done = change.before_end
+    yield from (end for _, end in old[done:])
+
+
+def _parted(line: str) -> tuple[str, str]:
+    text = line.rstrip("\r\n")
+    return text, line[len(text) :]
 
 
 class Decoded(Value):
@@ -195,7 +227,7 @@ class Decoded(Value):
 
     kind: Literal["decoded"] = "decoded"
     text: str
-    encoding: Literal["utf-8", "utf-16-le", "utf-16-be"]
+    encoding: FileEncoding
     bom: bool
 
 
@@ -208,7 +240,25 @@ class Undecodable(Value):
 
 
 def decode(data: bytes) -> Decoded | Undecodable:
-    raise NotImplementedError
+    """The text of a file: UTF-8 with or without a byte-order mark, or UTF-16 with one.
+
+    No other encoding is guessed: a wrong guess would show, and write back, what nobody wrote. A file with a
+    NUL, which no text has, is binary.
+    """
+    encoding, mark = next((found for found in _MARKS if data.startswith(found[1])), _UNMARKED)
+    if encoding == "utf-32":
+        return Undecodable(kind="undecodable", detail="UTF-32 text", size=len(data))
+    try:
+        text = data[len(mark) :].decode(encoding)
+    except UnicodeDecodeError as error:
+        at = len(mark) + error.start
+        if encoding == "utf-8" and 0 in data:
+            return Undecodable(kind="binary", detail="a NUL byte", size=len(data))
+        detail = f"byte 0x{data[at]:02X} at offset {at} is not {encoding.upper()}"
+        return Undecodable(kind="undecodable", detail=detail, size=len(data))
+    if "\0" in text:
+        return Undecodable(kind="binary", detail="a NUL character", size=len(data))
+    return Decoded(text=text, encoding=encoding, bom=bool(mark))
 
 
 def encode(decoded: Decoded, text: str) -> bytes:
@@ -216,7 +266,8 @@ def encode(decoded: Decoded, text: str) -> bytes:
 
     Raises UnicodeEncodeError, a ValueError, for lone surrogates: no file can hold them.
     """
-    raise NotImplementedError
+    mark = next(mark for encoding, mark in _MARKS if encoding == decoded.encoding) if decoded.bom else b""
+    return mark + text.encode(decoded.encoding)
 
 
 def _span(index: LineIndex, span: Range, encoding: Encoding) -> tuple[int, int]:
@@ -226,35 +277,13 @@ def _span(index: LineIndex, span: Range, encoding: Encoding) -> tuple[int, int]:
 
 
 def _joined(pieces: Iterable[str]) -> str:
-    """The pieces as one text in which the two halves of a character, when they meet, are that character."""
-    text = "".join(pieces)
-    if text.isascii() or not _SURROGATE_HALVES.search(text):
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-
-
-def _units(text: str, encoding: Encoding) -> int:
-    """The length of a text in units of an encoding."""
-    if text.isascii():
-        return len(text)
-    match encoding:
-        case "utf-8":
-            return len(text.encode("utf-8", "surrogatepass"))
-        case "utf-16":
-            return len(text.encode("utf-16-le", "surrogatepass")) // 2
-        case "utf-32":
-            return len(text)
-        case _:
-            assert_never(encoding)
-
-
-def _units_between(text: str, start: int, end: int, encoding: Encoding) -> int:
-    if encoding == "utf-32" or text.isascii():
-        return end - start
-    return sum(_units(text[at : min(at + _STRIDE, end)], encoding) for at in range(start, end, _STRIDE))
-
-
-def _fitting(text: str, units: int, encoding: Encoding) -> int:
-    """How many whole characters of a text fit into so many units."""
-    lengths = range(len(text) + 1)
-    return bisect_right(lengths, units, key=lambda length: _units(text[:length], encoding)) - 1
+    """The pieces as one text in which two halves of a character, where they meet, are that character."""
+    joined: list[str] = []
+    for piece in filter(None, pieces):
+        if joined and "\ud800" <= joined[-1][-1] <= "\udbff" and "\udc00" <= piece[0] <= "\udfff":
+            whole = (joined[-1][-1] + piece[0]).encode("utf-16", "surrogatepass").decode("utf-16")
+            joined[-1] = joined[-1][:-1]
+            joined.append(whole + piece[1:])
+        else:
+            joined.append(piece)
+    return "".join(joined)

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from planloom.domain.changes import Changeset
-from planloom.domain.values import Value
-from planloom.workspace.view import Listing, Snapshot, WorkspaceView
+from collections import Counter
+from pathlib import PurePosixPath
+from typing import Final
+
+from planloom.domain.changes import Changeset, ConflictFile
+from planloom.domain.text import Eol, adapt_eol, with_eol
+from planloom.domain.values import Uri, Value
+from planloom.workspace.rebase import conflict_of, three_way
+from planloom.workspace.staging import Stage, Staged, entry_at, named, seen
+from planloom.workspace.uris import child, is_below, normalized, parent
+from planloom.workspace.view import MARK, Listing, Snapshot, WorkspaceView
+
+DELETE_LIMIT: Final = 1000
+"""Files that one deletion of a folder may take along."""
+
+_HABIT_FILES: Final = 8
+_HABIT_BYTES: Final = 65_536
 
 
 class StageRefused(Value):
@@ -18,43 +32,281 @@ class Overlay:
 
     def __init__(self, under: WorkspaceView | Overlay) -> None:
         self.under = under
+        self._stage = Stage()
 
     async def read(self, uri: str) -> Snapshot:
         """The file as the author of the changes sees it; this reading is the base of what it writes next."""
-        raise NotImplementedError
+        found = await self.peek(uri)
+        if found.uri not in self._stage.staged:
+            self._stage.read[found.uri] = found
+        return found
 
     async def peek(self, uri: str) -> Snapshot:
         """The same for Planloom's own eyes: what the author has read stays the base."""
-        raise NotImplementedError
+        key = self._key(uri)
+        staged = self._stage.staged.get(key)
+        if staged is not None:
+            return seen(key, staged)
+        origin = self._stage.origin(key)
+        if origin is None or self._stage.is_below_gone(key):
+            return Snapshot(uri=key, exists=False, source="staged")
+        if isinstance(self.under, Overlay):
+            found = await self.under.peek(origin)
+        else:
+            found = await self.under.snapshot(origin)
+        if origin != key:
+            return found.model_copy(update={"uri": key, "version": None, "source": "staged"})
+        if found.uri != key:
+            # The file is open under another name, and that is its name from here on.
+            self._stage.names[key] = found.uri
+            staged = self._stage.staged.get(found.uri)
+        return found if staged is None else seen(found.uri, staged)
 
     async def list_folder(self, uri: str) -> Listing:
         """The names in a folder, staged ones among them."""
-        raise NotImplementedError
+        key = self._key(uri)
+        listing = await self._listed_under(key)
+        entries = {}
+        for entry in listing.entries:
+            here = child(key, entry.name)
+            if self._stage.origin(here) is not None:
+                entries[here] = entry.model_copy(update={"uri": here})
+        for move in self._stage.moves:
+            if parent(move.new) == key:
+                entries[move.new] = entry_at(move.new, folder=move.folder, text=move.before)
+        there = listing.problem is None
+        for place, staged in self._stage.staged.items():
+            there = there or (not staged.gone and (place == key or is_below(place, key)))
+            if not is_below(place, key):
+                continue
+            direct = Uri(key + "/" + place[len(key) + 1 :].partition("/")[0])
+            if direct == place and staged.gone:
+                entries.pop(place, None)
+            elif direct == place:
+                entries[place] = entry_at(place, folder=staged.folder, text=staged.text)
+            elif direct not in entries and not staged.gone:
+                entries[direct] = entry_at(direct, folder=True)
+        if not there:
+            return listing
+        return Listing(uri=key, entries=tuple(sorted(entries.values(), key=lambda entry: entry.name)))
 
     def has_read(self, uri: str) -> bool:
-        """Whether the author of the changes has seen, or written, this file."""
-        raise NotImplementedError
+        """Whether the author of the changes has seen, or written, the text of this file."""
+        key = self._key(uri)
+        read = self._stage.read.get(key)
+        return key in self._stage.staged or (read is not None and read.text is not None)
 
     async def stage_write(self, uri: str, text: str, *, notes: tuple[str, ...] = ()) -> StageRefused | None:
-        """Let the file hold `text`, its line ends adapted to what was there; None when staged."""
-        raise NotImplementedError
+        """Let the file hold `text`, its line ends adapted to what was there; None when staged.
+
+        A text that the file holds already stages nothing.
+        """
+        found = await self.peek(uri)
+        key = found.uri
+        if found.problem is not None:
+            return StageRefused(reason=_unwritable(found))
+        above = self.file_above(key)
+        if above is not None:
+            return StageRefused(reason=f"{named(above)} is a file, so nothing can be written below it.")
+        earlier = self._stage.staged.get(key)
+        base = earlier.base if earlier is not None else self._stage.read.get(key, found)
+        text = text.removeprefix(MARK)
+        if base.text is not None:
+            text = adapt_eol(text, base.text)
+        elif "\n" in text:
+            text = with_eol(text, await self._habit(key))
+        if text == base.text:
+            self._stage.staged.pop(key, None)
+            self._stage.read[key] = base
+        else:
+            known = earlier.notes if earlier is not None else ()
+            self._stage.staged[key] = Staged(base, text, notes=tuple(dict.fromkeys((*known, *notes))))
+        return None
 
     async def stage_create_folder(self, uri: str) -> StageRefused | None:
         """Let the folder be there, and its parents; one that exists is fine."""
-        raise NotImplementedError
+        missing = []
+        found = await self.peek(uri)
+        while found.problem != "folder":
+            if found.exists:
+                return StageRefused(reason=f"{named(found.uri)} is a file, so it cannot be a folder.")
+            if found.problem is not None:
+                return StageRefused(reason=found.detail)
+            missing.append(found)
+            found = await self.peek(parent(found.uri))
+        for place in reversed(missing):
+            self._stage.staged[place.uri] = Staged(place, folder=True)
+        return None
 
     async def stage_delete(self, uri: str, *, recursive: bool = False) -> StageRefused | None:
-        """Let a file go away, or a folder with, if `recursive`, everything in it."""
-        raise NotImplementedError
+        """Let a file go away, or a folder with, if `recursive`, everything in it.
+
+        What could not be brought back, since it is no text, is refused.
+        """
+        found = await self.peek(uri)
+        if not found.exists:
+            return StageRefused(reason=found.detail or f"{named(found.uri)} is not there.")
+        inside: tuple[Snapshot, ...] | StageRefused = ()
+        if found.problem == "folder":
+            inside = await self._inside(found.uri)
+        if isinstance(inside, StageRefused):
+            return inside
+        if inside and not recursive:
+            return StageRefused(
+                reason=f"{named(found.uri)} is a folder with {len(inside)} entries: say that they go with it."
+            )
+        places = (*inside, found)
+        unfit = next((place for place in places if place.problem not in (None, "folder")), None)
+        if unfit is not None:
+            return StageRefused(
+                reason=f"{named(unfit.uri)} is {_kind(unfit)}, which could not be brought back:"
+                " only a person can delete it."
+            )
+        for place in places:
+            self._stage_gone(place)
+        return None
 
     async def stage_rename(self, uri: str, new_uri: str) -> StageRefused | None:
         """Let a file or folder have another name; never over something that exists."""
-        raise NotImplementedError
+        found, target = await self.peek(uri), await self.peek(new_uri)
+        old, new = found.uri, self._key(new_uri)
+        if not found.exists:
+            return StageRefused(reason=found.detail or f"{named(old)} is not there.")
+        if old == new:
+            return None
+        case_only = old.casefold() == new.casefold() and found.stamp == target.stamp is not None
+        if target.exists and not case_only:
+            return StageRefused(reason=f"{named(new)} exists already: choose another name.")
+        if target.problem is not None and not target.exists:
+            return StageRefused(reason=target.detail)
+        if is_below(new, old):
+            return StageRefused(reason=f"{named(old)} cannot move into itself: choose another place.")
+        if new in self._stage.staged:
+            return StageRefused(reason=f"{named(new)} is deleted in these same changes: write to it instead.")
+        above = self.file_above(new)
+        if above is not None:
+            return StageRefused(reason=f"{named(above)} is a file, so nothing can lie below it.")
+        self._stage.move(old, new, found)
+        return None
+
+    async def settle(self) -> tuple[ConflictFile, ...]:
+        """Hand what is staged down to the overlay below, and start afresh.
+
+        What was staged there meanwhile is merged; overlaps are returned, and those files stay staged here.
+        """
+        assert isinstance(self.under, Overlay), "Only an overlay over an overlay can be settled."
+        conflicts = []
+        kept: dict[Uri, Staged] = {}
+        for move in self._stage.moves:
+            await self.under.stage_rename(move.old, move.new)
+        for place, staged in self._stage.staged.items():
+            conflict = await self.under.take(place, staged)
+            if conflict is not None:
+                conflicts.append(conflict)
+                kept[place] = staged
+        self._stage = Stage(read=self._stage.read, staged=kept, names=self._stage.names)
+        return tuple(conflicts)
+
+    async def take(self, place: Uri, staged: Staged) -> ConflictFile | None:
+        """Stage what an overlay above has staged at a place; an overlap, if this one has moved on."""
+        if staged.folder:
+            await self.stage_create_folder(place)
+            return None
+        found = await self.peek(place)
+        if place not in self._stage.staged:
+            self._stage.read[place] = staged.base.model_copy(update={"source": found.source})
+        elif staged.text is not None and found.text is not None and found.text != staged.base.text:
+            merged = three_way(staged.base.text or "", found.text, staged.text)
+            if merged.kind == "conflicted":
+                return conflict_of(place, merged)
+            await self.stage_write(place, merged.text, notes=staged.notes)
+            return None
+        if staged.text is None:
+            self._stage_gone(found)
+        else:
+            await self.stage_write(place, staged.text, notes=staged.notes)
+        return None
 
     def changeset(self) -> Changeset:
         """What is staged, one change a file, in the order in which it must happen."""
-        raise NotImplementedError
+        return self._stage.changeset()
 
     def clear(self) -> None:
         """Forget what is staged and what was read."""
-        raise NotImplementedError
+        self._stage = Stage()
+
+    def file_above(self, key: Uri) -> Uri | None:
+        """A place above this one that is staged as a file, here or below."""
+        found = self._stage.file_above(key)
+        return self.under.file_above(key) if found is None and isinstance(self.under, Overlay) else found
+
+    def _key(self, uri: str) -> Uri:
+        key = normalized(uri)
+        return self._stage.names.get(key, key)
+
+    async def _listed_under(self, key: Uri) -> Listing:
+        origin = self._stage.origin(key)
+        if origin is None or self._stage.is_below_gone(key):
+            return Listing(uri=key, problem="missing", detail=f"{named(key)} is not there.")
+        return (await self.under.list_folder(origin)).model_copy(update={"uri": key})
+
+    def _stage_gone(self, found: Snapshot) -> None:
+        earlier = self._stage.staged.get(found.uri)
+        base = earlier.base if earlier is not None else self._stage.read.get(found.uri, found)
+        if earlier is not None and not base.exists:
+            del self._stage.staged[found.uri]
+        else:
+            self._stage.staged[found.uri] = Staged(base if base.exists else found)
+
+    async def _inside(self, folder: Uri) -> tuple[Snapshot, ...] | StageRefused:
+        """Everything in a folder, the deepest first."""
+        inside: list[Snapshot] = []
+        for entry in (await self.list_folder(folder)).entries:
+            if entry.kind == "link":
+                return StageRefused(reason=f"{named(entry.uri)} is a link: only a person can delete it.")
+            if entry.kind == "folder":
+                deeper = await self._inside(entry.uri)
+                if isinstance(deeper, StageRefused):
+                    return deeper
+                inside += deeper
+            inside.append(await self.peek(entry.uri))
+            if len(inside) > DELETE_LIMIT:
+                return StageRefused(
+                    reason=f"{named(folder)} holds more than {DELETE_LIMIT} files: delete it in smaller parts."
+                )
+        return tuple(inside)
+
+    async def _habit(self, key: Uri) -> Eol:
+        """The line end that most files near a new one have, those of its own kind before all."""
+        folder = parent(key)
+        listing = await self.list_folder(folder)
+        while listing.problem is not None and len(folder) > len("file:///"):
+            folder = parent(folder)
+            listing = await self.list_folder(folder)
+            if listing.problem == "refused":
+                return "\n"
+        suffix = PurePosixPath(key).suffix
+        files = [
+            e for e in listing.entries if e.kind == "file" and 0 < e.size <= _HABIT_BYTES and e.uri != key
+        ]
+        files.sort(key=lambda entry: PurePosixPath(entry.name).suffix != suffix)
+        ends = Counter([(await self.peek(entry.uri)).eol for entry in files[:_HABIT_FILES]])
+        return "\r\n" if ends["\r\n"] > ends["\n"] else "\n"
+
+
+def _kind(found: Snapshot) -> str:
+    kinds = {
+        "binary": "no text but binary",
+        "undecodable": "text in an encoding that cannot be told",
+        "too_large": "too large",
+        "folder": "a folder",
+        "special": "no regular file",
+    }
+    return kinds.get(found.problem or "", "unreadable")
+
+
+def _unwritable(found: Snapshot) -> str:
+    if found.problem == "refused":
+        return found.detail
+    detail = f" ({found.detail})" if found.detail else ""
+    return f"{named(found.uri)} is {_kind(found)}{detail}: it cannot be written as text."

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import asyncio
+import os
+import stat
+from pathlib import Path
+from typing import Literal, NamedTuple, assert_never
 
-from planloom.domain.text import Eol
+from planloom.domain.changes import sha256
+from planloom.domain.protected import is_git
+from planloom.domain.text import Eol, FileEncoding, dominant_eol
 from planloom.domain.values import Sha256, Uri, Value
-from planloom.workspace.documents import DocumentStore
+from planloom.workspace.disk import TEXT_LIMIT, FileOnDisk, Spot, Stamp, read, stamp_at
+from planloom.workspace.documents import Document, DocumentStore
+from planloom.workspace.names import shown
+from planloom.workspace.paths import PathRefused, Purpose, ResolvedPath, resolve_uri
+from planloom.workspace.queues import FileQueues
 from planloom.workspace.roots import Roots
+from planloom.workspace.uris import child, normalized, parent, to_path
 
-Problem = Literal["binary", "undecodable", "too_large", "folder", "special", "unreadable", "foreign"]
-"""Why a file that exists has no text here; `foreign` is a URI that names no file of this machine."""
+MARK = "\ufeff"
+"""The byte-order mark, as some editors keep it at the start of a buffer."""
+
+Problem = Literal["binary", "undecodable", "too_large", "folder", "special", "unreadable", "refused"]
+"""Why a place has no text here; `refused` is one that is never looked at, see `Snapshot.detail`."""
 
 
 class Snapshot(Value):
     """One file at one moment. `text` is None where there is no file, or none that can be read as text.
 
     The text never holds a byte-order mark; `bom` says that the file has one. `version` is that of the open
-    buffer. `uri` is the document that really holds the text, when it is open under another name.
+    buffer. `uri` is the document that really holds the text, if it is open under another name. `dirty` says
+    that the buffer holds what is not on disk. `size` is in bytes, 0 for a buffer. `stamp` is the disk's state.
     """
 
     uri: Uri
@@ -27,16 +42,17 @@ class Snapshot(Value):
     version: int | None = None
     eol: Eol | None = None
     bom: bool = False
-    encoding: Literal["utf-8", "utf-16-le", "utf-16-be"] = "utf-8"
-    source: Literal["buffer", "acknowledged", "disk"] = "disk"
+    encoding: FileEncoding = "utf-8"
+    source: Literal["staged", "buffer", "acknowledged", "disk"] = "disk"
     problem: Problem | None = None
     detail: str = ""
     size: int = 0
     dirty: bool = False
+    stamp: Stamp | None = None
 
 
 class Entry(Value):
-    """One name in a folder."""
+    """One name in a folder; `size` in bytes."""
 
     name: str
     uri: Uri
@@ -49,21 +65,229 @@ class Listing(Value):
 
     uri: Uri
     entries: tuple[Entry, ...] = ()
-    problem: Literal["missing", "not_a_folder", "unreadable", "foreign"] | None = None
+    problem: Literal["missing", "not_a_folder", "unreadable", "refused"] | None = None
     detail: str = ""
 
 
-class WorkspaceView:
-    """The workspace as it is now, before anything that is staged."""
+class _Acknowledged(NamedTuple):
+    """What an editor says a file holds, and the disk's state when it said so; None stands for no file."""
 
-    def __init__(self, roots: Roots, documents: DocumentStore) -> None:
+    text: str | None
+    stamp: Stamp | None
+
+
+class WorkspaceView:
+    """The workspace as it is now, before anything that is staged. `limit` is the largest text, in bytes."""
+
+    def __init__(self, roots: Roots, documents: DocumentStore, *, limit: int = TEXT_LIMIT) -> None:
         self.roots = roots
         self.documents = documents
+        self.limit = limit
+        self.queues = FileQueues()
+        self._acknowledged: dict[Uri, _Acknowledged] = {}
+        self._renamed: dict[Uri, Uri] = {}
+        documents.listen(self.forget)
 
     async def snapshot(self, uri: str) -> Snapshot:
         """The file as it is now; never raises."""
-        raise NotImplementedError
+        key = normalized(uri)
+        document = self.documents.get(key)
+        if document is None:
+            place = await asyncio.to_thread(self.locate, key, "read")
+            document = await self._open_under_another_name(place)
+        if document is not None:
+            return of_document(document)
+        if isinstance(place, PathRefused):
+            return Snapshot(uri=key, exists=False, problem="refused", detail=place.reason)
+        found = await asyncio.to_thread(read, spot(place), self.limit)
+        # While the disk was read the editor may have opened the file: then its buffer is the truth.
+        document = self.documents.get(place.uri)
+        if document is not None:
+            return of_document(document)
+        told = self._acknowledged.get(place.uri)
+        if told is not None:
+            if told.stamp == found.stamp:
+                return _of_acknowledged(place.uri, told, found)
+            del self._acknowledged[place.uri]
+        return _of_disk(place.uri, found)
 
     async def list_folder(self, uri: str) -> Listing:
-        """The names in a folder; never raises."""
-        raise NotImplementedError
+        """The names in a folder, sorted, without git's own; never raises."""
+        key = normalized(uri)
+        place = await asyncio.to_thread(self.locate, key, "read")
+        if isinstance(place, PathRefused):
+            return Listing(uri=key, problem="refused", detail=place.reason)
+        listing = await asyncio.to_thread(_listed, place)
+        told = {k: v for k, v in self._acknowledged.items() if parent(k) == place.uri}
+        if not told or listing.problem not in (None, "missing"):
+            return listing
+        entries = {entry.uri: entry for entry in listing.entries}
+        for known, acknowledged in told.items():
+            if acknowledged.text is None:
+                entries.pop(known, None)
+            elif known not in entries:
+                path = to_path(known)
+                entries[known] = Entry(name=path.name if path else known, uri=known, kind="file")
+        if listing.problem is not None and not entries:
+            return listing
+        return Listing(uri=place.uri, entries=tuple(sorted(entries.values(), key=lambda entry: entry.name)))
+
+    def locate(self, uri: str, for_: Purpose) -> ResolvedPath | PathRefused:
+        """The place of a URI, by the one resolver; call it from a thread."""
+        return resolve_uri(self.roots, uri, for_=for_)
+
+    async def acknowledge(self, uri: str, text: str | None) -> None:
+        """Take the editor's word for what a closed file holds, until a document event or the disk disagrees."""
+        place = await asyncio.to_thread(self.locate, uri, "read")
+        if isinstance(place, PathRefused) or self.documents.get(place.uri) is not None:
+            return
+        stamp = await asyncio.to_thread(stamp_at, spot(place))
+        self._acknowledged[place.uri] = _Acknowledged(text, stamp)
+
+    def forget(self, uri: str) -> None:
+        """Drop what was only acknowledged of a file: from now on its buffer or the disk tells."""
+        self._acknowledged.pop(normalized(uri), None)
+
+    def did_rename(self, uri: str, new_uri: str) -> None:
+        """The user gave a file another name: changes meant for the old one must not look for it."""
+        self._renamed.pop(normalized(new_uri), None)
+        self._renamed[normalized(uri)] = normalized(new_uri)
+
+    def renamed_to(self, uri: str) -> Uri | None:
+        """The name that the user gave a file since, if it was told."""
+        return self._renamed.get(normalized(uri))
+
+    async def is_dirty(self, uri: str) -> bool:
+        """Whether an open buffer holds what is not on disk, by comparing both; False for a closed file."""
+        document = self.documents.get(uri)
+        if document is None:
+            return False
+        if document.dirty:
+            return True
+        place = await asyncio.to_thread(self.locate, uri, "read")
+        if isinstance(place, PathRefused):
+            return True
+        found = await asyncio.to_thread(read, spot(place), self.limit)
+        return found.decoded is None or found.decoded.text != document.text.removeprefix(MARK)
+
+    async def _open_under_another_name(self, place: ResolvedPath | PathRefused) -> Document | None:
+        """The open document that is this very file, if the client opened it by another spelling or a link."""
+        if isinstance(place, PathRefused):
+            return None
+        found = self.documents.get(place.uri)
+        if found is not None:
+            return found
+        paths = {document.uri: to_path(document.uri) for document in self.documents.all()}
+        uri = await asyncio.to_thread(_same_place, place.path, paths)
+        return self.documents.get(uri) if uri is not None else None
+
+
+def spot(place: ResolvedPath) -> Spot:
+    """A resolved path for the disk: its real root, and the names below it."""
+    if place.relative == ".":
+        return Spot(place.path, ())
+    names = tuple(place.relative.split("/"))
+    return Spot(place.path.parents[len(names) - 1], names)
+
+
+def of_document(document: Document) -> Snapshot:
+    """The snapshot of an open buffer."""
+    text = document.text.removeprefix(MARK)
+    return Snapshot(
+        uri=document.uri,
+        exists=True,
+        text=text,
+        sha256=sha256(text),
+        version=document.version,
+        eol=dominant_eol(text),
+        bom=document.text.startswith(MARK),
+        source="buffer",
+        dirty=document.dirty,
+    )
+
+
+def _of_acknowledged(uri: Uri, told: _Acknowledged, found: FileOnDisk) -> Snapshot:
+    return Snapshot(
+        uri=uri,
+        exists=told.text is not None,
+        text=told.text,
+        sha256=sha256(told.text) if told.text is not None else None,
+        eol=dominant_eol(told.text) if told.text is not None else None,
+        bom=found.decoded is not None and found.decoded.bom,
+        encoding=found.decoded.encoding if found.decoded is not None else "utf-8",
+        source="acknowledged",
+        stamp=found.stamp,
+    )
+
+
+def _of_disk(uri: Uri, found: FileOnDisk) -> Snapshot:
+    match found.kind:
+        case "missing":
+            return Snapshot(uri=uri, exists=False)
+        case "text":
+            assert found.decoded is not None
+            text = found.decoded.text
+            return Snapshot(
+                uri=uri,
+                exists=True,
+                text=text,
+                sha256=sha256(text),
+                eol=dominant_eol(text),
+                bom=found.decoded.bom,
+                encoding=found.decoded.encoding,
+                size=found.size,
+                stamp=found.stamp,
+            )
+        case "binary" | "undecodable" | "too_large" | "folder" | "special" | "unreadable":
+            return Snapshot(
+                uri=uri,
+                exists=True,
+                problem=found.kind,
+                detail=found.detail,
+                size=found.size,
+                stamp=found.stamp,
+            )
+        case _:
+            assert_never(found.kind)
+
+
+def _same_place(path: Path, open_paths: dict[Uri, Path | None]) -> Uri | None:
+    for uri, other in open_paths.items():
+        if other is not None and os.path.realpath(other) == str(path):
+            return uri
+    return None
+
+
+def _listed(place: ResolvedPath) -> Listing:
+    entries = []
+    try:
+        with os.scandir(place.path) as names:
+            for found in names:
+                entry = _entry(place, found)
+                if entry is not None and not is_git(found.name):
+                    entries.append(entry)
+    except FileNotFoundError:
+        return Listing(uri=place.uri, problem="missing", detail=f"{shown(place.relative)} is not there.")
+    except NotADirectoryError:
+        return Listing(uri=place.uri, problem="not_a_folder", detail=f"{shown(place.relative)} is no folder.")
+    except OSError as error:
+        return Listing(
+            uri=place.uri, problem="unreadable", detail=f"{shown(place.relative)}: {error.strerror}."
+        )
+    return Listing(uri=place.uri, entries=tuple(sorted(entries, key=lambda entry: entry.name)))
+
+
+def _entry(place: ResolvedPath, found: os.DirEntry[str]) -> Entry | None:
+    """The entry for a name; None if it went away while the folder was listed."""
+    uri = child(place.uri, found.name)
+    if found.is_symlink():
+        return Entry(name=found.name, uri=uri, kind="link")
+    if found.is_dir(follow_symlinks=False):
+        return Entry(name=found.name, uri=uri, kind="folder")
+    try:
+        info = found.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    if stat.S_ISREG(info.st_mode):
+        return Entry(name=found.name, uri=uri, kind="file", size=info.st_size)
+    return Entry(name=found.name, uri=uri, kind="special")

@@ -1,0 +1,209 @@
+"""Effects on disk: a file is written whole or not at all, and nothing is ever overwritten by accident."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from planloom.domain.protected import folded
+from planloom.workspace.disk import NO_FOLLOW, DiskRefused, Spot, Stamp, holding, refusal, stamp_of
+
+
+def write(spot: Spot, data: bytes, *, over: Stamp | None) -> DiskRefused | None:
+    """Put `data` into a file, atomically: anyone sees the old content or the new, never a part.
+
+    `over` is the state that is replaced, with mode and owner kept; None for a file that must not exist yet.
+    """
+    try:
+        with holding(spot) as (name, folder):
+            held = _checked(name, folder, over)
+            if isinstance(held, DiskRefused):
+                return held
+            _put(name, folder, data, held)
+    except OSError as error:
+        return refusal(error, spot)
+    return None
+
+
+def create_folders(spot: Spot) -> tuple[Spot, ...] | DiskRefused:
+    """Make a folder and the parents it lacks; the folders that were made, outermost first."""
+    made = []
+    for depth in range(1, len(spot.names) + 1):
+        part = Spot(spot.root, spot.names[:depth])
+        try:
+            with holding(part) as (name, folder):
+                try:
+                    os.mkdir(name, dir_fd=folder)
+                    made.append(part)
+                except FileExistsError:
+                    if not stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode):
+                        return DiskRefused(cause="not_a_folder", reason=f"{part.path} is no folder.")
+        except OSError as error:
+            return refusal(error, part)
+    return tuple(made)
+
+
+def delete_file(spot: Spot, *, was: Stamp) -> DiskRefused | None:
+    """Remove a file that is still as it `was`."""
+    try:
+        with holding(spot) as (name, folder):
+            held = _checked(name, folder, was)
+            if isinstance(held, DiskRefused):
+                return held
+            os.unlink(name, dir_fd=folder)
+            _flush(folder, name)
+    except OSError as error:
+        return refusal(error, spot)
+    return None
+
+
+def delete_folder(spot: Spot) -> DiskRefused | None:
+    """Remove a folder that is empty."""
+    try:
+        with holding(spot) as (name, folder):
+            os.rmdir(name, dir_fd=folder)
+    except OSError as error:
+        return refusal(error, spot)
+    return None
+
+
+def rename(spot: Spot, new: Spot) -> DiskRefused | None:
+    """Give a file or folder another name, never over something that exists; a change of case alone is fine."""
+    try:
+        with holding(spot) as (name, folder), holding(new) as (new_name, new_folder):
+            found = os.lstat(name, dir_fd=folder)
+            there = _entry(new_name, new_folder)
+            if (
+                there is not None
+                and _same_file(found, there)
+                and folded(spot.names[-1]) == folded(new.names[-1])
+            ):
+                # The same file under another case: some systems take this only through a third name.
+                between = _beside(name, folder)
+                os.rename(name, between, src_dir_fd=folder, dst_dir_fd=folder)
+                os.rename(between, new_name, src_dir_fd=folder, dst_dir_fd=new_folder)
+            elif there is not None:
+                return DiskRefused(cause="exists", reason=f"{new.path} exists already.")
+            elif stat.S_ISREG(found.st_mode) and _linked(name, folder, new_name, new_folder):
+                os.unlink(name, dir_fd=folder)
+            else:
+                os.rename(name, new_name, src_dir_fd=folder, dst_dir_fd=new_folder)
+            _flush(folder, name)
+            _flush(new_folder, new_name)
+    except OSError as error:
+        return refusal(error, new if error.errno in (errno.EEXIST, errno.ENAMETOOLONG) else spot)
+    return None
+
+
+def _checked(name: str, folder: int | None, expected: Stamp | None) -> os.stat_result | DiskRefused | None:
+    """The file that is replaced, if it is the expected one and may be written; None if none is expected."""
+    found = _entry(name, folder)
+    if expected is None:
+        if found is None:
+            return None
+        return DiskRefused(cause="exists", reason=f"{name} exists already.")
+    if found is None:
+        return DiskRefused(cause="missing", reason=f"{name} is not there any more.")
+    if not stat.S_ISREG(found.st_mode) or stamp_of(found) != expected:
+        return DiskRefused(cause="changed", reason=f"{name} has changed on disk meanwhile.")
+    if not found.st_mode & 0o222:
+        return DiskRefused(cause="read_only", reason=f"{name} is read-only.")
+    # Renaming over a file needs no right to write it, so that right is asked for here.
+    os.close(os.open(name, os.O_WRONLY | NO_FOLLOW, dir_fd=folder))
+    return found
+
+
+def _put(name: str, folder: int | None, data: bytes, held: os.stat_result | None) -> None:
+    beside = _beside(name, folder)
+    handle = os.open(
+        beside,
+        os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW,
+        0o666 if held is None else 0o600,
+        dir_fd=folder,
+    )
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            if held is not None:
+                _keep(handle, held, name, folder)
+            os.fsync(handle)
+        if held is not None:
+            os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+        elif _linked(beside, folder, name, folder):
+            os.unlink(beside, dir_fd=folder)
+        else:
+            os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(beside, dir_fd=folder)
+        raise
+    _flush(folder, name)
+
+
+def _beside(name: str, folder: int | None) -> str:
+    """A name in the same folder that nobody can foresee."""
+    fresh = f".{secrets.token_hex(8)}.tmp"
+    return str(Path(name).parent / fresh) if folder is None else fresh
+
+
+def _keep(handle: int, held: os.stat_result, name: str, folder: int | None) -> None:
+    """Give the new file the owner, the mode and, where there are any, the attributes of the old one."""
+    if os.name == "nt":
+        return
+    now = os.fstat(handle)
+    if (now.st_uid, now.st_gid) != (held.st_uid, held.st_gid):
+        os.fchown(handle, held.st_uid, held.st_gid)
+    if hasattr(os, "listxattr"):
+        old = os.open(name, os.O_RDONLY | NO_FOLLOW, dir_fd=folder)
+        try:
+            for attribute in os.listxattr(old):
+                # Some attributes may only be set by the system, and it sets them by itself.
+                with contextlib.suppress(PermissionError):
+                    os.setxattr(handle, attribute, os.getxattr(old, attribute))
+        except OSError as error:
+            if error.errno not in (errno.ENOTSUP, errno.ENODATA):
+                raise
+        finally:
+            os.close(old)
+    os.fchmod(handle, stat.S_IMODE(held.st_mode))
+
+
+def _linked(name: str, folder: int | None, new_name: str, new_folder: int | None) -> bool:
+    """Give a file a second name, which fails if that exists; False on a system without such links."""
+    try:
+        os.link(name, new_name, src_dir_fd=folder, dst_dir_fd=new_folder, follow_symlinks=False)
+    except OSError as error:
+        if error.errno in (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.EXDEV, errno.ENOSYS, errno.EACCES):
+            return False
+        raise
+    return True
+
+
+def _same_file(one: os.stat_result, other: os.stat_result) -> bool:
+    return (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+
+
+def _entry(name: str, folder: int | None) -> os.stat_result | None:
+    try:
+        return os.lstat(name, dir_fd=folder)
+    except FileNotFoundError:
+        return None
+
+
+def _flush(folder: int | None, name: str) -> None:
+    """Make a change of names durable, where folders can be flushed."""
+    if os.name == "nt":
+        return
+    where = str(Path(name).parent) if folder is None else "."
+    with contextlib.suppress(OSError):
+        # A file system that cannot flush a folder keeps names safe in its own way.
+        handle = os.open(where, os.O_RDONLY, dir_fd=folder)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

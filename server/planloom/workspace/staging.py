@@ -1,0 +1,179 @@
+"""What is staged, place by place, and the changeset that it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from planloom.domain.changes import (
+    Changeset,
+    CreateFile,
+    CreateFolder,
+    DeleteFile,
+    EditFile,
+    FileChange,
+    RenameFile,
+    sha256,
+)
+from planloom.domain.text import dominant_eol
+from planloom.domain.values import Uri
+from planloom.workspace.names import shown
+from planloom.workspace.uris import is_below, to_path
+from planloom.workspace.view import Entry, Snapshot
+
+
+@dataclass(frozen=True)
+class Staged:
+    """What a place will be: `text`, or a folder, or neither if it will be gone; `base` is what its author read."""
+
+    base: Snapshot
+    text: str | None = None
+    folder: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def gone(self) -> bool:
+        """Whether nothing will be there."""
+        return self.text is None and not self.folder
+
+
+@dataclass(frozen=True)
+class Move:
+    """A place that lies under `old` below an overlay, and under `new` in it; `before` is a file's text."""
+
+    old: Uri
+    new: Uri
+    before: str | None
+    folder: bool
+
+
+@dataclass
+class Stage:
+    """All that an overlay holds. `names` are documents that are open under another name than they were asked by."""
+
+    read: dict[Uri, Snapshot] = field(default_factory=dict)
+    staged: dict[Uri, Staged] = field(default_factory=dict)
+    moves: list[Move] = field(default_factory=list)
+    names: dict[Uri, Uri] = field(default_factory=dict)
+
+    def origin(self, key: Uri) -> Uri | None:
+        """Where a place is found below the overlay; None if it was moved away from there."""
+        for move in reversed(self.moves):
+            if _is_at(key, move.new):
+                key = Uri(move.old + key.removeprefix(move.new))
+            elif _is_at(key, move.old):
+                return None
+        return key
+
+    def is_below_gone(self, key: Uri) -> bool:
+        """Whether a place lies in a folder that will be gone."""
+        return any(
+            staged.gone and staged.base.problem == "folder" and is_below(key, place)
+            for place, staged in self.staged.items()
+        )
+
+    def file_above(self, key: Uri) -> Uri | None:
+        """A place above this one that will be a file."""
+        found = (p for p, staged in self.staged.items() if staged.text is not None and is_below(key, p))
+        return next(found, None)
+
+    def move(self, old: Uri, new: Uri, found: Snapshot) -> None:
+        """Let everything at and below `old` be at `new`, what is staged there too."""
+        here = self.staged.get(old)
+        if here is None or here.base.exists:
+            before = here.base.text if here is not None else found.text
+            earlier = next((move for move in self.moves if move.new == old), None)
+            if earlier is not None:
+                self.moves.remove(earlier)
+                before = earlier.before
+            start = earlier.old if earlier is not None else old
+            if start != new:
+                self.moves.append(Move(start, new, before, folder=found.problem == "folder"))
+        for key in [key for key in self.staged if _is_at(key, old)]:
+            staged = self.staged.pop(key)
+            place = Uri(new + key.removeprefix(old))
+            base = staged.base.model_copy(update={"uri": place})
+            self.staged[place] = replace(staged, base=base)
+        for key in [key for key in self.read if _is_at(key, old)]:
+            place = Uri(new + key.removeprefix(old))
+            self.read[place] = self.read.pop(key).model_copy(update={"uri": place})
+
+    def changeset(self) -> Changeset:
+        """One change a file, in the order in which they must happen."""
+        places = [place for move in self.moves for place in (move.old, move.new)]
+        renames = tuple(RenameFile(uri=m.old, new_uri=m.new, before=m.before) for m in self.moves)
+        # What is written at a name that a rename frees or fills must wait for that rename.
+        early = any(_is_at(key, place) for key in self.staged for place in places)
+        changes = [_change(place, staged) for place, staged in self.staged.items()]
+        folders = _of_kind(changes, "createFolder")
+        moved = tuple(f for f in folders if any(_is_at(f.uri, place) for place in places))
+        return Changeset(
+            changes=(
+                *(folder for folder in folders if folder not in moved),
+                *(renames if early else ()),
+                *moved,
+                *_of_kind(changes, "create"),
+                *_of_kind(changes, "edit"),
+                *sorted(_of_kind(changes, "delete"), key=_deletion_order),
+                *(() if early else renames),
+            )
+        )
+
+
+def seen(key: Uri, staged: Staged) -> Snapshot:
+    """A staged place as if it had happened."""
+    if staged.folder:
+        return Snapshot(uri=key, exists=True, problem="folder", source="staged")
+    if staged.text is None:
+        return Snapshot(uri=key, exists=False, source="staged")
+    return staged.base.model_copy(
+        update={
+            "uri": key,
+            "exists": True,
+            "text": staged.text,
+            "sha256": sha256(staged.text),
+            "eol": dominant_eol(staged.text),
+            "source": "staged",
+        }
+    )
+
+
+def entry_at(uri: Uri, *, folder: bool, text: str | None = None) -> Entry:
+    """The entry of a staged place in its folder."""
+    size = len((text or "").encode("utf-8", "surrogatepass"))
+    return Entry(name=_name(uri), uri=uri, kind="folder" if folder else "file", size=0 if folder else size)
+
+
+def named(uri: Uri) -> str:
+    """The last name of a place, for sentences."""
+    return shown(_name(uri))
+
+
+def _name(uri: Uri) -> str:
+    path = to_path(uri)
+    return uri if path is None else path.name or str(path)
+
+
+def _is_at(key: Uri, place: Uri) -> bool:
+    return key == place or is_below(key, place)
+
+
+def _change(place: Uri, staged: Staged) -> FileChange:
+    base = staged.base
+    if staged.folder:
+        return CreateFolder(uri=place)
+    if staged.text is None:
+        return DeleteFile(uri=place, before=base.text)
+    if base.text is None:
+        return CreateFile(uri=place, after=staged.text)
+    return EditFile(uri=place, before=base.text, after=staged.text, notes=staged.notes)
+
+
+def _of_kind(changes: Iterable[FileChange], kind: str) -> tuple[FileChange, ...]:
+    return tuple(change for change in changes if change.kind == kind)
+
+
+def _deletion_order(change: FileChange) -> tuple[bool, int]:
+    """Files before the folders that hold them, inner folders before outer ones."""
+    folder = change.kind == "delete" and change.before is None
+    return folder, -change.uri.count("/")
