@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from planloom.domain import matching
+from planloom.domain.myers import Kept
 
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _ENDS_FOR_PYTHON_ONLY: Final = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
@@ -34,10 +35,10 @@ def changed_blocks(before: Sequence[str], after: Sequence[str]) -> tuple[Block, 
     return blocks(matching.shortest(*matching.numbered(before, after)), len(before), len(after))
 
 
-def blocks(kept: matching.Kept, before_length: int, after_length: int) -> tuple[Block, ...]:
+def blocks(kept: Kept, before_length: int, after_length: int) -> tuple[Block, ...]:
     """The stretches between kept lines."""
-    upper = (-1, *kept.before, before_length)
-    lower = (-1, *kept.after, after_length)
+    upper = (-1, *kept.first, before_length)
+    lower = (-1, *kept.second, after_length)
     return tuple(
         Block(upper[gap] + 1, upper[gap + 1], lower[gap] + 1, lower[gap + 1])
         for gap in range(len(upper) - 1)

@@ -1,4 +1,4 @@
-"""Which lines of two texts are the same line: sequences of numbers in, pairs of kept places out.
+"""Which lines of two texts are the same line: sequences of numbers in, the kept places out.
 
 Two ways to choose, because two things are wanted: `shortest` keeps as many lines as possible, for the
 smallest edits; `as_git` keeps the very lines that git keeps, so that a merge agrees with the one people know.
@@ -8,38 +8,28 @@ Both are then `settled`: a changed stretch that could as well lie a few lines up
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
-from typing import Final, NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import accumulate, count
+from typing import Final
 
 from planloom.domain import myers
-from planloom.domain.myers import Box
+from planloom.domain.myers import Box, Kept
 
 # The table of the C-backed search has one bit a pair of lines: this is 32 MB, and some 50 ms.
 _MOST_PAIRS: Final = 1 << 28
 _WIDEST_LANDMARK: Final = 64
 
 
-class Kept(NamedTuple):
-    """The places of the kept lines, ascending: `before[i]` and `after[i]` are the same line."""
-
-    before: list[int]
-    after: list[int]
-
-
 def numbered(before: Sequence[str], after: Sequence[str]) -> tuple[list[int], list[int]]:
     """Both sequences of lines as numbers, equal for equal lines."""
-    numbers: dict[str, int] = {}
-    return (
-        [numbers.setdefault(line, len(numbers)) for line in before],
-        [numbers.setdefault(line, len(numbers)) for line in after],
-    )
+    numbers: defaultdict[str, int] = defaultdict(count().__next__)
+    return list(map(numbers.__getitem__, before)), list(map(numbers.__getitem__, after))
 
 
 def shortest(before: Sequence[int], after: Sequence[int]) -> Kept:
     """As many kept lines as possible; where that would take too long, a good choice in bounded time."""
-    return settled(before, after, _kept(_long_run(before, after)))
+    return settled(before, after, _long(before, after))
 
 
 def as_git(before: Sequence[int], after: Sequence[int]) -> Kept:
@@ -47,17 +37,16 @@ def as_git(before: Sequence[int], after: Sequence[int]) -> Kept:
     inner = Box.of(before, after).without_equal_ends(before, after)
     left = _comparable(before, range(inner.x_start, inner.x_end), Counter(after))
     right = _comparable(after, range(inner.y_start, inner.y_end), Counter(before))
-    pairs = myers.common([before[place] for place in left], [after[place] for place in right])
-    if pairs is None:
+    kept = myers.common([before[place] for place in left], [after[place] for place in right])
+    if kept is None:
         return shortest(before, after)
-    within = [(left[x], right[y]) for x, y in pairs]
-    return settled(before, after, _kept([*inner.pairs_above(), *within, *inner.pairs_below(before, after)]))
+    return settled(before, after, _framed(kept, left, right, inner, len(before)))
 
 
 def settled(before: Sequence[int], after: Sequence[int], kept: Kept) -> Kept:
     """The same number of kept lines, with movable changes joined to others or else as far down as they go."""
-    upper = [-1, *kept.before, len(before)]
-    lower = [-1, *kept.after, len(after)]
+    upper = [-1, *kept.first, len(before)]
+    lower = [-1, *kept.second, len(after)]
     _settle(before, upper, lower)
     _settle(after, lower, upper)
     return Kept(upper[1:-1], lower[1:-1])
@@ -96,49 +85,50 @@ def _settle_gap(lines: Sequence[int], kept: list[int], other: list[int], gap: in
     return gap
 
 
-def _kept(pairs: Iterable[tuple[int, int]]) -> Kept:
-    kept = Kept([], [])
-    for before, after in pairs:
-        kept.before.append(before)
-        kept.after.append(after)
-    return kept
+def _framed(kept: Kept, left: list[int], right: list[int], inner: Box, length: int) -> Kept:
+    """What was kept of the places `left` and `right` in an inner box, with the equal ends around it."""
+    whole = Kept([], [])
+    whole.add(0, 0, inner.x_start)
+    whole.first.extend([left[x] for x in kept.first])
+    whole.second.extend([right[y] for y in kept.second])
+    whole.add(inner.x_end, inner.y_end, length - inner.x_end)
+    return whole
 
 
-def _long_run(first: Sequence[int], second: Sequence[int], width: int = 1) -> Iterator[tuple[int, int]]:
-    """The pairs of a longest common subsequence; of a long one where the search would be too large.
+def _long(first: Sequence[int], second: Sequence[int], width: int = 1) -> Kept:
+    """A longest common subsequence; a long one where the search would be too large.
 
-    Too large a search is divided at landmarks of `width` lines, then at wider ones; what no landmark divides has
-    no pairs.
+    Too large a search is divided at landmarks of `width` lines, then at wider ones; where no landmark divides
+    it any more, nothing is kept.
     """
     inner = Box.of(first, second).without_equal_ends(first, second)
-    yield from inner.pairs_above()
     left, right = _matchable(first, second, inner)
-    fewer_first, fewer_second = [first[place] for place in left], [second[place] for place in right]
-    yield from ((left[x], right[y]) for x, y in _pairs(fewer_first, fewer_second, width))
-    yield from inner.pairs_below(first, second)
+    kept = _search([first[place] for place in left], [second[place] for place in right], width)
+    return _framed(kept, left, right, inner, len(first))
 
 
-def _pairs(first: list[int], second: list[int], width: int) -> Iterable[tuple[int, int]]:
-    if not first or not second:
-        return ()
+def _search(first: list[int], second: list[int], width: int) -> Kept:
     if len(first) * len(second) <= _MOST_PAIRS:
         return _longest_in_c(first, second)
-    pairs = myers.common(first, second) if width == 1 else None
-    if pairs is not None:
-        return pairs
-    return _by_parts(first, second, width) if width <= _WIDEST_LANDMARK else ()
+    if width > _WIDEST_LANDMARK:
+        return Kept([], [])
+    kept = myers.common(first, second) if width == 1 else None
+    return _by_parts(first, second, width) if kept is None else kept
 
 
-def _by_parts(first: list[int], second: list[int], width: int) -> Iterator[tuple[int, int]]:
-    """The pairs of each part between landmarks; a part begins with one."""
+def _by_parts(first: list[int], second: list[int], width: int) -> Kept:
+    """What is kept of each part between landmarks; a part begins with one."""
+    kept = Kept([], [])
     x, y = 0, 0
     for next_x, next_y in [*_landmarks(first, second, width), (len(first), len(second))]:
         if next_x == x + 1 and next_y == y + 1 and first[x] == second[y]:
-            yield x, y
+            kept.add(x, y, 1)
         else:
-            for within_x, within_y in _long_run(first[x:next_x], second[y:next_y], 2 * width):
-                yield x + within_x, y + within_y
+            part = _long(first[x:next_x], second[y:next_y], 2 * width)
+            kept.first.extend([x + place for place in part.first])
+            kept.second.extend([y + place for place in part.second])
         x, y = next_x, next_y
+    return kept
 
 
 def _landmarks(first: list[int], second: list[int], width: int) -> list[tuple[int, int]]:
@@ -151,8 +141,8 @@ def _landmarks(first: list[int], second: list[int], width: int) -> list[tuple[in
             for side in (first, second)
         )
         runs *= 2
-    once = {line for line, count in Counter(second).items() if count == 1}
-    once &= {line for line, count in Counter(first).items() if count == 1}
+    once = {line for line, times in Counter(second).items() if times == 1}
+    once &= {line for line, times in Counter(first).items() if times == 1}
     at = {line: place for place, line in enumerate(second) if line in once}
     return _ascending([(place, at[line]) for place, line in enumerate(first) if line in once])
 
@@ -166,15 +156,17 @@ def _matchable(first: Sequence[int], second: Sequence[int], box: Box) -> tuple[l
     )
 
 
-def _longest_in_c(first: list[int], second: list[int]) -> Iterator[tuple[int, int]]:
+def _longest_in_c(first: list[int], second: list[int]) -> Kept:
     # Most runs never differ texts this far: start-up should not pay for the library.
     from rapidfuzz.distance import LCSseq
 
+    kept = Kept([], [])
+    if not first or not second:
+        return kept
     for step in LCSseq.opcodes(first, second):
         if step.tag == "equal":
-            yield from zip(
-                range(step.src_start, step.src_end), range(step.dest_start, step.dest_end), strict=True
-            )
+            kept.add(step.src_start, step.dest_start, step.src_end - step.src_start)
+    return kept
 
 
 def _ascending(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -7,7 +7,7 @@ split where the two searches meet, and the same again on either side. Places are
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 # From this cost of one search on, git no longer looks for the shortest way but guesses.
@@ -40,13 +40,17 @@ class Box(NamedTuple):
             y_end -= 1
         return Box(x_start, x_end, y_start, y_end)
 
-    def pairs_above(self) -> Iterator[tuple[int, int]]:
-        """The pairs of the equal elements before a box whose sequences begin alike."""
-        return zip(range(self.x_start), range(self.y_start), strict=True)
 
-    def pairs_below(self, first: Sequence[int], second: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """The pairs of the equal elements after a box whose sequences end alike."""
-        return zip(range(self.x_end, len(first)), range(self.y_end, len(second)), strict=True)
+class Kept(NamedTuple):
+    """The places of a common subsequence, ascending: `first[i]` and `second[i]` are equal elements."""
+
+    first: list[int]
+    second: list[int]
+
+    def add(self, x: int, y: int, length: int) -> None:
+        """Keep a run of elements from `x` and `y` on."""
+        self.first.extend(range(x, x + length))
+        self.second.extend(range(y, y + length))
 
 
 class _Meeting(NamedTuple):
@@ -57,20 +61,20 @@ class _Meeting(NamedTuple):
     steps: int
 
 
-def common(first: Sequence[int], second: Sequence[int]) -> list[tuple[int, int]] | None:
-    """The places of a longest common subsequence, ascending; None when it cannot be had in bounded time."""
-    pairs: list[tuple[int, int]] = []
+def common(first: Sequence[int], second: Sequence[int]) -> Kept | None:
+    """A longest common subsequence; None when it cannot be had in bounded time."""
+    runs: list[tuple[int, int, int]] = []
     diagonals = len(first) + len(second) + 3
     # Diagonals run from minus the second length on: negative ones lie at the far end of the list.
     reached = [0] * diagonals, [0] * diagonals
     steps = 0
-    boxes = [Box(0, len(first), 0, len(second))]
+    boxes = [Box.of(first, second)]
     while boxes:
         box = boxes.pop()
         inner = box.without_equal_ends(first, second)
-        pairs += zip(range(box.x_start, inner.x_start), range(box.y_start, inner.y_start), strict=True)
-        pairs += zip(range(inner.x_end, box.x_end), range(inner.y_end, box.y_end), strict=True)
         x_start, x_end, y_start, y_end = inner
+        runs.append((box.x_start, box.y_start, x_start - box.x_start))
+        runs.append((x_end, y_end, box.x_end - x_end))
         if x_start == x_end or y_start == y_end:
             continue
         meeting = _meeting(first, second, inner, reached, _MOST_STEPS - steps)
@@ -79,8 +83,10 @@ def common(first: Sequence[int], second: Sequence[int]) -> list[tuple[int, int]]
         steps += meeting.steps
         boxes.append(Box(meeting.x, x_end, meeting.y, y_end))
         boxes.append(Box(x_start, meeting.x, y_start, meeting.y))
-    pairs.sort()
-    return pairs
+    kept = Kept([], [])
+    for run in sorted(runs):
+        kept.add(*run)
+    return kept
 
 
 def _meeting(

@@ -255,7 +255,10 @@ class Draft(Value):
 
 
 class Plan(Value):
-    """A plan as the fold of its events. `seq` is the number of the last event folded in."""
+    """A plan as the fold of its events. `seq` is the number of the last event folded in.
+
+    `budget_base` is what was used when the budget was last granted; the budget counts from there.
+    """
 
     plan_id: PlanId
     session_id: SessionId
@@ -280,6 +283,7 @@ class Plan(Value):
     execution_summary: str | None = None
     context_summary: str | None = None
     usage: Usage = Usage()
+    budget_base: Usage = Usage()
     error: PlanError | None = None
     pending: Pending = Pending()
     created_at: Instant | None = None

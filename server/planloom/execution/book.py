@@ -94,6 +94,18 @@ class Book:
         recorded = self.store.events(plan_id, 0, until)
         return reduce(apply, recorded, None)
 
+    def history(
+        self, plan_id: PlanId, after: int = 0, limit: int | None = None
+    ) -> tuple[tuple[ev.Recorded, Plan], ...]:
+        """The events above `after`, at most `limit`, each with the plan as it was after it."""
+        told: list[tuple[ev.Recorded, Plan]] = []
+        plan: Plan | None = None
+        for recorded in self.store.events(plan_id, 0, None if limit is None else after + limit):
+            plan = apply(plan, recorded)
+            if recorded.seq > after:
+                told.append((recorded, plan))
+        return tuple(told)
+
     def load(self, plan_id: PlanId) -> Plan | None:
         """Bring a plan of an earlier process into this one, so that events can be appended to it."""
         plan = self._plans.get(plan_id)

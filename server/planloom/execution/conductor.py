@@ -154,7 +154,9 @@ class Conductor:
     def _start(self, plan: Plan, step_id: StepId) -> None:
         step = _step(plan, step_id)
         self._book.record(plan.plan_id, ev.TaskStarted(task_id=step_id, agent=step.agent))
-        self._jobs.start(f"step:{plan.plan_id}:{step_id}", self._run(plan.plan_id, step_id))
+        # The job of the attempt before may not have ended yet, so each attempt has a name of its own.
+        name = f"step:{plan.plan_id}:{step_id}:{step.attempts + 1}"
+        self._jobs.start(name, self._run(plan.plan_id, step_id))
 
     async def _run(self, plan_id: PlanId, step_id: StepId) -> None:
         began = time.monotonic()
@@ -238,7 +240,9 @@ class Conductor:
         if again:
             self._waiting.add((plan.plan_id, step_id))
             wait = RETRY_WAITS[min(step.attempts, len(RETRY_WAITS)) - 1]
-            self._jobs.start(f"step:{plan.plan_id}:{step_id}:wait", self._later(plan.plan_id, step_id, wait))
+            self._jobs.start(
+                f"step:{plan.plan_id}:{step_id}:wait{step.attempts}", self._later(plan.plan_id, step_id, wait)
+            )
         self._book.record(plan.plan_id, failure)
 
     async def _later(self, plan_id: PlanId, step_id: StepId, seconds: float) -> None:

@@ -19,7 +19,7 @@ class Jobs:
     def start(self, name: str, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Start a job. If one of this name runs already, that one is returned and `work` is dropped."""
         running = self._tasks.get(name)
-        if running is not None:
+        if running is not None and not running.done():
             work.close()
             return running
         task = asyncio.get_running_loop().create_task(work, name=name)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated, Literal, Protocol
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from planloom.domain.values import Args, CallId, Json, Value
 
 
 class Image(Value):
-    """An image for a model that takes them; `data` is the raw file."""
+    """An image for a model that takes them; `data` is the raw file, base64 in JSON."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
 
     media_type: str
     data: bytes
@@ -91,6 +93,20 @@ class UsageReported(Value):
     completion_tokens: int
 
 
+class Restarted(Value):
+    """The answer broke off and the whole question is asked again after `wait_seconds`.
+
+    Everything this stream has said so far is void, tool calls included: a consumer drops its text, its
+    reasoning and its calls, and runs a call only once `Finished` has come. It comes before the wait, also
+    where nothing had been said yet, so that a user can be told what is being waited for.
+    """
+
+    kind: Literal["restarted"] = "restarted"
+    problem: str
+    attempt: int
+    wait_seconds: float
+
+
 class Finished(Value):
     """The last thing a stream says. `length` means the answer was cut; it is never done then."""
 
@@ -99,7 +115,8 @@ class Finished(Value):
 
 
 ModelEvent = Annotated[
-    TextDelta | ReasoningDelta | CallMade | CallBroken | UsageReported | Finished, Field(discriminator="kind")
+    TextDelta | ReasoningDelta | CallMade | CallBroken | UsageReported | Restarted | Finished,
+    Field(discriminator="kind"),
 ]
 
 
@@ -124,8 +141,10 @@ class ModelIdentity(Value):
 class Model(Protocol):
     """A language model behind some engine.
 
-    `stream` raises `domain.errors.ModelFailed` once its retries are spent, with a sentence that says what
-    mends it. Closing the iterator aborts the connection at once.
+    `stream` yields events and `Finished` last. It raises `domain.errors.ContextOverflow` for a prompt that
+    cannot fit, before anything is sent, and `domain.errors.ModelFailed` once its retries are spent, with a
+    sentence that says what mends it. Closing the iterator, or cancelling the task that reads it, aborts the
+    connection at once.
     """
 
     @property

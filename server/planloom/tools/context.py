@@ -8,7 +8,8 @@ from typing import Literal
 
 from planloom.domain.values import Uri
 from planloom.workspace.overlay import Overlay
-from planloom.workspace.paths import PathRefused, ResolvedPath, Root, Roots, resolve
+from planloom.workspace.paths import PathRefused, ResolvedPath, resolve
+from planloom.workspace.roots import Root, Roots
 
 READ_LIMIT_BYTES = 5_000_000
 """A larger file is read by ranges only (EDITS.md row 11)."""

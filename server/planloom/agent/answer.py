@@ -1,0 +1,174 @@
+"""What a model's turn says, whichever way it was said: calls, a finished task, an answer, a question, or prose."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Literal
+
+from planloom.domain.values import Args, Json, Value
+from planloom.models.port import ToolCall, ToolSpec
+
+CONTROL = ("task_completed", "final_answer", "ask_user", "plan_actions")
+"""Names of the control tools: they steer the plan and have no effect of their own."""
+Confidence = Literal["high", "medium", "low"]
+
+
+class Malformed(Value):
+    """A call that cannot be run as it stands; the problem is told to the model."""
+
+    name: str
+    text: str
+    problem: str
+
+
+class Turn(Value):
+    """One answer of a model. `cut` means that it ran into its length limit: it is never done then."""
+
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    malformed: tuple[Malformed, ...] = ()
+    task_completed: str | None = None
+    final_answer: str | None = None
+    confidence: Confidence | None = None
+    question: str | None = None
+    options: tuple[str, ...] = ()
+    plan_actions: tuple[Json, ...] | None = None
+    cut: bool = False
+
+
+def control_specs(*, direct: bool) -> tuple[ToolSpec, ...]:
+    """The control tools as a model sees them; a direct run can also end in a plan."""
+    specs = [
+        _spec(
+            "task_completed",
+            "The CURRENT TASK is done. Call it only after the tool calls it needs have succeeded; "
+            "do not call it while something of the task is missing.",
+            {"summary": {"type": "string", "description": "What was done, in one or two sentences."}},
+        ),
+        _spec(
+            "final_answer",
+            "The answer to the whole request. Call it only when ALL tasks are complete; "
+            "leave it out while any task remains.",
+            {
+                "text": {"type": "string", "description": "The answer for the user."},
+                "confidence": {
+                    "type": "string",
+                    "enum": ["high", "medium", "low"],
+                    "description": "How sure you are; leave it out if you cannot tell.",
+                },
+            },
+            required=("text",),
+        ),
+        _spec(
+            "ask_user",
+            "Ask the user a question that you cannot go on without. Do not ask for permission: that is asked for you.",
+            {
+                "question": {"type": "string", "description": "The question, in one sentence."},
+                "options": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "maxItems": 6,
+                    "description": "Possible answers, if there are few; else leave it out.",
+                },
+            },
+            required=("question",),
+        ),
+    ]
+    if direct:
+        specs.append(
+            _spec(
+                "plan_actions",
+                "The request needs several steps that the user should see first: propose them instead of working. "
+                "Leave it out for what a few tool calls can do.",
+                {
+                    "steps": {
+                        "type": "array",
+                        "minItems": 1,
+                        "maxItems": 40,
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "description": {"type": "string", "maxLength": 300},
+                                "instruction": {"type": "string", "maxLength": 4000},
+                            },
+                            "required": ["description", "instruction"],
+                        },
+                    }
+                },
+            )
+        )
+    return tuple(specs)
+
+
+def _spec(
+    name: str, description: str, properties: dict[str, Json], required: Sequence[str] | None = None
+) -> ToolSpec:
+    needed: list[Json] = list(properties if required is None else required)
+    return ToolSpec(
+        name=name,
+        description=description,
+        parameters={
+            "type": "object",
+            "properties": properties,
+            "required": needed,
+            "additionalProperties": False,
+        },
+    )
+
+
+def turn_of(
+    text: str, calls: Sequence[ToolCall], malformed: Sequence[Malformed] = (), *, cut: bool = False
+) -> Turn:
+    """Sort calls into those of tools and those that steer."""
+    tools: list[ToolCall] = []
+    wrong = list(malformed)
+    said: dict[str, object] = {}
+    for call in calls:
+        if call.name not in CONTROL:
+            tools.append(call)
+            continue
+        problem = _steer(call.name, call.arguments, said)
+        if problem is not None:
+            wrong.append(Malformed(name=call.name, text=str(call.arguments), problem=problem))
+    return Turn.model_validate(
+        {"text": text, "calls": tuple(tools), "malformed": tuple(wrong), "cut": cut, **said}
+    )
+
+
+def _steer(name: str, args: Args, said: dict[str, object]) -> str | None:
+    """Note what a control call says; a sentence if it says it wrongly."""
+    match name:
+        case "task_completed":
+            summary = args.get("summary", args.get("text", ""))
+            if not isinstance(summary, str):
+                return "summary must be a string"
+            said["task_completed"] = summary.strip() or "Done."
+        case "final_answer":
+            answer = args.get("text", args.get("answer"))
+            if not isinstance(answer, str) or not answer.strip():
+                return "text must be the answer, a string that is not empty"
+            said["final_answer"] = answer
+            if args.get("confidence") in ("high", "medium", "low"):
+                said["confidence"] = args["confidence"]
+        case "ask_user":
+            question = args.get("question", args.get("text"))
+            if not isinstance(question, str) or not question.strip():
+                return "question must be a string that is not empty"
+            said["question"] = question.strip()
+            options = args.get("options")
+            if isinstance(options, list):
+                said["options"] = tuple(
+                    str(option) for option in options if isinstance(option, str | int | float)
+                )[:6]
+        case _:
+            steps = args.get("steps")
+            if not isinstance(steps, list) or not steps:
+                return "steps must be a list with at least one step"
+            said["plan_actions"] = tuple(steps)
+    return None
+
+
+def call_key(call: ToolCall) -> str:
+    """What makes two calls the same: the name and every argument, in any order."""
+    return f"{call.name} {json.dumps(call.arguments, sort_keys=True, ensure_ascii=False)}"

@@ -1,0 +1,300 @@
+"""The loop in which a model works on one task: it proposes, the orchestrator runs, checks and decides.
+
+The model never decides that a task is done: what was really called, and what its checks say, does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, Protocol
+
+from planloom.agent.answer import Confidence, Malformed, Turn, call_key, control_specs, turn_of
+from planloom.agent.prompts import ToolNote, remaining, step_prompt, system_prompt
+from planloom.domain.errors import BudgetExhausted
+from planloom.domain.plan import Plan, Step, Usage
+from planloom.domain.values import Json, Value
+from planloom.models.port import (
+    CallBroken,
+    CallMade,
+    Finished,
+    Message,
+    Model,
+    ModelRequest,
+    ReasoningDelta,
+    Restarted,
+    TextDelta,
+    ToolCall,
+    UsageReported,
+)
+from planloom.tools.registry import Registry
+from planloom.tools.tool import ToolResult
+
+MAX_TURNS = 60
+MAX_REFUSALS = 3
+"""How often a premature final answer is refused before the task fails."""
+_ARGS_SHOWN = 200
+
+
+class Summed(Value):
+    """The task is done; `answer` is the text for the user where the whole request is."""
+
+    kind: Literal["summed"] = "summed"
+    summary: str
+    answer: str | None = None
+    confidence: Confidence | None = None
+
+
+class Asks(Value):
+    """The task needs a person."""
+
+    kind: Literal["asks"] = "asks"
+    question: str
+    options: tuple[str, ...] = ()
+
+
+class Plans(Value):
+    """A direct run would rather be a plan."""
+
+    kind: Literal["plans"] = "plans"
+    steps: tuple[Json, ...]
+
+
+class Stuck(Value):
+    """The task cannot be finished."""
+
+    kind: Literal["stuck"] = "stuck"
+    reason: str
+
+
+LoopEnd = Summed | Asks | Plans | Stuck
+
+
+class Hands(Protocol):
+    """What carries out the calls of one step, and knows what it has really done."""
+
+    async def call(self, call: ToolCall) -> ToolResult:
+        """Run one call; a failed one is a result too."""
+        ...
+
+    async def settle(self) -> str | None:
+        """Make what is staged happen, asking for it. The reason if a person denied it or it failed."""
+        ...
+
+    async def missing(self) -> tuple[str, ...]:
+        """What the step still lacks before it is done, a sentence each."""
+        ...
+
+    def worked(self) -> bool:
+        """Whether the step's work is visibly done."""
+        ...
+
+
+class Work(NamedTuple):
+    """One task for the loop. `plan` gives the plan as it is now; `limit` counts tool calls."""
+
+    plan: Callable[[], Plan]
+    step: Step
+    tools: Registry
+    attachments: str
+    extra_system: str
+    limit: int
+    stream: Callable[[Literal["text", "reasoning"], str], None]
+    spend: Callable[[Usage], None]
+    notes: tuple[str, ...] = ()
+
+
+async def work_on(task: Work, model: Model, hands: Hands) -> LoopEnd:
+    """Let the model work until the task is done, needs a person, or cannot be finished.
+
+    Raises ModelFailed and BudgetExhausted.
+    """
+    state = _State(task)
+    for _ in range(MAX_TURNS):
+        turn = await _ask(task, model, state)
+        end = await _react(task, hands, state, turn)
+        if end is not None:
+            return end
+    return Stuck(reason=f"The task was not done after {MAX_TURNS} turns of the model.")
+
+
+class _State:
+    """What the loop remembers between turns."""
+
+    def __init__(self, task: Work) -> None:
+        self.results: list[ToolNote] = []
+        self.notes: list[str] = list(task.notes)
+        self.calls = 0
+        self.last_key: str | None = None
+        self.same = 0
+        self.last_malformed: str | None = None
+        self.reminded = False
+        self.refused = 0
+
+
+async def _ask(task: Work, model: Model, state: _State) -> Turn:
+    plan = task.plan()
+    direct = plan.route == "direct"
+    prompt = step_prompt(
+        plan,
+        plan.step(task.step.step_id) or task.step,
+        attachments=task.attachments,
+        results=state.results,
+        notes=state.notes,
+        context_summary=plan.context_summary or "",
+    )
+    state.notes = []
+    request = ModelRequest(
+        messages=(
+            Message(
+                role="system", text=system_prompt(task.step.agent, direct=direct, extra=task.extra_system)
+            ),
+            Message(role="user", text=prompt),
+        ),
+        tools=(*task.tools.specs(), *control_specs(direct=direct)),
+    )
+    return await _read(task, model, request)
+
+
+async def _read(task: Work, model: Model, request: ModelRequest) -> Turn:
+    text: list[str] = []
+    calls: list[ToolCall] = []
+    broken: list[Malformed] = []
+    cut = False
+    prompt_tokens = completion_tokens = 0
+    async for event in model.stream(request):
+        match event:
+            case TextDelta():
+                text.append(event.text)
+                task.stream("text", event.text)
+            case ReasoningDelta():
+                task.stream("reasoning", event.text)
+            case CallMade():
+                calls.append(event.call)
+            case CallBroken():
+                broken.append(Malformed(name=event.name, text=event.arguments_text, problem=event.problem))
+            case UsageReported():
+                prompt_tokens, completion_tokens = event.prompt_tokens, event.completion_tokens
+            case Restarted():
+                text, calls, broken = [], [], []
+            case Finished():
+                cut = event.reason == "length"
+    task.spend(Usage(requests=1, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens))
+    return turn_of("".join(text), calls, broken, cut=cut)
+
+
+async def _react(task: Work, hands: Hands, state: _State, turn: Turn) -> LoopEnd | None:
+    """One row of the table in SPEC.md section 3; None means another turn."""
+    stuck = _malformed(state, turn)
+    if stuck is not None:
+        return stuck
+    if turn.plan_actions is not None and task.plan().route == "direct":
+        return Plans(steps=turn.plan_actions)
+    succeeded = await _run_calls(task, hands, state, turn.calls)
+    if isinstance(succeeded, Stuck):
+        return succeeded
+    if turn.question is not None:
+        return Asks(question=turn.question, options=turn.options)
+    if turn.cut and not turn.calls:
+        state.notes.append("Your answer was cut at its length limit. Answer shorter, one call at a time.")
+        return None
+    if turn.task_completed is not None and succeeded:
+        return await _finish(task, hands, state, turn.task_completed, turn.final_answer, turn.confidence)
+    if turn.final_answer is not None:
+        return await _final(task, hands, state, turn)
+    if turn.calls or turn.malformed or turn.task_completed is not None:
+        return None
+    return await _prose(task, hands, state, turn.text.strip())
+
+
+def _malformed(state: _State, turn: Turn) -> Stuck | None:
+    if not turn.malformed:
+        state.last_malformed = None
+        return None
+    first = turn.malformed[0]
+    key = f"{first.name} {first.text}"
+    if state.last_malformed == key:
+        return Stuck(reason=f"The model made the same malformed call of {first.name} twice: {first.problem}.")
+    state.last_malformed = key
+    for each in turn.malformed:
+        state.results.append(
+            ToolNote(name=each.name, args=each.text[:_ARGS_SHOWN], ok=False, text=f"Not run: {each.problem}.")
+        )
+    return None
+
+
+async def _run_calls(task: Work, hands: Hands, state: _State, calls: Sequence[ToolCall]) -> bool | Stuck:
+    """Run calls in their order. True if every one succeeded; Stuck if the model goes round in circles."""
+    good = True
+    for call in calls:
+        if state.calls >= task.limit:
+            raise BudgetExhausted(f"The step made {task.limit} tool calls, the most that one step may make.")
+        state.calls += 1
+        key = call_key(call)
+        state.same = state.same + 1 if key == state.last_key else 1
+        state.last_key = key
+        if state.same >= 3:
+            return Stuck(reason=f"The model made the same call of {call.name} three times in a row.")
+        result = await hands.call(call)
+        text = result.text
+        if state.same == 2:
+            text += "\nYou have just made this very call. Use its result, or do something else."
+        args = key.removeprefix(f"{call.name} ")
+        shown = args if len(args) <= _ARGS_SHOWN else args[:_ARGS_SHOWN] + "…"
+        state.results.append(ToolNote(name=call.name, args=shown, ok=result.ok, text=text))
+        good = good and result.ok
+    return good
+
+
+async def _finish(
+    task: Work, hands: Hands, state: _State, summary: str, answer: str | None, confidence: Confidence | None
+) -> LoopEnd | None:
+    """End the task if its checks hold and what it staged is allowed; else tell the model what is missing."""
+    missing = await hands.missing()
+    if missing:
+        state.notes.append("The task is not done yet: " + " ".join(missing))
+        return None
+    denied = await hands.settle()
+    if denied is not None:
+        state.notes.append(f"The changes were not made: {denied}")
+        return None
+    last = remaining(task.plan(), task.step) == 0
+    return Summed(summary=summary, answer=answer if last else None, confidence=confidence if last else None)
+
+
+async def _final(task: Work, hands: Hands, state: _State, turn: Turn) -> LoopEnd | None:
+    plan = task.plan()
+    left = remaining(plan, task.step)
+    answer = turn.final_answer or ""
+    if turn.calls:
+        state.notes.append(
+            f"Your final answer was set aside. {left + 1} of {len(plan.steps)} tasks remain, this one among them."
+        )
+        return None
+    if left == 0:
+        return await _finish(task, hands, state, answer, answer, turn.confidence)
+    state.refused += 1
+    if state.refused > 1 and hands.worked() and not await hands.missing():
+        return await _finish(task, hands, state, answer, None, None)
+    if state.refused > MAX_REFUSALS:
+        return Stuck(reason="The model kept giving a final answer instead of doing the task.")
+    state.notes.append(
+        f"It is too early for final_answer: {left + 1} of {len(plan.steps)} tasks remain. "
+        "Do the CURRENT TASK with tool calls, then call task_completed."
+    )
+    return None
+
+
+async def _prose(task: Work, hands: Hands, state: _State, text: str) -> LoopEnd | None:
+    """Words alone: the summary if the work is visibly done, else one reminder, then the task fails."""
+    plan = task.plan()
+    if text and plan.route == "direct" and len(plan.steps) == 1:
+        return await _finish(task, hands, state, text, text, None)
+    if text and hands.worked() and not await hands.missing():
+        return await _finish(task, hands, state, text, None, None)
+    if state.reminded:
+        return Stuck(reason="The model answered in words twice instead of doing the task with tools.")
+    state.reminded = True
+    state.notes.append(
+        "You answered in words, but nothing was done. Use the tools; when the task is done, call task_completed."
+    )
+    return None

@@ -1,0 +1,215 @@
+"""The commands `run`, `plan` and `doctor`, and what their options mean."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import sys
+from collections.abc import Coroutine, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, NoReturn
+
+import typer
+
+from planloom.cli.connection import SERVER_COMMAND
+
+USAGE, INTERRUPTED = 2, 130
+
+app = typer.Typer(
+    name="planloom",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Turn a request into a plan that you review, and the plan into edits of your files.",
+    epilog="`planloom serve --stdio` is the language server, for editors.",
+)
+
+Text = Annotated[
+    str, typer.Argument(metavar="TEXT", help="What should be done; - reads it from standard input.")
+]
+Workspace = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--workspace", "-w", metavar="DIR", help="The folder to work in (default: this one); may be repeated."
+    ),
+]
+Mode = Annotated[
+    Literal["auto", "plan", "direct", "perspectives"],
+    typer.Option(help="Plan if the request needs it, always, never, or with several views of it."),
+]
+BaseUrl = Annotated[
+    str | None, typer.Option(metavar="URL", help="The address of an OpenAI-compatible server.")
+]
+Model = Annotated[str | None, typer.Option(metavar="NAME", help="The model to ask there.")]
+Provider = Annotated[
+    Literal["auto", "openai", "ollama", "anthropic", "embedded", "replay"] | None,
+    typer.Option(help="Who serves the model."),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Any setting, such as execution.maxParallelSteps=2."),
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Events as JSON lines on standard output, all else on standard error.")
+]
+
+
+@app.command()
+def run(
+    context: typer.Context,
+    text: Text,
+    *,
+    workspace: Workspace = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Approve the plan and its writes.")] = False,
+    yes_commands: Annotated[
+        bool, typer.Option("--yes-commands", help="Also allow commands, deletes and protected names.")
+    ] = False,
+    mode: Mode = "auto",
+    review: Annotated[
+        Literal["each", "end", "auto"] | None,
+        typer.Option(help="Ask for each step's writes, once at the end, or only for what is dangerous."),
+    ] = None,
+    base_url: BaseUrl = None,
+    model: Model = None,
+    provider: Provider = None,
+    set_: Set = None,
+    as_json: AsJson = False,
+) -> None:
+    """Plan the request, ask, and carry the plan out on the files of the workspace."""
+    terminal = _is_terminal()
+    if not terminal and not yes:
+        _usage(
+            "There is no terminal to ask at. Use --yes to approve the plan and its writes, or `planloom plan`."
+        )
+    from planloom.cli.ask import Flags
+    from planloom.cli.commands import run_request
+    from planloom.cli.run import Request
+
+    _finish(
+        run_request(
+            Request(_words(text), mode, review),
+            folders=_folders(workspace),
+            settings=_settings(base_url, model, provider, set_),
+            flags=Flags(yes, yes_commands, terminal and text != "-"),
+            as_json=as_json,
+            command=context.obj,
+        )
+    )
+
+
+@app.command()
+def plan(
+    context: typer.Context,
+    text: Text,
+    *,
+    workspace: Workspace = None,
+    mode: Annotated[
+        Literal["plan", "perspectives"], typer.Option(help="With one view of the request, or with several.")
+    ] = "plan",
+    base_url: BaseUrl = None,
+    model: Model = None,
+    provider: Provider = None,
+    set_: Set = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the plan for a request; nothing is changed."""
+    from planloom.cli.ask import Flags
+    from planloom.cli.commands import run_request
+    from planloom.cli.run import Request
+
+    _finish(
+        run_request(
+            Request(_words(text), mode, until_ready=True),
+            folders=_folders(workspace),
+            settings=_settings(base_url, model, provider, set_),
+            flags=Flags(terminal=_is_terminal() and text != "-"),
+            as_json=as_json,
+            command=context.obj,
+        )
+    )
+
+
+@app.command()
+def doctor(
+    context: typer.Context,
+    *,
+    workspace: Workspace = None,
+    base_url: BaseUrl = None,
+    model: Model = None,
+    provider: Provider = None,
+    set_: Set = None,
+) -> None:
+    """Look at everything that Planloom needs, and say what is missing and what to do about it."""
+    from planloom.cli.doctor import examine
+
+    _finish(
+        examine(
+            folders=[folder.resolve() for folder in workspace or [Path()]],
+            settings=_settings(base_url, model, provider, set_),
+            model_needed=bool(base_url or model or provider),
+            command=context.obj,
+        )
+    )
+
+
+def main(arguments: Sequence[str], *, server_command: Sequence[str] = SERVER_COMMAND) -> int:
+    """Carry out one command line. Returns the exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot write a mark shows a question mark; it is no reason to stop half-way.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    try:
+        app(list(arguments), prog_name="planloom", obj=tuple(server_command))
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    return 0
+
+
+def _finish(work: Coroutine[Any, Any, int]) -> None:
+    try:
+        code = asyncio.run(work)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    raise typer.Exit(code)
+
+
+def _usage(sentence: str) -> NoReturn:
+    typer.echo(f"planloom: {sentence}", err=True)
+    raise typer.Exit(USAGE)
+
+
+def _is_terminal() -> bool:
+    """Whether a person can be asked: a keyboard, and somewhere to show the question."""
+    return sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
+
+
+def _words(text: str) -> str:
+    words = sys.stdin.read() if text == "-" else text
+    if not words.strip():
+        _usage("The request is empty.")
+    return words
+
+
+def _folders(given: list[Path] | None) -> list[Path]:
+    folders = [folder.resolve() for folder in given or [Path()]]
+    for folder in folders:
+        if not folder.is_dir():
+            _usage(f"{folder} is not a folder.")
+    return folders
+
+
+def _settings(
+    base_url: str | None, model: str | None, provider: str | None, assignments: list[str] | None
+) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    for assignment in assignments or []:
+        name, equals, value = assignment.partition("=")
+        if not equals or not name:
+            _usage(f"--set wants NAME=VALUE, not {assignment!r}.")
+        try:
+            settings[name] = json.loads(value)
+        except ValueError:
+            settings[name] = value
+    named = {"model.baseUrl": base_url, "model.name": model, "model.provider": provider}
+    return settings | {name: value for name, value in named.items() if value is not None}

@@ -1,0 +1,90 @@
+"""One request from the command line to its exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from planloom.cli import show
+from planloom.cli.ask import Flags, Nobody
+from planloom.cli.connection import ServerError, ServerLost
+from planloom.cli.run import Journey, Outcome, Request
+from planloom.cli.screen import Screen
+from planloom.cli.session import nested, session
+from planloom.cli.terminal import Terminal
+
+CANCEL_SECONDS = 10.0
+"""How long a plan may take to end after Ctrl-C; an edit in hand is finished first."""
+
+DONE, FAILED, INTERRUPTED = 0, 1, 130
+
+
+async def run_request(
+    request: Request,
+    *,
+    folders: Sequence[Path],
+    settings: Mapping[str, Any],
+    flags: Flags,
+    as_json: bool,
+    command: Sequence[str],
+) -> int:
+    """Carry a request as far as it says, and return the exit code of the command line."""
+    console = show.console(stderr=as_json or (flags.terminal and not sys.stdout.isatty()))
+    screen = Screen(console, folders, as_json=as_json)
+    person = Terminal(console, folders) if flags.terminal else Nobody()
+    try:
+        async with session(folders, nested(settings), screen.say, command) as opened:
+            screen.log_path(opened.status.get("logPath") or "")
+            journey = Journey(opened.connection, opened.events, screen, person, flags)
+            try:
+                outcome = await journey.carry_out(request)
+            except asyncio.CancelledError:
+                await _interrupted(journey, screen)
+                return INTERRUPTED
+            return _tell(outcome, screen)
+    except ServerError as error:
+        screen.pause()
+        screen.trouble(error.message, error.hint)
+        screen.result({"exitCode": FAILED, "error": {"code": error.code, "message": error.message}})
+    except ServerLost as error:
+        screen.pause()
+        screen.trouble(str(error), error.tail or None)
+        screen.result({"exitCode": FAILED, "error": {"code": "server_lost", "message": str(error)}})
+    finally:
+        screen.pause()
+    return FAILED
+
+
+async def _interrupted(journey: Journey, screen: Screen) -> None:
+    # From here on the task goes on in its own right: the cancelled state would end the next wait at once.
+    task = asyncio.current_task()
+    if task is not None:
+        task.uncancel()
+    screen.pause()
+    screen.decided("Interrupted: the plan is being cancelled …")
+    with contextlib.suppress(TimeoutError, ServerError, ServerLost):
+        async with asyncio.timeout(CANCEL_SECONDS):
+            await journey.cancel()
+    if journey.files:
+        screen.ended("cancelled", {}, journey.files)
+    screen.result({"exitCode": INTERRUPTED, "planId": journey.plan.get("planId"), "status": "cancelled"})
+
+
+def _tell(outcome: Outcome, screen: Screen) -> int:
+    code = DONE if outcome.ending in ("completed", "ready") else FAILED
+    if outcome.ending != "ready":
+        screen.ended(outcome.ending, outcome.last, outcome.files)
+    screen.result(
+        {
+            "exitCode": code,
+            "planId": outcome.plan.get("planId"),
+            "status": "pending_approval" if outcome.ending == "ready" else outcome.ending,
+            "files": [{"uri": uri, "change": change} for uri, change in sorted(outcome.files.items())],
+        }
+        | ({"plan": outcome.plan} if outcome.ending == "ready" else {})
+    )
+    return code

@@ -1,0 +1,184 @@
+"""What Planloom needs, what is there, and what to do about what is not."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from planloom.cli import show
+from planloom.cli.connection import ServerError, ServerLost
+from planloom.cli.plain import visible
+from planloom.cli.session import nested, session
+from planloom.cli.wire import Json
+
+State = Literal["found", "optional", "missing"]
+_MARKS: Mapping[State, tuple[str, str]] = {
+    "found": ("✔", "bold green"),
+    "optional": ("!", "bold yellow"),
+    "missing": ("✘", "bold red"),
+}
+
+
+class Finding(NamedTuple):
+    """One thing looked at: what is there, and what to do if that is not enough."""
+
+    state: State
+    what: str
+    found: str
+    advice: str = ""
+
+
+async def examine(
+    *, folders: Sequence[Path], settings: Mapping[str, Any], model_needed: bool, command: Sequence[str]
+) -> int:
+    """Print every finding. Returns 1 if something that is needed is missing, else 0.
+
+    A model is needed only where the command line names one: plans with literal steps run without.
+    """
+    findings = [python(sys.version_info[:3]), *packages(), *(workspace(folder) for folder in folders)]
+    findings += await _server(
+        [folder for folder in folders if folder.is_dir()], settings, model_needed, command
+    )
+    console = show.console()
+    console.print(_table(findings))
+    missing = sum(finding.state == "missing" for finding in findings)
+    told = ("Everything that is needed is there.", "bold green")
+    if missing:
+        told = (f"{missing} {'thing is' if missing == 1 else 'things are'} missing.", "bold red")
+    console.print(Text(*told))
+    return 1 if missing else 0
+
+
+def python(version: tuple[int, ...]) -> Finding:
+    """The interpreter."""
+    shown = ".".join(map(str, version))
+    if version < (3, 11):
+        return Finding("missing", "Python", shown, "Planloom needs Python 3.11 or newer.")
+    return Finding("found", "Python", f"{shown}  {sys.executable}")
+
+
+def packages() -> Iterator[Finding]:
+    """What Planloom requires, by its own metadata; one finding if all is there."""
+    missing: list[Finding] = []
+    count = 0
+    for requirement in metadata.requires("planloom") or ():
+        name = re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
+        if "extra ==" in requirement:
+            continue
+        count += 1
+        try:
+            metadata.version(name)
+        except metadata.PackageNotFoundError:
+            missing.append(
+                Finding("missing", "package", name, f"{sys.executable} -m pip install '{requirement}'")
+            )
+    yield from missing or [
+        Finding("found", "packages", f"planloom {metadata.version('planloom')}, {count} packages")
+    ]
+
+
+def workspace(folder: Path) -> Finding:
+    """A folder to work in."""
+    if not folder.is_dir():
+        return Finding("missing", "workspace", str(folder), "It is not a folder: name one with --workspace.")
+    if not os.access(folder, os.R_OK | os.X_OK):
+        return Finding("missing", "workspace", str(folder), "It cannot be read: check its permissions.")
+    if not os.access(folder, os.W_OK):
+        return Finding(
+            "optional", "workspace", str(folder), "It is read-only: plans can be made, but not carried out."
+        )
+    return Finding("found", "workspace", str(folder))
+
+
+def ledger(path: str) -> Finding:
+    """The place where plans are kept."""
+    if not path:
+        return Finding(
+            "optional", "ledger", "in memory", "Plans are forgotten when the server ends: see the log."
+        )
+    place = Path(path)
+    nearest = next((parent for parent in (place, *place.parents) if parent.exists()), place)
+    if not os.access(nearest, os.W_OK):
+        advice = "It cannot be written: check its permissions, or choose another place by --set storage.path=FOLDER."
+        return Finding("missing", "ledger", path, advice)
+    return Finding("found", "ledger", path)
+
+
+def server(status: Json, seconds: float) -> Iterator[Finding]:
+    """What the server says of itself."""
+    started = f"{status.get('version', '?')}, protocol {status.get('protocolVersion', '?')}, ready in {seconds:.1f} s"
+    yield Finding("found", "server", started)
+    if status.get("logPath"):
+        yield Finding("found", "log", status["logPath"])
+    yield ledger(status.get("storagePath") or "")
+    for problem in status.get("problems") or []:
+        yield Finding("optional", "problem", str(problem))
+
+
+def model(listed: Json, active: Json, *, needed: bool) -> Iterator[Finding]:
+    """Which models answer. `active` is the one that the server would use."""
+    models = listed.get("models") or []
+    name = f"{active.get('provider') or 'none'} {active.get('name') or ''}".strip()
+    reachable = [item for item in models if item.get("reachable")]
+    used = next((item for item in reachable if item.get("name") == active.get("name")), None)
+    without: State = "missing" if needed else "optional"
+    if used is not None:
+        tokens = f", {used['contextTokens']} tokens" if used.get("contextTokens") else ""
+        yield Finding("found", "model", name + tokens)
+    else:
+        advice = (
+            "Steps that need a model wait. Start a local server such as Ollama or llama.cpp, or name one: "
+            "--base-url http://localhost:11434/v1 --model NAME."
+        )
+        yield Finding(without, "model", active.get("reason") or name, advice)
+    for item in models:
+        if not item.get("reachable"):
+            yield Finding(
+                without, "model", f"{item.get('provider')} {item.get('name')}", item.get("reason") or ""
+            )
+
+
+async def _server(
+    folders: Sequence[Path], settings: Mapping[str, Any], model_needed: bool, command: Sequence[str]
+) -> list[Finding]:
+    told: list[Finding] = []
+    started = time.monotonic()
+    try:
+        async with session(
+            folders, nested(settings), lambda level, message: told.append(_told(level, message)), command
+        ) as opened:
+            told += server(opened.status, time.monotonic() - started)
+            listed = await opened.connection.request("planloom/model/list")
+            told += model(listed, opened.status.get("model") or {}, needed=model_needed)
+    except ServerError as error:
+        told.append(Finding("missing", "server", error.message, error.hint or ""))
+    except ServerLost as error:
+        told.append(Finding("missing", "server", str(error), error.tail))
+    return told
+
+
+def _told(level: str, message: str) -> Finding:
+    return Finding("missing" if level == "error" else "optional", "message", message)
+
+
+def _table(findings: Sequence[Finding]) -> Table:
+    table = Table(box=box.SIMPLE, show_header=False, pad_edge=False, expand=True)
+    table.add_column(width=1)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(ratio=1, overflow="fold")
+    for finding in findings:
+        text = Text(visible(finding.found))
+        if finding.advice:
+            text.append(f"\n{visible(finding.advice)}", "yellow")
+        table.add_row(Text(*_MARKS[finding.state]), finding.what, text)
+    return table

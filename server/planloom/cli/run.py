@@ -1,0 +1,339 @@
+"""The journey of one request: created, reviewed, carried out, told, with every decision asked of the right one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Mapping
+from typing import Literal, NamedTuple, TypeVar, cast
+
+from planloom.cli import ask
+from planloom.cli.ask import Flags, Person
+from planloom.cli.connection import Connection, ServerError, ServerLost
+from planloom.cli.screen import Screen
+from planloom.cli.wire import ENDED, Approval, Conflict, Diff, Json, Plan, Question, Recovery, Step
+
+T = TypeVar("T")
+Ending = Literal["ready", "completed", "failed", "cancelled", "rejected"]
+
+
+_SETTLED = frozenset({"wrong_state", "unknown_approval", "unknown_step", "unknown_edit"})
+"""Errors that say: this no longer waits for an answer."""
+
+
+class Request(NamedTuple):
+    """What is asked for, and how far to go."""
+
+    text: str
+    mode: str = "auto"
+    review: str | None = None
+    until_ready: bool = False
+
+
+class Outcome(NamedTuple):
+    """How a plan ended: with which event, and `plan` as it was last seen."""
+
+    ending: Ending
+    last: Json
+    plan: Plan
+    files: Mapping[str, str]
+
+
+class Journey:
+    """One plan on one connection. `events` is what the connection's handler for `planloom/event` puts there."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        events: asyncio.Queue[Json],
+        screen: Screen,
+        person: Person,
+        flags: Flags,
+    ) -> None:
+        self._connection = connection
+        self._events = events
+        self._screen = screen
+        self._person = person
+        self._flags = flags
+        self._reviewed = -1
+        self._review: str | None = None
+        self._until_ready = False
+        self.plan: Plan = {}
+        self.files: dict[str, str] = {}
+
+    async def carry_out(self, request: Request) -> Outcome:
+        """Take the request to its end. Raises ServerError if it is refused outright, and ServerLost."""
+        self._review, self._until_ready = request.review, request.until_ready
+        asked: Json = {"text": request.text, "mode": request.mode}
+        confirmed = await self._confirmed_secrets(request.text)
+        created = await self._connection.request(
+            "planloom/plan/create", asked | ({"confirmed": confirmed} if confirmed else {})
+        )
+        self.plan = created["plan"]
+        self._screen.request_taken(created)
+        while True:
+            event = await self._next_event()
+            ending = await self._take(event)
+            if ending is not None:
+                return Outcome(ending, event, self.plan, self.files)
+
+    async def cancel(self) -> None:
+        """Cancel the plan, if there is one that has not ended, and wait until that has happened."""
+        if not self.plan or self.plan.get("status") in ENDED:
+            return
+        await self._connection.request("planloom/plan/cancel", {"planId": self.plan["planId"]})
+        while await self._take_silently(await self._next_event()) is None:
+            pass
+
+    async def _next_event(self) -> Json:
+        while True:
+            # What came before the server went still counts.
+            event = (
+                await self._or_lost(self._events.get()) if self._events.empty() else self._events.get_nowait()
+            )
+            if event.get("planId") == self.plan.get("planId"):
+                self._screen.raw(event)
+                return event
+
+    async def _take_silently(self, event: Json) -> Ending | None:
+        self._fold(event)
+        return _ending(event["type"])
+
+    async def _take(self, event: Json) -> Ending | None:
+        self._fold(event)
+        self._screen.event(event, self.plan)
+        match event["type"]:
+            case "plan_ready" | "plan_approval_request" | "plan_edited":
+                return await self._look_at_plan()
+            case "approval_request":
+                await self._answer_approval(event["approval"])
+            case "clarification_request":
+                await self._answer_question(event)
+            case "recovery_request":
+                await self._answer_recovery(event)
+            case "edit_conflict":
+                await self._answer_conflict(event["conflict"])
+            case "plan_paused":
+                await self._answer_pause(event)
+        return _ending(event["type"])
+
+    def _fold(self, event: Json) -> None:
+        """Keep what the screen and the questions need. Events older than the plan are in it already."""
+        if event.get("seq", 0) <= self.plan.get("seq", 0):
+            return
+        if isinstance(event.get("plan"), dict):
+            self.plan = event["plan"]
+        self.plan["seq"] = event.get("seq", 0)
+        steps = {step["stepId"]: step for step in self.plan.get("steps") or []}
+        step = steps.get(event.get("taskId", ""))
+        match event["type"]:
+            case "task_created" if event["task"]["stepId"] not in steps:
+                self.plan.setdefault("steps", []).append(event["task"])
+            case "tasks_list":
+                self.plan["steps"] = event["tasks"]
+            case "task_started" if step:
+                step["status"] = "running"
+            case "task_completed" if step:
+                step["status"] = "completed"
+            case "task_skipped" if step:
+                step["status"] = "skipped"
+            case "task_failed" if step and not event.get("willRetry"):
+                step["status"] = "failed"
+            case "edit_applied":
+                self.files |= {
+                    file.get("newUri") or file["uri"]: file["change"] for file in event.get("files") or []
+                }
+            case "edit_reverted":
+                for file in event.get("files") or []:
+                    self.files.pop(file["uri"], None)
+            case "plan_executing" | "plan_direct":
+                self.plan["status"] = "executing"
+            case "plan_completed" | "plan_failed" | "plan_cancelled":
+                self.plan["status"] = event["type"].removeprefix("plan_")
+
+    async def _look_at_plan(self) -> Ending | None:
+        while self.plan.get("status") == "pending_approval" and self.plan["version"] != self._reviewed:
+            self._reviewed = self.plan["version"]
+            self._screen.plan(self.plan)
+            if self._until_ready:
+                return "ready"
+            if self._flags.yes:
+                self._screen.decided("The plan is approved (--yes).")
+                choice: ask.ReviewChoice = "execute"
+            else:
+                choice = await self._ask(self._person.review())
+            if not await self._decide(choice):
+                await self._look_again()
+        return None
+
+    async def _decide(self, choice: ask.ReviewChoice) -> bool:
+        """Do what was chosen; False if the plan must be looked at again."""
+        plan: Json = {"planId": self.plan["planId"]}
+        match choice:
+            case "execute":
+                params = plan | {"version": self.plan["version"]}
+                return await self._taken(
+                    "planloom/plan/approve", params | ({"review": self._review} if self._review else {})
+                )
+            case "direct":
+                return await self._taken("planloom/plan/direct", plan)
+            case "edit":
+                self.plan = await self._ask(self._screen.edit(self.plan, self._edit))
+                return False
+            case "cancel":
+                return await self._taken("planloom/plan/cancel", plan)
+
+    async def _look_again(self) -> None:
+        """See what the plan is now; where flags decide, what was refused once ends it."""
+        self.plan = (await self._connection.request("planloom/plan/get", {"planId": self.plan["planId"]}))[
+            "plan"
+        ]
+        if self._flags.yes and self.plan["version"] == self._reviewed:
+            await self._cancel_for_good()
+        else:
+            self._reviewed = -1
+
+    async def _edit(self, plan: Plan, edit: Json) -> Plan:
+        params = {"planId": plan["planId"], "version": plan["version"], "edits": [edit]}
+        return cast(Plan, (await self._connection.request("planloom/plan/edit", params))["plan"])
+
+    async def _answer_approval(self, approval: Approval) -> None:
+        diffs = await self._diffs(approval)
+        if diffs is None:
+            verdict = ask.Verdict("deny", "What it changes could not be shown.")
+        else:
+            self._screen.approval(approval, diffs)
+            by_flags = ask.verdict_by_flags(approval, self._flags)
+            if by_flags is not None:
+                self._screen.decided(_by_flags(approval, by_flags))
+                verdict = by_flags
+            else:
+                verdict = await self._ask(self._person.approval(approval, diffs))
+        params: Json = {"approvalId": approval["approvalId"], "decision": verdict.decision}
+        if verdict.reason:
+            params["reason"] = verdict.reason
+        if verdict.files is not None:
+            params["files"] = list(verdict.files)
+        await self._taken("planloom/approval/respond", params)
+
+    async def _diffs(self, approval: Approval) -> list[Diff] | None:
+        diffs: list[Diff] = []
+        for file in approval.get("files") or []:
+            if file.get("change") in ("create", "edit", "delete"):
+                params = {"approvalId": approval["approvalId"], "uri": file["uri"]}
+                try:
+                    diff = await self._connection.request("planloom/approval/diff", params)
+                    diffs.append(cast(Diff, {**diff, "uri": file["uri"]}))
+                except ServerError as error:
+                    self._screen.trouble(error.message, error.hint)
+                    return None
+        return diffs
+
+    async def _answer_question(self, event: Json) -> None:
+        question = cast(Question, {"stepId": event["taskId"], "question": event.get("question", "")})
+        question["options"] = list(event.get("options") or [])
+        params = {"planId": self.plan["planId"], "stepId": event["taskId"]}
+        while True:
+            answer = await self._ask(self._person.question(question))
+            if answer is None:
+                if not self._flags.terminal:
+                    self._screen.trouble(
+                        f"The plan asks: {question['question']}",
+                        "Nobody is there to answer: say it in the request, or run this in a terminal.",
+                    )
+                return await self._cancel_for_good()
+            if await self._taken("planloom/step/answer", params | {"answer": answer}):
+                return None
+
+    async def _answer_recovery(self, event: Json) -> None:
+        recovery = cast(Recovery, {"stepId": event["taskId"], **event})
+        params: Json = {"planId": self.plan["planId"], "stepId": event["taskId"]}
+        while True:
+            choice = await self._ask(self._person.recovery(self._step(event["taskId"]), recovery))
+            more = {"args": choice.args} if choice.args is not None else {}
+            if await self._taken("planloom/step/recover", params | {"action": choice.action} | more):
+                return None
+            if not self._flags.terminal:
+                return await self._cancel_for_good()
+
+    async def _answer_conflict(self, conflict: Conflict) -> None:
+        params: Json = {"planId": self.plan["planId"], "editId": conflict["editId"]}
+        while True:
+            choices = await self._ask(self._person.conflict(conflict))
+            if choices is None:
+                return await self._cancel_for_good()
+            files = [{"uri": uri, "choice": choice} for uri, choice in choices.items()]
+            if await self._taken("planloom/conflict/resolve", params | {"files": files}):
+                return None
+            if not self._flags.terminal:
+                return await self._cancel_for_good()
+
+    async def _answer_pause(self, event: Json) -> None:
+        # Pauses for a question, a recovery or a conflict are answered by answering these.
+        if event.get("reason") not in ("budget", "model_unavailable", "unsaved_files"):
+            return
+        self._screen.trouble(str(event.get("detail") or f"The plan paused: {event.get('reason')}."), None)
+        again = await self._ask(self._person.go_on("The plan waits."))
+        if not (again and await self._taken("planloom/plan/resume", {"planId": self.plan["planId"]})):
+            await self._cancel_for_good()
+
+    async def _confirmed_secrets(self, text: str) -> list[str]:
+        if "@" not in text:
+            return []
+        resolved = await self._connection.request("planloom/reference/resolve", {"text": text})
+        secret = [item for item in resolved.get("unresolved") or [] if item.get("code") == "secret"]
+        return [
+            item["reference"]
+            for item in secret
+            if await self._ask(self._person.attach_secret(item["reference"], item.get("message", "")))
+        ]
+
+    async def _cancel_for_good(self) -> None:
+        await self._taken("planloom/plan/cancel", {"planId": self.plan["planId"]})
+
+    async def _taken(self, method: str, params: Json) -> bool:
+        """Whether the server took an answer, or needs none any more since it was settled otherwise."""
+        try:
+            await self._connection.request(method, params)
+        except ServerError as error:
+            self._screen.trouble(error.message, error.hint)
+            return error.code in _SETTLED
+        return True
+
+    async def _ask(self, asking: Awaitable[T]) -> T:
+        self._screen.pause()
+        return await self._or_lost(asking)
+
+    async def _or_lost(self, work: Awaitable[T]) -> T:
+        """Wait for something that never comes once the server is gone. Raises ServerLost."""
+        working = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait({working, self._connection.lost}, return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                raise ServerLost(self._connection.stderr_tail())
+            return working.result()
+        finally:
+            if not working.done():
+                working.cancel()
+
+    def _step(self, step_id: str) -> Step:
+        steps = self.plan.get("steps") or []
+        return next((step for step in steps if step["stepId"] == step_id), cast(Step, {"stepId": step_id}))
+
+
+def _ending(event_type: str) -> Ending | None:
+    match event_type:
+        case "plan_completed":
+            return "completed"
+        case "plan_failed":
+            return "failed"
+        case "plan_cancelled":
+            return "cancelled"
+        case "plan_rejected":
+            return "rejected"
+    return None
+
+
+def _by_flags(approval: Approval, verdict: ask.Verdict) -> str:
+    if verdict.decision == "deny":
+        return f"Denied: {verdict.reason}"
+    return f"Allowed ({'--yes-commands' if ask.needs_more_than_yes(approval) else '--yes'})."

@@ -1,0 +1,279 @@
+"""How a plan looks in a terminal: tables, diffs and one line for each thing that happens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from planloom.cli.plain import one_line, visible
+from planloom.cli.wire import Approval, ApprovalFile, Attachment, Detection, Diff, Plan, Step, Unresolved
+from planloom.workspace.uris import to_path
+
+DIFF_LINES = 120
+"""Lines of one diff that are shown before a person asks for all of it."""
+
+_RULES = {
+    "question": "it is a question",
+    "numbered_list": "it is a numbered list",
+    "verb_and_scope": "it names work on a part of a program",
+    "multiple_tasks": "it names several tasks",
+    "long_request": "it is long",
+    "none": "nothing in it asks for one",
+    "disabled": "planning is switched off",
+    "model": "the model says so",
+    "qualification": "it is complex or risky",
+}
+_MARKS = {
+    "completed": Text("✔", "bold green"),
+    "failed": Text("✘", "bold red"),
+    "skipped": Text("–", "yellow"),
+    "running": Text("▸", "cyan"),
+    "needs_clarification": Text("?", "bold magenta"),
+}
+_CHANGES = {
+    "create": ("new", "green"),
+    "createFolder": ("new folder", "green"),
+    "edit": ("edit", "yellow"),
+    "rename": ("rename", "cyan"),
+    "delete": ("delete", "bold red"),
+}
+_EFFECTS = {"write": "yellow", "destroy": "bold red", "execute": "magenta"}
+
+
+def plan_table(plan: Plan) -> RenderableType:
+    """The plan as a person reviews it: every step, what it does, what it waits for."""
+    steps = plan.get("steps") or []
+    numbers = {step["stepId"]: str(number) for number, step in enumerate(steps, 1)}
+    done = any(step.get("status") in ("completed", "failed", "skipped") for step in steps)
+    table = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False, header_style="bold")
+    table.add_column("#", justify="right", style="dim", no_wrap=True)
+    if done:
+        table.add_column("")
+    table.add_column("Step", ratio=5, overflow="fold")
+    table.add_column("What runs", ratio=6, overflow="fold")
+    if not plan.get("sequential") and any(step.get("dependsOn") for step in steps):
+        table.add_column("After", overflow="fold")
+    for number, step in enumerate(steps, 1):
+        row: list[RenderableType] = [
+            str(number),
+            *([_MARKS.get(step.get("status", ""), Text(" "))] if done else []),
+        ]
+        row += [Text(visible(step.get("description", ""))), _what_runs(step)]
+        if len(table.columns) > len(row):
+            row.append(", ".join(numbers.get(before, before) for before in step.get("dependsOn") or []))
+        table.add_row(*row)
+    return Group(_plan_title(plan), table)
+
+
+def _plan_title(plan: Plan) -> Text:
+    steps = plan.get("steps") or []
+    title = Text.assemble(
+        ("Plan", "bold"),
+        f"  {len(steps)} {'step' if len(steps) == 1 else 'steps'}",
+        f"{', one after another' if plan.get('sequential') and len(steps) > 1 else ''}",
+    )
+    risk = plan.get("overallRisk", "low")
+    title.append(f" · risk {risk}", {"high": "bold red", "medium": "yellow"}.get(risk, ""))
+    title.append(f" · written by {plan.get('author', 'rules')} · version {plan.get('version', 0)}", "dim")
+    if plan.get("summary"):
+        title.append(f"\n{visible(plan['summary'])}", "italic")
+    return title
+
+
+def _what_runs(step: Step) -> Text:
+    if step.get("kind") == "clarification":
+        return Text.assemble(
+            ("asks ", "magenta"), visible(step.get("question") or step.get("instruction", ""))
+        )
+    if step.get("kind") == "tool_call" and step.get("tool"):
+        return Text.assemble((step["tool"] or "", "cyan"), " ", arguments(step.get("args") or {}))
+    told = Text.assemble((f"{step.get('agent', 'koda')} ", "magenta"))
+    instruction = step.get("instruction", "")
+    return told.append(
+        one_line(instruction if instruction != step.get("description") else "works it out", 240)
+    )
+
+
+def arguments(args: Mapping[str, Any]) -> Text:
+    """The arguments of a call on one line; long texts are cut and counted."""
+    text = Text()
+    for name, value in args.items():
+        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        if not text and name in ("path", "command", "old_path"):
+            text.append(one_line(shown, 120))
+        elif "\n" in shown.strip() or len(shown) > 60:
+            lines = len(shown.splitlines())
+            text.append(f" {name} ", "dim").append(
+                f"({lines} lines)" if lines > 1 else one_line(shown, 48), "dim"
+            )
+        else:
+            text.append(f" {name} ", "dim").append(
+                f"“{one_line(shown, 60)}”" if isinstance(value, str) else shown
+            )
+    return text
+
+
+def request_lines(
+    detection: Detection, attachments: Iterable[Attachment], unresolved: Iterable[Unresolved], route: str
+) -> Iterable[Text]:
+    """What became of the request: how it goes on and why, and what each of its references is."""
+    why = _RULES.get(detection.get("rule", ""), detection.get("rule", ""))
+    routes = {"direct": "Goes ahead without a plan", "undecided": "The model decides whether it needs a plan"}
+    heading = routes.get(route, "Needs a plan")
+    natural = bool(detection.get("planned")) == (route != "direct")
+    yield Text.assemble((heading, "bold"), f": {why}." if natural and why and route != "undecided" else ".")
+    for item in attachments:
+        size = f" ({_bytes(item.get('bytes', 0))}{', cut' if item.get('truncated') else ''})"
+        told = item.get("note")
+        note = f" {visible(told)}" if told else ""
+        shown = size if item.get("kind") in ("file", "selection") else ""
+        yield Text.assemble(("  + ", "green"), one_line(item.get("reference", "")), (f"{shown}{note}", "dim"))
+    for missing in unresolved:
+        yield Text.assemble(
+            ("  ! ", "bold yellow"),
+            one_line(missing.get("reference", "")),
+            f" {visible(missing.get('message', ''))}",
+        )
+
+
+def approval_panel(
+    approval: Approval, diffs: Sequence[Diff], folders: Sequence[Path], *, whole: bool = False
+) -> Panel:
+    """Everything that is asked for: title, warning, command, and each file with its diff."""
+    parts: list[RenderableType] = []
+    if approval.get("warning"):
+        parts.append(Text(f"! {visible(approval.get('warning') or '')}", "bold red"))
+    if approval.get("protected"):
+        parts.append(
+            Text("! A protected name is among them: such a file can run or configure things.", "bold red")
+        )
+    if approval.get("command") is not None:
+        parts.append(Text(f"$ {visible(approval.get('command') or '')}", "bold"))
+        parts.append(Text(f"  in {visible(approval.get('cwd') or '.')}", "dim"))
+    found = {diff["uri"]: diff for diff in diffs}
+    for file in approval.get("files") or []:
+        parts.append(_file_title(file, folders))
+        if file["uri"] in found:
+            parts.append(_diff(found[file["uri"]], whole=whole))
+    effect = approval.get("effect", "write")
+    return Panel(
+        Group(*parts),
+        title=Text(one_line(approval.get("title", "Approval"), 90), "bold"),
+        title_align="left",
+        border_style=_EFFECTS.get(effect, "red"),
+        box=box.ROUNDED,
+        padding=(0, 1),
+    )
+
+
+def _file_title(file: ApprovalFile, folders: Sequence[Path]) -> Text:
+    word, style = _CHANGES.get(file.get("change", "edit"), (file.get("change", "edit"), "red"))
+    name = relative(file["uri"], folders)
+    title = Text.assemble((f"{word} ", style), (visible(name), "bold"))
+    if file.get("newUri"):
+        title.append(f" → {visible(relative(file.get('newUri') or '', folders))}", "bold")
+    if file.get("added"):
+        title.append(f"  +{file['added']}", "green")
+    if file.get("removed"):
+        title.append(f"  −{file['removed']}", "red")
+    resolved = file.get("resolvedPath") or ""
+    if resolved and not _same_place(resolved, file["uri"]):
+        title.append(f"\n  is really {visible(resolved)}", "bold red")
+    return title
+
+
+def _diff(diff: Diff, *, whole: bool) -> RenderableType:
+    # The difference is computed only for those who look at one.
+    from planloom.cli.diffs import diff_text
+
+    text, hidden = diff_text(diff.get("before"), diff.get("after"), limit=None if whole else DIFF_LINES)
+    if hidden:
+        text.append(f"\n… {hidden} more lines are not shown", "bold yellow")
+    return Padding(text, (0, 0, 0, 0))
+
+
+def has_hidden_lines(diffs: Iterable[Diff]) -> bool:
+    """Whether the short form of the diffs leaves lines out."""
+    from planloom.cli.diffs import diff_text
+
+    return any(diff_text(diff.get("before"), diff.get("after"), limit=DIFF_LINES)[1] for diff in diffs)
+
+
+def step_line(number: int, step: Step, status: str, told: str = "", milliseconds: int | None = None) -> Table:
+    """One settled step: its mark, number and name, and on the right how it went."""
+    row = Table.grid(padding=(0, 1), expand=True)
+    row.add_column(width=1)
+    row.add_column(justify="right", min_width=2, style="dim")
+    row.add_column(ratio=1, overflow="fold")
+    row.add_column(justify="right", style="dim", no_wrap=True)
+    text = Text(visible(step.get("description", "")))
+    if told:
+        text.append(f"\n{visible(told)}", "red" if status == "failed" else "dim")
+    row.add_row(_MARKS.get(status, Text(" ")), str(number), text, duration(milliseconds))
+    return row
+
+
+def changed_tree(files: Mapping[str, str], folders: Sequence[Path]) -> Tree:
+    """Changed files (path or URI → kind of change) as a tree below their folders."""
+    tree = Tree(Text("Changed", "bold"), guide_style="dim")
+    nodes: dict[str, Tree] = {"": tree}
+    for name, change in sorted((relative(uri, folders), change) for uri, change in files.items()):
+        parts = name.split("/")
+        for depth in range(1, len(parts)):
+            folder = "/".join(parts[:depth])
+            if folder not in nodes:
+                nodes[folder] = nodes["/".join(parts[: depth - 1])].add(Text(f"{visible(parts[depth - 1])}/"))
+        word, style = _CHANGES.get(change, (change, ""))
+        last = visible(parts[-1]) + ("/" if change == "createFolder" else "")
+        label = Text.assemble(last, "  ", (word, style))
+        if name in nodes:
+            nodes[name].label = label
+        else:
+            nodes[name] = nodes["/".join(parts[:-1])].add(label)
+    return tree
+
+
+def relative(uri: str, folders: Sequence[Path]) -> str:
+    """A URI or path as a person would write it: below its folder if there is only one, else with the folder."""
+    path = to_path(uri) if ":" in uri else Path(uri)
+    if path is None:
+        return uri
+    for folder in folders:
+        if path.is_relative_to(folder):
+            inside = path.relative_to(folder).as_posix()
+            return inside if len(folders) == 1 else f"{folder.name}/{inside}"
+    return str(path)
+
+
+def _same_place(resolved: str, uri: str) -> bool:
+    path = to_path(uri)
+    return path is not None and Path(resolved) == path
+
+
+def duration(milliseconds: int | None) -> str:
+    """A length of time for people."""
+    if milliseconds is None:
+        return ""
+    if milliseconds < 1000:
+        return f"{milliseconds} ms"
+    seconds = milliseconds / 1000
+    return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds) // 60} min {int(seconds) % 60} s"
+
+
+def _bytes(count: int) -> str:
+    return f"{count} bytes" if count < 2048 else f"{count / 1024:.1f} kB"
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that obeys NO_COLOR, and never guesses at markup or emoji codes in what others wrote."""
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=False)

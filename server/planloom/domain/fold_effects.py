@@ -1,0 +1,151 @@
+"""Folds edits, and what people decide: approvals, conflicts, answers, recoveries."""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from planloom.domain import events as ev
+from planloom.domain.changes import EditRecord
+from planloom.domain.folding import change, updated, without_questions
+from planloom.domain.plan import Plan, Question, Recovery
+from planloom.domain.values import EditId
+
+Editing = ev.EditStarted | ev.EditApplied | ev.EditRejected | ev.EditReverted | ev.EditConflict
+
+
+def fold_edit(plan: Plan, event: Editing) -> Plan:
+    match event:
+        case ev.EditStarted():
+            record = EditRecord(
+                edit_id=event.edit_id, step_id=event.task_id, files=event.files, state="intended"
+            )
+            return updated(plan, edits=(*plan.edits, record))
+        case ev.EditApplied():
+            return _edited(
+                plan,
+                event.edit_id,
+                state="applied",
+                files=event.files,
+                merged=event.merged,
+                outcome=event.outcome,
+            )
+        case ev.EditRejected():
+            return _edited(plan, event.edit_id, state="rejected")
+        case ev.EditReverted():
+            return _reverted(plan, event)
+        case ev.EditConflict():
+            conflicts = (*plan.pending.conflicts, event.conflict)
+            paused = updated(plan, pending=updated(plan.pending, conflicts=conflicts))
+            known = any(edit.edit_id == event.conflict.edit_id for edit in plan.edits)
+            return _edited(paused, event.conflict.edit_id, state="conflict") if known else paused
+        case _:
+            assert_never(event)
+
+
+def _edited(plan: Plan, edit_id: EditId, **changes: Any) -> Plan:
+    return updated(
+        plan,
+        edits=tuple(updated(edit, **changes) if edit.edit_id == edit_id else edit for edit in plan.edits),
+    )
+
+
+def _reverted(plan: Plan, event: ev.EditReverted) -> Plan:
+    gone = {file.uri for file in event.files}
+    edits = []
+    for edit in plan.edits:
+        if edit.edit_id == event.edit_id and all(file.uri in gone for file in edit.files):
+            edits.append(updated(edit, state="reverted"))
+        else:
+            edits.append(edit)
+    changed = updated(plan, edits=tuple(edits))
+    if event.task_id is None or changed.step(event.task_id) is None:
+        return changed
+    left = any(e.step_id == event.task_id and e.state == "applied" for e in edits)
+    return change(
+        changed, event.task_id, None, lambda step: updated(step, reverted="part" if left else "whole")
+    )
+
+
+Deciding = (
+    ev.ApprovalRequested
+    | ev.ApprovalResolved
+    | ev.ConflictResolved
+    | ev.ClarificationRequest
+    | ev.ClarificationProvided
+    | ev.RecoveryRequest
+    | ev.RecoveryChosen
+)
+
+
+def fold_decision(plan: Plan, event: Deciding) -> Plan:
+    pending = plan.pending
+    match event:
+        case ev.ApprovalRequested():
+            return updated(plan, pending=updated(pending, approvals=(*pending.approvals, event.approval)))
+        case ev.ApprovalResolved():
+            left = tuple(each for each in pending.approvals if each.approval_id != event.approval_id)
+            return updated(plan, pending=updated(pending, approvals=left))
+        case ev.ConflictResolved():
+            conflicts = tuple(each for each in pending.conflicts if each.edit_id != event.edit_id)
+            return updated(plan, pending=updated(pending, conflicts=conflicts))
+        case ev.ClarificationRequest():
+            question = Question(step_id=event.task_id, question=event.question, options=event.options)
+            waiting = change(
+                plan,
+                event.task_id,
+                {"pending", "running"},
+                lambda step: updated(step, status="needs_clarification", question=event.question),
+            )
+            return updated(waiting, pending=updated(pending, questions=(*pending.questions, question)))
+        case ev.ClarificationProvided():
+            return _answered(plan, event)
+        case ev.RecoveryRequest():
+            recovery = Recovery(
+                step_id=event.task_id,
+                error=event.error,
+                code=event.code,
+                options=event.options,
+                proposal=event.proposal,
+            )
+            others = tuple(each for each in pending.recoveries if each.step_id != event.task_id)
+            return updated(plan, pending=updated(pending, recoveries=(*others, recovery)))
+        case ev.RecoveryChosen():
+            return _recovered(plan, event)
+        case _:
+            assert_never(event)
+
+
+def _answered(plan: Plan, event: ev.ClarificationProvided) -> Plan:
+    step = plan.step(event.task_id)
+    asked = step.question if step else None
+    note = f"{asked}\nAnswer: {event.answer}" if asked else f"Answer: {event.answer}"
+    answered = change(
+        plan,
+        event.task_id,
+        {"needs_clarification"},
+        lambda step: updated(step, status="pending", instruction=f"{step.instruction}\n\n{note}".strip()),
+    )
+    return without_questions(answered, event.task_id)
+
+
+def _recovered(plan: Plan, event: ev.RecoveryChosen) -> Plan:
+    if event.action == "model":
+        return plan
+    left = tuple(each for each in plan.pending.recoveries if each.step_id != event.task_id)
+    decided = updated(plan, pending=updated(plan.pending, recoveries=left))
+    if event.version is not None:
+        decided = updated(decided, version=event.version, approved_version=event.version)
+    if event.action != "retry":
+        return decided
+    return change(
+        decided,
+        event.task_id,
+        {"failed"},
+        lambda step: updated(
+            step,
+            status="pending",
+            args=event.args if event.args is not None else step.args,
+            result=None,
+            completed_at=None,
+        ),
+    )

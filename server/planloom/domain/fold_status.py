@@ -1,0 +1,72 @@
+"""Folds what happens to a plan as a whole: approved, running, paused, ended."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from planloom.domain import events as ev
+from planloom.domain.folding import IllegalTransition, updated
+from planloom.domain.plan import SETTLED, Pending, Plan, PlanError, PlanStatus
+from planloom.domain.values import Instant
+
+Status = (
+    ev.PlanApproved
+    | ev.PlanRejected
+    | ev.PlanExecuting
+    | ev.PlanPaused
+    | ev.PlanResumed
+    | ev.PlanCompleted
+    | ev.PlanFailed
+    | ev.PlanCancelled
+)
+
+
+def fold_status(plan: Plan, event: Status, at: Instant) -> Plan:
+    match event:
+        case ev.PlanApproved():
+            if event.version != plan.version:
+                raise IllegalTransition(
+                    f"version {event.version} approved, but the plan is at {plan.version}"
+                )
+            return updated(
+                plan, status="approved", approved_version=event.version, review=event.review, approved_at=at
+            )
+        case ev.PlanRejected():
+            return updated(plan, status="rejected", rejected_at=at, rejection_reason=event.reason)
+        case ev.PlanExecuting():
+            return updated(plan, status="executing")
+        case ev.PlanPaused():
+            return updated(plan, status="paused", pause_reason=event.reason, pause_detail=event.detail)
+        case ev.PlanResumed():
+            base = plan.usage if plan.pause_reason == "budget" else plan.budget_base
+            return updated(plan, status="executing", pause_reason=None, pause_detail=None, budget_base=base)
+        case ev.PlanCompleted():
+            open_steps = [step.step_id for step in plan.steps if step.status not in SETTLED]
+            if open_steps:
+                raise IllegalTransition(f"completed with open steps {open_steps}")
+            return _ended(plan, "completed", event.summary, None, at)
+        case ev.PlanFailed():
+            return _ended(plan, "failed", event.summary, event.error, at)
+        case ev.PlanCancelled():
+            return _ended(plan, "cancelled", event.summary, None, at)
+        case _:
+            assert_never(event)
+
+
+def _ended(plan: Plan, status: PlanStatus, summary: str, error: PlanError | None, at: Instant) -> Plan:
+    running = tuple(
+        updated(step, status="pending") if step.status in ("running", "needs_clarification") else step
+        for step in plan.steps
+    )
+    return updated(
+        plan,
+        status=status,
+        steps=running,
+        execution_summary=summary,
+        error=error,
+        completed_at=at,
+        pending=Pending(),
+        open_calls=(),
+        pause_reason=None,
+        pause_detail=None,
+    )

@@ -1,0 +1,62 @@
+"""What every fold of an event needs: a value with some fields changed, a plan with one step changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from planloom.domain.changes import EditRecord
+from planloom.domain.plan import Pending, Plan, Step, Usage
+from planloom.domain.values import Instant, StepId
+
+
+class IllegalTransition(Exception):
+    """An event that cannot happen to a plan in this status; a defect of whoever appended it."""
+
+
+V = TypeVar("V", Plan, Step, Pending, EditRecord)
+
+
+def change(plan: Plan, step_id: StepId, allowed: set[str] | None, by: Callable[[Step], Step]) -> Plan:
+    """Replace one step; `allowed` names the statuses it may be in, any if None."""
+    found = False
+    steps = []
+    for step in plan.steps:
+        if step.step_id == step_id:
+            found = True
+            if allowed is not None and step.status not in allowed:
+                raise IllegalTransition(f"step {step_id} is {step.status}, not one of {sorted(allowed)}")
+            steps.append(by(step))
+        else:
+            steps.append(step)
+    if not found:
+        raise IllegalTransition(f"the plan has no step {step_id}")
+    return updated(plan, steps=tuple(steps))
+
+
+def without_calls(plan: Plan, step_id: StepId) -> Plan:
+    """The plan with no call of the step open."""
+    calls = tuple(call for call in plan.open_calls if call.step_id != step_id)
+    return plan if len(calls) == len(plan.open_calls) else updated(plan, open_calls=calls)
+
+
+def without_questions(plan: Plan, step_id: StepId) -> Plan:
+    """The plan with nothing asked about the step."""
+    questions = tuple(each for each in plan.pending.questions if each.step_id != step_id)
+    recoveries = tuple(each for each in plan.pending.recoveries if each.step_id != step_id)
+    return updated(plan, pending=updated(plan.pending, questions=questions, recoveries=recoveries))
+
+
+def spent(plan: Plan, usage: Usage | None) -> Plan:
+    """The plan with a model's usage added."""
+    return plan if usage is None else updated(plan, usage=plan.usage.plus(usage))
+
+
+def dated(steps: tuple[Step, ...], at: Instant) -> tuple[Step, ...]:
+    """The steps, those that are new with the time at which they came."""
+    return tuple(step if step.created_at else updated(step, created_at=at) for step in steps)
+
+
+def updated(value: V, **changes: Any) -> V:
+    """The same value with some fields changed."""
+    return value.model_copy(update=changes)

@@ -1,0 +1,291 @@
+"""The one gate for effects: every change of a file passes here, asked for, approved, applied and recorded.
+
+An approval is bound to the exact base and result of every file, so that what a person saw is what happens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable, Collection
+from typing import Literal, NamedTuple
+
+from planloom.domain import events as ev
+from planloom.domain.approvals import Approval, Decision, Effect, Grant
+from planloom.domain.changes import Changeset, Conflict, ConflictFile
+from planloom.domain.errors import UnknownThing, UntrustedWorkspace, WrongState
+from planloom.domain.plan import Plan
+from planloom.domain.values import ApprovalId, EditId, PlanId, StepId, Uri, Value
+from planloom.execution.book import Book
+from planloom.execution.journal import EditJournal
+from planloom.execution.proposals import described, narrowed, question, resolve_conflicts
+from planloom.settings import Settings
+from planloom.workspace.apply import apply_changeset
+from planloom.workspace.editor import Editor
+from planloom.workspace.outcomes import Applied, Conflicted, PartlyApplied, Refused, Superseded
+from planloom.workspace.view import WorkspaceView
+
+
+class Proposal(NamedTuple):
+    """Changes that a step wants to make. `blind` are files it would replace without having read them."""
+
+    plan_id: PlanId
+    step_id: StepId | None
+    number: int
+    title: str
+    tool: str | None
+    changeset: Changeset
+    blind: frozenset[Uri] = frozenset()
+
+
+class Committed(Value):
+    """The changes are made; `denied` are files that a person left out."""
+
+    kind: Literal["committed"] = "committed"
+    merged: bool = False
+    denied: tuple[Uri, ...] = ()
+    note: str | None = None
+
+
+class Denied(Value):
+    """A person, or the policy, does not want the changes. `cancelled` tells that the whole plan is to end."""
+
+    kind: Literal["denied"] = "denied"
+    reason: str
+    cancelled: bool = False
+
+
+class NotMade(Value):
+    """The changes were allowed but could not be made."""
+
+    kind: Literal["not_made"] = "not_made"
+    reason: str
+    code: str | None = None
+
+
+Verdict = Committed | Denied | NotMade
+
+
+class Response(NamedTuple):
+    """A person's word on an approval."""
+
+    decision: Literal["allow", "allowForPlan", "deny", "cancel"]
+    reason: str | None = None
+    files: tuple[Uri, ...] | None = None
+
+
+class _Waiting(NamedTuple):
+    approval: Approval
+    changeset: Changeset
+    answer: asyncio.Future[Response]
+
+
+class _Resolved(NamedTuple):
+    decision: Decision
+    by: str
+
+
+class Gate:
+    """Where effects of plans are asked for and made."""
+
+    def __init__(
+        self,
+        book: Book,
+        view: WorkspaceView,
+        editor: Editor,
+        settings: Callable[[], Settings],
+        trusted: Callable[[], bool],
+        on_cancel: Callable[[PlanId], None],
+    ) -> None:
+        self._book = book
+        self._view = view
+        self._editor = editor
+        self._settings = settings
+        self._trusted = trusted
+        self._on_cancel = on_cancel
+        self._waiting: dict[ApprovalId, _Waiting] = {}
+        self._resolved: dict[ApprovalId, _Resolved] = {}
+        self._granted: set[tuple[PlanId, int, Effect]] = set()
+        self._conflicts: dict[EditId, asyncio.Future[tuple[ev.ConflictChoice, ...]]] = {}
+
+    async def commit(self, proposal: Proposal, grant: Grant) -> Verdict:
+        """Ask for the changes as far as the policy wants, make them, record what came of it.
+
+        Raises UntrustedWorkspace. A cancellation supersedes the question, or waits for the edit in hand.
+        """
+        if not self._trusted():
+            raise UntrustedWorkspace("The workspace is not trusted, so nothing in it is changed.")
+        denied: tuple[Uri, ...] = ()
+        asked = False
+        while True:
+            if not asked:
+                permit = await self._permit(proposal)
+                if isinstance(permit, Denied):
+                    return permit
+                denied = (*denied, *permit.denied)
+                proposal = proposal._replace(changeset=permit.changeset)
+            journal = EditJournal(self._book, proposal.plan_id, proposal.step_id)
+            label = f"Planloom: step {proposal.number} – {proposal.title}"[:200]
+            outcome = await apply_changeset(
+                self._view, self._editor, proposal.changeset, grant, label, journal
+            )
+            match outcome:
+                case Applied():
+                    return Committed(merged=outcome.merged, denied=denied)
+                case Refused():
+                    return NotMade(reason=outcome.reason)
+                case PartlyApplied():
+                    return NotMade(reason=outcome.reason)
+                case Superseded():
+                    proposal = proposal._replace(changeset=outcome.changeset)
+                    asked = False
+                case Conflicted():
+                    settled = await self._conflict(proposal, outcome.files)
+                    if not settled.changes:
+                        return Denied(reason="You kept your own text where both had changed it.")
+                    proposal = proposal._replace(changeset=settled)
+                    asked = True
+
+    async def _permit(self, proposal: Proposal) -> _Permit | Denied:
+        """Decide by policy, by an earlier grant for the plan, or by asking."""
+        plan = self._plan(proposal.plan_id)
+        facts = await described(self._view, proposal.changeset, proposal.blind)
+        auto = plan.review == "auto"
+        policy = self._settings().approvals.policy()
+        verdict = policy.verdict(facts.effect, auto=auto, protected=facts.protected)
+        everything = _Permit(proposal.changeset, ())
+        if verdict == "deny":
+            return Denied(reason=f"The setting planloom.approvals.{facts.effect} denies this.")
+        granted = (plan.plan_id, plan.version, facts.effect) in self._granted
+        if verdict == "allow" or (granted and not facts.protected and facts.effect == "write"):
+            return everything
+        approval = question(proposal, facts, ApprovalId(uuid.uuid4().hex))
+        response = await self._ask(plan, approval, proposal.changeset)
+        return self._answered(plan, approval, proposal, response)
+
+    def _answered(
+        self, plan: Plan, approval: Approval, proposal: Proposal, response: Response
+    ) -> _Permit | Denied:
+        if response.decision == "cancel":
+            self._on_cancel(plan.plan_id)
+            return Denied(reason="You cancelled the plan.", cancelled=True)
+        if response.decision == "deny":
+            return Denied(reason=response.reason or "You did not allow this.")
+        if response.decision == "allowForPlan" and approval.effect == "write":
+            self._granted.add((plan.plan_id, plan.version, "write"))
+        if response.files is None:
+            return _Permit(proposal.changeset, ())
+        allowed, left_out = narrowed(proposal.changeset, frozenset(response.files))
+        if not allowed.changes:
+            return Denied(reason=response.reason or "You allowed none of the files.")
+        return _Permit(allowed, left_out)
+
+    async def _ask(self, plan: Plan, approval: Approval, changeset: Changeset) -> Response:
+        future: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        self._waiting[approval.approval_id] = _Waiting(approval, changeset, future)
+        self._book.record(plan.plan_id, ev.ApprovalRequested(approval=approval))
+        try:
+            return await future
+        except asyncio.CancelledError:
+            if approval.approval_id in self._waiting:
+                self._record(approval, "superseded", "server", None, None)
+            raise
+        finally:
+            self._waiting.pop(approval.approval_id, None)
+
+    def _record(
+        self,
+        approval: Approval,
+        decision: Decision,
+        by: Literal["user", "policy", "server"],
+        reason: str | None,
+        files: tuple[Uri, ...] | None,
+    ) -> None:
+        self._resolved[approval.approval_id] = _Resolved(decision, by)
+        plan = self._plan(approval.plan_id)
+        if plan.status in ("executing", "paused"):
+            happened = ev.ApprovalResolved(
+                approval_id=approval.approval_id, decision=decision, by=by, reason=reason, files=files
+            )
+            self._book.record(approval.plan_id, happened)
+
+    def respond(self, approval_id: ApprovalId, response: Response) -> None:
+        """A person's word. Raises UnknownThing, and WrongState if another word was taken before.
+
+        The word is durable before anything follows from it.
+        """
+        waiting = self._waiting.get(approval_id)
+        if waiting is None or waiting.answer.done():
+            before = self._resolved.get(approval_id)
+            if before is None:
+                raise UnknownThing("approval", approval_id)
+            if before.decision == response.decision:
+                return
+            raise WrongState(
+                f"This was answered already: {before.decision}.",
+                status="resolved",
+                by=before.by,
+                decision=before.decision,
+            )
+        self._record(waiting.approval, response.decision, "user", response.reason, response.files)
+        waiting.answer.set_result(response)
+
+    def asked(self, approval_id: ApprovalId) -> tuple[Approval, Changeset]:
+        """What a pending approval is about. Raises UnknownThing."""
+        waiting = self._waiting.get(approval_id)
+        if waiting is None:
+            raise UnknownThing("approval", approval_id)
+        return waiting.approval, waiting.changeset
+
+    async def _conflict(self, proposal: Proposal, files: tuple[ConflictFile, ...]) -> Changeset:
+        """Show both sides and wait for a person; nothing is resolved by guessing."""
+        assert proposal.step_id is not None
+        edit_id = EditId(uuid.uuid4().hex)
+        conflict = Conflict(edit_id=edit_id, step_id=proposal.step_id, files=files)
+        future: asyncio.Future[tuple[ev.ConflictChoice, ...]] = asyncio.get_running_loop().create_future()
+        self._conflicts[edit_id] = future
+        happened: list[ev.Event] = [ev.EditConflict(task_id=proposal.step_id, conflict=conflict)]
+        if self._plan(proposal.plan_id).status == "executing":
+            names = ", ".join(file.uri.rpartition("/")[2] for file in files)
+            happened.append(
+                ev.PlanPaused(reason="conflict", detail=f"You and the step both changed {names}.")
+            )
+        self._book.record(proposal.plan_id, *happened)
+        try:
+            choices = await future
+        finally:
+            self._conflicts.pop(edit_id, None)
+        return await resolve_conflicts(self._view, proposal.changeset, files, choices)
+
+    def resolve_conflict(
+        self, plan_id: PlanId, edit_id: EditId, choices: Collection[ev.ConflictChoice]
+    ) -> Plan:
+        """A person's word on a conflict. Raises UnknownThing."""
+        future = self._conflicts.get(edit_id)
+        plan = self._plan(plan_id)
+        conflict = next((each for each in plan.pending.conflicts if each.edit_id == edit_id), None)
+        if future is None or future.done() or conflict is None:
+            raise UnknownThing("edit", edit_id)
+        taken = tuple(choices)
+        plan = self._book.record(
+            plan_id, ev.ConflictResolved(task_id=conflict.step_id, edit_id=edit_id, files=taken)
+        )
+        future.set_result(taken)
+        return plan
+
+    def _plan(self, plan_id: PlanId) -> Plan:
+        plan = self._book.load(plan_id)
+        assert plan is not None
+        return plan
+
+
+class _Permit(NamedTuple):
+    changeset: Changeset
+    denied: tuple[Uri, ...]
+
+
+def grant_of(plan: Plan) -> Grant:
+    """The permission that the plan's approval, or in direct mode the request itself, gives to its steps."""
+    return Grant(
+        plan_id=plan.plan_id, version=plan.version, source="request" if plan.route == "direct" else "approval"
+    )

@@ -1,0 +1,154 @@
+"""The hands of the model that works on a step: its calls run, stage and settle here, and are recorded as facts."""
+
+from __future__ import annotations
+
+import uuid
+
+from planloom.domain import events as ev
+from planloom.domain.plan import Plan, Step
+from planloom.domain.values import CallId
+from planloom.execution.book import Book
+from planloom.execution.gate import Denied, Gate, NotMade, Proposal, grant_of
+from planloom.models.port import ToolCall
+from planloom.tools.context import ToolContext
+from planloom.tools.registry import Registry, argument_problems
+from planloom.tools.tool import ToolResult, failed
+
+
+class CancelledByUser(Exception):
+    """A person answered an approval by cancelling the whole plan."""
+
+
+class StepHands:
+    """Carries out the calls of one step's model. Writes are staged, and asked for once, when the step could end."""
+
+    def __init__(
+        self, book: Book, gate: Gate, tools: Registry, plan: Plan, step: Step, context: ToolContext
+    ) -> None:
+        self._book = book
+        self._gate = gate
+        self._tools = tools
+        self._plan_id = plan.plan_id
+        self._step = step
+        self._context = context
+        self._effects = sum(call.ok and self._writes(call.tool) for call in step.tools_executed)
+        self._good = sum(call.ok for call in step.tools_executed)
+
+    async def call(self, call: ToolCall) -> ToolResult:
+        """Run one call. Unknown tools and wrong arguments are answered with what to do instead."""
+        tool = self._tools.get(call.name)
+        if tool is None:
+            return failed(f"There is no tool {call.name!r}. The tools are: {', '.join(self._tools.names())}.")
+        problems = argument_problems(tool, call.arguments)
+        if problems:
+            told = "; ".join(f"{name or call.name}: {problem}" for name, problem in problems)
+            return failed(
+                f"The arguments do not fit ({told}). Call {call.name} again with all of them right."
+            )
+        call_id = CallId(uuid.uuid4().hex)
+        started = ev.ToolStarted(
+            task_id=self._step.step_id, call_id=call_id, tool=call.name, args=call.arguments
+        )
+        self._book.record(self._plan_id, started)
+        began = self._book.clock()
+        result = failed("Interrupted")
+        try:
+            result = await tool.run(tool.arguments.model_validate(call.arguments), self._context)
+        except OSError as error:
+            result = failed(f"{call.name} could not be carried out: {error.strerror or error}.")
+        finally:
+            took = int((self._book.clock() - began).total_seconds() * 1000)
+            self._settled(call_id, result, took)
+        if result.ok:
+            self._good += 1
+            self._effects += self._writes(call.name)
+        return result
+
+    def _settled(self, call_id: CallId, result: ToolResult, took_ms: int) -> None:
+        plan = self._book.load(self._plan_id)
+        if plan is None or all(each.call_id != call_id for each in plan.open_calls):
+            return
+        completed = ev.ToolCompleted(
+            task_id=self._step.step_id,
+            call_id=call_id,
+            ok=result.ok,
+            summary=result.summary,
+            duration_ms=took_ms,
+        )
+        self._book.record(self._plan_id, completed)
+
+    def _writes(self, name: str) -> bool:
+        tool = self._tools.get(name)
+        return tool is not None and tool.effect != "read"
+
+    async def settle(self) -> str | None:
+        """Ask for what is staged and make it happen. The reason, for the model, if that was not to be."""
+        changes = self._context.files.changeset()
+        if not changes.changes:
+            return None
+        plan = self._book.load(self._plan_id)
+        assert plan is not None
+        number = next(n for n, each in enumerate(plan.steps, 1) if each.step_id == self._step.step_id)
+        proposal = Proposal(
+            plan_id=self._plan_id,
+            step_id=self._step.step_id,
+            number=number,
+            title=self._step.description,
+            tool=None,
+            changeset=changes,
+            blind=frozenset(self._context.blind),
+        )
+        verdict = await self._gate.commit(proposal, grant_of(plan))
+        self._context.files.clear()
+        self._context.blind.clear()
+        if isinstance(verdict, Denied):
+            if verdict.cancelled:
+                raise CancelledByUser
+            return verdict.reason
+        if isinstance(verdict, NotMade):
+            return verdict.reason
+        if verdict.denied:
+            names = ", ".join(uri.rpartition("/")[2] for uri in verdict.denied)
+            return f"The user allowed the other files but not {names}."
+        return None
+
+    async def missing(self) -> tuple[str, ...]:
+        """What the step lacks: expected files that are not there, and checks that do not hold."""
+        found: list[str] = []
+        for path in self._step.expected_files:
+            if not await self._exists(path):
+                found.append(f"{path} does not exist yet.")
+        for check in self._step.checks:
+            held = await self._holds(check.kind, check.path, check.text)
+            outcome = "unknown" if held is None else "passed" if held else "failed"
+            if held is False:
+                found.append(
+                    f"{check.path} does not {'exist' if check.kind == 'file_exists' else 'contain it'} yet."
+                )
+            done = check.model_copy(update={"outcome": outcome})
+            self._book.record(self._plan_id, ev.CheckCompleted(task_id=self._step.step_id, check=done))
+        return tuple(found)
+
+    async def _exists(self, path: str) -> bool:
+        text = await self._seen(path)
+        return text is not None
+
+    async def _seen(self, path: str) -> str | None:
+        place = await self._context.resolve(path, "read")
+        if place.kind == "refused":
+            return None
+        seen = await self._context.files.peek(place.uri)
+        return (seen.text or "") if seen.exists else None
+
+    async def _holds(self, kind: str, path: str | None, text: str | None) -> bool | None:
+        if path is None or kind not in ("file_exists", "file_contains"):
+            return None
+        seen = await self._seen(path)
+        if kind == "file_exists" or seen is None:
+            return seen is not None
+        return (text or "") in seen
+
+    def worked(self) -> bool:
+        """Whether something was really done: a write where the step is to write, else any call that succeeded."""
+        wants_files = bool(self._step.expected_files)
+        return self._effects > 0 or (not wants_files and self._good > 0)

@@ -1,0 +1,236 @@
+"""Runs one step: a literal tool call, or work that a model has to do."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal, NamedTuple
+
+from planloom.agent.loop import Asks, LoopEnd, Plans, Stuck, Summed, Work, work_on
+from planloom.domain import events as ev
+from planloom.domain.agents import EFFECTS
+from planloom.domain.errors import BudgetExhausted, ModelFailed
+from planloom.domain.plan import Plan, Step, Usage
+from planloom.domain.values import Args, CallId, Json, PlanId, StepId
+from planloom.execution.book import Book
+from planloom.execution.gate import Committed, Denied, Gate, Proposal, grant_of
+from planloom.execution.hands import CancelledByUser, StepHands
+from planloom.execution.outcomes import Asked, Done, Failed, Outcome, Rerouted, Skipped
+from planloom.execution.outputs import NoOutput, resolved
+from planloom.models.port import Model
+from planloom.settings import Settings
+from planloom.tools.context import ToolContext
+from planloom.tools.registry import READ_ONLY, Registry, argument_problems
+from planloom.tools.tool import Tool, ToolResult, failed
+from planloom.workspace.overlay import Overlay
+from planloom.workspace.roots import Root
+from planloom.workspace.view import WorkspaceView
+
+NO_MODEL = "This step needs a language model, and none is set up."
+HOW_TO_GET_ONE = (
+    "Start a local one (`ollama serve`, then `ollama pull qwen3:8b`), or name a server with the setting "
+    "planloom.model.baseUrl (or --base-url), or set OPENAI_API_KEY or ANTHROPIC_API_KEY. Then resume the plan; "
+    "or skip the step."
+)
+Stream = Callable[[PlanId, StepId, Literal["text", "reasoning"], str], None]
+Reroute = Callable[[Plan, Step, Sequence[Json]], None]
+
+
+class Means(NamedTuple):
+    """What steps are run with. `attachments` renders those of a step, `reroute` puts a direct run to review."""
+
+    book: Book
+    gate: Gate
+    view: WorkspaceView
+    tools: Registry
+    settings: Callable[[], Settings]
+    model: Callable[[], Awaitable[Model | None]]
+    attachments: Callable[[Plan, Step], str]
+    stream: Stream
+    reroute: Reroute
+
+
+class Runner:
+    """Runs steps for the conductor."""
+
+    def __init__(self, means: Means) -> None:
+        self._use = means
+
+    async def run(self, plan_id: PlanId, step_id: StepId) -> Outcome:
+        """Run the step to its end. Raises PlanloomError where it cannot be run."""
+        plan = self._use.book.load(plan_id)
+        assert plan is not None
+        step = plan.step(step_id)
+        assert step is not None
+        if step.kind == "tool_call":
+            return await self._call(plan, step)
+        return await self._work(plan, step)
+
+    async def before_end(self, plan_id: PlanId) -> bool:
+        """Nothing is staged beyond a step, so nothing is left to do."""
+        return self._use.book.load(plan_id) is not None
+
+    async def _call(self, plan: Plan, step: Step) -> Outcome:
+        tool = self._use.tools.get(step.tool or "")
+        if tool is None:
+            return Failed(error=f"There is no tool {step.tool!r}.", code="invalid_plan")
+        args = resolved(plan, step.args or {})
+        if isinstance(args, NoOutput):
+            return Failed(error=f"{args.argument}: {args.problem}.", code="invalid_plan")
+        problems = argument_problems(tool, args)
+        if problems:
+            told = "; ".join(f"{name or tool.name}: {problem}" for name, problem in problems)
+            return Failed(error=f"The arguments do not fit: {told}.", code="invalid_plan")
+        return await self._settled(plan, step, tool, args)
+
+    async def _settled(self, plan: Plan, step: Step, tool: Tool, args: Args) -> Outcome:
+        """Run one call; whatever happens, it is recorded as settled."""
+        book = self._use.book
+        call_id = CallId(uuid.uuid4().hex)
+        book.record(
+            plan.plan_id, ev.ToolStarted(task_id=step.step_id, call_id=call_id, tool=tool.name, args=args)
+        )
+        began = time.monotonic()
+        ok, summary = False, "Interrupted"
+        try:
+            outcome = await self._effect(plan, step, tool, args)
+            ok, summary = isinstance(outcome, Done), _said(outcome)
+            return outcome
+        finally:
+            now = book.load(plan.plan_id)
+            if now is not None and any(call.call_id == call_id for call in now.open_calls):
+                took = int((time.monotonic() - began) * 1000)
+                completed = ev.ToolCompleted(
+                    task_id=step.step_id, call_id=call_id, ok=ok, summary=summary, duration_ms=took
+                )
+                book.record(plan.plan_id, completed)
+
+    async def _effect(self, plan: Plan, step: Step, tool: Tool, args: Args) -> Outcome:
+        context = self._context(plan)
+        result = await _run_tool(tool, args, context)
+        if not result.ok:
+            return Failed(error=result.text)
+        changes = context.files.changeset()
+        if not changes.changes:
+            return Done(summary=result.summary, value=result.value)
+        proposal = Proposal(
+            plan_id=plan.plan_id,
+            step_id=step.step_id,
+            number=plan.steps.index(step) + 1,
+            title=step.description,
+            tool=tool.name,
+            changeset=changes,
+            blind=frozenset(context.blind),
+        )
+        verdict = await self._use.gate.commit(proposal, grant_of(plan))
+        match verdict:
+            case Committed():
+                return Done(summary=result.summary, value=result.value)
+            case Denied():
+                if verdict.cancelled:
+                    return Rerouted()
+                return Skipped(reason="approval_denied", detail=verdict.reason)
+            case _:
+                return Failed(error=verdict.reason, code=verdict.code)
+
+    def _context(self, plan: Plan) -> ToolContext:
+        view = self._use.view
+        return ToolContext(files=Overlay(view), roots=view.roots, home=_home(plan, view))
+
+    async def _work(self, plan: Plan, step: Step) -> Outcome:
+        """Let the model work on the step, with the tools that its agent may use."""
+        model = await self._use.model()
+        if model is None:
+            raise ModelFailed("model_unavailable", NO_MODEL, hint=HOW_TO_GET_ONE)
+        allowed = READ_ONLY if _is_question(plan) else EFFECTS[step.agent]
+        tools = self._use.tools.only(allowed)
+        hands = StepHands(self._use.book, self._use.gate, tools, plan, step, self._context(plan))
+        settings = self._use.settings()
+        task = Work(
+            plan=lambda: self._now(plan.plan_id),
+            step=step,
+            tools=tools,
+            attachments=self._use.attachments(plan, step),
+            extra_system="",
+            limit=settings.execution.max_tool_calls_per_step,
+            stream=lambda kind, text: self._use.stream(plan.plan_id, step.step_id, kind, text),
+            spend=lambda usage: self._spend(plan.plan_id, step.step_id, usage),
+            notes=_so_far(step),
+        )
+        try:
+            end = await work_on(task, model, hands)
+        except CancelledByUser:
+            return Rerouted()
+        return self._ended(plan, step, end)
+
+    def _ended(self, plan: Plan, step: Step, end: LoopEnd) -> Outcome:
+        match end:
+            case Summed():
+                if end.answer is not None:
+                    answer = ev.Answer(task_id=step.step_id, text=end.answer, confidence=end.confidence)
+                    self._use.book.record(plan.plan_id, answer)
+                return Done(summary=end.summary[:500], value=end.answer or end.summary)
+            case Asks():
+                return Asked(question=end.question, options=end.options)
+            case Plans():
+                self._use.reroute(self._now(plan.plan_id), step, end.steps)
+                return Rerouted()
+            case Stuck():
+                return Failed(error=end.reason, code="model_output_invalid")
+
+    def _spend(self, plan_id: PlanId, step_id: StepId, usage: Usage) -> None:
+        """Tell what a request cost. Raises BudgetExhausted when a cap is reached."""
+        plan = self._use.book.record(plan_id, ev.TaskUpdate(task_id=step_id, status="running", usage=usage))
+        budget = self._use.settings().budget
+        requests = plan.usage.requests - plan.budget_base.requests
+        base = plan.budget_base.prompt_tokens + plan.budget_base.completion_tokens
+        tokens = plan.usage.prompt_tokens + plan.usage.completion_tokens - base
+        if requests >= budget.max_requests:
+            raise BudgetExhausted(f"The plan has made {requests} requests to the model, its budget.")
+        if budget.max_tokens and tokens >= budget.max_tokens:
+            raise BudgetExhausted(f"The plan has used {tokens} tokens, its budget.")
+
+    def _now(self, plan_id: PlanId) -> Plan:
+        plan = self._use.book.load(plan_id)
+        assert plan is not None
+        return plan
+
+
+async def _run_tool(tool: Tool, args: Args, context: ToolContext) -> ToolResult:
+    try:
+        return await tool.run(tool.arguments.model_validate(args), context)
+    except OSError as error:
+        return failed(f"{tool.name} could not be carried out: {error.strerror or error}.")
+
+
+def _is_question(plan: Plan) -> bool:
+    """Whether the request only asks: then nothing that writes is within reach."""
+    if plan.route != "direct":
+        return False
+    asked = plan.detection is not None and plan.detection.rule == "question"
+    return asked or (plan.qualification is not None and plan.qualification.task_type == "question")
+
+
+def _so_far(step: Step) -> tuple[str, ...]:
+    """What an interrupted run of the step has already done, so that it is not done again."""
+    done = [f"{call.tool}: {call.summary}" for call in step.tools_executed if call.ok]
+    return (("Already done in an earlier run of this task: " + "; ".join(done[-20:])),) if done else ()
+
+
+def _home(plan: Plan, view: WorkspaceView) -> Root | None:
+    """The folder that relative paths of the plan begin at."""
+    first = plan.workspace_folders[0] if plan.workspace_folders else None
+    return next((root for root in view.roots.folders if root.uri == first), None)
+
+
+def _said(outcome: Outcome) -> str:
+    match outcome:
+        case Done():
+            return outcome.summary
+        case Failed():
+            return outcome.error[:500]
+        case Skipped():
+            return outcome.detail or "Not allowed"
+        case _:
+            return "Interrupted"

@@ -1,0 +1,352 @@
+"""The protocol library's protocol, except that no malformed request is left unanswered and no trace is shown.
+
+Whatever a client sends gets an answer if it asked for one: the library drops a message that it cannot read,
+takes any object with a "jsonrpc" key for a message, shows Python traces in errors, and is upset by late answers.
+Payloads of our own methods stay plain JSON here; `routing` gives them types.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import itertools
+import json
+import logging
+import math
+from collections.abc import Awaitable, Callable, Generator
+from concurrent.futures import Future
+from functools import partial
+from typing import Any, cast
+
+import cattrs
+from lsprotocol import converters, types
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol, lsp_method
+
+from planloom.lsp import envelope, standard
+from planloom.lsp.envelope import MessageId
+
+logger = logging.getLogger(__name__)
+
+Endpoint = Callable[[Any], Awaitable[Any]]
+Listener = Callable[[Any], None]
+
+
+class ClientGone(ConnectionError):
+    """The connection to the client is closed: nothing will be answered any more."""
+
+
+class ClientRefused(Exception):
+    """The client answered a request of ours with an error."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+def wire_converter() -> cattrs.Converter:
+    """What reads and writes the messages of LSP itself."""
+    return converters.get_converter()
+
+
+class PlanloomProtocol(LanguageServerProtocol):
+    """JSON-RPC as LSP wants it. `receive` takes one message as bytes and never raises.
+
+    `endpoints` and `listeners` hold the methods whose params stay plain JSON; they are looked up before the
+    library's own features. `on_exit` is called with the exit code when the client says `exit`.
+    """
+
+    def __init__(self, server: LanguageServer, converter: cattrs.Converter) -> None:
+        self.endpoints: dict[str, Endpoint] = {}
+        self.listeners: dict[str, Listener] = {}
+        self.experimental: Any = None
+        self.commands: list[str] = []
+        self.on_exit: Callable[[int], None] = lambda _: None
+        self._initialized = False
+        self._closed = False
+        self._numbers = itertools.count(1)
+        self._outgoing: dict[MessageId, Future[Any]] = {}
+        super().__init__(server, converter)
+
+    # Incoming messages.
+
+    def receive(self, body: bytes) -> None:
+        """Take one message: run it, or answer why not."""
+        message = envelope.read_envelope(body)
+        context = contextvars.copy_context()
+        match message:
+            case envelope.Request():
+                context.run(self._take_request, message)
+            case envelope.Notification():
+                context.run(self._take_notification, message)
+            case envelope.Response():
+                self._take_response(message)
+            case envelope.Refused(code=0):
+                logger.warning("Passing over a message: %s", message.problem)
+            case envelope.Refused():
+                self.refuse(message.id, message.code, message.problem)
+
+    def refuse(self, ident: MessageId | None, code: int, problem: str, data: Any = None) -> None:
+        """Answer with an error; an id of None stands for a message whose id could not be read."""
+        error = {"code": code, "message": problem}
+        if data is not None:
+            error["data"] = data
+        self._send_data({"jsonrpc": "2.0", "id": ident, "error": error})
+
+    def _take_request(self, request: envelope.Request) -> None:
+        if request.method == types.INITIALIZE:
+            if self._initialized:
+                return self.refuse(request.id, envelope.INVALID_REQUEST, "The server is initialized already.")
+        elif not self._initialized:
+            return self.refuse(
+                request.id, envelope.SERVER_NOT_INITIALIZED, "The first request must be `initialize`."
+            )
+        if self._shutdown:
+            return self.refuse(
+                request.id, envelope.INVALID_REQUEST, "The server is shutting down: only `exit` is left."
+            )
+        handler, params = self.endpoints.get(request.method), request.params
+        if handler is None:
+            handler = self.fm.builtin_features.get(request.method) or self.fm.features.get(request.method)
+            if handler is None:
+                return self.refuse(
+                    request.id, envelope.METHOD_NOT_FOUND, f"There is no method {request.method!r}."
+                )
+            try:
+                params = standard.read(self._converter, request.method, request.params, ident=request.id)
+            except standard.Unreadable as error:
+                return self.refuse(request.id, envelope.INVALID_PARAMS, error.message, error.data())
+        self._ctx_msg_id.set(request.id)
+        answer = partial(self._send_handler_result, msg_id=request.id)
+        try:
+            self._execute_handler(request.id, handler, answer, args=(params,))
+        except Exception as error:
+            self._send_error(request.id, error, request.method)
+        return None
+
+    def _take_notification(self, note: envelope.Notification) -> None:
+        if note.method == types.CANCEL_REQUEST:
+            ident = note.params.get("id") if isinstance(note.params, dict) else None
+            return self._cancel(ident)
+        if note.method != types.EXIT and (self._shutdown or not self._initialized):
+            logger.warning(
+                "Passing over %s, which comes before `initialize` or after `shutdown`", note.method
+            )
+            return None
+        listener, params = self.listeners.get(note.method), note.params
+        if listener is None:
+            listener = self.fm.builtin_features.get(note.method) or self.fm.features.get(note.method)
+            if listener is None:
+                logger.debug("Passing over the unknown notification %s", note.method)
+                return None
+            try:
+                params = standard.read(self._converter, note.method, note.params)
+            except standard.Unreadable as error:
+                logger.warning("Passing over a %s that cannot be read: %s", note.method, error.message)
+                return None
+        # The library holds what runs under an id; an object of our own is one that no client can name.
+        ident = object()
+        done = partial(self._check_handler_result, asked=note.method, ident=ident)
+        try:
+            self._execute_handler(cast(MessageId, ident), listener, done, args=(params,))
+        except Exception:
+            logger.exception("A defect while taking %s", note.method)
+        return None
+
+    def _take_response(self, response: envelope.Response) -> None:
+        future = self._outgoing.pop(response.id, None)
+        # Whoever asked may have stopped waiting; the late answer is then nobody's.
+        if future is None or not future.set_running_or_notify_cancel():
+            logger.debug("Nobody waits for the answer %r", response.id)
+        elif response.error is None:
+            future.set_result(response.result)
+        else:
+            future.set_exception(_refusal(response.error))
+
+    def _cancel(self, ident: Any) -> None:
+        future = self._request_futures.get(ident) if isinstance(ident, int | str) else None
+        if future is None or not future.cancel():
+            logger.debug("Nothing to cancel under %r", ident)
+
+    # Answers.
+
+    def _send_handler_result(self, future: Any, *, msg_id: MessageId) -> None:
+        if self._request_futures.get(msg_id) is future:
+            del self._request_futures[msg_id]
+        if future.cancelled():
+            return self.refuse(msg_id, envelope.REQUEST_CANCELLED, "The request was cancelled.")
+        if (error := future.exception()) is not None:
+            return self._send_error(msg_id, error, f"request {msg_id!r}")
+        try:
+            body = self._encoded({"jsonrpc": "2.0", "id": msg_id, "result": future.result()})
+        except Exception as unwritable:
+            return self._send_error(msg_id, unwritable, f"request {msg_id!r}")
+        return self._write(body)
+
+    def _send_error(self, msg_id: MessageId, error: BaseException, asked: str) -> None:
+        if isinstance(error, JsonRpcException):
+            return self.refuse(msg_id, error.code, error.message, error.data)
+        # The table imports the domain, which the answer to `initialize` must not wait for.
+        from planloom.lsp import errors
+
+        return self._send_data({"jsonrpc": "2.0", "id": msg_id, "error": errors.to_wire(error, asked)})
+
+    def _check_handler_result(self, future: Any, asked: str = "a notification", ident: Any = None) -> None:
+        self._request_futures.pop(ident, None)
+        if not future.cancelled() and (error := future.exception()) is not None:
+            logger.error("A defect while taking %s", asked, exc_info=error)
+
+    # Outgoing messages.
+
+    def _send_data(self, data: Any) -> None:
+        try:
+            body = self._encoded(data)
+        except Exception:
+            logger.exception("A message that cannot be written was left out")
+            return
+        self._write(body)
+
+    def _encoded(self, data: Any) -> bytes:
+        encode = partial(json.dumps, separators=(",", ":"), default=self._serialize_message, allow_nan=False)
+        try:
+            text: str = encode(data)
+        except ValueError:
+            # A client may have sent 1e999, which JSON allows and Python reads as infinite.
+            text = encode(_finite(data))
+        return text.encode("ascii")
+
+    def _write(self, body: bytes) -> None:
+        if self.writer is None or self._closed:
+            return
+        if self._include_headers:
+            body = b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+        self.writer.write(body)
+
+    def _serialize_message(self, data: Any) -> Any:
+        if hasattr(data, "model_dump"):
+            return data.model_dump(mode="json", by_alias=True)
+        if isinstance(data, tuple | set | frozenset):
+            return list(data)
+        if hasattr(data, "__attrs_attrs__"):
+            return self._converter.unstructure(data)
+        raise TypeError(f"{type(data).__name__} cannot be written as JSON")
+
+    def notify(self, method: str, params: Any = None) -> None:
+        """Send a notification, params as plain JSON, a wire model or a type of LSP."""
+        message = {"jsonrpc": "2.0", "method": method}
+        self._send_data(message if params is None else {**message, "params": params})
+
+    def send_request(
+        self,
+        method: str,
+        params: Any = None,
+        callback: Callable[[Any], None] | None = None,
+        msg_id: MessageId | None = None,
+    ) -> Future[Any]:
+        """Send a request; the answer arrives as plain JSON. Raises nothing: failures come with the future."""
+        ident = f"planloom-{next(self._numbers)}" if msg_id is None else msg_id
+        future: Future[Any] = Future()
+        if self._closed:
+            future.set_exception(ClientGone("the client is gone"))
+            return future
+        if callback is not None:
+            future.add_done_callback(lambda done: callback(done.result()))
+        self._outgoing[ident] = future
+        message = {"jsonrpc": "2.0", "id": ident, "method": method}
+        try:
+            body = self._encoded(message if params is None else {**message, "params": params})
+        except Exception as unwritable:
+            del self._outgoing[ident]
+            future.set_exception(unwritable)
+            return future
+        self._write(body)
+        return future
+
+    async def ask(self, method: str, params: Any = None, *, timeout: float | None = None) -> Any:
+        """Send a request before the first suspension, and await its answer as plain JSON.
+
+        Raises TimeoutError after `timeout` seconds, ClientGone if the connection closes, ClientRefused if the
+        client answers with an error. An answer that comes after that is passed over.
+        """
+        return await asyncio.wait_for(asyncio.wrap_future(self.send_request(method, params)), timeout)
+
+    def disconnect(self) -> None:
+        """The client is gone: send no more, and wake whoever waits for its answers."""
+        self._closed = True
+        waiting, self._outgoing = self._outgoing, {}
+        for future in waiting.values():
+            if future.set_running_or_notify_cancel():
+                future.set_exception(ClientGone("the client is gone"))
+
+    def cancel_requests(self, *, but: MessageId | None = None) -> None:
+        """Cancel every request of the client that is still at work."""
+        for ident, future in list(self._request_futures.items()):
+            if ident != but:
+                future.cancel()
+
+    # The methods of LSP that the library would treat otherwise.
+
+    @lsp_method(types.INITIALIZE)
+    def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
+        """Answer with what the server can do; only this makes the server take anything else."""
+        result: types.InitializeResult = yield from super().lsp_initialize(params)
+        result.capabilities.experimental = self.experimental
+        if self.commands:
+            result.capabilities.execute_command_provider = types.ExecuteCommandOptions(commands=self.commands)
+        self._initialized = True
+        return result
+
+    @lsp_method(types.SHUTDOWN)
+    def lsp_shutdown(self, *args: Any) -> Generator[Any, Any, None]:
+        """End the work in hand, then answer; after it only `exit` is taken."""
+        self._shutdown = True
+        self.cancel_requests(but=self.msg_id)
+        if (closing := self.fm.features.get(types.SHUTDOWN)) is not None:
+            yield closing, args, None
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *_: Any) -> None:  # type: ignore[override]
+        """Leave, with the exit code that LSP wants: 0 only after a `shutdown`."""
+        self.on_exit(0 if self._shutdown else 1)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
+    def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
+        """Pass it on; the library's own copy of open documents is left empty, since it counts lines wrongly."""
+        self._pass_on(types.TEXT_DOCUMENT_DID_OPEN, params)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> None:
+        """Pass it on."""
+        self._pass_on(types.TEXT_DOCUMENT_DID_CHANGE, params)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
+        """Pass it on."""
+        self._pass_on(types.TEXT_DOCUMENT_DID_CLOSE, params)
+
+    def _pass_on(self, method: str, params: Any) -> None:
+        if (listener := self.fm.features.get(method)) is not None:
+            listener(params)
+
+
+def _refusal(error: Any) -> ClientRefused:
+    """The client's error, whatever shape it has."""
+    if not isinstance(error, dict):
+        return ClientRefused(envelope.INTERNAL_ERROR, str(error))
+    code = error.get("code")
+    return ClientRefused(
+        code if isinstance(code, int) else envelope.INTERNAL_ERROR,
+        str(error.get("message") or "no reason given"),
+    )
+
+
+def _finite(data: Any) -> Any:
+    if hasattr(data, "model_dump"):
+        data = data.model_dump(mode="json", by_alias=True)
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data

@@ -1,0 +1,328 @@
+"""One client and what it is to us: what it can do, its documents and settings, and the application behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import logging
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+
+from planloom.lsp import configuration as config
+from planloom.lsp import parent
+from planloom.lsp.codec import ClientGone, ClientRefused, PlanloomProtocol
+from planloom.lsp.opening import Declared, MakeApplication, Opening, declared
+
+if TYPE_CHECKING:
+    from planloom.domain.text import Encoding
+    from planloom.execution.jobs import Jobs
+    from planloom.lsp.editor import LspEditor
+    from planloom.lsp.progress import Bars
+    from planloom.workspace.documents import DocumentStore
+    from planloom.workspace.roots import Roots
+    from planloom.workspace.view import WorkspaceView
+
+logger = logging.getLogger(__name__)
+
+PULL_SECONDS = 2.0
+"""How long the application waits for the client's settings before it opens without them."""
+CLOSE_SECONDS = 10.0
+"""How long the work in hand may take to end at shutdown."""
+WARM = (
+    "planloom.lsp.wire",
+    "planloom.lsp.wire_events",
+    "planloom.lsp.from_wire",
+    "planloom.lsp.to_wire_events",
+    "planloom.lsp.editor",
+    "planloom.lsp.event_stream",
+    "planloom.lsp.progress",
+    "planloom.lsp.commands",
+    "planloom.lsp.errors",
+    "planloom.lsp.handlers.plans",
+    "planloom.lsp.handlers.steps",
+    "planloom.lsp.handlers.approvals",
+    "planloom.lsp.handlers.references",
+    "planloom.lsp.handlers.status",
+)
+"""What is loaded after the answer to `initialize`, so that the first request need not wait for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the command line says: settings by name, and places."""
+
+    settings: tuple[str, ...] = ()
+    log_path: Path | None = None
+    storage: Path | None = None
+    record: Path | None = None
+
+
+@dataclass(slots=True)
+class Client:
+    """What the client said in `initialize`."""
+
+    capabilities: types.ClientCapabilities = field(default_factory=types.ClientCapabilities)
+    declared: Declared = field(default_factory=Declared)
+    encoding: Encoding = "utf-16"
+    folders: dict[str, str] = field(default_factory=dict)
+    options: Any = None
+    process: int | None = None
+
+
+class Connection:
+    """The state of one connection. `app` may be used once `application()` has been awaited."""
+
+    def __init__(self, protocol: PlanloomProtocol, make_application: MakeApplication, given: Given) -> None:
+        self.protocol = protocol
+        self.client = Client()
+        self.given = given
+        self.app: Any
+        self.bars: Bars | None = None
+        self._make_application = make_application
+        self._opening: asyncio.Task[None] | None = None
+        self._trusted = True
+
+    # What loads with the first use, after the answer to `initialize`.
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        """The owner of every task of this connection."""
+        from planloom.execution.jobs import Jobs
+
+        return Jobs()
+
+    @cached_property
+    def documents(self) -> DocumentStore:
+        """The open documents."""
+        from planloom.workspace.documents import DocumentStore
+
+        return DocumentStore(self.client.encoding)
+
+    @cached_property
+    def view(self) -> WorkspaceView:
+        """The workspace with its open documents."""
+        from planloom.workspace.view import WorkspaceView
+
+        return WorkspaceView(self._roots(), self.documents)
+
+    @cached_property
+    def editor(self) -> LspEditor:
+        """The editor as the application sees it."""
+        from planloom.lsp.editor import LspEditor, capabilities
+
+        can = capabilities(self.client.capabilities, self.client.declared, self.client.encoding)
+        return LspEditor(self.protocol, can, self.documents.spelling)
+
+    @cached_property
+    def configuration(self) -> config.Configuration:
+        """The settings of every source."""
+        import os
+
+        user, problem = config.from_user_file(config.user_file())
+        found = config.Configuration(
+            {
+                "command_line": config.from_command_line(self.given.settings),
+                "environment": config.from_environment(os.environ),
+            }
+        )
+        found.put("user", user)
+        options = self.client.options
+        found.put("initialization", options.get(config.SECTION) if isinstance(options, dict) else None)
+        if problem is not None:
+            found.problem(problem)
+        return found
+
+    # The course of a connection.
+
+    def initialize(self, params: types.InitializeParams) -> None:
+        """Take note of what the client is. Runs before the answer, so it loads nothing."""
+        from pygls.capabilities import ServerCapabilitiesBuilder
+
+        encoding = ServerCapabilitiesBuilder.choose_position_encoding(params.capabilities)
+        self.client = Client(
+            capabilities=params.capabilities,
+            declared=declared(params.initialization_options),
+            encoding=cast("Encoding", str(getattr(encoding, "value", encoding))),
+            folders=_folders(params),
+            options=params.initialization_options,
+            process=params.process_id,
+        )
+        self._trusted = self.client.declared.trusted
+
+    def initialized(self) -> None:
+        """The client is ready: load what was left out, ask for its settings, open the application."""
+        self._begin()
+        self.jobs.start("parent", self._leave_with_parent())
+        if get_capability(
+            self.client.capabilities, "workspace.did_change_configuration.dynamic_registration", False
+        ):
+            self.jobs.start("register", self._register())
+
+    async def _leave_with_parent(self) -> None:
+        if self.client.process is not None and await parent.gone(self.client.process):
+            logger.warning("The editor's process %d is gone", self.client.process)
+            self.protocol.on_exit(1)
+
+    async def application(self) -> Any:
+        """The application, once it is open; opened now if the client never said `initialized`."""
+        if self._opening is None or (self._opening.done() and self._failed()):
+            self._begin()
+        if self._opening is not None and not self._opening.done():
+            await asyncio.shield(self._opening)
+        elif self._opening is not None:
+            self._opening.result()
+        return self.app
+
+    def _begin(self) -> None:
+        if self._opening is None or self._opening.done():
+            self._opening = self.jobs.start("open", self._open())
+
+    def _failed(self) -> bool:
+        opening = self._opening
+        return opening is not None and (opening.cancelled() or opening.exception() is not None)
+
+    async def _open(self) -> None:
+        pull = self.jobs.start("settings", self.pull()) if self._can_pull() else None
+        for name in WARM:
+            # One room at a time, so that the loop can read between them.
+            importlib.import_module(name)
+            await asyncio.sleep(0)
+        if pull is not None:
+            await asyncio.wait({pull}, timeout=PULL_SECONDS)
+        settings, problems = self.configuration.resolve()
+        self.warn(problems)
+        opening = Opening(
+            settings=settings,
+            editor=self.editor,
+            view=self.view,
+            declared=self.client.declared,
+            ask_client=self.protocol.ask,
+            log_path=self.given.log_path,
+            storage=self.given.storage,
+            record=self.given.record,
+        )
+        app = await self._make_application(opening)
+        app.set_trusted(self._trusted)
+        self._listen(app)
+        self.app = app
+
+    def _listen(self, app: Any) -> None:
+        from planloom.lsp.event_stream import TextStream, send_events
+        from planloom.lsp.progress import Bars
+
+        if self.client.declared.events:
+            app.feed.subscribe(send_events(self.protocol))
+            app.feed.subscribe_stream(TextStream(self.protocol.notify, self._congested).take)
+        if get_capability(self.client.capabilities, "window.work_done_progress", False):
+            self.bars = Bars(self.protocol, self.jobs, app.plans.cancel)
+            app.feed.subscribe(self.bars.take)
+
+    def _congested(self) -> bool:
+        return bool(getattr(self.protocol.writer, "congested", False))
+
+    async def close(self) -> None:
+        """End the work in hand, in bounded time: at `shutdown`, or when the client is gone."""
+        if "jobs" in vars(self):
+            await self.jobs.stop("")
+        if "app" in vars(self):
+            app = vars(self).pop("app")
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(app.close(), CLOSE_SECONDS)
+
+    # Settings, folders and trust.
+
+    async def pull(self) -> None:
+        """Ask the client for its settings, and take them whenever they come."""
+        asked = {"items": [{"section": config.SECTION}]}
+        try:
+            given = await self.protocol.ask(types.WORKSPACE_CONFIGURATION, asked)
+        except (ClientGone, ClientRefused) as error:
+            logger.info("The client gives no settings: %s", error)
+            return
+        self.configuration.put("workspace", given[0] if isinstance(given, list) and given else None)
+        self.configure()
+
+    def configure(self) -> None:
+        """Let the settings hold as they are now."""
+        settings, problems = self.configuration.resolve()
+        self.warn(problems)
+        if "app" in vars(self):
+            self.app.configure(settings)
+
+    def configuration_changed(self, params: Any) -> None:
+        """The client's settings have changed: pull them, or take what it pushed."""
+        if self._can_pull():
+            self.jobs.start("settings-changed", self.pull())
+        elif (pushed := config.pushed(getattr(params, "settings", None))) is not None:
+            self.configuration.put("workspace", pushed)
+            self.configure()
+
+    def folders_changed(self, event: types.WorkspaceFoldersChangeEvent) -> None:
+        """Folders were opened or closed."""
+        for removed in event.removed:
+            self.client.folders.pop(removed.uri, None)
+        for added in event.added:
+            self.client.folders[added.uri] = added.name
+        if "view" in vars(self):
+            self.view.roots = self._roots()
+
+    def trust(self, trusted: bool) -> None:
+        """Whether the user trusts the workspace now."""
+        self._trusted = trusted
+        if "app" in vars(self):
+            self.app.set_trusted(trusted)
+
+    def warn(self, problems: tuple[str, ...]) -> None:
+        """Say what is off with the settings; each is said once."""
+        for problem in problems:
+            self.show("warning", f"Planloom: {problem}. The setting keeps its default.")
+
+    def show(self, kind: Literal["error", "warning", "info"], message: str) -> None:
+        """A message for the user."""
+        level = {"error": 1, "warning": 2, "info": 3}[kind]
+        self.protocol.notify(types.WINDOW_SHOW_MESSAGE, {"type": level, "message": message})
+
+    def _can_pull(self) -> bool:
+        return bool(get_capability(self.client.capabilities, "workspace.configuration", False))
+
+    async def _register(self) -> None:
+        wanted = {
+            "id": "planloom-configuration",
+            "method": types.WORKSPACE_DID_CHANGE_CONFIGURATION,
+            "registerOptions": {"section": config.SECTION},
+        }
+        try:
+            await self.protocol.ask(types.CLIENT_REGISTER_CAPABILITY, {"registrations": [wanted]})
+        except (ClientGone, ClientRefused) as error:
+            logger.info("The client will not tell of changed settings: %s", error)
+
+    def _roots(self) -> Roots:
+        from planloom.workspace.roots import Roots, root_of_uri
+
+        found = [root_of_uri(uri, name) for uri, name in self.client.folders.items()]
+        private = tuple(path for path in (self.given.storage, self.given.log_path) if path is not None)
+        return Roots(tuple(root for root in found if root is not None), private)
+
+
+def _folders(params: types.InitializeParams) -> dict[str, str]:
+    """The workspace folders by URI; `rootUri` and `rootPath` are how older clients name one."""
+    if params.workspace_folders:
+        return {folder.uri: folder.name for folder in params.workspace_folders}
+    if params.workspace_folders is None and params.root_uri:
+        return {params.root_uri: _last_name(params.root_uri)}
+    if params.workspace_folders is None and params.root_path:
+        uri = Path(params.root_path).absolute().as_uri()
+        return {uri: _last_name(uri)}
+    return {}
+
+
+def _last_name(uri: str) -> str:
+    from urllib.parse import unquote
+
+    return unquote(uri.rstrip("/").rpartition("/")[2])

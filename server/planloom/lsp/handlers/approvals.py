@@ -1,0 +1,28 @@
+"""Requests on permissions that are asked for: the look before, and the word."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from planloom.domain.values import ApprovalId, Uri
+from planloom.lsp import wire_params as take
+from planloom.lsp import wire_results as give
+from planloom.lsp.wire_base import Empty
+
+if TYPE_CHECKING:
+    from planloom.lsp.connection import Connection
+
+
+async def respond(at: Connection, params: take.RespondParams) -> Empty:
+    """`planloom/approval/respond`."""
+    files = None if params.files is None else tuple(Uri(uri) for uri in params.files)
+    await at.app.approvals.respond(ApprovalId(params.approval_id), params.decision, params.reason, files)
+    return Empty()
+
+
+async def diff(at: Connection, params: take.DiffParams) -> give.DiffResult:
+    """`planloom/approval/diff`."""
+    found = await at.app.approvals.diff(ApprovalId(params.approval_id), Uri(params.uri))
+    return give.DiffResult(
+        uri=found.uri, before=found.before, after=found.after, language_id=found.language_id
+    )

@@ -1,0 +1,141 @@
+"""Requests on plans: convert, one call, convert."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from planloom.domain.values import EditId, PlanId, SessionId, StepId
+from planloom.lsp import from_wire, to_wire, to_wire_events, to_wire_review
+from planloom.lsp import wire_params as take
+from planloom.lsp import wire_results as give
+from planloom.lsp.wire_base import Empty
+
+if TYPE_CHECKING:
+    from planloom.domain.plan import Plan
+    from planloom.lsp.connection import Connection
+
+
+async def create(at: Connection, params: take.CreateParams) -> give.CreateResult:
+    """`planloom/plan/create`."""
+    created = await at.app.plans.create(from_wire.create_request(params))
+    return give.CreateResult(
+        plan=to_wire.plan(created.plan),
+        detection=to_wire.detection(created.detection),
+        unresolved=tuple(to_wire_review.unresolved(each) for each in created.unresolved),
+    )
+
+
+async def get(at: Connection, params: take.GetParams) -> give.GetResult:
+    """`planloom/plan/get`."""
+    plan = at.app.plans.get(_plan_id(params.plan_id), _session_id(params.session_id))
+    if plan is not None and params.at_seq is not None and params.at_seq < plan.seq:
+        past = at.app.plans.events(plan.plan_id, max(params.at_seq - 1, 0), 1)
+        plan = past[0][1] if past else plan
+    return give.GetResult(plan=plan and to_wire.plan(plan), progress=to_wire.progress(plan))
+
+
+async def list_plans(at: Connection, params: take.ListParams) -> give.ListResult:
+    """`planloom/plan/list`."""
+    plans = at.app.plans.list(
+        _session_id(params.session_id), params.status or (), params.limit, params.all_workspaces
+    )
+    return give.ListResult(plans=tuple(to_wire.summary(plan) for plan in plans))
+
+
+async def tasks(at: Connection, params: take.TasksParams) -> give.TasksResult:
+    """`planloom/plan/tasks`."""
+    plan, steps = at.app.plans.tasks(
+        _plan_id(params.plan_id), _session_id(params.session_id), params.status or (), params.agent
+    )
+    return give.TasksResult(tasks=to_wire.steps(plan, steps), progress=to_wire.progress(plan))
+
+
+async def events(at: Connection, params: take.EventsParams) -> give.EventsResult:
+    """`planloom/plan/events`."""
+    found = at.app.plans.events(PlanId(params.plan_id), params.after or 0, params.limit)
+    return give.EventsResult(events=tuple(to_wire_events.event(event, after) for event, after in found))
+
+
+async def edit(at: Connection, params: take.EditParams) -> give.PlanResult:
+    """`planloom/plan/edit`."""
+    edits = tuple(from_wire.step_edit(each) for each in params.edits)
+    return _plan(await at.app.plans.edit(PlanId(params.plan_id), params.version, edits))
+
+
+async def regenerate(at: Connection, params: take.RegenerateParams) -> give.PlanResult:
+    """`planloom/plan/regenerate`."""
+    return _plan(await at.app.plans.regenerate(PlanId(params.plan_id), params.version, params.feedback))
+
+
+async def approve(at: Connection, params: take.ApproveParams) -> give.PlanResult:
+    """`planloom/plan/approve`."""
+    return _plan(await at.app.plans.approve(PlanId(params.plan_id), params.version, params.review))
+
+
+async def reject(at: Connection, params: take.RejectParams) -> give.PlanResult:
+    """`planloom/plan/reject`."""
+    return _plan(await at.app.plans.reject(PlanId(params.plan_id), params.reason))
+
+
+async def direct(at: Connection, params: take.PlanParams) -> give.PlanResult:
+    """`planloom/plan/direct`."""
+    return _plan(await at.app.plans.direct(PlanId(params.plan_id)))
+
+
+async def pause(at: Connection, params: take.PlanParams) -> give.PlanResult:
+    """`planloom/plan/pause`."""
+    return _plan(await at.app.plans.pause(PlanId(params.plan_id)))
+
+
+async def resume(at: Connection, params: take.PlanParams) -> give.PlanResult:
+    """`planloom/plan/resume`."""
+    return _plan(await at.app.plans.resume(PlanId(params.plan_id)))
+
+
+async def cancel(at: Connection, params: take.PlanParams) -> give.PlanResult:
+    """`planloom/plan/cancel`."""
+    return _plan(await at.app.plans.cancel(PlanId(params.plan_id)))
+
+
+async def wait(at: Connection, params: take.WaitParams) -> give.WaitResult:
+    """`planloom/plan/wait`."""
+    plan, reached = await at.app.plans.wait(PlanId(params.plan_id), params.until, params.timeout_seconds)
+    return give.WaitResult(plan=to_wire.plan(plan), reached=reached)
+
+
+async def undo(at: Connection, params: take.UndoParams) -> give.UndoResult:
+    """`planloom/plan/undo`."""
+    step_id = params.step_id and StepId(params.step_id)
+    undone = await at.app.plans.undo(PlanId(params.plan_id), step_id, params.redo)
+    return give.UndoResult(
+        plan=to_wire.plan(undone.plan), reverted=undone.reverted, conflicts=undone.conflicts
+    )
+
+
+async def delete(at: Connection, params: take.PlanParams) -> Empty:
+    """`planloom/plan/delete`."""
+    await at.app.plans.delete(PlanId(params.plan_id))
+    return Empty()
+
+
+async def export(at: Connection, params: take.ExportParams) -> give.ExportResult:
+    """`planloom/plan/export`."""
+    return give.ExportResult(text=at.app.plans.export(PlanId(params.plan_id), params.format))
+
+
+async def resolve_conflict(at: Connection, params: take.ResolveConflictParams) -> give.PlanResult:
+    """`planloom/conflict/resolve`."""
+    choices = tuple(from_wire.conflict_choice(file) for file in params.files)
+    return _plan(await at.app.plans.resolve_conflict(PlanId(params.plan_id), EditId(params.edit_id), choices))
+
+
+def _plan(plan: Plan) -> give.PlanResult:
+    return give.PlanResult(plan=to_wire.plan(plan))
+
+
+def _plan_id(given: str | None) -> PlanId | None:
+    return None if given is None else PlanId(given)
+
+
+def _session_id(given: str | None) -> SessionId | None:
+    return None if given is None else SessionId(given)

@@ -1,0 +1,30 @@
+"""What the server is, and how it fares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from planloom.lsp import wire_params as take
+from planloom.lsp import wire_results as give
+from planloom.lsp.methods import PROTOCOL_VERSION
+
+if TYPE_CHECKING:
+    from planloom.lsp.connection import Connection
+
+
+async def status(at: Connection, params: take.NoParams) -> give.StatusResult:  # noqa: ARG001
+    """`planloom/status`."""
+    now = at.app.status(str(at.given.log_path or ""))
+    return give.StatusResult(
+        version=now.version,
+        protocol_version=PROTOCOL_VERSION,
+        session_id=now.session_id,
+        model=give.ActiveModel(provider=now.model_provider, name=now.model_name, reason=now.model_reason),
+        workspace_folders=now.workspace_folders,
+        trusted=now.trusted,
+        plans=give.StatusPlans(active=now.active, resumable=now.resumable),
+        health=now.health,
+        problems=now.problems,
+        log_path=now.log_path,
+        storage_path=now.storage_path,
+    )

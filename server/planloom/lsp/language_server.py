@@ -1,0 +1,90 @@
+"""Puts the protocol library's server together with our protocol, the catalogue and one connection."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from planloom.lsp import documents, methods
+from planloom.lsp.codec import PlanloomProtocol, wire_converter
+from planloom.lsp.connection import Connection, Given
+from planloom.lsp.routing import route
+
+if TYPE_CHECKING:
+    from planloom.lsp.opening import MakeApplication
+
+NAME = "planloom"
+VERSION = "0.1.0"
+
+
+class PlanloomServer(LanguageServer):
+    """The library's server with our protocol; `connection` is the state of its one client."""
+
+    connection: Connection
+
+    @property
+    def messages(self) -> PlanloomProtocol:
+        """The protocol, as what it is here."""
+        assert isinstance(self.protocol, PlanloomProtocol)
+        return self.protocol
+
+    def report_server_error(self, error: Exception, source: Any) -> None:  # noqa: ARG002
+        """A defect is logged, not shown: its text would mean nothing to the user."""
+        logging.getLogger(__name__).error("A defect: %s", error, exc_info=error)
+
+
+def make_server(make_application: MakeApplication, given: Given | None = None) -> PlanloomServer:
+    """A server for one client, not yet connected to anything."""
+    server = PlanloomServer(
+        NAME,
+        VERSION,
+        text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
+        protocol_cls=PlanloomProtocol,
+        converter_factory=wire_converter,
+    )
+    protocol = server.messages
+    connection = server.connection = Connection(protocol, make_application, given or Given())
+    protocol.experimental = methods.experimental()
+    protocol.commands = list(methods.COMMANDS)
+    route(protocol, connection, methods.REQUESTS, methods.NOTES_IN)
+    documents.register(server, connection)
+    _register_lifecycle(server, connection)
+
+    async def execute(params: Any) -> Any:
+        from planloom.lsp import commands
+
+        await connection.application()
+        return await commands.execute(connection, params)
+
+    protocol.endpoints[types.WORKSPACE_EXECUTE_COMMAND] = execute
+    return server
+
+
+def _register_lifecycle(server: LanguageServer, connection: Connection) -> None:
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        connection.initialize(params)
+
+    @server.feature(types.INITIALIZED)
+    def initialized(params: types.InitializedParams) -> None:  # noqa: ARG001
+        connection.initialized()
+
+    @server.feature(types.SHUTDOWN)
+    async def shutdown(params: Any = None) -> None:  # noqa: ARG001
+        await connection.close()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    def configuration_changed(params: types.DidChangeConfigurationParams) -> None:
+        connection.configuration_changed(params)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def folders_changed(params: types.DidChangeWorkspaceFoldersParams) -> None:
+        connection.folders_changed(params.event)
+
+    @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+    def progress_cancelled(params: types.WorkDoneProgressCancelParams) -> None:
+        if connection.bars is not None:
+            connection.bars.cancelled(params.token)

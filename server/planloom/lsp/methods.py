@@ -1,0 +1,166 @@
+"""The catalogue: every method and event of the protocol beyond LSP, by name. Read this first.
+
+`params` and `result` name models of the wire (`lsp/wire`), `handler` a function in `lsp/handlers`, as
+"module.function". Nothing here imports the types, so that the answer to `initialize` need not wait for them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+PROTOCOL_VERSION = 1
+
+Kind = Literal["read", "change", "wait"]
+"""How a request runs: a read can be cancelled at any moment, a change is finished first, a wait may take long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A request from the client."""
+
+    name: str
+    params: str
+    result: str
+    handler: str
+    kind: Kind = "change"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A notification, in either direction."""
+
+    name: str
+    params: str
+    handler: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request from the server; `declared` is the field of `planloomClient` that must be true for it."""
+
+    name: str
+    params: str
+    result: str
+    declared: str
+
+
+REQUESTS: tuple[Method, ...] = (
+    Method("planloom/plan/create", "CreateParams", "CreateResult", "plans.create"),
+    Method("planloom/plan/get", "GetParams", "GetResult", "plans.get", "read"),
+    Method("planloom/plan/list", "ListParams", "ListResult", "plans.list_plans", "read"),
+    Method("planloom/plan/tasks", "TasksParams", "TasksResult", "plans.tasks", "read"),
+    Method("planloom/plan/events", "EventsParams", "EventsResult", "plans.events", "read"),
+    Method("planloom/plan/edit", "EditParams", "PlanResult", "plans.edit"),
+    Method("planloom/plan/regenerate", "RegenerateParams", "PlanResult", "plans.regenerate"),
+    Method("planloom/plan/approve", "ApproveParams", "PlanResult", "plans.approve"),
+    Method("planloom/plan/reject", "RejectParams", "PlanResult", "plans.reject"),
+    Method("planloom/plan/direct", "PlanParams", "PlanResult", "plans.direct"),
+    Method("planloom/plan/pause", "PlanParams", "PlanResult", "plans.pause"),
+    Method("planloom/plan/resume", "PlanParams", "PlanResult", "plans.resume"),
+    Method("planloom/plan/cancel", "PlanParams", "PlanResult", "plans.cancel"),
+    Method("planloom/plan/wait", "WaitParams", "WaitResult", "plans.wait", "wait"),
+    Method("planloom/plan/undo", "UndoParams", "UndoResult", "plans.undo"),
+    Method("planloom/plan/delete", "PlanParams", "Empty", "plans.delete"),
+    Method("planloom/plan/export", "ExportParams", "ExportResult", "plans.export", "read"),
+    Method("planloom/conflict/resolve", "ResolveConflictParams", "PlanResult", "plans.resolve_conflict"),
+    Method("planloom/step/answer", "AnswerParams", "PlanResult", "steps.answer"),
+    Method("planloom/step/recover", "RecoverParams", "PlanResult", "steps.recover"),
+    Method("planloom/approval/respond", "RespondParams", "Empty", "approvals.respond"),
+    Method("planloom/approval/diff", "DiffParams", "DiffResult", "approvals.diff", "read"),
+    Method("planloom/reference/complete", "CompleteParams", "CompleteResult", "references.complete", "read"),
+    Method("planloom/reference/resolve", "ResolveParams", "ResolveResult", "references.resolve", "read"),
+    Method("planloom/detect", "DetectParams", "Detection", "references.detect", "read"),
+    Method("planloom/template/list", "NoParams", "TemplatesResult", "templates.list_templates", "read"),
+    Method("planloom/template/save", "SaveTemplateParams", "TemplateResult", "templates.save"),
+    Method("planloom/template/delete", "TemplateParams", "Empty", "templates.delete"),
+    Method("planloom/model/list", "NoParams", "ModelsResult", "models.list_models", "read"),
+    Method("planloom/secret/set", "SecretParams", "Empty", "settings.set_secret"),
+    Method("planloom/settings/user", "UserSettingsParams", "Empty", "settings.take_user"),
+    Method("planloom/status", "NoParams", "StatusResult", "status.status", "read"),
+)
+
+NOTES_IN: tuple[Note, ...] = (Note("planloom/workspace/trust", "TrustParams", "workspace.trust"),)
+
+NOTES_OUT: tuple[Note, ...] = (Note("planloom/event", "Event"), Note("planloom/stream", "StreamParams"))
+
+ASKS: tuple[Ask, ...] = (
+    Ask("planloom/editor/diagnostics", "EditorDiagnosticsParams", "EditorDiagnosticsResult", "diagnostics"),
+    Ask("planloom/editor/save", "EditorSaveParams", "EditorSaveResult", "save"),
+    Ask("planloom/editor/complete", "EditorCompleteParams", "EditorCompleteResult", "languageModel"),
+)
+
+EVENTS: tuple[str, ...] = (
+    "plan_start",
+    "plan_routed",
+    "plan_drafting",
+    "plan_direct",
+    "perspective_start",
+    "perspective_complete",
+    "task_created",
+    "plan_ready",
+    "plan_approval_request",
+    "plan_edited",
+    "plan_approved",
+    "plan_rejected",
+    "plan_executing",
+    "task_started",
+    "task_update",
+    "task_completed",
+    "task_failed",
+    "task_skipped",
+    "tool_started",
+    "tool_completed",
+    "approval_request",
+    "approval_resolved",
+    "edit_started",
+    "edit_applied",
+    "edit_rejected",
+    "edit_reverted",
+    "edit_conflict",
+    "conflict_resolved",
+    "check_completed",
+    "clarification_request",
+    "clarification_provided",
+    "recovery_request",
+    "recovery_chosen",
+    "context_compacted",
+    "tasks_list",
+    "plan_paused",
+    "plan_resumed",
+    "answer",
+    "plan_completed",
+    "plan_failed",
+    "plan_cancelled",
+    "log",
+)
+
+COMMANDS: tuple[str, ...] = (
+    "planloom.plan",
+    "planloom.approve",
+    "planloom.direct",
+    "planloom.respond",
+    "planloom.recover",
+    "planloom.reject",
+    "planloom.cancel",
+    "planloom.pause",
+    "planloom.resume",
+    "planloom.undo",
+    "planloom.skipStep",
+    "planloom.retryStep",
+    "planloom.answer",
+    "planloom.regenerate",
+    "planloom.showPlan",
+    "planloom.status",
+)
+
+
+def experimental() -> dict[str, object]:
+    """What `capabilities.experimental` says of this server."""
+    return {
+        "planloom": {
+            "protocolVersion": PROTOCOL_VERSION,
+            "methods": [method.name for method in REQUESTS] + [note.name for note in NOTES_IN],
+            "events": list(EVENTS),
+        }
+    }

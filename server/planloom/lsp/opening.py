@@ -1,0 +1,69 @@
+"""What a connection hands to whoever puts the application together, and what an editor extension declares."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from planloom.settings import Settings
+    from planloom.workspace.editor import Editor
+    from planloom.workspace.view import WorkspaceView
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What the editor's extension can do beyond LSP: `initializationOptions.planloomClient`."""
+
+    events: bool = False
+    approvals: bool = False
+    clarifications: bool = False
+    recovery: bool = False
+    conflicts: bool = False
+    diagnostics: bool = False
+    language_model: bool = False
+    diff: bool = False
+    save: bool = False
+    trusted: bool = True
+
+
+def declared(options: Any) -> Declared:
+    """Read the declaration; whatever is not plainly true is not declared, and absent trust is trust."""
+    given = options.get("planloomClient") if isinstance(options, dict) else None
+    if not isinstance(given, dict):
+        return Declared()
+    return Declared(
+        events=given.get("events") is True,
+        approvals=given.get("approvals") is True,
+        clarifications=given.get("clarifications") is True,
+        recovery=given.get("recovery") is True,
+        conflicts=given.get("conflicts") is True,
+        diagnostics=given.get("diagnostics") is True,
+        language_model=given.get("languageModel") is True,
+        diff=given.get("diff") is True,
+        save=given.get("save") is True,
+        trusted=given.get("trusted", True) is True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """Everything an application needs of its connection. `record` names a file for the model's traffic.
+
+    `ask_client` sends a request to the editor and awaits its answer as plain JSON, for its language model.
+    """
+
+    settings: Settings
+    editor: Editor
+    view: WorkspaceView
+    declared: Declared
+    ask_client: Callable[[str, Any], Awaitable[Any]]
+    log_path: Path | None = None
+    storage: Path | None = None
+    record: Path | None = None
+
+
+MakeApplication = Callable[[Opening], Awaitable[Any]]
+"""Puts the application together: the one seam between the protocol and the rest."""

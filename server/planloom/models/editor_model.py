@@ -1,0 +1,114 @@
+"""The editor's own language model, asked through whatever connects to the editor."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from planloom.domain.errors import ContextOverflow, ModelFailed
+from planloom.domain.values import CallId, Value
+from planloom.models.json_text import mend
+from planloom.models.port import (
+    CallMade,
+    Capabilities,
+    Finished,
+    ModelEvent,
+    ModelIdentity,
+    ModelRequest,
+    TextDelta,
+    ToolCall,
+    UsageReported,
+)
+from planloom.models.tokens import TokenCounter
+
+
+class EditorAnswer(Value):
+    """What the editor's model said, all at once; counts where the editor knows them."""
+
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class EditorCompletion(Protocol):
+    """The request `planloom/editor/complete`, or what stands for it.
+
+    `name` is empty where the editor shall choose. Raises `ModelFailed` where the editor has no model or
+    it refuses; a cancelled call cancels the editor's work.
+    """
+
+    async def complete(self, request_id: str, name: str, request: ModelRequest) -> EditorAnswer: ...
+
+
+class EditorModel:
+    """A `Model` over the editor's. `seconds` bounds a whole answer, since nothing of it comes early."""
+
+    def __init__(
+        self,
+        editor: EditorCompletion,
+        identity: ModelIdentity,
+        *,
+        name: str = "",
+        seconds: float = 300.0,
+        context_tokens: int = 0,
+    ) -> None:
+        self._editor = editor
+        self._identity = identity
+        self._name = name
+        self._seconds = seconds
+        self._context_tokens = context_tokens
+        self.counter = TokenCounter()
+
+    @property
+    def identity(self) -> ModelIdentity:
+        return self._identity
+
+    async def capabilities(self) -> Capabilities:
+        return Capabilities(tools=True, json_schema=False, context_tokens=self._context_tokens or None)
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        tokens = self.counter.request(request)
+        if self._context_tokens and tokens > self._context_tokens:
+            raise ContextOverflow(
+                f"The prompt has about {tokens} tokens; the editor's model takes {self._context_tokens}.",
+                hint="Attach less, or raise `model.contextTokens`.",
+            )
+        answer = await self._ask(request)
+        if answer.text:
+            yield TextDelta(text=mend(answer.text))
+        used = {call.call_id for message in request.messages for call in message.tool_calls}
+        for number, call in enumerate(answer.tool_calls, start=1):
+            taken = not call.call_id or call.call_id in used
+            call_id = CallId(f"call_{len(request.messages)}_{number}") if taken else call.call_id
+            used.add(call_id)
+            yield CallMade(call=call.model_copy(update={"call_id": call_id}))
+        if answer.prompt_tokens is not None or answer.completion_tokens is not None:
+            self.counter.learn(request, answer.prompt_tokens or 0)
+            yield UsageReported(
+                prompt_tokens=answer.prompt_tokens or 0, completion_tokens=answer.completion_tokens or 0
+            )
+        yield Finished(reason="tool_calls" if answer.tool_calls else "stop")
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+    async def _ask(self, request: ModelRequest) -> EditorAnswer:
+        try:
+            async with asyncio.timeout(self._seconds):
+                answer = await self._editor.complete(uuid.uuid4().hex, self._name, request)
+        except TimeoutError:
+            raise ModelFailed(
+                "model_unavailable",
+                f"The editor's model did not answer within {self._seconds:g} seconds.",
+                hint="Raise `model.firstTokenTimeoutSeconds`, or choose another model.",
+            ) from None
+        if not answer.text.strip() and not answer.tool_calls:
+            raise ModelFailed(
+                "model_output_invalid",
+                "The editor's model answered with nothing.",
+                hint="Try again, or choose another model in the editor.",
+            )
+        return answer

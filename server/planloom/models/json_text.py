@@ -1,0 +1,152 @@
+"""JSON from a server that is not trusted: bounded in depth, without surprises, never an exception."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple, NoReturn
+
+from planloom.domain.values import Args, Json
+
+MAX_DEPTH = 64
+"""Levels of nesting that are read; no protocol of a model server comes near."""
+SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Unreadable(NamedTuple):
+    """What is wrong with a text that should be JSON."""
+
+    problem: str
+
+
+def read_json(text: str, *, halves: bool = False) -> Json | Unreadable:
+    """The value that a JSON text holds.
+
+    Half surrogate pairs in it become U+FFFD, unless `halves` asks to keep them for a text that goes on in
+    another document.
+    """
+    try:
+        # Models put raw line ends into strings; what they mean is plain, so that much is let pass.
+        value: Json = json.loads(text, strict=False, parse_constant=_refuse)
+    except RecursionError:
+        return Unreadable(f"it is nested deeper than {MAX_DEPTH} levels")
+    except ValueError as error:
+        return Unreadable(str(error))
+    if text.count("{") + text.count("[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
+        return Unreadable(f"it is nested deeper than {MAX_DEPTH} levels")
+    if not halves and ("\\u" in text or SURROGATE.search(text)):
+        return _mended(value)
+    return value
+
+
+def read_object(text: str, *, halves: bool = False) -> dict[str, Json] | Unreadable:
+    """As `read_json`, for a text that must hold an object."""
+    value = read_json(text, halves=halves)
+    if isinstance(value, Unreadable | dict):
+        return value
+    return Unreadable(f"it is no object but {_kind(value)}")
+
+
+def read_arguments(value: Json) -> Args | Unreadable:
+    """The arguments of a call as servers send them: an object, its text, or nothing where there are none."""
+    for _ in range(2):
+        if isinstance(value, dict):
+            return value
+        if value is None or (isinstance(value, str) and not value.strip()):
+            return {}
+        if not isinstance(value, str):
+            return Unreadable(f"they are no object but {_kind(value)}")
+        # Some servers encode twice, so a text within a text is opened once more.
+        read = read_json(value)
+        if isinstance(read, Unreadable):
+            return read
+        value = read
+    return value if isinstance(value, dict) else Unreadable(f"they are no object but {_kind(value)}")
+
+
+def mend(text: str) -> str:
+    """The text with surrogate pairs joined and halves of them replaced: these have no form in UTF-8."""
+    if SURROGATE.search(text) is None:
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+class Joiner:
+    """Text that comes in pieces, cut anywhere: a half surrogate pair waits for its other half."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def add(self, piece: str) -> str:
+        """What can be passed on now."""
+        text = self._held + piece
+        self._held = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
+        return mend(text[: len(text) - len(self._held)])
+
+    def rest(self) -> str:
+        """What is left at the end."""
+        rest, self._held = mend(self._held), ""
+        return rest
+
+
+def text_of(value: Json) -> str:
+    """A field that should be a string, or an empty one where it is not."""
+    return value if isinstance(value, str) else ""
+
+
+def object_of(value: Json) -> dict[str, Json]:
+    """A field that should be an object, or an empty one where it is not."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: Json) -> list[Json]:
+    """A field that should be a list, or an empty one where it is not."""
+    return value if isinstance(value, list) else []
+
+
+def count_of(value: Json) -> int | None:
+    """A field that should be a number of things, or None where it is not."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if 0 <= value < 2**53 else None
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _kind(value: Json) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case str():
+            return "a string"
+        case list():
+            return "a list"
+        case _:
+            return "a number"
+
+
+def _depth(value: Json) -> int:
+    deepest = 0
+    ahead: list[tuple[Json, int]] = [(value, 1)]
+    while ahead and deepest <= MAX_DEPTH:
+        current, level = ahead.pop()
+        deepest = max(deepest, level)
+        if isinstance(current, dict):
+            ahead.extend((item, level + 1) for item in current.values() if isinstance(item, dict | list))
+        elif isinstance(current, list):
+            ahead.extend((item, level + 1) for item in current if isinstance(item, dict | list))
+    return deepest
+
+
+def _mended(value: Json) -> Json:
+    if isinstance(value, str):
+        return mend(value)
+    if isinstance(value, list):
+        return [_mended(item) for item in value]
+    if isinstance(value, dict):
+        return {mend(key): _mended(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,90 @@
+"""English for steps: their descriptions, and what they are called while they run."""
+
+from __future__ import annotations
+
+import re
+
+DESCRIPTION_LIMIT = 120
+"""Characters of a description; what is longer is cut at a word."""
+
+_SPLITTING = (
+    "create build implement make develop write add design configure generate refactor update modify "
+    "change fix debug optimize replace append rename delete remove move run execute read list install "
+    "deploy insert copy ask mkdir touch "
+)
+_OTHERS = (
+    "analyze analyse apply adapt adjust align allow amend annotate archive assert assess attach audit "
+    "backup begin bind bootstrap bump cache call check choose clean clear clone close collect combine "
+    "commit compare compile compute confirm connect convert correct cover cut declare decide define "
+    "delegate describe detect determine disable display document download draft drop edit enable "
+    "encrypt end enforce ensure establish evaluate examine expand explain explore export expose "
+    "extend extract fetch fill filter find finish format gather get give grant group guard handle "
+    "harden hook identify import improve include increase index inject initialize initialise inspect "
+    "integrate introduce investigate isolate join keep launch limit link load localize lock log map "
+    "mark measure merge migrate mock monitor mount name normalize note open order organize outline "
+    "package parse patch perform persist pick plan plug port prepare preserve prevent print profile "
+    "promote provide prune publish pull push put rebuild record redesign redirect reduce refine "
+    "register release reload reorganize repair report request require research reset resolve restart "
+    "restore restructure retry return reuse review revise rewrite roll route save scaffold scan "
+    "schedule search secure select send separate serve set setup share ship show simplify sketch skip "
+    "sort specify split start stop store structure style submit summarize support survey swap switch "
+    "sync tag take test throw tidy track train transform translate trim tune turn undo unify upgrade "
+    "upload use validate verify version visit warn watch wire wrap zip "
+)
+_DOUBLING = (
+    "begin commit cut debug drop format get log map plan plug put reset run scan set ship skip split "
+    "stop submit swap tag trim wrap zip "
+)
+
+VERBS = frozenset({*_SPLITTING.split(), "set up"})
+"""Verbs before which a comma or "and" begins another part: those of detection, and those of literal calls."""
+
+_KNOWN = VERBS | frozenset(_OTHERS.split())
+_DOUBLED = frozenset(_DOUBLING.split())
+
+
+def gerund(verb: str) -> str:
+    """The -ing form of a verb: create, creating; run, running."""
+    if verb in _DOUBLED:
+        return f"{verb}{verb[-1]}ing"
+    if verb.endswith("ie"):
+        return f"{verb[:-2]}ying"
+    if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")):
+        return f"{verb[:-1]}ing"
+    return f"{verb}ing"
+
+
+_FIRST_WORD = re.compile(r"[A-Za-z]+")
+
+
+def active_form(description: str) -> str:
+    """What a step is called while it runs: "Create folder src" becomes "Creating folder src"."""
+    text = " ".join(description.split()).rstrip(".")
+    first = _FIRST_WORD.match(text)
+    if (
+        first is None
+        or first[0].lower() not in _KNOWN
+        or text[first.end() : first.end() + 1] not in ("", " ", ",")
+    ):
+        return f"Working on: {text}"
+    form = gerund(first[0].lower())
+    return form[0].upper() + form[1:] + text[first.end() :]
+
+
+def description_of(text: str) -> str:
+    """One line with a capital in front and no full stop, at most DESCRIPTION_LIMIT characters."""
+    line = " ".join(text.split()).rstrip(" ,;:")
+    if line.endswith(".") and not line.endswith(("..", " .", "/.")):
+        line = line[:-1]
+    if len(line) > DESCRIPTION_LIMIT:
+        head, space, _ = line[: DESCRIPTION_LIMIT - 1].rpartition(" ")
+        line = (head if space else line[: DESCRIPTION_LIMIT - 1]).rstrip(" ,;:") + "…"
+    return capitalized(line)
+
+
+def capitalized(text: str) -> str:
+    """The text with a capital first letter, unless its first word is a path, a name or code."""
+    word = text.split(" ", 1)[0]
+    if not word.isalpha() or not word.islower():
+        return text
+    return text[0].upper() + text[1:]

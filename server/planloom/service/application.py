@@ -1,0 +1,243 @@
+"""The application: every room put together for one connection, for an ideal client who has never heard of LSP."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from planloom.domain import directives as do
+from planloom.domain import events as ev
+from planloom.domain.plan import Detection, Plan, Step
+from planloom.domain.validation import Problem, problems
+from planloom.domain.values import Json, PlanId, SessionId, StepId
+from planloom.execution.book import Book
+from planloom.execution.conductor import Conductor
+from planloom.execution.gate import Gate
+from planloom.execution.jobs import Jobs
+from planloom.execution.steps import Means, Runner
+from planloom.planning.port import Planner, PlanningRequest
+from planloom.planning.rules_planner import RulesPlanner
+from planloom.service.approvals import Approvals
+from planloom.service.direct import put_to_review
+from planloom.service.drafting import Drafting
+from planloom.service.feed import Feed
+from planloom.service.intake import Intake
+from planloom.service.models import Models
+from planloom.service.ownership import Ownership
+from planloom.service.plans import Plans, Rooms
+from planloom.service.references import WorkspaceReferences
+from planloom.service.requests import Status, StreamDelta
+from planloom.service.steps import Steps
+from planloom.settings import Settings
+from planloom.storage.ledger import Ledger, workspace_key
+from planloom.tools.registry import builtin
+from planloom.workspace.editor import Editor
+from planloom.workspace.view import WorkspaceView
+
+if TYPE_CHECKING:
+    from planloom.models.editor_model import EditorCompletion
+
+VERSION = "0.1.0"
+
+
+class Application:
+    """One connection's plans, on the ledger that all connections of the user share."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        editor: Editor,
+        view: WorkspaceView,
+        ledger: Ledger,
+        models: Callable[[Callable[[], Settings]], Models],
+    ) -> None:
+        self.session_id = SessionId(uuid.uuid4().hex)
+        self.trusted = True
+        self._settings = settings
+        self._view = view
+        self._ledger = ledger
+        self._tools = builtin()
+        self.models = models(lambda: self._settings)
+        self._book = Book(ledger)
+        self._jobs = Jobs()
+        self.feed = Feed(self._book)
+        self._gate = Gate(
+            self._book, view, editor, lambda: self._settings, lambda: self.trusted, self._cancel_soon
+        )
+        runner = Runner(
+            Means(
+                book=self._book,
+                gate=self._gate,
+                view=view,
+                tools=self._tools,
+                settings=lambda: self._settings,
+                model=self.models.current,
+                attachments=self._attachments,
+                stream=self._stream,
+                reroute=self._reroute,
+            )
+        )
+        conductor = Conductor(self._book, self._jobs, runner, self._limits)
+        self._ownership = Ownership(self._book, ledger)
+        self.references = WorkspaceReferences(view, lambda: self._settings)
+        self.intake = Intake(self.references, lambda: view.roots, lambda: self._settings)
+        drafting = Drafting(self._book, self.feed, self._planner_for, self._prepared)
+        rooms = Rooms(
+            book=self._book,
+            ledger=ledger,
+            jobs=self._jobs,
+            conductor=conductor,
+            drafting=drafting,
+            ownership=self._ownership,
+            intake=self.intake,
+            problems=self._problems,
+            prepared=self._prepared,
+            review=lambda: self._settings.execution.review,
+            tools=self._tools.names(),
+            session_id=self.session_id,
+        )
+        self.plans = Plans(rooms)
+        self.steps = Steps(rooms)
+        self.approvals = Approvals(self._gate, self._ownership, self._book)
+
+    @classmethod
+    def open(
+        cls,
+        settings: Settings,
+        editor: Editor,
+        view: WorkspaceView,
+        *,
+        storage: Path | None,
+        environment: Mapping[str, str],
+        completion: EditorCompletion | None = None,
+        record: Path | None = None,
+    ) -> Application:
+        """Put the application together over the ledger at `storage`; None keeps everything in memory.
+
+        `completion` is the editor's own language model, `record` a file for every exchange with a model.
+        """
+
+        def models(current: Callable[[], Settings]) -> Models:
+            return Models(current, environment, completion, record)
+
+        return cls(settings, editor, view, Ledger(storage), models)
+
+    def start(self) -> None:
+        """Begin what goes on in the background: leases, and plans whose server has died."""
+        self._jobs.start("leases", self._ownership.keep_leases())
+        self._ownership.take_orphans(
+            self._ledger.plans(
+                workspace=workspace_key(self.intake.folders()), statuses=("draft", "approved", "executing")
+            )
+        )
+
+    def detect(self, text: str) -> Detection:
+        """Whether the rules say that the text wants a plan."""
+        return self.intake.detect(text)
+
+    def configure(self, settings: Settings) -> None:
+        """Settings that hold from now on."""
+        changed = settings.model != self._settings.model
+        self._settings = settings
+        if changed:
+            self._jobs.start("forget-model", self.models.forget())
+
+    async def set_secret(self, provider: str, value: str | None) -> None:
+        """Keep a key in memory, or forget it."""
+        await self.models.set_secret(provider, value)
+
+    def set_trusted(self, trusted: bool) -> None:
+        """Whether the user trusts the workspace; without that nothing in it is changed."""
+        self.trusted = trusted
+
+    def status(self, log_path: str = "") -> Status:
+        """How the server is."""
+        live = self._book.live()
+        identity = self.models.identity
+        folders = self.intake.folders()
+        paused = self._ledger.plans(workspace=workspace_key(folders), statuses=("paused",))
+        found = [self._ledger.problem] if self._ledger.problem else []
+        return Status(
+            version=VERSION,
+            session_id=self.session_id,
+            model_provider=identity.provider,
+            model_name=identity.name,
+            model_reason=identity.reason,
+            workspace_folders=folders,
+            trusted=self.trusted,
+            active=tuple(plan.plan_id for plan in live if plan.status in ("draft", "approved", "executing")),
+            resumable=paused,
+            health="degraded" if found else "ok",
+            problems=tuple(found),
+            log_path=log_path,
+            storage_path=str(self._ledger.path or ""),
+        )
+
+    async def close(self) -> None:
+        """Stop every job, give leases back, close the ledger. Running plans are resumable."""
+        await self._jobs.stop("")
+        await self.models.forget()
+        self._ledger.close()
+
+    def _limits(self) -> do.Limits:
+        execution = self._settings.execution
+        return do.Limits(
+            max_parallel_steps=execution.max_parallel_steps,
+            on_failure=execution.on_failure,
+            pause_on_clarification=execution.pause_on_clarification,
+        )
+
+    def _cancel_soon(self, plan_id: PlanId) -> None:
+        self._jobs.start(f"cancel-asked:{plan_id}", self._cancel(plan_id))
+
+    async def _cancel(self, plan_id: PlanId) -> None:
+        await self.plans.cancel(plan_id)
+
+    def _problems(self, plan: Plan, steps: Sequence[Step]) -> tuple[Problem, ...]:
+        return problems(steps, self._tools.rules(), sequential=plan.sequential)
+
+    def _prepared(self, steps: Sequence[Step]) -> tuple[Step, ...]:
+        """Steps that say whether their effect will be asked for."""
+        policy = self._settings.approvals.policy()
+        prepared: list[Step] = []
+        for step in steps:
+            tool = self._tools.get(step.tool or "")
+            asks = tool is not None and policy.verdict(tool.effect) == "ask"
+            prepared.append(
+                step
+                if step.requires_approval == asks
+                else step.model_copy(update={"requires_approval": asks})
+            )
+        return tuple(prepared)
+
+    def _attachments(self, plan: Plan, step: Step) -> str:
+        """The attachments that a step is told of, as text: its own, or all of the plan's."""
+        wanted = step.attachments or tuple(each.attachment_id for each in plan.attachments)
+        chosen = tuple(each for each in plan.attachments if each.attachment_id in wanted)
+        texts = self.references.attached(chosen, self._ledger.text)
+        return "\n\n".join(f"DATA {each.attachment.label}\n{each.text}" for each in texts if each.text)
+
+    def _stream(
+        self, plan_id: PlanId, step_id: StepId, kind: Literal["text", "reasoning"], delta: str
+    ) -> None:
+        self.feed.stream(StreamDelta(plan_id=plan_id, step_id=step_id, kind=kind, delta=delta))
+
+    def _reroute(self, plan: Plan, step: Step, wanted: Sequence[Json]) -> None:
+        """Put a direct run to review; raises InvalidPlan if there is nothing to review."""
+        ready = put_to_review(plan, step, wanted, self._book.clock())
+        steps = self._prepared(ready.steps)
+        self._book.record(plan.plan_id, ready.model_copy(update={"steps": steps}), ev.PlanApprovalRequest())
+
+    async def _planner_for(self, plan: Plan) -> tuple[Planner, PlanningRequest]:
+        finished = tuple(step for step in plan.steps if step.status == "completed")
+        previous = plan.before_draft.steps if plan.before_draft else ()
+        request = PlanningRequest(
+            text=plan.request,
+            attachments=self.references.attached(plan.attachments, self._ledger.text),
+            qualification=plan.qualification,
+            finished=finished,
+            previous=previous,
+        )
+        return RulesPlanner(self._tools), request

@@ -1,0 +1,78 @@
+"""Direct runs: what a request becomes when nobody wants to see a plan first, and how such a run turns into one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planloom.domain import events as ev
+from planloom.domain.plan import Plan, Step, StepResult
+from planloom.domain.values import Instant, Json, StepId
+from planloom.planning.rules import plan_by_rules
+
+_HEADLINE = 80
+
+
+def direct_run(plan: Plan, tools: Sequence[str]) -> ev.PlanDirect:
+    """Literal tool calls if the rules find nothing else in the request, else the request as one step."""
+    steps = plan_by_rules(plan.request, tools, plan.attachments)
+    if steps and all(step.kind == "tool_call" for step in steps):
+        return ev.PlanDirect(steps=steps, sequential=True, author="rules")
+    whole = Step(
+        step_id=StepId("step_1"),
+        description=headline(plan.request),
+        instruction=plan.request,
+        active_form="Working on the request",
+    )
+    return ev.PlanDirect(steps=(whole,), sequential=True, author="user")
+
+
+def put_to_review(plan: Plan, running: Step, wanted: Sequence[Json], at: Instant) -> ev.PlanReady:
+    """The plan that a model would rather have than a direct run; what it has done so far is a completed step."""
+    done: tuple[Step, ...] = ()
+    now = plan.step(running.step_id) or running
+    if any(call.ok for call in now.tools_executed):
+        summary = "; ".join(call.summary for call in now.tools_executed if call.ok)[:500]
+        result = StepResult(ok=True, summary=summary, duration_ms=0, timestamp=at)
+        done = (
+            now.model_copy(
+                update={"status": "completed", "result": result, "completed_at": at, "progress": 100}
+            ),
+        )
+    taken = {step.step_id for step in done}
+    steps: list[Step] = []
+    for each in wanted:
+        if not isinstance(each, dict):
+            continue
+        description = each.get("description")
+        instruction = each.get("instruction")
+        if not isinstance(description, str) or not description.strip():
+            continue
+        ident = _free(taken, len(steps) + len(done) + 1)
+        taken.add(ident)
+        steps.append(
+            Step(
+                step_id=ident,
+                description=description.strip(),
+                instruction=instruction if isinstance(instruction, str) else description,
+                active_form=description.strip(),
+            )
+        )
+    return ev.PlanReady(
+        version=plan.version + 1,
+        steps=(*done, *steps),
+        summary=f"{len(steps)} steps, proposed while working on the request.",
+        sequential=True,
+        author="model",
+    )
+
+
+def headline(text: str) -> str:
+    """The first line of a request, short enough for a list."""
+    line = text.strip().splitlines()[0].strip() if text.strip() else "Request"
+    return line if len(line) <= _HEADLINE else line[: _HEADLINE - 1].rstrip() + "…"
+
+
+def _free(taken: set[StepId], number: int) -> StepId:
+    while StepId(f"step_{number}") in taken:
+        number += 1
+    return StepId(f"step_{number}")

@@ -1,0 +1,136 @@
+"""Lets an author draft a plan: steps are told while they are written, the whole is validated, and put to review."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from planloom.domain import events as ev
+from planloom.domain.errors import ModelFailed, PlanloomError
+from planloom.domain.plan import Plan, PlanError, Step, Usage
+from planloom.domain.validation import Problem
+from planloom.domain.values import PlanId, StepId
+from planloom.execution.book import Book
+from planloom.execution.summary import execution_summary
+from planloom.planning.port import PlanDrafted, Planner, PlanningRequest, StepDrafted, TextSeen, UsageSeen
+from planloom.service.feed import Feed
+from planloom.service.requests import StreamDelta
+
+PlannerFor = Callable[[Plan], Awaitable[tuple[Planner, PlanningRequest]]]
+"""Picks the author for a plan, and gathers what it needs to know."""
+log = logging.getLogger(__name__)
+
+
+class Drafting:
+    """Drafts plans of this process."""
+
+    def __init__(
+        self,
+        book: Book,
+        feed: Feed,
+        planner_for: PlannerFor,
+        prepared: Callable[[Sequence[Step]], tuple[Step, ...]],
+    ) -> None:
+        self._book = book
+        self._feed = feed
+        self._planner_for = planner_for
+        self._prepared = prepared
+
+    async def draft(self, plan_id: PlanId) -> None:
+        """Draft a new plan. Whatever happens, the plan leaves `draft`."""
+        self._book.record(plan_id, ev.PlanDrafting(version=0))
+        await self.redraft(plan_id, None)
+
+    async def redraft(self, plan_id: PlanId, feedback: str | None) -> None:
+        """Write the draft of a plan whose drafting has been recorded."""
+        try:
+            await self._write(self._plan(plan_id), feedback)
+        except PlanloomError as error:
+            self._give_up(plan_id, error)
+        except Exception:
+            log.exception("the draft of plan %s failed on a defect", plan_id)
+            self._give_up(plan_id, PlanloomError("Something inside Planloom broke; the log has the trace."))
+
+    async def _write(self, plan: Plan, feedback: str | None) -> None:
+        planner, request = await self._planner_for(plan)
+        request = request.model_copy(update={"feedback": feedback})
+        usage = Usage()
+        drafted: PlanDrafted | None = None
+        async for event in planner.draft(request):
+            match event:
+                case StepDrafted():
+                    self._announce(plan.plan_id, event.step)
+                case TextSeen():
+                    self._feed.stream(StreamDelta(plan_id=plan.plan_id, delta=event.text))
+                case UsageSeen():
+                    usage = usage.plus(event.usage)
+                case PlanDrafted():
+                    drafted = event
+        if drafted is None:
+            raise ModelFailed("model_output_invalid", "The author wrote no plan.")
+        self._ready(plan.plan_id, drafted, usage)
+
+    def _announce(self, plan_id: PlanId, step: Step) -> None:
+        known = {each.step_id for each in self._plan(plan_id).steps}
+        if step.step_id in known:
+            step = step.model_copy(update={"step_id": _free(known, step.step_id)})
+        self._book.record(plan_id, ev.TaskCreated(task=self._prepared((step,))[0]))
+
+    def _ready(self, plan_id: PlanId, drafted: PlanDrafted, usage: Usage) -> None:
+        plan = self._plan(plan_id)
+        finished = tuple(step for step in plan.steps if step.status == "completed")
+        ids = {step.step_id for step in finished}
+        fresh = tuple(step for step in drafted.steps if step.step_id not in ids)
+        ready = ev.PlanReady(
+            version=plan.version + 1,
+            steps=(*finished, *self._prepared(fresh)),
+            summary=drafted.summary,
+            sequential=drafted.sequential,
+            author=drafted.author,
+            estimated_duration=drafted.estimated_duration,
+            overall_risk=drafted.overall_risk,
+            usage=usage,
+        )
+        self._book.record(plan_id, ready, *map(_warned, drafted.warnings), ev.PlanApprovalRequest())
+
+    def _give_up(self, plan_id: PlanId, error: PlanloomError) -> None:
+        plan = self._plan(plan_id)
+        if plan.status != "draft":
+            return
+        if plan.before_draft is not None:
+            self.put_back(plan_id, f"The new draft failed: {error.message}")
+            return
+        raw = error.raw_text if isinstance(error, ModelFailed) else None
+        failure = PlanError(code=error.code, message=error.message, hint=error.hint, raw_text=raw)
+        self._book.record(plan_id, ev.PlanFailed(summary=execution_summary(plan), error=failure))
+
+    def put_back(self, plan_id: PlanId, why: str) -> Plan:
+        """Restore the version from before a regeneration that failed or was cancelled."""
+        before = self._plan(plan_id).before_draft
+        assert before is not None, "only a regeneration has something to put back"
+        restored = ev.PlanReady(
+            version=before.version,
+            steps=before.steps,
+            summary=before.summary,
+            sequential=before.sequential,
+            author=before.author,
+            restored=True,
+        )
+        told = ev.Log(level="warning", message=f"{why} The plan from before is back.")
+        return self._book.record(plan_id, restored, told)
+
+    def _plan(self, plan_id: PlanId) -> Plan:
+        plan = self._book.load(plan_id)
+        assert plan is not None
+        return plan
+
+
+def _free(known: set[StepId], wanted: StepId) -> StepId:
+    number = 2
+    while f"{wanted}_{number}" in known:
+        number += 1
+    return StepId(f"{wanted}_{number}")
+
+
+def _warned(problem: Problem) -> ev.Log:
+    return ev.Log(level="warning", message=problem.problem, task_id=problem.step_id)

@@ -1,0 +1,97 @@
+"""From the user's words to a plan that has begun: references resolved, the verdict of detection, the route."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from planloom.domain import events as ev
+from planloom.domain.attachments import Unresolved
+from planloom.domain.errors import ReferenceUnresolved, WorkspaceRequired
+from planloom.domain.plan import Detection
+from planloom.domain.values import Sha256, Uri
+from planloom.intake.detection import detect
+from planloom.intake.qualification import qualify, route
+from planloom.service.requests import CreateRequest, RequestContext, Resolution
+from planloom.settings import Settings
+from planloom.workspace.roots import Roots
+
+
+class References(Protocol):
+    """What resolves the references of a request."""
+
+    async def resolve(
+        self, text: str, context: RequestContext | None, confirmed: tuple[str, ...] = ()
+    ) -> Resolution: ...
+
+
+class Taken(NamedTuple):
+    """The first event of a plan, and the attached texts by hash."""
+
+    start: ev.PlanStart
+    texts: tuple[tuple[Sha256, str], ...]
+
+
+class Intake:
+    """Takes requests."""
+
+    def __init__(
+        self,
+        references: References,
+        roots: Callable[[], Roots],
+        settings: Callable[[], Settings],
+    ) -> None:
+        self._references = references
+        self._roots = roots
+        self._settings = settings
+
+    def folders(self) -> tuple[Uri, ...]:
+        """The workspace folders as the client names them."""
+        return tuple(root.uri for root in self._roots().folders)
+
+    def detect(self, text: str) -> Detection:
+        """Whether the rules say that the text wants a plan."""
+        return detect(text, enabled=self._settings().enable_task_planning)
+
+    async def take(self, request: CreateRequest) -> Taken:
+        """Resolve, detect, route. Raises WorkspaceRequired, and ReferenceUnresolved if every reference failed."""
+        if not self._roots().folders:
+            raise WorkspaceRequired(
+                "No folder is open.", hint="Open the folder that the request is about, then ask again."
+            )
+        resolution = await self._references.resolve(request.text, request.context, request.confirmed)
+        if resolution.unresolved and not resolution.attachments:
+            raise _none_resolved(resolution.unresolved)
+        attachments = tuple(each.attachment for each in resolution.attachments)
+        detection = self.detect(request.text)
+        routing = route(
+            request.mode,
+            detection,
+            qualify(request.text, attachments, detection),
+            self._settings().planning,
+        )
+        start = ev.PlanStart(
+            request=request.text,
+            route=routing.route,
+            detection=routing.detection,
+            qualification=routing.qualification,
+            attachments=attachments,
+            unresolved=resolution.unresolved,
+            workspace_folders=self.folders(),
+            template_id=request.template_id,
+        )
+        texts = tuple(
+            (each.attachment.sha256, each.text)
+            for each in resolution.attachments
+            if each.attachment.sha256 is not None and each.text is not None
+        )
+        return Taken(start, texts)
+
+
+def _none_resolved(unresolved: tuple[Unresolved, ...]) -> ReferenceUnresolved:
+    return ReferenceUnresolved(
+        " ".join(each.message for each in unresolved),
+        details=[
+            {"reference": each.reference, "code": each.code, "message": each.message} for each in unresolved
+        ],
+    )

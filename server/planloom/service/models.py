@@ -1,0 +1,108 @@
+"""Which model the application uses: picked when first needed, picked anew when the settings change."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from planloom.domain.errors import InvalidParams
+from planloom.models.port import Model, ModelIdentity
+from planloom.settings import Settings
+
+if TYPE_CHECKING:
+    from planloom.models.editor_model import EditorCompletion
+    from planloom.models.engines import ListedModel
+    from planloom.models.keys import Keyring
+
+_NOT_LOOKED = ModelIdentity(provider="auto", name="", reason="No step has needed a model yet.")
+VENDORS = ("openai", "anthropic", "ollama")
+
+
+class Listing(NamedTuple):
+    """The models that could be used, and the one that is."""
+
+    models: tuple[ListedModel, ...]
+    active: str
+
+
+class Models:
+    """The model of this connection. Everything that needs httpx is imported when a model is first looked for."""
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        environment: Mapping[str, str],
+        editor: EditorCompletion | None = None,
+        record: Path | None = None,
+    ) -> None:
+        self._settings = settings
+        self._environment = environment
+        self._editor = editor
+        self._record = record
+        self._model: Model | None = None
+        self._identity = _NOT_LOOKED
+        self._keys: Keyring | None = None
+        self._looking = asyncio.Lock()
+
+    @property
+    def identity(self) -> ModelIdentity:
+        """The model that was picked, and why."""
+        return self._model.identity if self._model is not None else self._identity
+
+    async def current(self) -> Model | None:
+        """The model to use now; None stands for the embedded rules. Looks again as long as there is none."""
+        from planloom.models.select import pick
+
+        async with self._looking:
+            if self._model is None:
+                choice = await pick(self._settings(), self._environment, self._editor, keys=self._keyring())
+                self._identity = choice.identity
+                self._model = self._recorded(choice.model)
+            return self._model
+
+    def _recorded(self, model: Model | None) -> Model | None:
+        if model is None or self._record is None:
+            return model
+        from planloom.models.recording import Recording, RecordingModel
+
+        return RecordingModel(model, Recording(self._record, self._keyring().redact))
+
+    def _keyring(self) -> Keyring:
+        from planloom.models.keys import Keyring
+
+        if self._keys is None:
+            self._keys = Keyring(self._environment, given_for=self._settings().model.base_url or None)
+        return self._keys
+
+    async def list(self) -> Listing:
+        """Every model that could be chosen now."""
+        from planloom.models.select import list_models
+
+        models = await list_models(self._settings(), self._environment, self._editor, keys=self._keyring())
+        return Listing(models, self.identity.name)
+
+    async def set_secret(self, provider: str, value: str | None) -> None:
+        """Keep a key in memory for the provider's origin, or forget it."""
+        if provider not in VENDORS:
+            problem = {"field": "provider", "problem": f"it is none of {', '.join(VENDORS)}"}
+            raise InvalidParams(f"There are no keys for {provider}.", details=[dict(problem)])
+        self._keyring().put(provider, value, self._origin(provider))
+        await self.forget()
+
+    def _origin(self, provider: str) -> str:
+        from planloom.models.endpoint import origin_of
+        from planloom.models.engines import home_of
+
+        chosen = self._settings().model
+        if chosen.base_url and chosen.provider in ("auto", provider):
+            return origin_of(chosen.base_url)
+        return origin_of(home_of(provider, self._environment))  # type: ignore[arg-type]
+
+    async def forget(self) -> None:
+        """Pick anew when a model is needed next."""
+        model, self._model = self._model, None
+        self._identity = _NOT_LOOKED
+        if model is not None:
+            await model.close()

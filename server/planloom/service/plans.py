@@ -1,0 +1,302 @@
+"""Plans for an ideal client: made, read, reviewed, carried out, stopped. Long work goes on as jobs."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from planloom.domain import events as ev
+from planloom.domain.editing import EditRefused, StepEdit, edit_plan
+from planloom.domain.errors import InvalidParams, InvalidPlan, StaleVersion
+from planloom.domain.graph import execution_order, shown_statuses
+from planloom.domain.perspectives import Agent
+from planloom.domain.plan import ENDED, Plan, PlanStatus, Review, Step, StepStatus
+from planloom.domain.validation import Problem
+from planloom.domain.values import PlanId, SessionId
+from planloom.execution.book import Book
+from planloom.execution.conductor import Conductor
+from planloom.execution.jobs import Jobs
+from planloom.execution.summary import execution_summary
+from planloom.service.direct import direct_run
+from planloom.service.drafting import Drafting
+from planloom.service.export import as_json, as_markdown
+from planloom.service.intake import Intake
+from planloom.service.ownership import Ownership
+from planloom.service.requests import Created, CreateRequest, Until
+from planloom.service.states import require
+from planloom.storage.ledger import Ledger, workspace_key
+
+LIST_LIMIT = 1_000
+
+
+class Rooms(NamedTuple):
+    """What the plans stand on."""
+
+    book: Book
+    ledger: Ledger
+    jobs: Jobs
+    conductor: Conductor
+    drafting: Drafting
+    ownership: Ownership
+    intake: Intake
+    problems: Callable[[Plan, Sequence[Step]], tuple[Problem, ...]]
+    prepared: Callable[[Sequence[Step]], tuple[Step, ...]]
+    review: Callable[[], Review]
+    tools: tuple[str, ...]
+    session_id: SessionId
+
+
+class Plans:
+    """Every request on plans. Each returns the plan as it is then; what follows is told by events."""
+
+    def __init__(self, rooms: Rooms) -> None:
+        self._at = rooms
+
+    async def create(self, request: CreateRequest) -> Created:
+        """Take a request and begin its plan: a draft, or at once a direct run.
+
+        Raises InvalidParams for an empty text, WorkspaceRequired, ReferenceUnresolved.
+        """
+        if not request.text.strip():
+            raise InvalidParams(
+                "The request is empty.", details=[{"field": "text", "problem": "it is empty"}]
+            )
+        taken = await self._at.intake.take(request)
+        plan_id = PlanId(uuid.uuid4().hex)
+        self._at.ledger.keep(plan_id, taken.texts)
+        plan = self._at.book.open(plan_id, request.session_id or self._at.session_id, taken.start)
+        self._at.ownership.add(plan_id)
+        if taken.start.route == "direct":
+            plan = self._run_directly(plan)
+        else:
+            self._at.jobs.start(f"draft:{plan_id}", self._at.drafting.draft(plan_id))
+        return Created(plan=plan, detection=taken.start.detection, unresolved=taken.start.unresolved)
+
+    def _run_directly(self, plan: Plan) -> Plan:
+        direct = direct_run(plan, self._at.tools)
+        plan = self._at.book.record(
+            plan.plan_id, direct.model_copy(update={"steps": self._at.prepared(direct.steps)})
+        )
+        self._at.conductor.conduct(plan.plan_id)
+        return plan
+
+    def get(self, plan_id: PlanId | None, session_id: SessionId | None) -> Plan | None:
+        """A plan, or the current one of a session: the newest that has not ended, else the newest.
+
+        Raises UnknownThing.
+        """
+        if plan_id is not None:
+            return self._at.ownership.see(plan_id)
+        plans = self.list(session_id or self._at.session_id, (), LIST_LIMIT, all_workspaces=True)
+        return next((plan for plan in plans if plan.status not in ENDED), plans[0] if plans else None)
+
+    def list(
+        self,
+        session_id: SessionId | None,
+        statuses: Sequence[PlanStatus],
+        limit: int | None,
+        all_workspaces: bool,
+    ) -> tuple[Plan, ...]:
+        """Plans, newest first."""
+        ids = self._at.ledger.plans(
+            workspace=None if all_workspaces else workspace_key(self._at.intake.folders()),
+            session_id=session_id,
+            statuses=statuses,
+            limit=min(limit or 100, LIST_LIMIT),
+        )
+        return tuple(plan for plan in map(self._at.book.find, ids) if plan is not None)
+
+    def tasks(
+        self,
+        plan_id: PlanId | None,
+        session_id: SessionId | None,
+        statuses: Sequence[StepStatus],
+        agent: Agent | None,
+    ) -> tuple[Plan, tuple[Step, ...]]:
+        """The steps of a plan in execution order, by the status people see and by agent where given."""
+        plan = self.get(plan_id, session_id)
+        if plan is None:
+            raise InvalidParams("There is no plan yet.", details=[{"field": "planId", "problem": "no plan"}])
+        shown = dict(zip((step.step_id for step in plan.steps), shown_statuses(plan), strict=True))
+        return plan, tuple(
+            step
+            for step in execution_order(plan.steps)
+            if (not statuses or shown[step.step_id] in statuses) and (agent is None or step.agent == agent)
+        )
+
+    def events(self, plan_id: PlanId, after: int, limit: int | None) -> tuple[tuple[ev.Recorded, Plan], ...]:
+        """The events above `after`, each with the plan as it was after it."""
+        self._at.ownership.see(plan_id)
+        return self._at.book.history(plan_id, after, limit)
+
+    async def edit(self, plan_id: PlanId, version: int, edits: Sequence[StepEdit]) -> Plan:
+        """Change steps, all edits or none; revokes the approval. Raises InvalidPlan, StaleVersion."""
+        async with self._at.ownership.turn(plan_id):
+            plan = self._at.ownership.take(plan_id)
+            require(plan, "edit")
+            _require_version(plan, version)
+            await self._at.conductor.halt(plan_id)
+            try:
+                plan = self._at.ownership.take(plan_id)
+                steps = edit_plan(plan.steps, edits)
+                if isinstance(steps, EditRefused):
+                    raise invalid(steps.problems)
+                steps = self._at.prepared(steps)
+                self._refuse_errors(plan, steps)
+                changed = ev.PlanEdited(version=plan.version + 1, edits=tuple(edits), steps=steps)
+                return self._at.book.record(plan_id, changed)
+            finally:
+                self._at.conductor.release(plan_id)
+
+    def _refuse_errors(self, plan: Plan, steps: Sequence[Step]) -> None:
+        errors = [each for each in self._at.problems(plan, steps) if each.severity == "error"]
+        if errors:
+            raise invalid(errors)
+
+    async def regenerate(self, plan_id: PlanId, version: int, feedback: str | None) -> Plan:
+        """Draft again; finished steps stay."""
+        async with self._at.ownership.turn(plan_id):
+            plan = self._at.ownership.take(plan_id)
+            require(plan, "regenerate")
+            _require_version(plan, version)
+            await self._at.conductor.halt(plan_id)
+            self._at.conductor.release(plan_id)
+            feedback = feedback or plan.rejection_reason
+            begun = ev.PlanDrafting(version=plan.version, feedback=feedback)
+            plan = self._at.book.record(plan_id, begun)
+            self._at.jobs.start(f"draft:{plan_id}", self._at.drafting.redraft(plan_id, feedback))
+            return plan
+
+    async def approve(self, plan_id: PlanId, version: int, review: Review | None) -> Plan:
+        """Approve exactly this version; execution goes on by itself. Raises InvalidPlan, StaleVersion."""
+        async with self._at.ownership.turn(plan_id):
+            plan = self._at.ownership.take(plan_id)
+            if plan.approved_version == version and plan.status in ("approved", "executing", "paused"):
+                return plan
+            require(plan, "approve", by="user")
+            _require_version(plan, version)
+            self._refuse_errors(plan, plan.steps)
+            plan = self._at.book.record(
+                plan_id, ev.PlanApproved(version=version, review=review or self._at.review())
+            )
+            self._at.conductor.conduct(plan_id)
+            return plan
+
+    async def reject(self, plan_id: PlanId, reason: str | None) -> Plan:
+        """Turn the plan down."""
+        async with self._at.ownership.turn(plan_id):
+            plan = self._at.ownership.take(plan_id)
+            require(plan, "reject")
+            return self._at.book.record(plan_id, ev.PlanRejected(reason=reason))
+
+    async def direct(self, plan_id: PlanId) -> Plan:
+        """Skip planning: the request runs as it is."""
+        async with self._at.ownership.turn(plan_id):
+            plan = self._at.ownership.take(plan_id)
+            require(plan, "direct")
+            await self._at.jobs.stop(f"draft:{plan_id}")
+            plan = self._at.ownership.take(plan_id)
+            require(plan, "direct")
+            return self._run_directly(plan)
+
+    async def pause(self, plan_id: PlanId) -> Plan:
+        """Stop at once: an edit in hand is finished, running steps are pending again."""
+        async with self._at.ownership.turn(plan_id):
+            require(self._at.ownership.take(plan_id), "pause")
+            await self._at.conductor.halt(plan_id)
+            plan = self._at.ownership.take(plan_id)
+            if plan.status in ("approved", "executing"):
+                plan = self._at.book.record(plan_id, ev.PlanPaused(reason="user"))
+            self._at.conductor.release(plan_id)
+            return plan
+
+    async def resume(self, plan_id: PlanId) -> Plan:
+        """Go on with a paused plan."""
+        async with self._at.ownership.turn(plan_id):
+            require(self._at.ownership.take(plan_id), "resume")
+            plan = self._at.book.record(plan_id, ev.PlanResumed())
+            self._at.conductor.conduct(plan_id)
+            return plan
+
+    async def cancel(self, plan_id: PlanId) -> Plan:
+        """End the plan. Answers at once; `plan_cancelled` follows when the edit in hand is recorded."""
+        plan = self._at.ownership.take(plan_id)
+        require(plan, "cancel")
+        self._at.jobs.start(f"cancel:{plan_id}", self._cancel(plan_id))
+        return plan
+
+    async def _cancel(self, plan_id: PlanId) -> None:
+        await self._at.jobs.stop(f"draft:{plan_id}")
+        await self._at.conductor.halt(plan_id)
+        plan = self._at.ownership.take(plan_id)
+        if plan.status == "draft" and plan.before_draft is not None:
+            self._at.drafting.put_back(plan_id, "The new draft was cancelled.")
+        elif plan.status not in ENDED and plan.status != "rejected":
+            self._at.book.record(plan_id, ev.PlanCancelled(summary=execution_summary(plan)))
+        self._at.conductor.release(plan_id)
+
+    async def wait(self, plan_id: PlanId, until: Until, timeout_seconds: float | None) -> tuple[Plan, bool]:
+        """Wait until the plan is ready, wants a person, or has ended; False if the time was over first."""
+        plan = self._at.ownership.see(plan_id)
+        news = asyncio.Event()
+
+        def heard(recorded: ev.Recorded, _: Plan) -> None:
+            if recorded.plan_id == plan_id:
+                news.set()
+
+        quiet = self._at.book.listen(heard)
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                while not reached(plan, until):
+                    await news.wait()
+                    news.clear()
+                    plan = self._at.ownership.see(plan_id)
+        except TimeoutError:
+            return self._at.ownership.see(plan_id), False
+        finally:
+            quiet()
+        return plan, True
+
+    async def delete(self, plan_id: PlanId) -> None:
+        """Forget an ended plan, its events and its texts."""
+        async with self._at.ownership.turn(plan_id):
+            plan = self._at.ownership.take(plan_id)
+            if plan.status not in ENDED and plan.status != "rejected":
+                require(plan, "undo")
+            self._at.ledger.delete(plan_id)
+            self._at.ownership.forget(plan_id)
+
+    def export(self, plan_id: PlanId, format_: str) -> str:
+        """The plan as Markdown or JSON text."""
+        plan = self._at.ownership.see(plan_id)
+        return as_markdown(plan) if format_ == "markdown" else as_json(plan)
+
+
+def reached(plan: Plan, until: Until) -> bool:
+    """Whether a plan is where a client waits for it to be."""
+    ended = plan.status in ENDED or plan.status == "rejected"
+    match until:
+        case "ended":
+            return ended
+        case "ready":
+            return plan.status != "draft"
+        case "attention":
+            pending = plan.pending
+            asks = pending.approvals or pending.questions or pending.recoveries or pending.conflicts
+            return ended or plan.status in ("pending_approval", "paused") or bool(asks)
+
+
+def invalid(problems: Sequence[Problem]) -> InvalidPlan:
+    """The error for problems of a plan, as clients know them."""
+    rows = [
+        {"stepId": problem.step_id or "", "field": problem.field, "problem": problem.problem}
+        for problem in problems
+    ]
+    return InvalidPlan(problems[0].problem if len(rows) == 1 else f"The plan has {len(rows)} problems.", rows)
+
+
+def _require_version(plan: Plan, version: int) -> None:
+    if version != plan.version:
+        raise StaleVersion(plan.version, status=plan.status)

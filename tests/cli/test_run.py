@@ -1,0 +1,388 @@
+"""The command line as a process without a terminal: what it does to files, says to the server, and ends with."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import command_line
+from tests.support.command_line import Finished
+from tests.support.scripts import COMPLETED, approval, creates, done, events, plan, script, step
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return folder
+
+
+def run(work: Path, turns: dict[str, Any], *arguments: str, typed: str | None = None) -> Finished:
+    return command_line.run(
+        work.parent, ["run", "1. a\n2. b", "--workspace", str(work), *arguments], turns, typed
+    )
+
+
+ONE_FILE = script(
+    [step(1, "Create file hello.txt")],
+    [
+        events(
+            {"type": "task_started", "taskId": "s1"},
+            {"type": "approval_request", "taskId": "s1", "approval": approval(1, "hello.txt")},
+        )
+    ],
+    approval_respond=[
+        [
+            {"reply": {}},
+            creates("hello.txt", "hello\n"),
+            events(
+                {
+                    "type": "edit_applied",
+                    "taskId": "s1",
+                    "files": [{"uri": "$ROOT/hello.txt", "change": "create"}],
+                },
+                done(1, "Wrote hello.txt"),
+                COMPLETED,
+            ),
+        ]
+    ],
+)
+
+
+def test_yes_approves_the_plan_and_its_writes_and_the_file_is_there(work: Path) -> None:
+    ended = run(work, ONE_FILE, "--yes")
+    assert (ended.code, ended.err) == (0, "")
+    assert (work / "hello.txt").read_bytes() == b"hello\n"
+    assert ended.params("planloom/plan/approve") == [{"planId": "p", "version": 1}]
+    assert ended.params("planloom/approval/respond") == [{"approvalId": "a1", "decision": "allow"}]
+    lines = ended.out.splitlines()
+    assert lines[0] == "Log: /fake/server.log"
+    for told in (
+        "Create file hello.txt",
+        "1 + text",
+        "Allowed (--yes).",
+        "✔ Done.",
+        "All done.",
+        "hello.txt  new",
+    ):
+        assert told in ended.out
+    assert "\x1b" not in ended.out
+
+
+def test_the_server_is_told_what_this_editor_can_do(work: Path) -> None:
+    ended = run(
+        work,
+        ONE_FILE,
+        "--yes",
+        "--model",
+        "m",
+        "--base-url",
+        "http://x",
+        "--set",
+        "execution.maxParallelSteps=2",
+    )
+    (params,) = ended.params("initialize")
+    assert params["workspaceFolders"] == [{"uri": work.as_uri(), "name": "work"}]
+    assert params["initializationOptions"]["planloom"] == {
+        "execution": {"maxParallelSteps": 2},
+        "model": {"name": "m", "baseUrl": "http://x"},
+    }
+    client = params["initializationOptions"]["planloomClient"]
+    assert client == dict.fromkeys(
+        ("events", "approvals", "clarifications", "recovery", "conflicts", "save"), True
+    )
+    methods = [message.get("method") for message in ended.sent]
+    assert methods[-2:] == ["shutdown", "exit"]
+
+
+def test_json_is_one_event_a_line_and_people_read_the_other_stream(work: Path) -> None:
+    ended = run(work, ONE_FILE, "--yes", "--json")
+    told = [json.loads(line) for line in ended.out.splitlines()]
+    assert told[0] == {"type": "cli_start", "logPath": "/fake/server.log"}
+    assert [event["seq"] for event in told[1:-1]] == list(range(1, len(told) - 1))
+    assert told[-1] == {
+        "type": "cli_result",
+        "exitCode": 0,
+        "planId": "p",
+        "status": "completed",
+        "files": [{"uri": f"{work.as_uri()}/hello.txt", "change": "create"}],
+    }
+    assert "Done." in ended.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "no terminal"),
+        (["--yes", "--workspace", "/nowhere/at/all"], "is not a folder"),
+        (["--yes", "--set", "nonsense"], "NAME=VALUE"),
+        (["--yes", "--mode", "wild"], "wild"),
+        (["--yes", "--unknown"], "--unknown"),
+    ],
+)
+def test_wrong_usage_starts_nothing(work: Path, arguments: list[str], told: str) -> None:
+    ended = run(work, ONE_FILE, *arguments)
+    assert ended.code == 2
+    assert told in ended.err
+    assert ended.sent == ()
+
+
+def test_an_empty_request_is_wrong_usage(work: Path) -> None:
+    ended = command_line.run(work.parent, ["run", "--yes", "-"], ONE_FILE, "  \n")
+    assert (ended.code, ended.sent) == (2, ())
+    assert "empty" in ended.err
+
+
+def test_a_request_can_come_from_standard_input(work: Path) -> None:
+    ended = command_line.run(work.parent, ["run", "-", "--yes", "-w", str(work)], ONE_FILE, "1. ä\n2. b\n")
+    assert ended.code == 0
+    assert ended.params("planloom/plan/create") == [{"text": "1. ä\n2. b\n", "mode": "auto"}]
+
+
+COMMAND = script(
+    [step(1, "Run ls", tool="run_command", args={"command": "ls"})],
+    [
+        events(
+            {
+                "type": "approval_request",
+                "taskId": "s1",
+                "approval": approval(1, "x", effect="execute", command="ls", cwd="/w", files=[]),
+            }
+        )
+    ],
+    approval_respond=[[{"reply": {}}, events(COMPLETED)]],
+)
+
+
+@pytest.mark.parametrize(("flags", "decision"), [(["--yes"], "deny"), (["--yes", "--yes-commands"], "allow")])
+def test_commands_need_a_flag_of_their_own(work: Path, flags: list[str], decision: str) -> None:
+    ended = run(work, COMMAND, *flags)
+    (params,) = ended.params("planloom/approval/respond")
+    assert params["decision"] == decision
+    assert ("--yes-commands" in params.get("reason", "")) == (decision == "deny")
+    assert "$ ls" in ended.out
+
+
+ENDINGS = [
+    (
+        {
+            "type": "plan_failed",
+            "summary": "",
+            "error": {"code": "x", "message": "It broke.", "hint": "Mend it."},
+        },
+        "It broke.",
+    ),
+    ({"type": "plan_cancelled", "summary": "", "progress": {}}, "cancelled"),
+    ({"type": "plan_rejected", "reason": "no"}, "rejected"),
+]
+
+
+@pytest.mark.parametrize(("event", "told"), ENDINGS)
+def test_a_plan_that_does_not_complete_ends_with_one(work: Path, event: Any, told: str) -> None:
+    ended = run(work, script([step(1, "a")], [events(event)]), "--yes")
+    assert ended.code == 1
+    assert told in ended.out
+
+
+WAITING = {
+    "a question": {"type": "clarification_request", "taskId": "s1", "question": "Which port?"},
+    "no model": {
+        "type": "plan_paused",
+        "reason": "model_unavailable",
+        "detail": "No model answers: set model.name.",
+    },
+    "a spent budget": {"type": "plan_paused", "reason": "budget", "detail": "60 minutes are over."},
+}
+
+
+@pytest.mark.parametrize("event", WAITING.values(), ids=WAITING)
+def test_what_only_a_person_can_answer_cancels_instead_of_hanging(work: Path, event: Any) -> None:
+    ended = run(work, script([step(1, "a")], [events(event)]), "--yes")
+    assert ended.code == 1
+    assert (event.get("question") or event["detail"]) in ended.out
+    assert ended.params("planloom/plan/cancel") == [{"planId": "p"}]
+
+
+def test_a_failed_step_aborts_without_a_person(work: Path) -> None:
+    failed = {"type": "task_failed", "taskId": "s1", "error": "The text is not there.", "willRetry": False}
+    asked = {"type": "recovery_request", "taskId": "s1", "error": "", "options": ["retry", "skip", "abort"]}
+    turns = script(
+        [step(1, "a")],
+        [events(failed, asked)],
+        step_recover=[[{"reply": {}}, events({"type": "plan_cancelled", "summary": "", "progress": {}})]],
+    )
+    ended = run(work, turns, "--yes")
+    assert ended.code == 1
+    assert ended.params("planloom/step/recover") == [{"planId": "p", "stepId": "s1", "action": "abort"}]
+    assert "The text is not there." in ended.out
+
+
+def test_a_conflict_keeps_the_text_of_the_user(work: Path) -> None:
+    hunk = {"range": {}, "base": "a", "mine": "b", "theirs": "c"}
+    conflict = {"editId": "e", "stepId": "s1", "files": [{"uri": "$ROOT/x", "hunks": [hunk]}]}
+    turns = script(
+        [step(1, "a")],
+        [events({"type": "edit_conflict", "taskId": "s1", "conflict": conflict})],
+        conflict_resolve=[[{"reply": {}}, events(COMPLETED)]],
+    )
+    (params,) = run(work, turns, "--yes").params("planloom/conflict/resolve")
+    assert params["files"] == [{"uri": f"{work.as_uri()}/x", "choice": "mine"}]
+
+
+def test_an_approval_that_cannot_be_shown_is_denied(work: Path) -> None:
+    error = {"code": -32603, "message": "x", "data": {"code": "internal", "message": "Lost it."}}
+    ended = run(work, ONE_FILE | {"planloom/approval/diff": [[{"error": error}]]}, "--yes")
+    (params,) = ended.params("planloom/approval/respond")
+    assert params["decision"] == "deny"
+
+
+def test_a_plan_that_moved_on_is_looked_at_again(work: Path) -> None:
+    error = {
+        "code": -32803,
+        "message": "x",
+        "data": {"code": "stale_version", "message": "It is at version 2 now."},
+    }
+    steps = [step(1, "a")]
+    turns = script(steps)
+    turns["planloom/plan/approve"] = [[{"error": error}], [{"reply": {}}, events(COMPLETED)]]
+    turns["planloom/plan/get"] = [[{"reply": {"plan": plan(steps, version=2)}}]]
+    ended = run(work, turns, "--yes")
+    assert ended.code == 0
+    assert [params["version"] for params in ended.params("planloom/plan/approve")] == [1, 2]
+
+
+def test_an_approval_that_is_refused_for_good_ends_the_run(work: Path) -> None:
+    error = {
+        "code": -32803,
+        "message": "x",
+        "data": {"code": "untrusted_workspace", "message": "Trust it first."},
+    }
+    turns = script([step(1, "a")]) | {"planloom/plan/approve": [[{"error": error}]]}
+    ended = run(work, turns, "--yes")
+    assert ended.code == 1
+    assert "Trust it first." in ended.out
+    assert len(ended.params("planloom/plan/approve")) == 1
+
+
+BROKEN = {
+    "refuses the request": (
+        {
+            "planloom/plan/create": [
+                [
+                    {
+                        "error": {
+                            "code": -32803,
+                            "message": "m",
+                            "data": {"message": "No folder.", "hint": "Open one."},
+                        }
+                    }
+                ]
+            ]
+        },
+        ["No folder.", "Open one."],
+    ),
+    "dies at once": ({"initialize": [[{"exit": 3}]]}, ["ended unexpectedly"]),
+    "dies in between": ({"planloom/plan/approve": [[{"exit": 0}]]}, ["ended unexpectedly"]),
+    "sends what is no JSON-RPC": (
+        {"planloom/status": [[{"notify": ["planloom/event", {"jsonrpc": "2.0", "id": 1}]}, {"exit": 0}]]},
+        ["ended unexpectedly"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("broken", "told"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_server_is_told_in_a_sentence(work: Path, broken: Any, told: list[str]) -> None:
+    ended = run(work, ONE_FILE | broken, "--yes")
+    assert ended.code == 1
+    for words in told:
+        assert words in ended.out + ended.err
+    assert "Traceback" not in ended.out + ended.err
+
+
+def test_a_server_that_cannot_start_shows_its_last_words(work: Path) -> None:
+    code = (
+        "import sys; from planloom.cli.app import main; "
+        "sys.exit(main(sys.argv[1:], server_command=[sys.executable, '-c', 'raise SystemExit(\"no luck\")']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code, "run", "x", "--yes", "-w", str(work)],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=60,
+        check=False,
+        env=command_line.environment(),
+    )
+    assert done.returncode == 1
+    assert "no luck" in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_other_questions_of_the_server_are_answered(work: Path) -> None:
+    asked = {
+        "workspace/workspaceFolders": None,
+        "workspace/configuration": {"items": [{"section": "planloom"}, {"section": "other"}]},
+        "planloom/editor/save": {"uris": ["file:///a"]},
+        "window/workDoneProgress/create": {"token": "t"},
+        "window/showMessageRequest": {"type": 1, "message": "Read me"},
+        "window/showDocument": {"uri": "file:///a"},
+        "client/registerCapability": {"registrations": []},
+        "some/unknown": {"jsonrpc": "nested"},
+    }
+    turns = script(
+        [step(1, "a")], [*({"ask": [method, params]} for method, params in asked.items()), events(COMPLETED)]
+    )
+    ended = run(work, turns, "--yes")
+    assert ended.code == 0
+    answers = [message for message in ended.sent if "method" not in message]
+    assert [answer.get("result", "error") for answer in answers] == [
+        [{"uri": work.as_uri(), "name": "work"}],
+        [{}, None],
+        {"saved": ["file:///a"], "failed": []},
+        None,
+        None,
+        {"success": False},
+        None,
+        "error",
+    ]
+    assert "Read me" in ended.out
+
+
+def test_plan_stops_at_the_plan(work: Path) -> None:
+    turns = script([step(1, "Create file hello.txt")])
+    ended = command_line.run(work.parent, ["plan", "1. a 2. b", "-w", str(work)], turns)
+    assert ended.code == 0
+    assert "Create file hello.txt" in ended.out
+    assert ended.params("planloom/plan/create") == [{"text": "1. a 2. b", "mode": "plan"}]
+    assert ended.params("planloom/plan/approve") == []
+
+
+def test_ctrl_c_cancels_the_plan_and_waits_for_its_end(work: Path) -> None:
+    turns = script([step(1, "Wait for long")], [events({"type": "task_started", "taskId": "s1"})])
+    arguments = ["run", "x", "--yes", "--json", "-w", str(work)]
+    process = subprocess.Popen(
+        command_line.command(work.parent, arguments, turns),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=command_line.environment(),
+    )
+    assert process.stdout is not None
+    while '"task_started"' not in (line := process.stdout.readline()):
+        assert line
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert json.loads(out.splitlines()[-1])["exitCode"] == 130
+    sent = [json.loads(line).get("method") for line in (work.parent / "sent.jsonl").read_text().splitlines()]
+    assert sent[-3:] == ["planloom/plan/cancel", "shutdown", "exit"]

@@ -1,0 +1,307 @@
+"""The command line at a real terminal: every question it asks, and what becomes of each answer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.command_line import AtTerminal
+from tests.support.scripts import CANCELLED, COMPLETED, approval, creates, events, plan, script, step
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals"),
+]
+
+Start = Callable[..., AtTerminal]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start a run in a workspace of its own."""
+    started: list[AtTerminal] = []
+    (tmp_path / "work").mkdir()
+
+    def run(turns: dict[str, Any], *arguments: str, text: str = "1. a 2. b", **more: str) -> AtTerminal:
+        words = ["run", text, "-w", str(tmp_path / "work"), *arguments]
+        started.append(AtTerminal(tmp_path, words, turns, **more))
+        return started[-1]
+
+    yield run
+    for terminal in started:
+        terminal.close()
+
+
+def asks(number: int, name: str, **more: Any) -> dict[str, Any]:
+    return events(
+        {"type": "approval_request", "taskId": f"s{number}", "approval": approval(number, name, **more)}
+    )
+
+
+STEPS = [step(1, "Create file one"), step(2, "Create file two"), step(3, "Create file three")]
+RESPONDED = [[{"reply": {}}, creates("one", "1"), events(COMPLETED)]]
+ONE = script(STEPS, [asks(1, "one")], approval_respond=RESPONDED)
+
+
+def test_execute_and_allow(start: Start, tmp_path: Path) -> None:
+    terminal = start(ONE)
+    terminal.wait_for("Create file three")
+    terminal.wait_for("Execute this plan?")
+    terminal.type("y")
+    terminal.wait_for("1 + text")
+    terminal.wait_for("Allow?")
+    terminal.type("allow")
+    ended = terminal.finish()
+    assert ended.code == 0
+    assert (tmp_path / "work" / "one").read_text() == "1"
+    assert ended.params("planloom/approval/respond") == [{"approvalId": "a1", "decision": "allow"}]
+
+
+def test_nonsense_is_asked_again_and_enter_decides_nothing(start: Start) -> None:
+    terminal = start(ONE)
+    for typed in ("", "what", "yes please"):
+        terminal.wait_for("Execute this plan?")
+        terminal.type(typed)
+    terminal.wait_for("Execute this plan?")
+    terminal.type("c")
+    ended = terminal.finish()
+    assert ended.code == 1
+    assert ended.params("planloom/plan/approve") == []
+    assert ended.params("planloom/plan/cancel") == [{"planId": "p"}]
+
+
+def test_a_closed_input_cancels(start: Start) -> None:
+    terminal = start(ONE)
+    terminal.end_input()
+    ended = terminal.finish()
+    assert ended.code == 1
+    assert ended.params("planloom/plan/cancel") == [{"planId": "p"}]
+
+
+def test_ctrl_c_at_a_question_cancels(start: Start) -> None:
+    terminal = start(ONE)
+    terminal.wait_for("> ")
+    terminal.interrupt()
+    ended = terminal.finish()
+    assert ended.code == 130
+    assert ended.params("planloom/plan/cancel") == [{"planId": "p"}]
+    assert "Traceback" not in ended.out
+
+
+def test_directly(start: Start) -> None:
+    turns = script(STEPS, plan_direct=[[{"reply": {}}, events({"type": "plan_direct"}, COMPLETED)]])
+    terminal = start(turns)
+    terminal.type("d")
+    ended = terminal.finish()
+    assert ended.code == 0
+    assert ended.params("planloom/plan/direct") == [{"planId": "p"}]
+
+
+def test_a_denial_carries_its_reason(start: Start) -> None:
+    terminal = start(ONE)
+    terminal.type("y")
+    terminal.type("n")
+    terminal.type("use tabs", after="Why? (may be empty) ")
+    (params,) = terminal.finish().params("planloom/approval/respond")
+    assert params == {"approvalId": "a1", "decision": "deny", "reason": "use tabs"}
+
+
+def test_files_are_allowed_one_by_one(start: Start) -> None:
+    files = [
+        {"uri": f"$ROOT/{name}", "change": "create", "added": 1, "removed": 0, "resolvedPath": ""}
+        for name in ("one", "two")
+    ]
+    terminal = start(script(STEPS, [asks(1, "one", files=files)], approval_respond=RESPONDED))
+    terminal.type("y")
+    terminal.type("f")
+    terminal.type("n")
+    terminal.type("y")
+    (params,) = terminal.finish().params("planloom/approval/respond")
+    assert params["decision"] == "allow"
+    assert [uri.rpartition("/")[2] for uri in params["files"]] == ["two"]
+
+
+def test_allow_for_the_plan_is_offered_where_it_holds(start: Start) -> None:
+    turns = script(
+        STEPS,
+        [
+            asks(1, "one"),
+            asks(1, "one", effect="execute", command="make"),
+            asks(1, "one", effect="destroy"),
+            asks(1, "one", protected=True),
+        ],
+        approval_respond=[
+            [{"reply": {}}],
+            [{"reply": {}}],
+            [{"reply": {}}],
+            [{"reply": {}}, events(COMPLETED)],
+        ],
+    )
+    terminal = start(turns)
+    terminal.type("y")
+    for typed in ("p", "p", "y", "y"):
+        terminal.wait_for("Allow?")
+        terminal.type(typed)
+    ended = terminal.finish()
+    questions = [rest.partition("> ")[0] for rest in ended.out.split("Allow?")[1:]]
+    assert ["[p]" in question for question in questions] == [True, True, False, False]
+    decisions = [params["decision"] for params in ended.params("planloom/approval/respond")]
+    assert decisions == ["allowForPlan", "allowForPlan", "allow", "allow"]
+
+
+def test_a_long_diff_is_cut_and_shown_whole_on_demand(start: Start) -> None:
+    text = "".join(f"line {number}\n" for number in range(300))
+    diff = [[{"reply": {"uri": "", "before": None, "after": text}}]]
+    terminal = start(
+        script(STEPS, [asks(1, "one")], approval_respond=RESPONDED) | {"planloom/approval/diff": diff}
+    )
+    terminal.type("y")
+    terminal.wait_for("180 more lines are not shown")
+    terminal.type("v")
+    terminal.wait_for("line 299")
+    terminal.type("y")
+    assert terminal.finish().code == 0
+
+
+def test_a_question_is_answered_by_words_or_by_number(start: Start) -> None:
+    asked = {"type": "clarification_request", "taskId": "s1", "question": "Which port?"}
+    turns = script(
+        STEPS,
+        [events(asked, asked | {"options": ["80", "443"]})],
+        step_answer=[[{"reply": {}}], [{"reply": {}}, events(COMPLETED)]],
+    )
+    terminal = start(turns, "--yes")
+    terminal.wait_for("Which port?")
+    terminal.type("8080 or so", after="plan): ")
+    terminal.wait_for("2  443")
+    terminal.type("2", after="plan): ")
+    ended = terminal.finish()
+    assert [params["answer"] for params in ended.params("planloom/step/answer")] == ["8080 or so", "443"]
+
+
+def test_a_failed_step_is_decided_by_the_person(start: Start) -> None:
+    failed = {"type": "task_failed", "taskId": "s1", "error": "No such text.", "willRetry": False}
+    request = {"type": "recovery_request", "taskId": "s1", "error": "", "options": ["retry", "skip", "abort"]}
+    again = [{"reply": {}}, events(failed, request)]
+    turns = script(STEPS, again[1:], step_recover=[again, again, [{"reply": {}}, events(CANCELLED)]])
+    terminal = start(turns, "--yes")
+    for typed in ("r", "skip", "c"):
+        terminal.wait_for("No such text.")
+        terminal.wait_for("What now?")
+        terminal.type(typed)
+    sent = terminal.finish().params("planloom/step/recover")
+    assert [params["action"] for params in sent] == ["retry", "skip", "abort"]
+
+
+def test_arguments_of_a_failed_step_are_changed_and_bad_json_is_asked_again(start: Start) -> None:
+    request = {"type": "recovery_request", "taskId": "s1", "error": "", "options": ["retry", "skip", "abort"]}
+    turns = script(STEPS, [events(request)], step_recover=[[{"reply": {}}, events(COMPLETED)]])
+    terminal = start(turns, "--yes", EDITOR="", VISUAL="")
+    terminal.type("a")
+    terminal.type("{broken", after="keeps them): ")
+    terminal.wait_for("That is no JSON")
+    terminal.type("a")
+    terminal.type('{"path": "new"}', after="keeps them): ")
+    (params,) = terminal.finish().params("planloom/step/recover")
+    assert (params["action"], params["args"]) == ("retry", {"path": "new"})
+
+
+def test_a_paused_plan_goes_on_or_not(start: Start) -> None:
+    paused = {"type": "plan_paused", "reason": "model_unavailable", "detail": "No model answers."}
+    turns = script(STEPS, [events(paused)], plan_resume=[[{"reply": {}}, events(COMPLETED)]])
+    terminal = start(turns, "--yes")
+    terminal.wait_for("No model answers.")
+    terminal.type("y")
+    ended = terminal.finish()
+    assert ended.params("planloom/plan/resume") == [{"planId": "p"}]
+
+
+EDITED = plan(STEPS, version=2)
+EDITS: list[tuple[list[tuple[str, str]], dict[str, Any]]] = [
+    ([("r 2", "edit> ")], {"op": "remove", "stepId": "s2"}),
+    ([("s 1", "edit> ")], {"op": "skip", "stepId": "s1"}),
+    ([("m 3 1", "edit> ")], {"op": "move", "stepId": "s3", "after": "s1"}),
+    ([("m 3 0", "edit> ")], {"op": "move", "stepId": "s3", "after": None}),
+    (
+        [("a", "edit> "), ("Tidy up", "done? ")],
+        {"op": "add", "after": "s3", "step": {"description": "Tidy up"}},
+    ),
+    (
+        [("2", "edit> "), ("d", "> "), ("Better words", "keeps it): ")],
+        {"op": "update", "stepId": "s2", "set": {"description": "Better words"}},
+    ),
+    (
+        [("2", "edit> "), ("a", "> "), ('{"path": "x"}', "keeps them): ")],
+        {"op": "update", "stepId": "s2", "set": {"args": {"path": "x"}}},
+    ),
+]
+
+
+def test_each_edit_goes_to_the_server_at_once(start: Start) -> None:
+    turns = script(STEPS, [events(COMPLETED)], plan_edit=[[{"reply": {"plan": EDITED}}]])
+    turns["planloom/plan/get"] = [[{"reply": {"plan": EDITED, "progress": {}}}]]
+    terminal = start(turns, EDITOR="", VISUAL="")
+    terminal.type("e")
+    for typed, _ in EDITS:
+        for text, after in typed:
+            terminal.type(text, after=after)
+    terminal.type("", after="edit> ")
+    terminal.wait_for("Execute this plan?")
+    terminal.type("y")
+    ended = terminal.finish()
+    sent = ended.params("planloom/plan/edit")
+    assert [params["edits"] for params in sent] == [[edit] for _, edit in EDITS]
+    assert [params["version"] for params in sent] == [1, *([2] * (len(EDITS) - 1))]
+    assert ended.params("planloom/plan/approve") == [{"planId": "p", "version": 2}]
+
+
+def test_a_refused_edit_says_why_and_the_person_goes_on(start: Start) -> None:
+    problem = {"stepId": "s1", "field": "dependsOn", "problem": "step 2 needs it"}
+    data = {"code": "invalid_plan", "message": "That does not work.", "details": [problem]}
+    turns = script(STEPS, plan_edit=[[{"error": {"code": -32803, "message": "x", "data": data}}]])
+    terminal = start(turns)
+    terminal.type("e")
+    terminal.type("r 1", after="edit> ")
+    terminal.wait_for("That does not work.")
+    terminal.wait_for("dependsOn: step 2 needs it")
+    terminal.type("r 99", after="edit> ")
+    terminal.type("", after="edit> ")
+    terminal.type("c")
+    assert terminal.finish().code == 1
+
+
+def test_an_editor_of_choice_edits_longer_text(start: Start, tmp_path: Path) -> None:
+    program = tmp_path / "my editor.py"
+    program.write_text("import sys\nopen(sys.argv[1], 'a').write('more')\n")
+    turns = script(STEPS, plan_edit=[[{"reply": {"plan": EDITED}}]])
+    turns["planloom/plan/get"] = [[{"reply": {"plan": EDITED, "progress": {}}}]]
+    terminal = start(turns, EDITOR=f"{sys.executable} '{program}'", VISUAL="")
+    terminal.type("e")
+    terminal.type("1", after="edit> ")
+    terminal.type("i")
+    terminal.type("", after="edit> ")
+    terminal.type("c")
+    (params,) = terminal.finish().params("planloom/plan/edit")
+    assert params["edits"][0]["set"] == {"instruction": "Create file onemore"}
+
+
+def test_a_secret_is_attached_only_if_it_is_confirmed(start: Start) -> None:
+    first, second = (
+        {"reference": name, "code": "secret", "message": f"{name} holds secrets."}
+        for name in ("@.env", "@key.pem")
+    )
+    resolved = {"attachments": [], "unresolved": [first, second, {"reference": "@x", "code": "not_found"}]}
+    terminal = start(
+        script(STEPS, reference_resolve=[[{"reply": resolved}]]), text="look at @.env @key.pem @x"
+    )
+    terminal.wait_for("Attach @.env?")
+    terminal.type("y")
+    terminal.wait_for("Attach @key.pem?")
+    terminal.type("n")
+    terminal.type("c")
+    (params,) = terminal.finish().params("planloom/plan/create")
+    assert params["confirmed"] == ["@.env"]

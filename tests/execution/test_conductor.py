@@ -1,0 +1,237 @@
+"""Carrying plans out: order, failures, pauses, cancels. The steps are scripted, everything else is real."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+
+import pytest
+
+from planloom.domain import directives as do
+from planloom.domain import events as ev
+from planloom.domain.errors import ModelFailed
+from planloom.domain.plan import Detection, Plan, PlanStatus, Step
+from planloom.domain.values import PlanId, SessionId, StepId
+from planloom.execution.book import Book
+from planloom.execution.conductor import Conductor
+from planloom.execution.jobs import Jobs
+from planloom.execution.outcomes import Asked, Done, Failed, Outcome, Skipped
+from tests.support.memory import MemoryStore
+
+DETECTION = Detection(planned=True, rule="numbered_list", score=50, ambiguous=False)
+PLAN = PlanId("plan")
+DONE = Done(summary="done")
+
+
+class ScriptedSteps:
+    """Steps that end as a script says, each outcome once; the last one again and again."""
+
+    def __init__(
+        self, script: dict[str, list[Outcome | Exception | Callable[[], Awaitable[Outcome]]]]
+    ) -> None:
+        self.script = script
+        self.begun: list[str] = []
+        self.running = 0
+        self.most = 0
+
+    async def run(self, plan_id: PlanId, step_id: StepId) -> Outcome:
+        self.begun.append(step_id)
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            await asyncio.sleep(0)
+            outcomes = self.script.get(step_id, [DONE])
+            outcome = outcomes.pop(0) if len(outcomes) > 1 else outcomes[0]
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome if not callable(outcome) else await outcome()
+        finally:
+            self.running -= 1
+
+    async def before_end(self, plan_id: PlanId) -> bool:
+        return True
+
+
+class World:
+    """A plan that has been approved, and what is needed to carry it out."""
+
+    def __init__(
+        self, steps: Iterable[Step], runner: ScriptedSteps, sequential: bool = False, **limits: object
+    ) -> None:
+        self.book = Book(MemoryStore())
+        self.jobs = Jobs()
+        self.runner = runner
+        self.waits: list[float] = []
+        self.conductor = Conductor(
+            self.book, self.jobs, runner, lambda: do.Limits.model_validate(limits), self.wait
+        )
+        self.book.open(PLAN, SessionId("s"), ev.PlanStart(request="r", route="plan", detection=DETECTION))
+        self.book.record(
+            PLAN,
+            ev.PlanReady(version=1, steps=tuple(steps), summary="", sequential=sequential, author="rules"),
+            ev.PlanApproved(version=1, review="each"),
+        )
+
+    async def wait(self, seconds: float) -> None:
+        self.waits.append(seconds)
+
+    @property
+    def plan(self) -> Plan:
+        plan = self.book.find(PLAN)
+        assert plan is not None
+        return plan
+
+    def statuses(self) -> dict[str, str]:
+        return {step.step_id: step.status for step in self.plan.steps}
+
+    async def until(self, *statuses: PlanStatus) -> Plan:
+        self.conductor.conduct(PLAN)
+        async with asyncio.timeout(5):
+            while self.plan.status not in statuses:
+                await asyncio.sleep(0)
+        return self.plan
+
+
+def step(step_id: str, *depends_on: str, **more: object) -> Step:
+    return Step.model_validate(
+        {"step_id": step_id, "description": step_id, "instruction": step_id, "depends_on": depends_on, **more}
+    )
+
+
+async def test_steps_run_when_their_dependencies_are_done() -> None:
+    runner = ScriptedSteps({})
+    world = World([step("a"), step("b", "a"), step("c", "a"), step("d", "b", "c")], runner)
+    plan = await world.until("completed")
+    assert runner.begun[0] == "a" and runner.begun[-1] == "d"
+    assert plan.execution_summary is not None and plan.execution_summary.startswith("4 of 4 steps done")
+
+
+async def test_no_more_steps_run_at_once_than_allowed() -> None:
+    runner = ScriptedSteps({})
+    await World([step(f"s{n}") for n in range(9)], runner, max_parallel_steps=3).until("completed")
+    assert runner.most == 3
+
+
+async def test_a_sequential_plan_keeps_its_order() -> None:
+    runner = ScriptedSteps({})
+    await World([step(f"s{n}") for n in range(6)], runner, sequential=True).until("completed")
+    assert runner.begun == [f"s{n}" for n in range(6)] and runner.most == 1
+
+
+async def test_dependants_of_a_denied_step_are_skipped_and_others_go_on() -> None:
+    runner = ScriptedSteps({"a": [Skipped(reason="approval_denied")]})
+    world = World([step("a"), step("b", "a"), step("c", "b"), step("d")], runner)
+    await world.until("completed")
+    assert world.statuses() == {"a": "skipped", "b": "skipped", "c": "skipped", "d": "completed"}
+
+
+async def test_a_failed_step_pauses_the_plan_and_a_retry_carries_on() -> None:
+    runner = ScriptedSteps({"a": [Failed(error="no luck"), DONE]})
+    world = World([step("a"), step("b", "a")], runner)
+    paused = await world.until("paused")
+    assert paused.pause_reason == "recovery"
+    assert [(r.step_id, r.error, r.options) for r in paused.pending.recoveries] == [
+        ("a", "no luck", ("retry", "skip", "abort"))
+    ]
+    world.book.record(PLAN, ev.RecoveryChosen(task_id=StepId("a"), action="retry"))
+    await world.until("completed")
+    assert world.statuses() == {"a": "completed", "b": "completed"}
+
+
+async def test_a_pause_for_a_recovery_lets_running_steps_end() -> None:
+    slow = asyncio.Event()
+
+    async def slowly() -> Outcome:
+        await slow.wait()
+        return DONE
+
+    world = World([step("a"), step("b")], ScriptedSteps({"a": [Failed(error="no")], "b": [slowly]}))
+    await world.until("paused")
+    assert world.statuses() == {"a": "failed", "b": "running"}
+    slow.set()
+    await world.jobs.settled(f"step:{PLAN}:b")
+    assert world.statuses() == {"a": "failed", "b": "completed"}
+
+
+async def test_policy_retry_tries_three_times_with_waits_between() -> None:
+    runner = ScriptedSteps({"a": [Failed(error="no")]})
+    world = World([step("a"), step("b")], runner, on_failure="retry")
+    await world.until("completed")
+    assert runner.begun.count("a") == 3 and world.waits == [1.0, 2.0]
+    assert world.statuses() == {"a": "failed", "b": "completed"}
+
+
+@pytest.mark.parametrize(
+    ("policy", "critical", "status"),
+    [
+        ("skip", False, "completed"),
+        ("skip", True, "failed"),
+        ("abort", False, "failed"),
+        ("retry", True, "failed"),
+    ],
+)
+async def test_what_a_failure_means_for_the_plan(policy: str, critical: bool, status: PlanStatus) -> None:
+    runner = ScriptedSteps({"a": [Failed(error="no")]})
+    world = World([step("a", critical=critical), step("b")], runner, on_failure=policy, max_parallel_steps=1)
+    plan = await world.until("completed", "failed")
+    assert plan.status == status
+
+
+async def test_a_missing_model_pauses_the_plan_and_a_resume_tries_again() -> None:
+    gone = ModelFailed("model_unavailable", "No model.", hint="Start one.")
+    world = World([step("a")], ScriptedSteps({"a": [gone, DONE]}))
+    paused = await world.until("paused")
+    assert (paused.pause_reason, paused.pause_detail) == ("model_unavailable", "No model. Start one.")
+    assert world.statuses() == {"a": "pending"}
+    world.book.record(PLAN, ev.PlanResumed())
+    await world.until("completed")
+
+
+async def test_a_question_pauses_and_its_answer_carries_on() -> None:
+    world = World([step("a"), step("b", "a")], ScriptedSteps({"a": [Asked(question="Which?"), DONE]}))
+    paused = await world.until("paused")
+    assert paused.pending.questions[0].question == "Which?"
+    world.book.record(PLAN, ev.ClarificationProvided(task_id=StepId("a"), answer="this"))
+    await world.until("completed")
+
+
+async def test_a_clarification_step_asks_its_question() -> None:
+    world = World([step("a", kind="clarification", question="Who?")], ScriptedSteps({}))
+    paused = await world.until("paused")
+    assert paused.pending.questions[0].question == "Who?"
+    assert world.statuses() == {"a": "needs_clarification"}
+
+
+async def test_a_defect_fails_the_step_and_the_plan_lives_on() -> None:
+    world = World([step("a"), step("b")], ScriptedSteps({"a": [ZeroDivisionError("x")]}), on_failure="skip")
+    plan = await world.until("completed")
+    assert world.statuses() == {"a": "skipped", "b": "completed"}
+    assert "internal" not in str(plan.execution_summary)
+
+
+async def test_halting_brings_running_steps_back_and_nothing_starts_until_released() -> None:
+    forever = asyncio.Event()
+
+    async def hang() -> Outcome:
+        await forever.wait()
+        return DONE
+
+    world = World([step("a"), step("b")], ScriptedSteps({"a": [hang, DONE]}))
+    world.conductor.conduct(PLAN)
+    async with asyncio.timeout(5):
+        while world.statuses() != {"a": "running", "b": "completed"}:
+            await asyncio.sleep(0)
+    await world.conductor.halt(PLAN)
+    assert world.statuses() == {"a": "pending", "b": "completed"}
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert world.statuses() == {"a": "pending", "b": "completed"}
+    world.conductor.release(PLAN)
+    await world.until("completed")
+
+
+async def test_what_happened_is_what_the_ledger_folds_to() -> None:
+    runner = ScriptedSteps({"b": [Failed(error="no")]})
+    world = World([step("a"), step("b", "a"), step("c", "b")], runner, on_failure="skip")
+    await world.until("completed")
+    assert world.book.replay(PLAN) == world.plan

@@ -1,0 +1,99 @@
+"""What the tests of the HTTP adapters share: a model at a server, and what a stream came to."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+
+from planloom.models.endpoint import endpoint_of
+from planloom.models.http_model import Dialect, HttpModel, Options
+from planloom.models.openai_compatible import OpenAICompatible
+from planloom.models.port import (
+    CallBroken,
+    Message,
+    Model,
+    ModelEvent,
+    ModelIdentity,
+    ModelRequest,
+    Restarted,
+    TextDelta,
+    ToolSpec,
+)
+from planloom.models.transport import FindKey, Timeouts
+
+QUICK = Timeouts(connect=2.0, first_token=0.5, token=0.3, answer=5.0)
+"""Limits for servers that hang, so that a test of them takes less than a second."""
+
+READ_FILE = ToolSpec(
+    name="read_file",
+    description="Reads a file.",
+    parameters={"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
+)
+
+
+class Waits:
+    """Records the waits between attempts and does not wait."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+
+
+def asks(text: str = "Hi", **more: object) -> ModelRequest:
+    """A request of one user message."""
+    return ModelRequest.model_validate({"messages": (Message(role="user", text=text),), **more})
+
+
+@contextlib.asynccontextmanager
+async def model_at(
+    origin: str,
+    dialect: Dialect | None = None,
+    *,
+    find_key: FindKey = lambda: None,
+    waits: Waits | None = None,
+    timeouts: Timeouts = QUICK,
+    **options: object,
+) -> AsyncIterator[HttpModel]:
+    """An adapter for the server at `origin`, closed with the block."""
+    dialect = dialect or OpenAICompatible()
+    model = HttpModel(
+        dialect,
+        endpoint_of(origin, default_path="/v1" if dialect.provider != "ollama" else ""),
+        ModelIdentity(provider=dialect.provider, name="small", reason="a test asks for it"),
+        find_key=find_key,
+        key_advice="Set THE_KEY.",
+        options=Options(timeouts=timeouts, sleep=waits or Waits(), **options),  # type: ignore[arg-type]
+    )
+    try:
+        yield model
+    finally:
+        await model.close()
+
+
+async def told(model: Model, request: ModelRequest | None = None) -> list[ModelEvent]:
+    """Every event of one answer."""
+    return [event async for event in model.stream(request or asks())]
+
+
+def final(events: list[ModelEvent]) -> list[ModelEvent]:
+    """What holds at the end: the events after the last restart."""
+    last = max((number for number, event in enumerate(events) if isinstance(event, Restarted)), default=-1)
+    return events[last + 1 :]
+
+
+def text_of(events: list[ModelEvent]) -> str:
+    """The visible answer that holds at the end."""
+    return "".join(event.text for event in final(events) if isinstance(event, TextDelta))
+
+
+def calls_of(events: list[ModelEvent]) -> list[tuple[str, object]]:
+    """The calls that hold at the end, each a name and its arguments, or its text where it is broken."""
+    calls: list[tuple[str, object]] = []
+    for event in final(events):
+        if event.kind == "call":
+            calls.append((event.call.name, event.call.arguments))
+        elif isinstance(event, CallBroken):
+            calls.append((event.name, event.arguments_text))
+    return calls

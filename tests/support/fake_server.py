@@ -1,0 +1,108 @@
+"""A server that speaks from a script: a real process for tests of the command line, quick since it imports little.
+
+Run as `python fake_server.py SCRIPT TRANSCRIPT`. The script is JSON: for each method a list of turns, one for each
+time it is called (the last serves all further calls); a turn is a list of actions, done in order:
+
+    {"reply": result} · {"error": {code, message, data}} · {"events": [event, ...]} (seq and planId are added)
+    {"notify": [method, params]} · {"ask": [method, params]} (waits for the answer) · {"exit": code} · {"hang": true}
+
+`$ROOT` in any string stands for the URI of the first workspace folder. A method without turns is answered with
+null. The transcript gets every message of the client as one JSON line.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, BinaryIO
+
+INITIALIZE = [[{"reply": {"capabilities": {"positionEncoding": "utf-32"}}}]]
+STATUS = [[{"reply": {"version": "0", "protocolVersion": 1, "logPath": "/fake/server.log"}}]]
+
+
+class Fake:
+    def __init__(self, script: dict[str, Any], transcript: Path, source: BinaryIO, sink: BinaryIO) -> None:
+        self.turns = {"initialize": INITIALIZE, "planloom/status": STATUS} | script
+        self.transcript = transcript
+        self.source, self.sink = source, sink
+        self.calls: dict[str, int] = {}
+        self.waiting: list[dict[str, Any]] = []
+        self.root = ""
+        self.seq = 0
+        self.asked = 0
+
+    def serve(self) -> int:
+        while True:
+            message = self.waiting.pop(0) if self.waiting else self.read()
+            if message is None or message.get("method") == "exit":
+                return 0
+            method = message.get("method")
+            if method == "initialize":
+                folders = message["params"].get("workspaceFolders") or [{"uri": ""}]
+                self.root = folders[0]["uri"]
+            if method is not None:
+                code = self.answer(message)
+                if code is not None:
+                    return code
+
+    def answer(self, message: dict[str, Any]) -> int | None:
+        method = message["method"]
+        turns = self.turns.get(method, [])
+        number = self.calls.get(method, 0)
+        self.calls[method] = number + 1
+        replied = "id" not in message
+        for action in turns[min(number, len(turns) - 1)] if turns else []:
+            match json.loads(json.dumps(action).replace("$ROOT", self.root)):
+                case {"reply": result}:
+                    self.write({"id": message["id"], "result": result})
+                    replied = True
+                case {"error": error}:
+                    self.write({"id": message["id"], "error": error})
+                    replied = True
+                case {"events": events}:
+                    for event in events:
+                        self.seq += 1
+                        whole = {"seq": self.seq, "planId": "p", "sessionId": "s", "at": ""} | event
+                        self.write({"method": "planloom/event", "params": whole})
+                case {"notify": [name, params]}:
+                    self.write({"method": name, "params": params})
+                case {"ask": [name, params]}:
+                    self.ask(name, params)
+                case {"exit": code}:
+                    return int(code)
+                case {"hang": _}:
+                    replied = True
+        if not replied:
+            self.write({"id": message["id"], "result": None})
+        return None
+
+    def ask(self, method: str, params: Any) -> None:
+        self.asked += 1
+        self.write({"id": f"fake-{self.asked}", "method": method, "params": params})
+        while (message := self.read()) is not None and message.get("id") != f"fake-{self.asked}":
+            self.waiting.append(message)
+
+    def read(self) -> dict[str, Any] | None:
+        length = 0
+        while (line := self.source.readline()).strip():
+            name, _, value = line.partition(b":")
+            if name.lower() == b"content-length":
+                length = int(value)
+        if not length:
+            return None
+        body = self.source.read(length)
+        with self.transcript.open("ab") as file:
+            file.write(body + b"\n")
+        message: dict[str, Any] = json.loads(body)
+        return message
+
+    def write(self, message: dict[str, Any]) -> None:
+        body = json.dumps({"jsonrpc": "2.0"} | message).encode()
+        self.sink.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        self.sink.flush()
+
+
+if __name__ == "__main__":
+    script = json.loads(Path(sys.argv[1]).read_text())
+    sys.exit(Fake(script, Path(sys.argv[2]), sys.stdin.buffer, sys.stdout.buffer).serve())

@@ -1,0 +1,30 @@
+"""An event store in memory, for tests that are not about the disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from planloom.domain import events as ev
+from planloom.domain.plan import Plan
+from planloom.domain.values import PlanId, Sha256
+
+
+class MemoryStore:
+    """Keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.recorded: dict[PlanId, list[ev.Recorded]] = {}
+        self.texts: dict[Sha256, str] = {}
+
+    def append(self, recorded: Sequence[ev.Recorded], plan: Plan) -> None:
+        self.recorded.setdefault(plan.plan_id, []).extend(recorded)
+
+    def events(self, plan_id: PlanId, after: int = 0, limit: int | None = None) -> Iterable[ev.Recorded]:
+        found = [each for each in self.recorded.get(plan_id, []) if each.seq > after]
+        return found if limit is None else found[:limit]
+
+    def keep(self, plan_id: PlanId, texts: Iterable[tuple[Sha256, str]]) -> None:
+        self.texts.update(texts)
+
+    def text(self, digest: Sha256) -> str | None:
+        return self.texts.get(digest)

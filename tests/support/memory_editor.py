@@ -1,0 +1,210 @@
+"""An editor in memory: open buffers with versions, and edits applied as an editor applies them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+Tell = Callable[[str, Any], None]
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+class Refused(Exception):
+    """An edit that the editor will not apply, with its reason."""
+
+
+@dataclass
+class Buffer:
+    """An open document."""
+
+    text: str
+    version: int = 1
+    language_id: str = "plaintext"
+    dirty: bool = False
+
+
+def path_of(uri: str) -> Path:
+    """The path that a file URI names."""
+    return Path(unquote(urlsplit(uri).path))
+
+
+def offset_of(text: str, position: dict[str, int], encoding: str = "utf-16") -> int:
+    """Where a position is in a text, clamped to its line, counted independently of the server's own code."""
+    starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+    if position["line"] >= len(starts):
+        return len(text)
+    start = starts[position["line"]]
+    line_end = _LINE_END.search(text, start)
+    end = line_end.start() if line_end else len(text)
+    units = 0
+    for place in range(start, end):
+        if units >= position["character"]:
+            return place
+        units += {
+            "utf-8": len(text[place].encode("utf-8", "surrogatepass")),
+            "utf-16": 1 + (ord(text[place]) > 0xFFFF),
+            "utf-32": 1,
+        }[encoding]
+    return end
+
+
+def edited(text: str, edits: list[dict[str, Any]], encoding: str = "utf-16") -> str:
+    """The text with LSP text edits made, all against the same state."""
+    spans = sorted(
+        (
+            (
+                offset_of(text, edit["range"]["start"], encoding),
+                offset_of(text, edit["range"]["end"], encoding),
+                place,
+                edit["newText"],
+            )
+            for place, edit in enumerate(edits)
+        ),
+    )
+    pieces, done = [], 0
+    for start, end, _, new in spans:
+        if start < done:
+            raise Refused("Overlapping ranges are not allowed!")
+        pieces += [text[done:start], new]
+        done = end
+    return "".join([*pieces, text[done:]])
+
+
+@dataclass
+class MemoryEditor:
+    """Buffers by URI. What happens to them is told by `tell` as an editor would: didOpen, didChange …
+
+    A closed file that an edit touches is opened and left unsaved, as VS Code does; with `open_on_edit` False it
+    is written to disk. `applied` keeps the params of every edit that was asked for.
+    """
+
+    tell: Tell
+    encoding: str = "utf-16"
+    open_on_edit: bool = True
+    buffers: dict[str, Buffer] = field(default_factory=dict)
+    applied: list[dict[str, Any]] = field(default_factory=list)
+
+    def open(self, uri: str, text: str | None = None, language_id: str = "plaintext") -> Buffer:
+        """Open a document, with the text on disk unless another is given."""
+        on_disk = path_of(uri)
+        known = on_disk.read_bytes().decode("utf-8") if on_disk.is_file() else ""
+        buffer = Buffer(known if text is None else text, 1, language_id, text is not None and text != known)
+        self.buffers[uri] = buffer
+        item = {"uri": uri, "languageId": language_id, "version": 1, "text": buffer.text}
+        self.tell("textDocument/didOpen", {"textDocument": item})
+        return buffer
+
+    def type(self, uri: str, range_: dict[str, Any] | None, text: str) -> Buffer:
+        """Replace a range, or the whole text if there is none."""
+        buffer = self.buffers[uri]
+        if range_ is None:
+            changed, change = text, {"text": text}
+        else:
+            change = {"range": range_, "text": text}
+            changed = edited(buffer.text, [{"range": range_, "newText": text}], self.encoding)
+        return self._changed(uri, buffer, changed, [change])
+
+    def save(self, uri: str) -> None:
+        """Write a buffer to disk."""
+        buffer = self.buffers[uri]
+        target = path_of(uri)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(buffer.text.encode("utf-8"))
+        buffer.dirty = False
+        self.tell("textDocument/didSave", {"textDocument": {"uri": uri}})
+
+    def close(self, uri: str) -> None:
+        """Close a document; what is unsaved is lost."""
+        del self.buffers[uri]
+        self.tell("textDocument/didClose", {"textDocument": {"uri": uri}})
+
+    def apply(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Answer `workspace/applyEdit`: all or nothing, versions checked, no reason given for a stale one."""
+        self.applied.append(params)
+        edit = params["edit"]
+        changes = edit.get("documentChanges")
+        if changes is None:
+            changes = [
+                {"textDocument": {"uri": uri, "version": None}, "edits": edits}
+                for uri, edits in edit.get("changes", {}).items()
+            ]
+        for change in changes:
+            if "kind" not in change and not self._fresh(change["textDocument"]):
+                return {"applied": False}
+        for place, change in enumerate(changes):
+            try:
+                self._apply(change)
+            except Refused as reason:
+                return {"applied": False, "failureReason": str(reason), "failedChange": place}
+        return {"applied": True}
+
+    def _fresh(self, document: dict[str, Any]) -> bool:
+        wanted, buffer = document.get("version"), self.buffers.get(document["uri"])
+        return wanted is None or (buffer is not None and buffer.version == wanted)
+
+    def _apply(self, change: dict[str, Any]) -> None:
+        match change.get("kind"):
+            case None:
+                self._edit(change["textDocument"]["uri"], change["edits"])
+            case "create":
+                target = path_of(change["uri"])
+                if target.exists():
+                    raise Refused(f"{target.name} exists")
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.touch()
+            case "rename":
+                self._rename(change["oldUri"], change["newUri"])
+            case "delete":
+                self._delete(change["uri"], recursive=change.get("options", {}).get("recursive", False))
+
+    def _edit(self, uri: str, edits: list[dict[str, Any]]) -> None:
+        if uri not in self.buffers:
+            if not self.open_on_edit:
+                target = path_of(uri)
+                text = edited(target.read_bytes().decode("utf-8"), edits, self.encoding)
+                target.write_bytes(text.encode("utf-8"))
+                return
+            self.open(uri)
+        buffer = self.buffers[uri]
+        # An editor reports the edits from the end, so that each range fits the text it is told for.
+        ordered = sorted(
+            edits,
+            key=lambda edit: offset_of(buffer.text, edit["range"]["start"], self.encoding),
+            reverse=True,
+        )
+        changes = [{"range": edit["range"], "text": edit["newText"]} for edit in ordered]
+        self._changed(uri, buffer, edited(buffer.text, edits, self.encoding), changes)
+
+    def _changed(self, uri: str, buffer: Buffer, text: str, changes: list[dict[str, Any]]) -> Buffer:
+        buffer.text, buffer.version, buffer.dirty = text, buffer.version + 1, True
+        document = {"uri": uri, "version": buffer.version}
+        self.tell("textDocument/didChange", {"textDocument": document, "contentChanges": changes})
+        return buffer
+
+    def _rename(self, old: str, new: str) -> None:
+        source, target = path_of(old), path_of(new)
+        if target.exists():
+            raise Refused(f"{target.name} exists")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source.rename(target)
+        if (buffer := self.buffers.get(old)) is not None:
+            self.close(old)
+            self.open(new, buffer.text, buffer.language_id)
+
+    def _delete(self, uri: str, *, recursive: bool) -> None:
+        target = path_of(uri)
+        if uri in self.buffers:
+            self.close(uri)
+        if target.is_dir():
+            if any(target.iterdir()) and not recursive:
+                raise Refused(f"{target.name} is not empty")
+            shutil.rmtree(target)
+        elif target.exists():
+            target.unlink()
+        else:
+            raise Refused(f"{target.name} does not exist")
