@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
+import stat
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -118,14 +118,13 @@ def chain_of(root: Path, folder: str, top: IgnoreChain) -> IgnoreChain | None:
 def read_rules(path: Path) -> Rules:
     """The rules of an ignore file; none if it is missing, not a plain file, too large or unreadable."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        # A pipe would wait for ever, and git does not follow links here either.
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return Rules(())
+        with path.open("rb") as file:
+            raw = file.read(_MOST_BYTES + 1)
     except OSError:
         return Rules(())
-    with os.fdopen(descriptor, "rb") as file:
-        try:
-            raw = file.read(_MOST_BYTES + 1)
-        except OSError:
-            return Rules(())
     if len(raw) > _MOST_BYTES:
         return Rules(())
     return Rules(raw.decode("utf-8", "replace").lstrip("\ufeff").splitlines())

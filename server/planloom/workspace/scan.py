@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+from asyncio.subprocess import Process
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 
-from planloom.workspace.ignore import IGNORE_FILES, IgnoreChain, Rules, read_rules, top_chain
+from planloom.workspace.ignore import IGNORE_FILES, IgnoreChain, Rules, chain_of, read_rules, top_chain
 
 BATCH = 4000
 """Names that a walk hands over at a time."""
@@ -47,7 +48,7 @@ async def list_folder_tree(
 
     Links are listed as files and not followed. Names that are no Unicode are left out.
     """
-    if git is not None and await asyncio.to_thread(_git_may_list, root):
+    if git is not None and await asyncio.to_thread(_in_work_tree, root):
         started = False
         try:
             async with aclosing(git_files(git, root, exclude)) as batches:
@@ -57,7 +58,8 @@ async def list_folder_tree(
         except GitFailed:
             if started:
                 raise
-        else:
+        if started:
+            # An empty listing is no answer: the folder may itself be ignored by a repository around it.
             return
     walk = walked(root, exclude)
     while batch := await asyncio.to_thread(next, walk, []):
@@ -69,14 +71,19 @@ async def git_files(git: Path, root: Path, exclude: Sequence[str]) -> AsyncGener
     excludes = Rules(exclude)
     shown = _Shown(IgnoreChain(excludes=excludes)) if excludes else None
     nested: list[str] = []
-    async with aclosing(_ls_files(git, root, "-co", "--exclude-standard")) as batches:
-        async for batch in batches:
-            nested += [path for path in batch if path.endswith("/")]
-            files = [path for path in batch if not path.endswith("/")] if nested else batch
-            yield files if shown is None else [path for path in files if shown(path)]
+    # What git knows comes at once; what it does not know is looked for meanwhile.
+    async with (
+        _ls_files(git, root, "-o", "--exclude-standard") as others,
+        _ls_files(git, root, "-c", "--deduplicate") as known,
+    ):
+        for listing in (known, others):
+            async for batch in _batches(listing):
+                nested += [path for path in batch if path.endswith("/")]
+                files = [path for path in batch if not path.endswith("/")] if nested else batch
+                yield files if shown is None else [path for path in files if shown(path)]
     if (root / ".gitmodules").is_file():
-        async with aclosing(_ls_files(git, root, "-s")) as batches:
-            async for batch in batches:
+        async with _ls_files(git, root, "-s") as stages:
+            async for batch in _batches(stages):
                 nested += [entry.partition("\t")[2] + "/" for entry in batch if entry.startswith("160000 ")]
     for prefix in nested:
         inner = root / prefix
@@ -94,16 +101,21 @@ async def git_files(git: Path, root: Path, exclude: Sequence[str]) -> AsyncGener
 async def git_deleted(git: Path, root: Path) -> tuple[str, ...]:
     """Files that git knows and that are gone from the disk; raises `GitFailed`."""
     gone: list[str] = []
-    async with aclosing(_ls_files(git, root, "-d")) as batches:
-        async for batch in batches:
+    async with _ls_files(git, root, "-d") as missing:
+        async for batch in _batches(missing):
             gone += batch
     return tuple(gone)
 
 
-def walked(root: Path, exclude: Sequence[str]) -> Iterator[list[str]]:
-    """The same by walking the folders, for a thread; a folder that cannot be read is passed over."""
+def walked(root: Path, exclude: Sequence[str], inside: str = "") -> Iterator[list[str]]:
+    """The same by walking the folders, for a thread; a folder that cannot be read is passed over.
+
+    With `inside` only the files below that folder are listed, still as paths below the root.
+    """
     found: list[str] = []
-    stack = [("", top_chain(root, exclude))]
+    above, _, _ = inside.rpartition("/")
+    chain = chain_of(root, above, top_chain(root, exclude)) if inside else top_chain(root, exclude)
+    stack = [(inside + "/" if inside else "", chain)] if chain is not None else []
     base = str(root)
     while stack:
         prefix, chain = stack.pop()
@@ -152,14 +164,13 @@ class _Shown:
         return known
 
 
-def _git_may_list(root: Path) -> bool:
-    """Whether git's listing is the right one: not where .ignore files may bring back what git hides."""
-    return any((folder / ".git").exists() for folder in (root, *root.parents)) and not any(
-        (root / name).exists() for name in IGNORE_FILES[1:]
-    )
+def _in_work_tree(root: Path) -> bool:
+    return any((folder / ".git").exists() for folder in (root, *root.parents))
 
 
-async def _ls_files(git: Path, root: Path, *options: str) -> AsyncGenerator[list[str], None]:
+@asynccontextmanager
+async def _ls_files(git: Path, root: Path, *options: str) -> AsyncGenerator[Process, None]:
+    """A running `git ls-files`, ended when the block ends."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
@@ -174,19 +185,24 @@ async def _ls_files(git: Path, root: Path, *options: str) -> AsyncGenerator[list
         )
     except OSError as error:
         raise GitFailed(str(error)) from error
-    assert process.stdout is not None
-    rest = b""
     try:
-        while chunk := await process.stdout.read(_CHUNK):
-            whole, end, rest = (rest + chunk).rpartition(b"\0")
-            if end:
-                yield _decoded(whole)
-        if await process.wait():
-            raise GitFailed(f"git ls-files ended with {process.returncode}")
+        yield process
     finally:
         if process.returncode is None:
-            process.kill()
+            with suppress(ProcessLookupError):
+                process.kill()
             await process.wait()
+
+
+async def _batches(process: Process) -> AsyncGenerator[list[str], None]:
+    assert process.stdout is not None
+    rest = b""
+    while chunk := await process.stdout.read(_CHUNK):
+        whole, end, rest = (rest + chunk).rpartition(b"\0")
+        if end:
+            yield _decoded(whole)
+    if await process.wait():
+        raise GitFailed(f"git ls-files ended with {process.returncode}")
 
 
 def _decoded(raw: bytes) -> list[str]:

@@ -1,0 +1,227 @@
+"""The paths of a workspace, compact and searchable: a hundred thousand of them in a few megabytes."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import normalize
+
+if TYPE_CHECKING:
+    from frizbee import Matcher
+
+LONGEST_QUERY = 200
+"""Characters of a query that are looked at."""
+
+_NAME_BONUS = 24
+"""What a match in the last name is worth more than one that needs the folders."""
+_SLICE = 4000
+_SEPARATOR = b"\0"
+
+
+class Hit(NamedTuple):
+    """A path that matches a query; higher scores match better. Folders end with a slash."""
+
+    path: str
+    score: int
+
+
+class PathTable:
+    """Paths with forward slashes, files and the folders that hold them, in the order in which they came.
+
+    Every call may come from another thread; each holds the lock for milliseconds at most.
+    """
+
+    def __init__(self) -> None:
+        # The matcher is a compiled module that start-up need not load.
+        from frizbee import Haystacks
+
+        self._lock = Lock()
+        self._blob = bytearray(_SEPARATOR)
+        self._ends = array("I")
+        self._paths = Haystacks()
+        self._names = Haystacks()
+        self._folders: set[str] = {""}
+        self._dead: set[int] = set()
+        self._files = 0
+
+    @property
+    def files(self) -> int:
+        """How many files the table holds."""
+        return self._files
+
+    @property
+    def dead(self) -> int:
+        """How many entries were taken out and still take up room."""
+        return len(self._dead)
+
+    def extend(self, files: Sequence[str]) -> None:
+        """Add files, and the folders that lead to them. No file may be there already."""
+        for at in range(0, len(files), _SLICE):
+            with self._lock:
+                self._append(files[at : at + _SLICE])
+
+    def add_folder(self, folder: str) -> None:
+        """Add a folder that may be empty, and those that lead to it."""
+        with self._lock:
+            self._put(self._new_folders(folder))
+
+    def contains(self, path: str) -> bool:
+        """Whether the file, or the folder with a slash after it, is there."""
+        with self._lock:
+            return self._index(path) is not None
+
+    def remove(self, path: str) -> bool:
+        """Take out a file, or a folder with everything in it ("" is everything); False if neither is there."""
+        with self._lock:
+            prefix = path + "/" if path else ""
+            gone = self._starting_with(prefix)
+            if gone:
+                self._folders = {name for name in self._folders if not (name + "/").startswith(prefix)} | {""}
+            index = self._index(path)
+            if index is not None:
+                gone.append(index)
+            self._files -= sum(not self._path(at).endswith("/") for at in gone)
+            self._dead.update(gone)
+            return bool(gone)
+
+    def below(self, folder: str, limit: int) -> tuple[str, ...]:
+        """The paths inside a folder ("" is everything), in order, at most `limit`."""
+        with self._lock:
+            found = self._starting_with(f"{folder}/" if folder else "", limit)
+            return tuple(sorted(path for at in found if (path := self._path(at)) != f"{folder}/"))
+
+    def ending_with(self, tail: str, limit: int = 20) -> tuple[str, ...]:
+        """The paths that are, or whose last names are, exactly `tail` (with a slash at its end: folders)."""
+        raw = tail.encode("utf-8", "replace") + _SEPARATOR
+        found: list[str] = []
+        with self._lock:
+            at = -1
+            while len(found) < limit and (at := self._blob.find(raw, at + 1)) > 0:
+                if self._blob[at - 1] in b"\0/":
+                    index = bisect_right(self._ends, at)
+                    if index not in self._dead:
+                        found.append(self._path(index))
+        return tuple(found)
+
+    def ending_with_folded(self, tail: str, limit: int = 20) -> tuple[str, ...]:
+        """The same whatever the case and the Unicode form; for rare use, since it looks at every path."""
+        wanted = _folded(tail)
+        found: list[str] = []
+        for path in self:
+            folded = _folded(path)
+            if folded == wanted or folded.endswith("/" + wanted):
+                found.append(path)
+                if len(found) == limit:
+                    break
+        return tuple(found)
+
+    def search(self, query: str, limit: int) -> tuple[Hit, ...]:
+        """The best matches, best first; of equal ones those that are first in the table."""
+        from frizbee import Matcher
+
+        query = query[:LONGEST_QUERY].encode("utf-8", "ignore").decode()
+        if not query:
+            return ()
+        exact = Matcher(query, max_typos=0, casing="ignore", max_items=limit + len(self._dead))
+        found = self._search(exact, in_names="/" not in query.rstrip("/"))
+        if len(found) < 3 and len(query) > 3:
+            typo = Matcher(query, max_typos=1, casing="ignore", max_items=limit + len(self._dead))
+            found = {**self._search(typo, in_names=False), **found}
+        best = sorted(found.items(), key=lambda item: (-item[1], item[0]))[:limit]
+        with self._lock:
+            return tuple(Hit(self._path(index), score) for index, score in best)
+
+    def ordered(self) -> PathTable:
+        """The same paths, shorter ones first, so that they win where matches are equal."""
+        buckets: dict[int, list[str]] = {}
+        for path in self:
+            buckets.setdefault(len(path), []).append(path)
+        table = PathTable()
+        table._folders = set(self._folders)
+        for length in sorted(buckets):
+            paths = buckets.pop(length)
+            for at in range(0, len(paths), _SLICE):
+                table._put(paths[at : at + _SLICE])
+        table._files = self._files
+        return table
+
+    def __iter__(self) -> Iterator[str]:
+        at = 0
+        while True:
+            with self._lock:
+                stop = min(at + _SLICE, len(self._ends))
+                part = [self._path(index) for index in range(at, stop) if index not in self._dead]
+            if at >= stop:
+                return
+            yield from part
+            at = stop
+
+    def __len__(self) -> int:
+        return len(self._ends) - len(self._dead)
+
+    def _append(self, files: Sequence[str]) -> None:
+        folders = {path.rpartition("/")[0] for path in files} - self._folders
+        new = [path for folder in folders for path in self._new_folders(folder)]
+        self._put(new)
+        self._put(files)
+        self._files += len(files)
+
+    def _new_folders(self, folder: str) -> list[str]:
+        new: list[str] = []
+        while folder not in self._folders:
+            self._folders.add(folder)
+            new.append(folder + "/")
+            folder = folder.rpartition("/")[0]
+        return new
+
+    def _put(self, paths: Sequence[str]) -> None:
+        if not paths:
+            return
+        raw = [path.encode("utf-8", "replace") for path in paths]
+        start = len(self._blob)
+        self._blob += _SEPARATOR.join(raw) + _SEPARATOR
+        self._ends.extend(accumulate((len(path) + 1 for path in raw[1:]), initial=start + len(raw[0]) + 1))
+        self._paths.extend(list(paths))
+        self._names.extend([path[path.rfind("/", 0, -1) + 1 :] for path in paths])
+
+    def _path(self, index: int) -> str:
+        start = self._ends[index - 1] if index else 1
+        return self._blob[start : self._ends[index] - 1].decode("utf-8", "replace")
+
+    def _index(self, path: str) -> int | None:
+        raw = _SEPARATOR + path.encode("utf-8", "replace") + _SEPARATOR
+        at = -1
+        while (at := self._blob.find(raw, at + 1)) >= 0:
+            index = bisect_right(self._ends, at + 1)
+            if index not in self._dead:
+                return index
+        return None
+
+    def _starting_with(self, prefix: str, limit: int | None = None) -> list[int]:
+        raw = _SEPARATOR + prefix.encode("utf-8", "replace")
+        found: list[int] = []
+        at = -1
+        while (at := self._blob.find(raw, at + 1)) >= 0 and at + 1 < len(self._blob):
+            index = bisect_right(self._ends, at + 1)
+            if index not in self._dead:
+                found.append(index)
+                if len(found) == limit:
+                    break
+        return found
+
+    def _search(self, matcher: Matcher, *, in_names: bool) -> dict[int, int]:
+        with self._lock:
+            found = {match.index: match.score for match in matcher.match_list(self._paths)}
+            if in_names:
+                for match in matcher.match_list(self._names):
+                    score = match.score + _NAME_BONUS
+                    found[match.index] = max(found.get(match.index, 0), score)
+        return {index: score for index, score in found.items() if index not in self._dead}
+
+
+def _folded(path: str) -> str:
+    return path.lower() if path.isascii() else normalize("NFC", path.casefold())
