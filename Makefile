@@ -17,13 +17,16 @@ $(READY): pyproject.toml constraints.txt
 
 setup: $(READY) ## Make the project's own virtual environment
 
+demo: $(READY) ## The main job on a sample workspace, without a model or network
+	@$(BIN)/python demo/demo.py
+
 check: $(READY) format lint types imports unit ## The quick loop: under 90 seconds
 
 format: $(READY)
-	@$(BIN)/ruff format --check server tests bench
+	@$(BIN)/ruff format --check server tests bench demo/demo.py
 
 lint: $(READY)
-	@$(BIN)/ruff check server tests bench
+	@$(BIN)/ruff check server tests bench demo/demo.py
 
 types: $(READY)
 	@$(BIN)/mypy

@@ -18,7 +18,7 @@ def diff_text(before: str | None, after: str | None, *, limit: int | None) -> tu
     The number at the left of a line is the one it has after the change, or had before for a line that goes.
     """
     lines = unified(before, after, "before", "after").split("\n")
-    body = lines[2:-1] if lines and lines[0].startswith("---") else lines
+    body = lines[2:-1]
     # Line ends show only where they change.
     end = "\r" if before is None or after is None or ("\r" in before) == ("\r" in after) else ""
     width = len(str(max((before or "").count("\n"), (after or "").count("\n")) + 1))

@@ -70,7 +70,8 @@ def plan_table(plan: Plan) -> RenderableType:
         ]
         row += [Text(visible(step.get("description", ""))), _what_runs(step)]
         if len(table.columns) > len(row):
-            row.append(", ".join(numbers.get(before, before) for before in step.get("dependsOn") or []))
+            after = (numbers.get(before, before) for before in step.get("dependsOn") or [])
+            row.append(Text(visible(", ".join(after))))
         table.add_row(*row)
     return Group(_plan_title(plan), table)
 
@@ -96,8 +97,8 @@ def _what_runs(step: Step) -> Text:
             ("asks ", "magenta"), visible(step.get("question") or step.get("instruction", ""))
         )
     if step.get("kind") == "tool_call" and step.get("tool"):
-        return Text.assemble((step["tool"] or "", "cyan"), " ", arguments(step.get("args") or {}))
-    told = Text.assemble((f"{step.get('agent', 'koda')} ", "magenta"))
+        return Text.assemble((visible(step["tool"] or ""), "cyan"), " ", arguments(step.get("args") or {}))
+    told = Text.assemble((f"{visible(step.get('agent', 'koda'))} ", "magenta"))
     instruction = step.get("instruction", "")
     return told.append(
         one_line(instruction if instruction != step.get("description") else "works it out", 240)
@@ -107,7 +108,8 @@ def _what_runs(step: Step) -> Text:
 def arguments(args: Mapping[str, Any]) -> Text:
     """The arguments of a call on one line; long texts are cut and counted."""
     text = Text()
-    for name, value in args.items():
+    for key, value in args.items():
+        name = one_line(key, 40)
         shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         if not text and name in ("path", "command", "old_path"):
             text.append(one_line(shown, 120))

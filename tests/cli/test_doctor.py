@@ -1,0 +1,104 @@
+"""What is found, what is missing, and what to do about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planloom.cli import doctor
+from tests.support import command_line
+
+REACHABLE = {"provider": "ollama", "name": "small", "contextTokens": 8192, "reachable": True}
+UNREACHABLE = {
+    "provider": "openai",
+    "name": "large",
+    "reachable": False,
+    "reason": "No key: set OPENAI_API_KEY.",
+}
+ACTIVE = {"provider": "ollama", "name": "small", "reason": "it answers"}
+
+
+def test_an_old_python_is_missing() -> None:
+    assert doctor.python((3, 10, 9)).state == "missing"
+    assert doctor.python((3, 11, 0)).state == "found"
+
+
+def test_the_packages_of_this_environment_are_found() -> None:
+    (found,) = doctor.packages()
+    assert found.state == "found"
+
+
+@pytest.mark.parametrize(
+    ("models", "needed", "states"),
+    [
+        ([REACHABLE], True, ["found"]),
+        ([REACHABLE, UNREACHABLE], False, ["found", "optional"]),
+        ([UNREACHABLE], False, ["optional", "optional"]),
+        ([UNREACHABLE], True, ["missing", "missing"]),
+        ([], False, ["optional"]),
+        ([], True, ["missing"]),
+    ],
+)
+def test_a_model_is_missing_only_where_one_is_needed(models: Any, needed: bool, states: list[str]) -> None:
+    found = list(doctor.model({"models": models}, ACTIVE, needed=needed))
+    assert [finding.state for finding in found] == states
+    assert all(finding.advice for finding in found if finding.state != "found")
+
+
+def test_a_ledger_may_lie_in_a_folder_that_is_still_to_be_made(tmp_path: Path) -> None:
+    assert doctor.ledger(str(tmp_path / "a" / "b" / "ledger.db")).state == "found"
+    assert doctor.ledger("").state == "optional"
+
+
+def test_a_workspace_is_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert doctor.workspace(tmp_path).state == "found"
+    assert doctor.workspace(tmp_path / "file").state == "missing"
+    assert doctor.workspace(tmp_path / "none").state == "missing"
+
+
+def server(tmp_path: Path, models: Any, problems: tuple[str, ...] = ()) -> dict[str, Any]:
+    status = {
+        "version": "0",
+        "protocolVersion": 1,
+        "logPath": "/l",
+        "storagePath": str(tmp_path),
+        "model": ACTIVE,
+        "problems": list(problems),
+    }
+    return {
+        "planloom/status": [[{"reply": status}]],
+        "planloom/model/list": [[{"reply": {"models": models, "active": ACTIVE}}]],
+    }
+
+
+@pytest.mark.process
+def test_all_is_well(tmp_path: Path) -> None:
+    ended = command_line.run(tmp_path, ["doctor"], server(tmp_path, [REACHABLE], ("disk nearly full",)))
+    assert ended.code == 0
+    for told in (
+        "Python",
+        "workspace",
+        "ledger",
+        "ollama small, 8192 tokens",
+        "disk nearly full",
+        "is there.",
+    ):
+        assert told in ended.out
+
+
+@pytest.mark.process
+def test_a_missing_model_that_was_named_ends_with_one(tmp_path: Path) -> None:
+    ended = command_line.run(tmp_path, ["doctor", "--model", "large"], server(tmp_path, [UNREACHABLE]))
+    assert ended.code == 1
+    assert "set OPENAI_API_KEY" in ended.out
+
+
+@pytest.mark.process
+def test_a_server_that_does_not_start_and_a_folder_that_is_none(tmp_path: Path) -> None:
+    ended = command_line.run(tmp_path, ["doctor", "-w", "/nowhere/at/all"], {"initialize": [[{"exit": 1}]]})
+    assert ended.code == 1
+    assert "not a folder" in ended.out
+    assert "2 things are missing." in ended.out

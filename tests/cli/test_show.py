@@ -1,0 +1,208 @@
+"""What a person sees: nothing of a plan, a command or a diff is hidden, misread as markup, or cut without a word."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console, RenderableType
+
+from planloom.cli import show
+from planloom.cli.diffs import diff_text
+from tests.support.scripts import approval, plan, step
+
+FOLDER = Path("/w/app")
+
+
+def shown(renderable: RenderableType, width: int = 100) -> str:
+    """What is printed, without the white space at the end of lines."""
+    console = Console(file=StringIO(), width=width, markup=False, emoji=False, highlight=False)
+    console.print(renderable)
+    assert isinstance(console.file, StringIO)
+    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_a_plan_shows_every_step_with_what_runs() -> None:
+    steps = [
+        step(1, "Create folder src", tool="create_folder", args={"path": "src"}),
+        step(2, "Write main", args={"path": "src/main.py", "content": "a\nb\nc\n"}, dependsOn=["s1"]),
+        step(
+            3, "Explain [bold]it[/bold]", kind="processing", tool=None, instruction="Say why", agent="chapo"
+        ),
+        step(
+            4, "Ask", kind="clarification", tool=None, question="Which :smile: port?", dependsOn=["s1", "s2"]
+        ),
+    ]
+    told = words(shown(show.plan_table(plan(steps, sequential=False, overallRisk="high"))))
+    for expected in (
+        "4 steps · risk high · written by rules · version 1",
+        "1 Create folder src create_folder src",
+        "2 Write main write_file src/main.py content (3 lines) 1",
+        "3 Explain [bold]it[/bold] chapo Say why",
+        "4 Ask asks Which :smile: port? 1, 2",
+    ):
+        assert expected in told
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 100, 300])
+def test_no_step_is_cut_at_any_width(width: int) -> None:
+    steps = [step(1, "A description that is " + "long " * 30 + "END", args={"path": "x" * 150 + "TAIL"})]
+    told = "".join(shown(show.plan_table(plan(steps)), width).split())
+    assert "END" in told
+
+
+def test_a_plan_with_no_steps_has_a_table_too() -> None:
+    assert "0 steps" in shown(show.plan_table(plan([])))
+
+
+DECEIVING = "rm\u202e -rf\u200b \x1b[2J"
+
+
+def test_what_hides_in_a_plan_or_an_approval_is_written_out() -> None:
+    asked: Any = approval(
+        1, "a\u202eb", title=DECEIVING, command=DECEIVING, cwd=DECEIVING, warning=DECEIVING, effect="execute"
+    )
+    asked["files"][0]["uri"] = "file:///w/app/a%E2%80%AEb"
+    diff: Any = {"uri": "file:///w/app/a%E2%80%AEb", "before": None, "after": DECEIVING}
+    steps = [step(1, DECEIVING, args={"path": DECEIVING, DECEIVING: DECEIVING}, instruction=DECEIVING)]
+    told = shown(show.plan_table(plan(steps, summary=DECEIVING))) + shown(
+        show.approval_panel(asked, [diff], [FOLDER])
+    )
+    for hidden in ("\u202e", "\u200b", "\x1b"):
+        assert hidden not in told
+    assert "<U+202E>" in told
+    assert "a<U+202E>b" in told
+
+
+def test_an_approval_names_every_file_and_the_real_target() -> None:
+    files = [
+        {
+            "uri": "file:///w/app/new.py",
+            "change": "create",
+            "added": 2,
+            "removed": 0,
+            "resolvedPath": "/w/app/new.py",
+        },
+        {
+            "uri": "file:///w/app/link",
+            "change": "edit",
+            "added": 1,
+            "removed": 1,
+            "resolvedPath": "/w/app/real",
+        },
+        {
+            "uri": "file:///w/app/old",
+            "change": "rename",
+            "newUri": "file:///w/app/sub/new",
+            "added": 0,
+            "removed": 0,
+            "resolvedPath": "",
+        },
+        {
+            "uri": "file:///w/app/gone",
+            "change": "delete",
+            "added": 0,
+            "removed": 9,
+            "resolvedPath": "/w/app/gone",
+        },
+    ]
+    told = shown(show.approval_panel(approval(1, "x", files=files, protected=True), [], [FOLDER]))  # type: ignore[arg-type]
+    for expected in (
+        "new new.py  +2",
+        "edit link  +1  −1",
+        "is really /w/app/real",
+        "rename old → sub/new",
+        "delete gone  −9",
+        "protected name",
+    ):
+        assert expected in told
+    assert "is really /w/app/new.py" not in told
+
+
+DIFFS = [
+    (None, "a\nb\n", "1 + a\n2 + b"),
+    ("a\nb\n", None, "1 - a\n2 - b"),
+    ("a\nb\nc\n", "a\nB\nc\n", "1   a\n2 - b\n2 + B\n3   c"),
+    ("a\r\nb\r\n", "a\r\nc\r\n", "1   a\n2 - b\n2 + c"),
+    ("a\n", "a\r\n", "1 - a\n1 + a<U+000D>"),
+    ("", "", ""),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "text"), DIFFS)
+def test_a_diff_has_the_numbers_of_its_lines(before: str | None, after: str | None, text: str) -> None:
+    shown_text, hidden = diff_text(before, after, limit=None)
+    assert (shown_text.plain, hidden) == (text, 0)
+
+
+def test_a_missing_final_newline_is_told() -> None:
+    text, _ = diff_text("a\n", "a", limit=None)
+    assert "No newline at end of file" in text.plain
+
+
+def test_apart_hunks_are_set_apart() -> None:
+    before = "".join(f"{number}\n" for number in range(1, 41))
+    after = before.replace("\n3\n", "\nthree\n").replace("\n30\n", "\nthirty\n")
+    text, _ = diff_text(before, after, limit=None)
+    assert text.plain.count("⋮") == 1
+    assert "30 - 30\n30 + thirty" in text.plain
+
+
+@pytest.mark.parametrize("limit", [0, 1, 5, 9, 10, 11])
+def test_a_cut_diff_counts_what_it_leaves_out(limit: int) -> None:
+    text, hidden = diff_text(None, "line\n" * 10, limit=limit)
+    assert len(text.plain.splitlines()) + hidden == 10
+    assert hidden == max(10 - limit, 0)
+
+
+def test_changed_files_are_a_tree() -> None:
+    files = {
+        "file:///w/app/src": "createFolder",
+        "file:///w/app/src/a%20b.py": "create",
+        "file:///w/app/README.md": "edit",
+        "file:///w/app/deep/er/x": "delete",
+    }
+    assert shown(show.changed_tree(files, [FOLDER])) == (
+        "Changed\n"
+        "├── README.md  edit\n"
+        "├── deep/\n"
+        "│   └── er/\n"
+        "│       └── x  delete\n"
+        "└── src/  new folder\n"
+        "    └── a b.py  new"
+    )
+
+
+RELATIVE = [
+    ("file:///w/app/a", [FOLDER], "a"),
+    ("file:///w/app/a", [FOLDER, Path("/w/lib")], "app/a"),
+    ("file:///elsewhere/a", [FOLDER], "/elsewhere/a"),
+    ("/w/app/b/c", [FOLDER], "b/c"),
+    ("untitled:x", [FOLDER], "untitled:x"),
+]
+
+
+@pytest.mark.parametrize(("uri", "folders", "name"), RELATIVE)
+def test_a_place_is_named_from_its_folder(uri: str, folders: list[Path], name: str) -> None:
+    assert show.relative(uri, folders) == name
+
+
+LENGTHS = [
+    (None, ""),
+    (0, "0 ms"),
+    (999, "999 ms"),
+    (1000, "1.0 s"),
+    (59_940, "59.9 s"),
+    (61_000, "1 min 1 s"),
+]
+
+
+@pytest.mark.parametrize(("milliseconds", "words"), LENGTHS)
+def test_lengths_of_time(milliseconds: int | None, words: str) -> None:
+    assert show.duration(milliseconds) == words

@@ -1,0 +1,59 @@
+"""How processes start: `serve` without what only people need, and nothing of the workspace ever imported."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from tests.support import command_line
+from tests.support.scripts import COMPLETED, events, script, step
+
+pytestmark = pytest.mark.process
+
+HEAVY = ("typer", "rich", "pygls", "lsprotocol", "pydantic", "httpx", "asyncio")
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["-V"]])
+def test_the_version_is_told_at_once(tmp_path: Path, arguments: list[str]) -> None:
+    ended = command_line.run(tmp_path, arguments)
+    assert (ended.code, ended.out) == (0, f"planloom {metadata.version('planloom')}\n")
+
+
+def test_without_arguments_the_commands_are_told(tmp_path: Path) -> None:
+    ended = command_line.run(tmp_path, [])
+    assert ended.code == 2
+    for command in ("run", "plan", "doctor", "serve --stdio"):
+        assert command in ended.out + ended.err
+
+
+def test_reading_the_command_line_imports_nothing_heavy(tmp_path: Path) -> None:
+    code = (
+        "import sys; from planloom.cli import app; "
+        f"print([name for name in {HEAVY[1:-1]!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_modules_that_lie_in_the_workspace_are_not_imported(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    for name in ("typer", "rich", "pygls", "json", "planloom", "sitecustomize", "lsprotocol"):
+        (work / f"{name}.py").write_text("raise SystemExit('hijacked')\n")
+    turns = script([step(1, "a")], [events(COMPLETED)])
+    done = subprocess.run(
+        command_line.command(tmp_path, ["run", "x", "--yes"], turns),
+        cwd=work,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=command_line.environment(),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "hijacked" not in done.stdout + done.stderr
