@@ -81,7 +81,7 @@ def invalid(method: str, error: ValidationError, given: Any) -> InvalidParams:
         if problem["type"] != "too_short" or not any(_within(place, problem["loc"]) for place in places)
     ]
     told = f"The params of {method} are off: {shown[0]['field']}: {shown[0]['problem']}."
-    details: list[Json] = [*shown]
+    details: list[Json] = [dict(each) for each in shown]
     return InvalidParams(told, details=details)
 
 

@@ -21,7 +21,7 @@ PATIENCE: Final = 2.0
 """Seconds that an editor gets to tell of a change that it says it has made."""
 
 
-async def apply_changeset(  # noqa: PLR0917 - each of them says what it is by its type
+async def apply_changeset(
     view: WorkspaceView,
     editor: Editor,
     changeset: Changeset,
