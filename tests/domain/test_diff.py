@@ -183,6 +183,28 @@ def test_texts_too_large_to_compare_in_full_are_divided(kinds: int) -> None:
     assert sum(len(edit.new_text) for edit in edits) < len(after) / 4
 
 
+@pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
+def test_changes_all_over_a_large_text_stay_apart(eol: str) -> None:
+    chance = random.Random(1)
+    lines = [f"entry {number} {'x' * chance.randrange(60)}{eol}" for number in range(30_000)]
+    before = "".join(lines)
+    places = sorted(chance.sample(range(1, 15_000), 40))
+    for place in places:
+        lines[2 * place] = chance.choice(("changed" + eol, "", "one" + eol + "two" + eol))
+    after = "".join(lines)
+    edits = text_edits(before, after, "utf-16")
+    assert apply_edits(before, edits, "utf-16") == after
+    assert [edit.range.start.line for edit in edits] == [2 * place for place in places]
+
+
+def test_a_large_text_with_a_large_part_moved_is_two_edits() -> None:
+    lines = [f"entry {number}\n" for number in range(100_000)]
+    before, after = "".join(lines), "".join((*lines[:100], *lines[50_000:], *lines[100:50_000]))
+    edits = text_edits(before, after, "utf-16")
+    assert apply_edits(before, edits, "utf-16") == after
+    assert len(edits) == 2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "text",

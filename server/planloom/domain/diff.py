@@ -7,11 +7,10 @@ from itertools import accumulate
 from typing import Final
 
 from planloom.domain.lines import Block, changed_blocks, split_lines
+from planloom.domain.stretches import equal_end, equal_start, in_crlf, stretches
 from planloom.domain.text import Encoding, LineIndex, Range, TextEdit
 from planloom.domain.values import Value
 
-_PIECE: Final = 1 << 16
-# Beyond this many changed lines, one replacement costs an editor less than finding the hunks costs us.
 _MOST_LINES: Final = 1_000_000
 
 
@@ -29,13 +28,11 @@ def hunks(before: str, after: str) -> tuple[Hunk, ...]:
 
     The fewest lines that can be, each stretch of them less what is equal at its two ends.
     """
-    head, tail = _equal_line_ends(before, after)
-    before_lines, after_lines = (text[head : len(text) - tail] for text in (before, after))
-    if sum(text.count("\n") + text.count("\r") for text in (before_lines, after_lines)) > _MOST_LINES:
-        found = _by_lines([before_lines], [after_lines], head)
-    else:
-        found = _by_lines(split_lines(before_lines), split_lines(after_lines), head)
-    return tuple(_trimmed(hunk, before, after) for hunk in found)
+    return tuple(
+        _trimmed(hunk, before, after)
+        for stretch in stretches(before, after)
+        for hunk in _by_lines(stretch, before, after)
+    )
 
 
 def text_edits(before: str, after: str, encoding: Encoding) -> tuple[TextEdit, ...]:
@@ -82,39 +79,36 @@ def unified(
     return "".join(written)
 
 
-def _by_lines(before: Sequence[str], after: Sequence[str], head: int) -> Iterator[Hunk]:
-    """The changed lines as hunks, whose offsets begin at `head`."""
-    before_at = [*accumulate(map(len, before), initial=head)]
-    after_at = [*accumulate(map(len, after), initial=head)]
-    for block in changed_blocks(before, after):
+def _by_lines(stretch: Block, before: str, after: str) -> Iterator[Hunk]:
+    """The changed lines of a stretch, as hunks."""
+    old = _lines(before, stretch.before_start, stretch.before_end)
+    new = _lines(after, stretch.after_start, stretch.after_end)
+    old_at = [*accumulate(map(len, old), initial=stretch.before_start)]
+    new_at = [*accumulate(map(len, new), initial=stretch.after_start)]
+    for block in changed_blocks(old, new):
         yield Hunk(
-            before_start=before_at[block.before_start],
-            before_end=before_at[block.before_end],
-            after_start=after_at[block.after_start],
-            after_end=after_at[block.after_end],
+            before_start=old_at[block.before_start],
+            before_end=old_at[block.before_end],
+            after_start=new_at[block.after_start],
+            after_end=new_at[block.after_end],
         )
 
 
-def _equal_line_ends(before: str, after: str) -> tuple[int, int]:
-    """How many code points of both texts are equal whole lines at the start, and at the end."""
-    most = min(len(before), len(after))
-    head = _equal_start(before, after, 0, 0, most)
-    while head and not (_starts_line(before, head) and _starts_line(after, head)):
-        head = max(before.rfind("\n", 0, head - 1), before.rfind("\r", 0, head - 1)) + 1
-    tail = _equal_end(before, after, len(before), len(after), most - head)
-    if not (_starts_line(before, len(before) - tail) and _starts_line(after, len(after) - tail)):
-        tail = len(before) - _next_line(before, len(before) - tail)
-    return head, tail
+def _lines(text: str, start: int, end: int) -> list[str]:
+    """The lines of a stretch; as if they were one where comparing so many would take too long."""
+    if text.count("\n", start, end) + text.count("\r", start, end) > _MOST_LINES:
+        return [text[start:end]]
+    return split_lines(text[start:end])
 
 
 def _trimmed(hunk: Hunk, before: str, after: str) -> Hunk:
     """The hunk less what is equal at its two ends; a mere insertion or deletion stays in whole lines."""
     most = min(hunk.before_end - hunk.before_start, hunk.after_end - hunk.after_start)
-    start = _equal_start(before, after, hunk.before_start, hunk.after_start, most)
-    if _in_crlf(before, hunk.before_start + start) or _in_crlf(after, hunk.after_start + start):
+    start = equal_start(before, after, hunk.before_start, hunk.after_start, most)
+    if in_crlf(before, hunk.before_start + start) or in_crlf(after, hunk.after_start + start):
         start -= 1
-    end = _equal_end(before, after, hunk.before_end, hunk.after_end, most - start)
-    if _in_crlf(before, hunk.before_end - end) or _in_crlf(after, hunk.after_end - end):
+    end = equal_end(before, after, hunk.before_end, hunk.after_end, most - start)
+    if in_crlf(before, hunk.before_end - end) or in_crlf(after, hunk.after_end - end):
         end -= 1
     return Hunk(
         before_start=hunk.before_start + start,
@@ -122,50 +116,6 @@ def _trimmed(hunk: Hunk, before: str, after: str) -> Hunk:
         after_start=hunk.after_start + start,
         after_end=hunk.after_end - end,
     )
-
-
-def _equal_start(before: str, after: str, before_at: int, after_at: int, most: int) -> int:
-    """How many code points are equal from two places on, compared in pieces at memory speed."""
-    done, size = 0, _PIECE
-    while size and done < most:
-        size = min(size, most - done)
-        before_start, after_start = before_at + done, after_at + done
-        if before[before_start : before_start + size] == after[after_start : after_start + size]:
-            done += size
-        else:
-            size //= 2
-    return done
-
-
-def _equal_end(before: str, after: str, before_at: int, after_at: int, most: int) -> int:
-    """How many code points are equal up to two places."""
-    done, size = 0, _PIECE
-    while size and done < most:
-        size = min(size, most - done)
-        before_end, after_end = before_at - done, after_at - done
-        if before[before_end - size : before_end] == after[after_end - size : after_end]:
-            done += size
-        else:
-            size //= 2
-    return done
-
-
-def _in_crlf(text: str, place: int) -> bool:
-    return 0 < place < len(text) and text[place - 1] == "\r" and text[place] == "\n"
-
-
-def _starts_line(text: str, place: int) -> bool:
-    return place == 0 or (text[place - 1] in "\n\r" and not _in_crlf(text, place))
-
-
-def _next_line(text: str, place: int) -> int:
-    """Where the first line after a place begins, or the end of the text."""
-    feed = text.find("\n", place)
-    feed = len(text) if feed < 0 else feed
-    carriage = text.find("\r", place, feed)
-    if 0 <= carriage < feed - 1:
-        return carriage + 1
-    return min(feed + 1, len(text))
 
 
 def _lf_lines(text: str) -> list[str]:

@@ -6,6 +6,7 @@ import codecs
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Final, Literal
 
 from planloom.domain import units
@@ -17,7 +18,7 @@ Encoding = units.Encoding
 
 Eol = Literal["\n", "\r\n", "\r"]
 
-_STRIDE: Final = 4096
+_STRIDE: Final = 1024
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 
 FileEncoding = Literal["utf-8", "utf-16-le", "utf-16-be"]
@@ -63,7 +64,7 @@ class ContentChange(Value):
 class LineIndex:
     """Where the lines of one text are; a line ends only at LF, CRLF or CR, as in every editor (LSP 3.17).
 
-    Line numbers are noted once per stretch of a few thousand characters, not once per line, so that an index
+    Line numbers are noted once per stretch of a thousand characters, not once per line, so that an index
     costs a few passes at memory speed and next to no memory, however long or short the lines are.
     Offsets are in code points of `text`, from 0 to `len(text)`.
     """
@@ -90,9 +91,7 @@ class LineIndex:
             return len(self.text)
         stretch = bisect_left(self._ends_before, line) - 1
         ends = _LINE_END.finditer(self.text, stretch * _STRIDE)
-        for _ in range(line - self._ends_before[stretch] - 1):
-            next(ends)
-        return next(ends).end()
+        return next(islice(ends, line - self._ends_before[stretch] - 1, None)).end()
 
     def line_text(self, line: int) -> str:
         """The text of a line without its terminator; empty for lines that do not exist."""
@@ -201,7 +200,9 @@ def adapt_eol(new: str, before: str) -> str:
     adapted: list[str] = []
     above: str = usual
     for (text, end), wanted in zip(lines, ends, strict=True):
-        above = wanted or above
+        # An LF alone on its line would make the CR above it a CRLF.
+        if wanted and (text or (above, wanted) != ("\r", "\n")):
+            above = wanted
         adapted.append(text + above if end else text)
     return "".join(adapted)
 

@@ -1,0 +1,144 @@
+"""How small and how fast the edits of a changed text are, beside difflib and beside replacing everything."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import platform
+import random
+import statistics
+import time
+import tracemalloc
+from collections.abc import Callable
+from typing import NamedTuple
+
+from planloom.domain.diff import text_edits
+from planloom.domain.lines import split_lines
+from planloom.domain.merge import merge
+from planloom.domain.text import ContentChange, LineIndex, Position, Range, apply_change, apply_edits
+
+# difflib is quadratic and worse: above this it is not run.
+MOST_FOR_DIFFLIB = 200_000
+
+
+class Case(NamedTuple):
+    name: str
+    before: str
+    after: str
+
+
+class Row(NamedTuple):
+    """One case: edits and characters sent, milliseconds, and peak memory as a multiple of the text."""
+
+    case: str
+    edits: int
+    sent: int
+    milliseconds: float
+    memory: float
+    difflib_edits: int | None
+    difflib_milliseconds: float | None
+    whole_sent: int
+
+
+def cases() -> list[Case]:
+    chance = random.Random(1)
+    lines = [f"    value_{number} = compute({number % 7}, {chance.random()})\n" for number in range(5000)]
+    small, edited, scattered = "".join(lines), list(lines), list(lines)
+    edited[2500] = "    value = another(1)\n"
+    for number in range(0, 5000, 100):
+        scattered[number] = f"    changed_{number}\n"
+    many = "".join(f"entry {number} {'x' * chance.randrange(60)}\n" for number in range(480_000))
+    middle = len(many) // 2
+    long = "lorem ipsum 😀 " * (20_000_000 // 14)
+    repetitive = [f"{chance.randrange(3)}\n" for _ in range(6000)]
+    reworked = list(repetitive)
+    for number in chance.sample(range(6000), 600):
+        reworked[number] = "0\n"
+    unrelated = [f"{chance.randrange(3)}\n" for _ in range(6000)]
+    return [
+        Case("5,000 lines, one changed", small, "".join(edited)),
+        Case("5,000 lines, 50 changed", small, "".join(scattered)),
+        Case("20 MB of lines, one changed", many, many[:middle] + "changed" + many[middle:]),
+        Case("20 MB of CRLF lines, one changed", *_crlf(many, middle)),
+        Case("20 MB of lines, first and last changed", many, "X" + many[1:-2] + "Y\n"),
+        Case("one line of 20 MB, one word", long, long[:9_000_000] + "changed" + long[9_000_000:]),
+        Case("6,000 repetitive lines, 600 changed", "".join(repetitive), "".join(reworked)),
+        Case("6,000 repetitive lines, unrelated", "".join(repetitive), "".join(unrelated)),
+    ]
+
+
+def _crlf(text: str, middle: int) -> tuple[str, str]:
+    before = text.replace("\n", "\r\n")
+    return before, before[:middle] + "changed" + before[middle:]
+
+
+def milliseconds(work: Callable[[], object], times: int = 3) -> float:
+    taken: list[float] = []
+    for _ in range(times):
+        start = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken) * 1000
+
+
+def peak(work: Callable[[], object]) -> int:
+    tracemalloc.start()
+    work()
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return most
+
+
+def measured(case: Case) -> Row:
+    edits = text_edits(case.before, case.after, "utf-16")
+    assert apply_edits(case.before, edits, "utf-16") == case.after
+    old, new = split_lines(case.before), split_lines(case.after)
+    by_difflib: tuple[int | None, float | None] = (None, None)
+    if len(case.before) <= MOST_FOR_DIFFLIB or len(old) <= 6000 < len(case.before):
+        matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+        taken = milliseconds(matcher.get_opcodes, times=1)
+        by_difflib = sum(step[0] != "equal" for step in matcher.get_opcodes()), taken
+    return Row(
+        case=case.name,
+        edits=len(edits),
+        sent=sum(len(edit.new_text) for edit in edits),
+        milliseconds=milliseconds(lambda: text_edits(case.before, case.after, "utf-16")),
+        memory=peak(lambda: text_edits(case.before, case.after, "utf-16")) / len(case.before),
+        difflib_edits=by_difflib[0],
+        difflib_milliseconds=by_difflib[1],
+        whole_sent=len(case.after),
+    )
+
+
+def others(many: str) -> dict[str, float]:
+    """Milliseconds of the other work on 20 MB: an index, a keystroke, a merge of two changes."""
+    place = Position(line=400_000, character=3)
+    change = ContentChange(range=Range(start=place, end=place), text="x")
+    theirs, mine = "X" + many, many + "Y\n"
+    return {
+        "index of 20 MB": milliseconds(lambda: LineIndex(many)),
+        "keystroke in 20 MB": milliseconds(lambda: apply_change(many, change, "utf-16")),
+        "merge of 20 MB": milliseconds(lambda: merge(many, mine, theirs), times=1),
+    }
+
+
+def main() -> None:
+    made = cases()
+    rows = [measured(case) for case in made]
+    print(f"{'case':42}{'edits':>7}{'sent':>9}{'ms':>9}{'memory':>8}{'difflib':>9}{'ms':>10}{'whole':>12}")
+    for row in rows:
+        beside = "-" if row.difflib_edits is None else row.difflib_edits
+        slow = "-" if row.difflib_milliseconds is None else f"{row.difflib_milliseconds:.1f}"
+        print(
+            f"{row.case:42}{row.edits:7}{row.sent:9}{row.milliseconds:9.1f}{row.memory:7.1f}x"
+            f"{beside:>9}{slow:>10}{row.whole_sent:12}"
+        )
+    more = others(made[2].before)
+    for name, taken in more.items():
+        print(f"{name:42}{taken:25.1f}")
+    figures = {"bench": "edits", "python": platform.python_version(), "rows": [row._asdict() for row in rows]}
+    print(json.dumps({**figures, "milliseconds": more}))
+
+
+if __name__ == "__main__":
+    main()
