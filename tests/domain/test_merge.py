@@ -112,6 +112,22 @@ def test_undo_keeps_what_was_typed_since() -> None:
     assert reverse_merge(before, after, "a\ntyped\nc\nd\n").kind == "conflicted"
 
 
+@pytest.mark.parametrize("eol", ["\n", "\r\n"])
+def test_a_large_text_is_merged_like_a_small_one(eol: str) -> None:
+    base = [f"entry {number}{eol}" for number in range(100_000)]
+    mine, theirs, merged = list(base), list(base), list(base)
+    mine[50_000] = merged[50_000] = f"mine{eol}"
+    theirs[50_100] = merged[50_100] = f"theirs{eol}"
+    assert merge("".join(base), "".join(mine), "".join(theirs)) == Merged(text="".join(merged))
+    theirs[50_000] = f"other{eol}"
+    found = merge("".join(base), "".join(mine), "".join(theirs))
+    assert isinstance(found, Conflicted)
+    (hunk,) = found.hunks
+    assert (hunk.range.start.line, hunk.range.end.line) == (50_000, 50_001)
+    assert (hunk.base, hunk.mine, hunk.theirs) == (base[50_000], mine[50_000], theirs[50_000])
+    assert resolve(found, ["mine"]) == "".join(merged)
+
+
 some_lines = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "d\r", "\n", "😀\n"]), max_size=12)
 triples = st.tuples(some_lines, some_lines, some_lines).map(lambda three: tuple(map("".join, three)))
 

@@ -6,12 +6,17 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from planloom.domain import matching
 from planloom.domain.lines import Block, blocks, split_lines
-from planloom.domain.text import Position, Range, dominant_eol
+from planloom.domain.stretches import between_equal_ends, next_line
+from planloom.domain.text import LineIndex, Position, Range, dominant_eol
 from planloom.domain.values import Value
+
+# Only in a text this large are its unchanged ends set aside; the margin keeps what is left like the whole.
+_LARGE: Final = 1 << 20
+_MARGIN: Final = 1 << 16
 
 Choice = Literal["mine", "theirs"]
 Side = Literal["mine", "theirs", "both"]
@@ -58,7 +63,9 @@ def merge(base: str, mine: str, theirs: str) -> Merged | Conflicted:
     """
     if base in (mine, theirs) or mine == theirs:
         return Merged(text=theirs if mine == base else mine)
-    return _composed(*(split_lines(text) for text in (base, mine, theirs)))
+    head, tail = _unchanged_ends(base, mine, theirs) if len(base) > _LARGE else (0, 0)
+    old, ours, others = (split_lines(text[head : len(text) - tail]) for text in (base, mine, theirs))
+    return _composed(old, ours, others, around=(base[:head], base[len(base) - tail :]))
 
 
 def reverse_merge(before: str, after: str, live: str) -> Merged | Conflicted:
@@ -121,11 +128,26 @@ class _Region:
         self.theirs = _Span(self.theirs.start, later.theirs.end)
 
 
-def _composed(base: list[str], mine: list[str], theirs: list[str]) -> Merged | Conflicted:
+def _unchanged_ends(base: str, mine: str, theirs: str) -> tuple[int, int]:
+    """How much at the start and at the end of a large text nobody changed, less what changes may slide over."""
+    ours, others = between_equal_ends(base, mine), between_equal_ends(base, theirs)
+    head = min(ours.before_start, others.before_start) - _MARGIN
+    tail = len(base) - max(ours.before_end, others.before_end) - _MARGIN
+    return (
+        next_line(base, head) if head > 0 else 0,
+        len(base) - next_line(base, len(base) - tail) if tail > 0 else 0,
+    )
+
+
+def _composed(
+    base: list[str], mine: list[str], theirs: list[str], around: tuple[str, str]
+) -> Merged | Conflicted:
     """Walk the regions: the text between them, which is mine, and what each settles or leaves open."""
     parts: list[str] = []
     hunks: list[MergeConflict] = []
-    pieces: list[str] = []
+    above, below = around
+    pieces: list[str] = [above]
+    lines_above = LineIndex(above).line_count - 1
     done = 0
     for region in _regions(base, mine, theirs):
         pieces += mine[done : region.mine.start]
@@ -140,13 +162,13 @@ def _composed(base: list[str], mine: list[str], theirs: list[str]) -> Merged | C
             pieces = []
             hunks.append(
                 MergeConflict(
-                    range=_lines(region.mine),
+                    range=_lines(region.mine, lines_above),
                     base="".join(region.base.of(base)),
                     mine="".join(ours),
                     theirs="".join(others),
                 )
             )
-    parts.append("".join((*pieces, *mine[done:])))
+    parts.append("".join((*pieces, *mine[done:], below)))
     return Conflicted(hunks=tuple(hunks), parts=tuple(parts)) if hunks else Merged(text=parts[0])
 
 
@@ -218,8 +240,10 @@ def _span(start: int, end: int, change: Block | None, growth: int) -> _Span:
     return _Span(start + before, end + (before if end < change.before_start else behind))
 
 
-def _lines(span: _Span) -> Range:
-    return Range(start=Position(line=span.start, character=0), end=Position(line=span.end, character=0))
+def _lines(span: _Span, above: int) -> Range:
+    return Range(
+        start=Position(line=above + span.start, character=0), end=Position(line=above + span.end, character=0)
+    )
 
 
 def _chosen(hunk: MergeConflict, choice: Choice | Replacement) -> str:

@@ -21,7 +21,7 @@ def stretches(before: str, after: str) -> Iterator[Block]:
     That is one stretch from the first change to the last. If it is large, it is divided at runs of equal lines
     that are so long that nobody would call them changed.
     """
-    rest = _between_equal_ends(before, after)
+    rest = between_equal_ends(before, after)
     while _length(rest) > _LARGE:
         found = _up_to_long_run(rest, before, after)
         yield found
@@ -30,6 +30,16 @@ def stretches(before: str, after: str) -> Iterator[Block]:
         )
     if _length(rest):
         yield rest
+
+
+def between_equal_ends(before: str, after: str) -> Block:
+    """Whole lines, as code points, from the first change to the last; empty in both if the texts are equal."""
+    rest = _without_equal_start(Block(0, len(before), 0, len(after)), before, after)
+    most = min(rest.before_end - rest.before_start, rest.after_end - rest.after_start)
+    tail = equal_end(before, after, len(before), len(after), most)
+    if not (_starts_line(before, len(before) - tail) and _starts_line(after, len(after) - tail)):
+        tail = len(before) - next_line(before, len(before) - tail)
+    return rest._replace(before_end=len(before) - tail, after_end=len(after) - tail)
 
 
 def equal_start(before: str, after: str, before_at: int, after_at: int, most: int) -> int:
@@ -63,17 +73,18 @@ def in_crlf(text: str, place: int) -> bool:
     return 0 < place < len(text) and text[place - 1] == "\r" and text[place] == "\n"
 
 
+def next_line(text: str, place: int) -> int:
+    """Where the first line after a place begins, or the end of the text."""
+    feed = text.find("\n", place)
+    feed = len(text) if feed < 0 else feed
+    carriage = text.find("\r", place, feed)
+    if 0 <= carriage < feed - 1:
+        return carriage + 1
+    return min(feed + 1, len(text))
+
+
 def _length(stretch: Block) -> int:
     return stretch.before_end - stretch.before_start + stretch.after_end - stretch.after_start
-
-
-def _between_equal_ends(before: str, after: str) -> Block:
-    rest = _without_equal_start(Block(0, len(before), 0, len(after)), before, after)
-    most = min(rest.before_end - rest.before_start, rest.after_end - rest.after_start)
-    tail = equal_end(before, after, len(before), len(after), most)
-    if not (_starts_line(before, len(before) - tail) and _starts_line(after, len(after) - tail)):
-        tail = len(before) - _next_line(before, len(before) - tail)
-    return rest._replace(before_end=len(before) - tail, after_end=len(after) - tail)
 
 
 def _without_equal_start(rest: Block, before: str, after: str) -> Block:
@@ -128,13 +139,3 @@ def _first_long_run(old: Sequence[int], new: Sequence[int]) -> tuple[int, int] |
 
 def _starts_line(text: str, place: int) -> bool:
     return place == 0 or (text[place - 1] in "\n\r" and not in_crlf(text, place))
-
-
-def _next_line(text: str, place: int) -> int:
-    """Where the first line after a place begins, or the end of the text."""
-    feed = text.find("\n", place)
-    feed = len(text) if feed < 0 else feed
-    carriage = text.find("\r", place, feed)
-    if 0 <= carriage < feed - 1:
-        return carriage + 1
-    return min(feed + 1, len(text))
