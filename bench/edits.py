@@ -115,10 +115,13 @@ def others(many: str) -> dict[str, float]:
     place = Position(line=400_000, character=3)
     change = ContentChange(range=Range(start=place, end=place), text="x")
     theirs, mine = "X" + many, many + "Y\n"
+    here, there = many.index("entry 40000 "), many.index("entry 40005 ")
+    near = many[:here] + "X" + many[here:], many[:there] + "Y" + many[there:]
     return {
         "index of 20 MB": milliseconds(lambda: LineIndex(many)),
         "keystroke in 20 MB": milliseconds(lambda: apply_change(many, change, "utf-16")),
-        "merge of 20 MB": milliseconds(lambda: merge(many, mine, theirs), times=1),
+        "merge of 20 MB, first and last line": milliseconds(lambda: merge(many, mine, theirs), times=1),
+        "merge of 20 MB, two neighbours": milliseconds(lambda: merge(many, *near), times=1),
     }
 
 

@@ -218,6 +218,7 @@ def test_with_eol_replaces_every_line_end() -> None:
         pytest.param("x\nd\n", "a\r\nb\nc\nd\n", "x\r\nd\n", id="several lines made one"),
         pytest.param("a\nb\nc", "a\r\nb\nc\n", "a\r\nb\nc", id="no end where the new text has none"),
         pytest.param("a\nb\nc\n", "a\nb\r\nc", "a\nb\r\nc\r\n", id="an end for a line that had none"),
+        pytest.param("\n\n", "\ra\n", "\r\r", id="two ends never become one"),
     ],
 )
 def test_new_text_takes_the_line_ends_of_what_it_replaces(new: str, before: str, adapted: str) -> None:
