@@ -24,7 +24,7 @@ from planloom.workspace.view import Entry, Snapshot
 
 @dataclass(frozen=True)
 class Staged:
-    """What a place will be: `text`, a folder, or neither if it will be gone; `base` is what its author read."""
+    """What a place will be: a `text`, a folder, or nothing any more; `base` is what its author read."""
 
     base: Snapshot
     text: str | None = None
