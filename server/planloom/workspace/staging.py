@@ -110,7 +110,7 @@ class Stage:
         if move is None:
             self.staged[place] = Staged(base)
             return
-        # What was moved and then deleted is deleted where it was; a new file there is a change of the old one.
+        # What was moved, then deleted, is deleted where it was; a new file there changes the old one.
         self.moves.remove(move)
         base = base.model_copy(update={"uri": move.old})
         successor = self.staged.get(move.old)
