@@ -7,6 +7,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -42,7 +43,7 @@ EVERYTHING = EditorCapabilities(
 )
 
 Closed = Literal["open", "hidden", "disk"]
-"""What the editor does with an edit for a closed file: open it, keep it in a buffer it never tells of, write it."""
+"""What becomes of an edit for a closed file: it is opened, kept in a buffer never told of, or written."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,7 @@ class FakeEditor:
         self.tells = tells
         self.script = deque(script)
         self.received: list[EditorEdit] = []
+        self.reached = asyncio.Event()
         self.buffers: dict[Uri, Buffer] = {}
         self.findings: dict[Uri, FileDiagnostics] = {}
         self._untold: list[Callable[[], object]] = []
@@ -168,6 +170,7 @@ class FakeEditor:
 
     async def apply(self, edit: EditorEdit) -> EditorAnswer:
         self.received.append(edit)
+        self.reached.set()
         behaviour = self.script.popleft() if self.script else None
         while isinstance(behaviour, Before):
             behaviour.act()
@@ -219,11 +222,14 @@ class FakeEditor:
     # How it applies.
 
     def _checked(self, edit: EditorEdit) -> EditorAnswer:
-        for operation in edit.operations:
-            problem = self._problem(operation)
+        texts = [operation for operation in edit.operations if isinstance(operation, TextOperation)]
+        if any(self._problem(operation) for operation in texts):
+            return EditorAnswer(applied=False)
+        for index, operation in enumerate(edit.operations):
+            problem = None if operation in texts else self._problem(operation)
             if problem:
-                return EditorAnswer(applied=False, reason=None if problem == "version" else problem)
-        self._apply(edit.operations)
+                return EditorAnswer(applied=False, reason=problem, failed_change=index)
+            self._apply((operation,))
         return EditorAnswer(applied=True)
 
     def _problem(self, operation: Operation) -> str | None:
@@ -329,10 +335,10 @@ class FakeEditor:
 def applied(text: str, edits: Sequence[TextEdit], encoding: Encoding) -> str:
     """The text after the edits, by an implementation of its own, so that the product's is checked by another."""
     spans = [
-        (offset(text, e.range.start, encoding), offset(text, e.range.end, encoding), e.new_text)
-        for e in edits
+        (offset(text, edit.range.start, encoding), offset(text, edit.range.end, encoding), edit.new_text)
+        for edit in edits
     ]
-    assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:], strict=False)), "edits overlap"
+    assert all(a[1] <= b[0] for a, b in pairwise(spans)), "edits overlap"
     for start, end, new_text in reversed(spans):
         text = text[:start] + new_text + text[end:]
     return text

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from planloom.workspace.editor import EditorCapabilities, TextOperation
-from tests.support.fake_editor import EVERYTHING, ApplyOnly, Before, FormatAfter, Lie, Refuse, Silent, Wait
+from tests.support.fake_editor import ApplyOnly, Before, FormatAfter, Lie, Refuse, Silent, Wait
 from tests.workspace.room import Room
 
 BEFORE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
@@ -112,8 +112,7 @@ async def test_row31_cancelled_while_the_editor_works_it_waits_and_records(tmp_p
     room = Room(tmp_path, {"a.txt": BEFORE}, script=[Wait(answer)])
     room.editor.open(room.path("a.txt"))
     job = asyncio.create_task(room.apply(room.edit("a.txt", BEFORE, AFTER)))
-    while not room.editor.received:
-        await asyncio.sleep(0.001)
+    await room.editor.reached.wait()
     job.cancel()
     await asyncio.sleep(0.01)
     assert not job.done()
@@ -195,6 +194,3 @@ async def test_a_buffer_told_late_is_waited_for(tmp_path: Path) -> None:
     outcome = await room.apply(room.edit("a.txt", BEFORE, AFTER), patience=5)
     assert outcome.kind == "applied"
     assert outcome.outcome == "verified"
-
-
-assert EVERYTHING.apply_edit

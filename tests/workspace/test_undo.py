@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,7 @@ async def test_several_edits_of_one_file_are_taken_back_together(tmp_path: Path)
     room = Room(tmp_path, {"a.txt": TEXT})
     room.editor.open(room.path("a.txt"))
     texts = [TEXT, TEXT.replace("line 1", "1"), TEXT.replace("line 1", "1").replace("line 5", "5")]
-    for before, after in zip(texts, texts[1:], strict=False):
+    for before, after in pairwise(texts):
         await room.apply(room.edit("a.txt", before, after))
     files = [file for intent in room.journal.intents for file in intent]
     back = await reverse(room.view, files)
