@@ -102,7 +102,7 @@ def weakest(outcomes: Iterable[EditOutcome]) -> EditOutcome:
 
 
 async def apply_batch(edit: Edit, changeset: Changeset) -> ApplyOutcome:
-    """Make the changes as one edit: again from the start while files move, once more after a first refusal."""
+    """Make the changes as one edit: anew while files move, and once more after a first refusal."""
     rejected = False
     parents: dict[Uri, Spot] = {}
     made: tuple[Spot, ...] = ()

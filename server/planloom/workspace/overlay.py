@@ -96,10 +96,12 @@ class Overlay:
         read = self._stage.read.get(key)
         return key in self._stage.staged or (read is not None and read.text is not None)
 
-    async def stage_write(self, uri: str, text: str, *, notes: tuple[str, ...] = ()) -> StageRefused | None:
-        """Let the file hold `text`, its line ends adapted to what was there; None when staged.
+    async def stage_write(
+        self, uri: str, text: str, *, notes: tuple[str, ...] = (), exact: bool = False
+    ) -> StageRefused | None:
+        """Let the file hold `text`; None when staged. A text that the file holds already stages nothing.
 
-        A text that the file holds already stages nothing.
+        Line ends become those of the file, or for a new file those of its neighbours, unless it is `exact`.
         """
         found = await self.peek(uri)
         key = found.uri
@@ -110,11 +112,10 @@ class Overlay:
             return StageRefused(reason=f"{named(above)} is a file, so nothing can be written below it.")
         earlier = self._stage.staged.get(key)
         base = earlier.base if earlier is not None else self._stage.read.get(key, found)
-        text = text.removeprefix(MARK)
-        if base.text is not None:
-            text = adapt_eol(text, base.text)
-        elif "\n" in text:
-            text = with_eol(text, await self._habit(key))
+        if not exact:
+            text = text.removeprefix(MARK)
+            eol = None if base.text is not None or "\n" not in text else await self._habit(key)
+            text = with_eol(text, eol) if eol is not None else adapt_eol(text, base.text or "")
         if text == base.text:
             self._stage.staged.pop(key, None)
             self._stage.read[key] = base
@@ -163,7 +164,7 @@ class Overlay:
                 " only a person can delete it."
             )
         for place in places:
-            self._stage_gone(place)
+            self._stage.remove(place)
         return None
 
     async def stage_rename(self, uri: str, new_uri: str) -> StageRefused | None:
@@ -219,12 +220,12 @@ class Overlay:
             merged = three_way(staged.base.text or "", found.text, staged.text)
             if merged.kind == "conflicted":
                 return conflict_of(place, merged)
-            await self.stage_write(place, merged.text, notes=staged.notes)
+            await self.stage_write(place, merged.text, notes=staged.notes, exact=True)
             return None
         if staged.text is None:
-            self._stage_gone(found)
+            self._stage.remove(found)
         else:
-            await self.stage_write(place, staged.text, notes=staged.notes)
+            await self.stage_write(place, staged.text, notes=staged.notes, exact=True)
         return None
 
     def changeset(self) -> Changeset:
@@ -249,14 +250,6 @@ class Overlay:
         if origin is None or self._stage.is_below_gone(key):
             return Listing(uri=key, problem="missing", detail=f"{named(key)} is not there.")
         return (await self.under.list_folder(origin)).model_copy(update={"uri": key})
-
-    def _stage_gone(self, found: Snapshot) -> None:
-        earlier = self._stage.staged.get(found.uri)
-        base = earlier.base if earlier is not None else self._stage.read.get(found.uri, found)
-        if earlier is not None and not base.exists:
-            del self._stage.staged[found.uri]
-        else:
-            self._stage.staged[found.uri] = Staged(base if base.exists else found)
 
     async def _inside(self, folder: Uri) -> tuple[Snapshot, ...] | StageRefused:
         """Everything in a folder, the deepest first."""

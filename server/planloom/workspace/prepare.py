@@ -119,8 +119,14 @@ async def _work(view: WorkspaceView, change: FileChange, renames: Sequence[Renam
         origin = _before_renames(change.uri, renames)
         if origin is not None:
             live, source = await view.snapshot(origin), origin
+    if (
+        live.exists
+        and change.kind in ("create", "createFolder")
+        and await _is_freed(view, change.uri, renames)
+    ):
+        live = Snapshot(uri=change.uri, exists=False)
     document = view.documents.get(source)
-    if document is not None and live.version != document.version:
+    if document is not None and live.exists and live.version != document.version:
         # The buffer moved between the two looks at it; both are taken from the same state here.
         live = await view.snapshot(source)
         document = view.documents.get(source)
@@ -151,6 +157,14 @@ def _before_renames(uri: Uri, renames: Sequence[RenameFile]) -> Uri | None:
         if uri == rename.new_uri or is_below(uri, rename.new_uri):
             return Uri(rename.uri + uri.removeprefix(rename.new_uri))
     return None
+
+
+async def _is_freed(view: WorkspaceView, uri: Uri, renames: Sequence[RenameFile]) -> bool:
+    """Whether an earlier rename of the same changeset takes away what is at a place."""
+    for rename in renames:
+        if uri == rename.uri or is_below(uri, rename.uri):
+            return not (await view.snapshot(rename.new_uri)).exists
+    return False
 
 
 def _routed(works: Sequence[Work], capabilities: EditorCapabilities) -> tuple[Work, ...]:

@@ -24,7 +24,7 @@ from planloom.workspace.view import Entry, Snapshot
 
 @dataclass(frozen=True)
 class Staged:
-    """What a place will be: `text`, a folder, or neither if it will be gone; `base` is what its author read."""
+    """What a place will be: a `text`, a folder, or nothing any more; `base` is what its author read."""
 
     base: Snapshot
     text: str | None = None
@@ -97,6 +97,24 @@ class Stage:
         for key in [key for key in self.read if _is_at(key, old)]:
             place = Uri(new + key.removeprefix(old))
             self.read[place] = self.read.pop(key).model_copy(update={"uri": place})
+
+    def remove(self, found: Snapshot) -> None:
+        """Let a place be gone; what was only staged there is forgotten."""
+        earlier = self.staged.pop(found.uri, None)
+        base = earlier.base if earlier is not None else self.read.get(found.uri, found)
+        if earlier is not None and not base.exists:
+            return
+        place = found.uri
+        base = base if base.exists else found
+        move = next((move for move in self.moves if move.new == place), None)
+        if move is None:
+            self.staged[place] = Staged(base)
+            return
+        # What was moved, then deleted, is deleted where it was; a new file there changes the old one.
+        self.moves.remove(move)
+        base = base.model_copy(update={"uri": move.old})
+        successor = self.staged.get(move.old)
+        self.staged[move.old] = Staged(base) if successor is None else replace(successor, base=base)
 
     def changeset(self) -> Changeset:
         """One change a file, in the order in which they must happen."""
@@ -176,4 +194,4 @@ def _of_kind(changes: Iterable[FileChange], kind: str) -> tuple[FileChange, ...]
 def _deletion_order(change: FileChange) -> tuple[bool, int]:
     """Files before the folders that hold them, inner folders before outer ones."""
     folder = change.kind == "delete" and change.before is None
-    return folder, -change.uri.count("/")
+    return folder, -change.uri.count("/") if folder else 0

@@ -1,0 +1,97 @@
+"""A workspace folder with everything that an edit needs: view, editor, journal, grant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from planloom.domain.approvals import Grant
+from planloom.domain.changes import Changeset, CreateFile, DeleteFile, EditFile, FileChange, RenameFile
+from planloom.domain.text import Encoding
+from planloom.domain.values import EditId, PlanId, Uri
+from planloom.workspace.apply import apply_changeset
+from planloom.workspace.documents import DocumentStore
+from planloom.workspace.editor import EditorCapabilities
+from planloom.workspace.outcomes import ApplyOutcome, JournalFile, Settlement
+from planloom.workspace.roots import Roots, root_at
+from planloom.workspace.uris import from_path
+from planloom.workspace.view import WorkspaceView
+from tests.support.fake_editor import EVERYTHING, Behaviour, Closed, FakeEditor
+
+GRANT = Grant(plan_id=PlanId("plan"), version=1, source="approval")
+
+
+@dataclass
+class FakeJournal:
+    """Remembers what it was told, in order."""
+
+    intents: list[tuple[JournalFile, ...]] = field(default_factory=list)
+    settlements: list[Settlement] = field(default_factory=list)
+
+    async def intend(self, grant: Grant, files: tuple[JournalFile, ...]) -> EditId:
+        assert len(self.intents) == len(self.settlements), "One intent at a time."
+        self.intents.append(files)
+        return EditId(f"edit{len(self.intents)}")
+
+    async def settle(self, edit_id: EditId, settlement: Settlement) -> None:
+        self.settlements.append(settlement)
+        assert edit_id == f"edit{len(self.settlements)}"
+
+
+class Room:
+    """One workspace folder under `folder`, and the people in it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        files: Mapping[str, str | bytes] = {},
+        *,
+        capabilities: EditorCapabilities = EVERYTHING,
+        closed: Closed = "open",
+        tells: str = "before",
+        script: Sequence[Behaviour] = (),
+        encoding: Encoding = "utf-16",
+    ) -> None:
+        self.folder = folder
+        for name, content in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+        self.documents = DocumentStore(encoding)
+        self.view = WorkspaceView(Roots((root_at(folder),)), self.documents)
+        able = capabilities.model_copy(update={"encoding": encoding})
+        self.editor = FakeEditor(self.documents, able, closed=closed, tells=tells, script=script)  # type: ignore[arg-type]
+        self.journal = FakeJournal()
+
+    def path(self, name: str) -> Path:
+        return self.folder / name
+
+    def uri(self, name: str) -> Uri:
+        return from_path(self.folder / name)
+
+    def edit(self, name: str, before: str, after: str) -> EditFile:
+        return EditFile(uri=self.uri(name), before=before, after=after)
+
+    def create(self, name: str, after: str) -> CreateFile:
+        return CreateFile(uri=self.uri(name), after=after)
+
+    def delete(self, name: str, before: str | None) -> DeleteFile:
+        return DeleteFile(uri=self.uri(name), before=before)
+
+    def rename(self, name: str, new_name: str, before: str | None = None) -> RenameFile:
+        return RenameFile(uri=self.uri(name), new_uri=self.uri(new_name), before=before)
+
+    def text(self, name: str) -> str:
+        return self.editor.text(self.path(name))
+
+    async def apply(self, *changes: FileChange, patience: float = 0.05) -> ApplyOutcome:
+        return await apply_changeset(
+            self.view,
+            self.editor,
+            Changeset(changes=changes),
+            GRANT,
+            "Planloom: step 1 – test",
+            self.journal,
+            patience=patience,
+        )

@@ -1,0 +1,196 @@
+"""Applying a changeset: what the user sees, what the journal holds, whatever the editor can or does."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from planloom.workspace.editor import EditorCapabilities, TextOperation
+from tests.support.fake_editor import ApplyOnly, Before, FormatAfter, Lie, Refuse, Silent, Wait
+from tests.workspace.room import Room
+
+BEFORE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
+AFTER = BEFORE.replace("two", "TWO")
+
+
+async def test_row22_an_unsaved_buffer_is_edited_and_the_disk_left_alone(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"a.txt": "on disk\n"})
+    room.editor.open(room.path("a.txt"), BEFORE)
+    outcome = await room.apply(room.edit("a.txt", BEFORE, AFTER))
+    assert outcome.kind == "applied"
+    assert outcome.outcome == "verified"
+    assert room.text("a.txt") == AFTER
+    assert room.path("a.txt").read_text() == "on disk\n"
+    operation = room.editor.received[0].operations[0]
+    assert isinstance(operation, TextOperation)
+    assert operation.version == 1
+    assert [edit.new_text for edit in operation.edits] == ["TWO"]
+
+
+async def test_row23_text_typed_elsewhere_meanwhile_is_merged_and_nothing_is_asked(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"a.txt": BEFORE})
+    room.editor.open(room.path("a.txt"))
+    room.editor.replace(room.path("a.txt"), "six", "six and a half")
+    outcome = await room.apply(room.edit("a.txt", BEFORE, AFTER))
+    assert outcome.kind == "applied"
+    assert outcome.merged
+    assert room.text("a.txt") == AFTER.replace("six", "six and a half")
+
+
+async def test_row23_an_overlap_is_a_conflict_with_both_sides(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"a.txt": BEFORE})
+    room.editor.open(room.path("a.txt"))
+    room.editor.replace(room.path("a.txt"), "two", "zwei")
+    outcome = await room.apply(room.edit("a.txt", BEFORE, AFTER))
+    assert outcome.kind == "conflicted"
+    [hunk] = outcome.files[0].hunks
+    assert (hunk.base, hunk.mine, hunk.theirs) == ("two\n", "zwei\n", "TWO\n")
+    assert room.editor.received == []
+    assert room.journal.intents == []
+
+
+async def test_row23_text_typed_while_the_edit_is_under_way_is_kept(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"a.txt": BEFORE})
+    path = room.path("a.txt")
+    room.editor.open(path)
+    room.editor.script.append(Before(lambda: room.editor.replace(path, "seven", "7")))
+    outcome = await room.apply(room.edit("a.txt", BEFORE, AFTER))
+    assert outcome.kind == "applied"
+    assert room.text("a.txt") == AFTER.replace("seven", "7")
+    assert len(room.editor.received) == 2
+    assert [bool(settled.applied) for settled in room.journal.settlements] == [False, True]
+
+
+async def test_row54_a_second_refusal_is_final_and_says_why(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"a.txt": BEFORE}, script=[Refuse("no"), Refuse("not now")])
+    room.editor.open(room.path("a.txt"))
+    outcome = await room.apply(room.edit("a.txt", BEFORE, AFTER))
+    assert outcome.kind == "refused"
+    assert "not now" in outcome.reason
+    assert len(room.editor.received) == 2
+    assert room.text("a.txt") == BEFORE
+
+
+async def test_row56_format_on_save_is_noted(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"a.txt": BEFORE}, script=[FormatAfter(lambda text: text.replace("\n", " \n"))])
+    room.editor.open(room.path("a.txt"))
+    outcome = await room.apply(room.edit("a.txt", BEFORE, AFTER))
+    assert outcome.kind == "applied"
+    assert outcome.outcome == "normalized"
+
+
+async def test_row56_a_lie_is_found_out(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"a.txt": BEFORE}, script=[Lie()])
+    room.editor.open(room.path("a.txt"))
+    outcome = await room.apply(room.edit("a.txt", BEFORE, AFTER))
+    assert outcome.kind == "refused"
+
+
+async def test_row57_silence_is_settled_by_the_files(tmp_path: Path) -> None:
+    for silence, kind in ((Silent(0), "refused"), (Silent(None), "applied")):
+        room = Room(tmp_path, {"a.txt": BEFORE}, script=[silence])
+        room.editor.open(room.path("a.txt"))
+        outcome = await room.apply(room.edit("a.txt", BEFORE, AFTER))
+        assert outcome.kind == kind
+
+
+@pytest.mark.parametrize("says", [True, False])
+async def test_row55_half_an_edit_is_told_file_by_file(tmp_path: Path, says: bool) -> None:
+    room = Room(tmp_path, {"a.txt": BEFORE, "b.txt": BEFORE}, script=[ApplyOnly(1, says)])
+    for name in ("a.txt", "b.txt"):
+        room.editor.open(room.path(name))
+    outcome = await room.apply(room.edit("a.txt", BEFORE, AFTER), room.edit("b.txt", BEFORE, AFTER))
+    assert outcome.kind == "partly_applied"
+    assert [file.uri for file in outcome.applied] == [room.uri("a.txt")]
+    assert [file.uri for file in outcome.not_applied] == [room.uri("b.txt")]
+
+
+async def test_row31_cancelled_while_the_editor_works_it_waits_and_records(tmp_path: Path) -> None:
+    answer = asyncio.Event()
+    room = Room(tmp_path, {"a.txt": BEFORE}, script=[Wait(answer)])
+    room.editor.open(room.path("a.txt"))
+    job = asyncio.create_task(room.apply(room.edit("a.txt", BEFORE, AFTER)))
+    await room.editor.reached.wait()
+    job.cancel()
+    await asyncio.sleep(0.01)
+    assert not job.done()
+    answer.set()
+    with pytest.raises(asyncio.CancelledError):
+        await job
+    assert room.text("a.txt") == AFTER
+    assert len(room.journal.settlements) == 1
+    assert room.journal.settlements[0].applied
+
+
+CAPABILITIES = [
+    EditorCapabilities(
+        apply_edit=bool(bits & 1),
+        document_changes=bool(bits & 2),
+        create_files=bool(bits & 4),
+        rename_files=bool(bits & 8),
+        delete_files=bool(bits & 8),
+        change_annotations=bool(bits & 16),
+    )
+    for bits in range(32)
+]
+
+
+@pytest.mark.parametrize("capabilities", CAPABILITIES)
+@pytest.mark.parametrize("closed", ["open", "hidden", "disk"])
+async def test_rows50_51_52_53_every_set_of_abilities_does_the_same(
+    tmp_path: Path, capabilities: EditorCapabilities, closed: str
+) -> None:
+    room = Room(
+        tmp_path,
+        {"open.txt": BEFORE, "shut.txt": BEFORE, "gone.txt": "gone\n", "old.txt": "name\n"},
+        capabilities=capabilities,
+        closed=closed,  # type: ignore[arg-type]
+    )
+    room.editor.open(room.path("open.txt"))
+    outcome = await room.apply(
+        room.create("new/deep/file.txt", "fresh\n"),
+        room.edit("open.txt", BEFORE, AFTER),
+        room.edit("shut.txt", BEFORE, AFTER),
+        room.delete("gone.txt", "gone\n"),
+        room.rename("old.txt", "new/name.txt", "name\n"),
+    )
+    assert outcome.kind == "applied", outcome
+    if not capabilities.apply_edit:
+        # The buffer was clean, so the editor takes what is on disk.
+        assert room.path("open.txt").read_text() == AFTER
+    else:
+        assert room.text("open.txt") == AFTER
+    assert room.text("shut.txt") == AFTER
+    assert room.text("new/deep/file.txt") == "fresh\n"
+    assert not room.path("gone.txt").exists()
+    assert room.path("new/name.txt").read_text() == "name\n"
+    assert not room.path("old.txt").exists()
+    changes = [(file.change, file.uri) for file in outcome.files]
+    assert ("createFolder", room.uri("new/deep")) in changes
+    assert len(room.editor.received) == (1 if capabilities.apply_edit else 0)
+    for edit in room.editor.received:
+        assert edit.needs_confirmation == (capabilities.change_annotations and _deletes(edit))
+
+
+def _deletes(edit: object) -> bool:
+    return any(operation.kind == "delete" for operation in edit.operations)  # type: ignore[attr-defined]
+
+
+async def test_row53_nothing_is_written_under_an_unsaved_buffer(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"a.txt": BEFORE}, capabilities=EditorCapabilities())
+    room.editor.open(room.path("a.txt"))
+    room.editor.replace(room.path("a.txt"), "seven", "7")
+    outcome = await room.apply(room.edit("a.txt", BEFORE.replace("seven", "7"), AFTER.replace("seven", "7")))
+    assert outcome.kind == "refused"
+    assert "unsaved" in outcome.reason
+    assert room.path("a.txt").read_text() == BEFORE
+
+
+async def test_a_buffer_told_late_is_waited_for(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"a.txt": BEFORE}, tells="late")
+    room.editor.open(room.path("a.txt"))
+    outcome = await room.apply(room.edit("a.txt", BEFORE, AFTER), patience=5)
+    assert outcome.kind == "applied"
+    assert outcome.outcome == "verified"

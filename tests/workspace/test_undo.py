@@ -1,0 +1,125 @@
+"""Undo: what an edit did goes, what was typed since stays, and the undo can be undone."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from planloom.workspace.overlay import Overlay
+from planloom.workspace.undo import reverse
+from tests.workspace.room import Room
+
+TEXT = "".join(f"line {n}\n" for n in range(10))
+
+
+def tree(folder: Path) -> dict[str, str | None]:
+    """Every file with its text, and every folder with None."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes().decode() if path.is_file() else None
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+async def test_row42_a_plan_is_taken_back_byte_for_byte_and_done_again(tmp_path: Path) -> None:
+    room = Room(
+        tmp_path,
+        {
+            "a.txt": TEXT,
+            "crlf.txt": TEXT.replace("\n", "\r\n"),
+            "gone/x.txt": "x\ny",
+            "old.txt": "n\n",
+            "keep": "",
+        },
+        closed="disk",
+    )
+    before = tree(tmp_path)
+    overlay = Overlay(room.view)
+    await overlay.stage_write(room.uri("a.txt"), TEXT.replace("3", "three"))
+    await overlay.stage_write(room.uri("crlf.txt"), TEXT.replace("5", "five"))
+    await overlay.stage_write(room.uri("one/two/three/four/five/new.txt"), "fresh\n")
+    await overlay.stage_delete(room.uri("gone"), recursive=True)
+    await overlay.stage_rename(room.uri("old.txt"), room.uri("new/name.txt"))
+    assert (await room.apply(*overlay.changeset().changes)).kind == "applied"
+    after = tree(tmp_path)
+    assert after["one/two/three/four/five/new.txt"] == "fresh\n"
+    assert "gone" not in after
+
+    back = await reverse(room.view, room.journal.intents[-1])
+    assert back.kept == ()
+    assert (await room.apply(*back.changeset.changes)).kind == "applied"
+    assert tree(tmp_path) == before
+
+    again = await reverse(room.view, room.journal.intents[-1])
+    assert (await room.apply(*again.changeset.changes)).kind == "applied"
+    assert tree(tmp_path) == after
+
+
+async def test_what_was_typed_since_stays(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"a.txt": TEXT})
+    path = room.path("a.txt")
+    room.editor.open(path)
+    await room.apply(room.edit("a.txt", TEXT, TEXT.replace("line 3", "LINE 3")))
+    room.editor.replace(path, "line 8", "typed")
+    back = await reverse(room.view, room.journal.intents[-1])
+    assert (await room.apply(*back.changeset.changes)).kind == "applied"
+    assert room.text("a.txt") == TEXT.replace("line 8", "typed")
+
+
+async def test_lines_changed_again_are_reported_and_left(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"a.txt": TEXT, "b.txt": TEXT})
+    for name in ("a.txt", "b.txt"):
+        room.editor.open(room.path(name))
+    after = TEXT.replace("line 3", "LINE 3")
+    await room.apply(room.edit("a.txt", TEXT, after), room.edit("b.txt", TEXT, after))
+    room.editor.replace(room.path("a.txt"), "LINE 3", "mine")
+    back = await reverse(room.view, room.journal.intents[-1])
+    [kept] = back.kept
+    assert kept.conflict is not None
+    assert kept.conflict.hunks[0].mine == "mine\n"
+    await room.apply(*back.changeset.changes)
+    assert room.text("a.txt") == after.replace("LINE 3", "mine")
+    assert room.text("b.txt") == TEXT
+
+
+async def test_several_edits_of_one_file_are_taken_back_together(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"a.txt": TEXT})
+    room.editor.open(room.path("a.txt"))
+    texts = [TEXT, TEXT.replace("line 1", "1"), TEXT.replace("line 1", "1").replace("line 5", "5")]
+    for before, after in pairwise(texts):
+        await room.apply(room.edit("a.txt", before, after))
+    files = [file for intent in room.journal.intents for file in intent]
+    back = await reverse(room.view, files)
+    await room.apply(*back.changeset.changes)
+    assert room.text("a.txt") == TEXT
+    assert len(room.editor.received) == 3
+
+
+@pytest.mark.parametrize("added", [True, False])
+async def test_row42_a_folder_goes_only_if_it_is_empty(tmp_path: Path, added: bool) -> None:
+    room = Room(tmp_path, closed="disk")
+    await room.apply(room.create("d/e/new.txt", "x\n"))
+    if added:
+        room.path("d/mine.txt").write_text("mine")
+    back = await reverse(room.view, room.journal.intents[-1])
+    assert (await room.apply(*back.changeset.changes)).kind == "applied"
+    assert list(tree(tmp_path)) == (["d", "d/mine.txt"] if added else [])
+
+
+async def test_a_created_file_keeps_what_was_added_to_it(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    await room.apply(room.create("new.txt", "made\n"))
+    room.editor.type(room.path("new.txt"), 0, 5, "mine entirely\n")
+    back = await reverse(room.view, room.journal.intents[-1])
+    assert [kept.uri for kept in back.kept] == [room.uri("new.txt")]
+    assert room.text("new.txt") == "mine entirely\n"
+
+
+async def test_a_deleted_file_does_not_overwrite_its_successor(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"a.txt": "old\n"}, closed="disk")
+    await room.apply(room.delete("a.txt", "old\n"))
+    room.path("a.txt").write_text("successor\n")
+    back = await reverse(room.view, room.journal.intents[-1])
+    assert back.changeset.changes == ()
+    assert "there now" in back.kept[0].reason
