@@ -1,0 +1,119 @@
+"""Plans written as JSON: bare, fenced, or somewhere in prose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from planloom.planning.formats.draft import DraftStep
+from planloom.planning.formats.fences import Fence, fences
+from planloom.planning.formats.json_steps import Found, steps_in
+from planloom.planning.formats.lenient_json import Unreadable, parse
+
+_CANDIDATE = re.compile(r"\[\s*(?:[{\"'“\[]|//|/\*)|\{\s*(?:[\"'“A-Za-z_$]|//|/\*)")
+_NO_PROGRAM = frozenset(
+    {
+        "",
+        "json",
+        "json5",
+        "jsonc",
+        "jsonl",
+        "text",
+        "txt",
+        "plaintext",
+        "plan",
+        "javascript",
+        "js",
+        "markdown",
+        "md",
+    }
+)
+_EFFORT = 20
+"""Characters tried for each character of the text, before the search for JSON is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonPlan:
+    """The steps found, where in the text they begin, and whether it was cut. See `Found` for `weak`."""
+
+    steps: tuple[DraftStep, ...]
+    start: int
+    cut: bool
+    weak: bool
+
+
+def read_json(text: str, tools: Collection[str] = ()) -> JsonPlan | None:
+    """The first plan written as JSON in a text (P7). Programs in fences are not looked at."""
+    lines = text.split("\n")
+    programs = _programs(lines)
+    effort = _EFFORT * len(text) + 10_000
+    at = 0
+    alone: list[tuple[int, Found]] = []
+    while effort > 0 and (candidate := _CANDIDATE.search(text, at)) is not None:
+        start = candidate.start()
+        behind = next((end for first, end in programs if first <= start < end), None)
+        if behind is not None:
+            at = behind
+            programs = [program for program in programs if program[1] > behind]
+            continue
+        parsed = parse(text, start)
+        effort -= parsed.end - start + 1
+        if isinstance(parsed, Unreadable):
+            at = start + 1
+            continue
+        found = steps_in(parsed.value, tools)
+        if found is not None and _is_meant(text, start, parsed.end, found, parsed.cut):
+            return JsonPlan(tuple(found.steps), start, parsed.cut, found.weak)
+        if isinstance(parsed.value, dict) and not parsed.cut:
+            alone += _single(start, parsed.value, tools)
+        at = start + 1 if parsed.cut else parsed.end
+    return _lines_of_json(alone)
+
+
+def _programs(lines: Sequence[str]) -> list[tuple[int, int]]:
+    """The stretches of text that are programs in fences, as positions."""
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    return [
+        (starts[fence.first], starts[fence.last + 1])
+        for fence in fences(lines)
+        if fence.closed and _language(fence) not in _NO_PROGRAM
+    ]
+
+
+def _language(fence: Fence) -> str:
+    return fence.info.split(" ", 1)[0].strip("{}.")
+
+
+def _is_meant(text: str, start: int, end: int, found: Found, cut: bool) -> bool:
+    """Whether an array without a key stands alone, as a plan does, and not inside a sentence."""
+    if not found.bare:
+        return True
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    line_end = text.find("\n", end)
+    after = text[end : len(text) if line_end < 0 else line_end]
+    sentence = bool(before.strip("` \t")) and bool(after.strip("`;,. \t")) and not cut
+    if not found.strings:
+        return not sentence or any(step.instruction != step.description for step in found.steps)
+    if sentence or before.strip("` \t") or (after.strip("`;,. \t") and not cut):
+        return False
+    return text.strip()[:1] == "[" or all(" " in step.description for step in found.steps)
+
+
+def _single(start: int, value: object, tools: Collection[str]) -> Iterator[tuple[int, Found]]:
+    """A lone object that is a step by itself, with both a description and an instruction."""
+    found = steps_in([value], tools)
+    if found is not None and not found.weak and len(found.steps) == 1:
+        step = found.steps[0]
+        if step.instruction != step.description or step.tool is not None:
+            yield start, found
+
+
+def _lines_of_json(alone: Sequence[tuple[int, Found]]) -> JsonPlan | None:
+    """Steps written one object after the other, without an array around them."""
+    if len(alone) < 2:
+        return None
+    steps = tuple(found.steps[0] for _, found in alone)
+    return JsonPlan(steps, alone[0][0], False, False)

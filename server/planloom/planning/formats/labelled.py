@@ -1,0 +1,170 @@
+"""Steps written with labels: `STEP n: description` and `DO:` or `INSTRUCTION:`, inside markers or without."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from planloom.planning.formats.draft import DraftStep, draft
+from planloom.planning.formats.fences import code_lines
+
+_SPACE = r"[ \t\u00a0\u2000-\u200b\u202f\u3000]"
+_FRONT = (
+    rf"{_SPACE}*(?:>{_SPACE}*)*(?:\#{{1,6}}{_SPACE}*)?(?:[-*+•]{_SPACE}+)?(?:[0-9]{{1,4}}\\?[.)]{_SPACE}*)?"
+)
+_DASH = "[-‐‑‒–—―−]"
+_HEADER = re.compile(
+    rf"{_FRONT}(?P<marks>[*_]{{0,3}}){_SPACE}*STEP{_SPACE}*[#№]?{_SPACE}*"
+    rf"(?:(?P<number>[0-9]{{1,6}}(?:\.[0-9]{{1,4}})*)(?:{_SPACE}*(?:/|of){_SPACE}*[0-9]{{1,6}})?"
+    rf"|(?P<word>one|two|three|four|five|six|seven|eight|nine|ten)\b)?"
+    rf"(?P<closing>[*_]{{0,3}})(?P<gap>{_SPACE}*)(?P<separator>[:：.)]|{_DASH}{{1,3}}|$)"
+    rf"(?P<description>.*)$",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(
+    rf"{_SPACE}*(?:>{_SPACE}*)*(?:\#{{1,6}}{_SPACE}*)?(?:[-*+•]{_SPACE}+)?(?P<marks>[*_`]{{0,3}})(?:DO|INSTRUCTIONS?)"
+    rf"[*_`]{{0,3}}(?:{_SPACE}*[:：]|{_SPACE}*[–—―]|{_SPACE}+-(?={_SPACE}|$))(?P<value>.*)$",
+    re.IGNORECASE,
+)
+_CLOSING_MARKS = re.compile(rf"[*_]{{1,3}}(?={_SPACE}|$)")
+_PAIR = re.compile(r"(?<![\w*])\*\*(?=[^\s*])([^*\n]*[^\s*])\*\*(?![\w*])")
+
+
+@dataclass(slots=True)
+class Header:
+    """A header line, taken apart."""
+
+    description: str
+    numbered: bool
+    marked: bool
+
+
+def header(line: str) -> Header | None:
+    """The header that a line is (P3), or None."""
+    found = _HEADER.match(line)
+    if found is None:
+        return None
+    numbered = found["number"] is not None or found["word"] is not None
+    separator, rest = found["separator"], found["description"]
+    if not separator:
+        # "STEP 2" alone on its line.
+        return Header("", True, bool(found["marks"])) if numbered else None
+    if not numbered and not _parts_without_number(separator, found["gap"], rest):
+        return None
+    if numbered and separator in ".)" and rest[:1].isalnum() and separator == "." and rest[:1].isdigit():
+        return None
+    return Header(_description(rest, found["marks"] + found["closing"]), numbered, bool(found["marks"]))
+
+
+def _parts_without_number(separator: str, gap: str, rest: str) -> bool:
+    """Without a number "Step-by-step" and "Step." must not be taken for headers."""
+    if separator in ":：":
+        return True
+    return separator not in ".)" and bool(gap) and (not rest or rest[0].isspace())
+
+
+def _description(rest: str, marks: str) -> str:
+    text = rest.strip()
+    closing = _CLOSING_MARKS.match(text)
+    if marks and closing is not None:
+        text = text[closing.end() :].lstrip()
+        marks = ""
+    if marks:
+        # The bold began before the word STEP and ends with the line.
+        for sign in ("***", "**", "__", "*", "_"):
+            if text.endswith(sign) and text.count(sign) % 2 == 1:
+                text = text[: -len(sign)].rstrip()
+                break
+    return plain(text)
+
+
+def plain(text: str) -> str:
+    """A title without the bold marks in it."""
+    return _PAIR.sub(r"\1", text).strip()
+
+
+def label(line: str) -> str | None:
+    """What follows the label that a line begins with (DO, INSTRUCTION), or None (P3)."""
+    found = _LABEL.match(line)
+    if found is None:
+        return None
+    value: str = found["value"]
+    if found["marks"]:
+        closing = re.match(rf"{_SPACE}*[*_`]{{1,3}}(?={_SPACE}|$)", value)
+        value = value[closing.end() :] if closing is not None else value
+    return value
+
+
+@dataclass(slots=True)
+class Open:
+    """A step whose end has not been seen yet."""
+
+    head: Header
+    lines: list[str] = field(default_factory=list)
+    labelled: bool = False
+
+    def add(self, line: str, *, code: bool) -> None:
+        value = None if code else label(line)
+        if value is None:
+            self.lines.append(line)
+        else:
+            self.labelled = True
+            self.lines.append(value.strip(" \t"))
+
+    def step(self) -> DraftStep | None:
+        description = self.head.description
+        body = "\n".join(self.lines)
+        if not description and not self.labelled:
+            # The title stands on the line below its label.
+            first, _, rest = body.strip().partition("\n")
+            return draft(plain(first), rest)
+        return draft(description, body)
+
+
+def holds_steps(lines: Sequence[str]) -> bool:
+    """Whether lines hold both a header and a label."""
+    return any(header(line) is not None for line in lines) and any(label(line) is not None for line in lines)
+
+
+@dataclass(slots=True)
+class Labelled:
+    """The steps read, how many had a label, how many headers a number, and the first header's line."""
+
+    steps: list[DraftStep] = field(default_factory=list)
+    labels: int = 0
+    numbered: int = 0
+    first_line: int = -1
+
+
+def read_labelled(lines: Sequence[str]) -> Labelled:
+    """The labelled steps of a text (P3 to P6). What stands before the first header is left out."""
+    read = Labelled()
+    code = code_lines(lines, holds_steps)
+    current: Open | None = None
+    for number, line in enumerate(lines):
+        head = None if code[number] else header(line)
+        if head is not None:
+            _close(read, current)
+            current = Open(head)
+            read.numbered += head.numbered
+            if read.first_line < 0:
+                read.first_line = number
+        elif current is not None:
+            current.add(line, code=code[number] and not _begins_code(code, number))
+    _close(read, current)
+    return read
+
+
+def _begins_code(code: Sequence[bool], number: int) -> bool:
+    """Whether a line only begins code: a label may stand in front of an opening fence."""
+    return number == 0 or not code[number - 1]
+
+
+def _close(read: Labelled, current: Open | None) -> None:
+    if current is None:
+        return
+    read.labels += current.labelled
+    step = current.step()
+    if step is not None:
+        read.steps.append(step)

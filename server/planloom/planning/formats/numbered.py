@@ -1,0 +1,164 @@
+"""Steps written as a numbered list: `1. description - instruction`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from planloom.planning.formats.draft import DraftStep, draft
+from planloom.planning.formats.fences import code_lines
+from planloom.planning.formats.labelled import plain
+
+_SPACE = r"[ \t\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000]"
+_ITEM = re.compile(
+    rf"(?P<indent>{_SPACE}*)(?P<heading>\#{{1,6}}{_SPACE}*)?(?P<marks>[*_]{{0,3}})(?:Task{_SPACE}+)?(?P<number>[0-9]{{1,3}})"
+    rf"\\?[.)](?P<closing>[*_]{{0,3}})(?:{_SPACE}+(?P<text>\S.*)|(?P<tight>[A-Z*].*))$"
+)
+_BULLET = re.compile(rf"{_SPACE}*[-*+•‣▪◦○●–—]{_SPACE}+\S")
+_HEADING = re.compile(r"\#{1,6}[ \t]")
+_RULE = re.compile(r"[ \t]*(?:[-*_=][ \t]*){3,}$")
+_DASH_SPLIT = re.compile(rf"{_SPACE}[-‐‑‒–—―−]{{1,3}}{_SPACE}")
+_BOLD_TITLE = re.compile(
+    r"(?P<marks>\*\*\*|\*\*|__)(?=\S)(?P<title>(?:(?!(?P=marks)).){1,400}?)(?P=marks)(?P<after>.*)$"
+)
+_AFTER_TITLE = re.compile(rf"{_SPACE}*(?:[:：]|[-‐‑‒–—―−]{{1,3}}(?={_SPACE}|$)){_SPACE}*(?P<rest>.*)$")
+_CODE_SPAN = re.compile(r"`[^`\n]*`")
+
+
+@dataclass(slots=True)
+class Item:
+    """One item while its lines are gathered."""
+
+    number: int
+    text: str
+    heading: bool
+    indent: int
+    lines: list[str] = field(default_factory=list)
+
+    def step(self) -> DraftStep | None:
+        description, instruction = split_title(self.text)
+        body = _dedented(self.lines)
+        if body:
+            instruction = f"{instruction or description}\n{body}"
+        return draft(description, instruction)
+
+
+def item(line: str) -> Item | None:
+    """The item that a line begins (P8), or None."""
+    found = _ITEM.match(line)
+    if found is None:
+        return None
+    text = (found["text"] or found["tight"]).strip()
+    marks = found["marks"]
+    if marks and not found["closing"]:
+        # Bold that began in front of the number: `**1. Title** - rest`.
+        text = marks + text if marks in text else text
+    return Item(
+        number=int(found["number"]),
+        text=text,
+        heading=found["heading"] is not None,
+        indent=len(found["indent"].expandtabs(4)),
+    )
+
+
+def split_title(text: str) -> tuple[str, str]:
+    """The title and the rest of an item; the rest is empty if nothing parts the two."""
+    bold = _BOLD_TITLE.match(text)
+    if bold is not None:
+        title, after = bold["title"].strip(), bold["after"]
+        if title.endswith((":", "：")):
+            return plain(title[:-1]), after.strip()
+        rest = _AFTER_TITLE.match(after)
+        if rest is not None:
+            return plain(title), rest["rest"].strip()
+        text = f"{title}{after}"
+    spans = [found.span() for found in _CODE_SPAN.finditer(text)] if "`" in text else []
+    for dash in _DASH_SPLIT.finditer(text):
+        if not any(start < dash.start() < end for start, end in spans[:50]):
+            return plain(text[: dash.start()]), text[dash.end() :].strip()
+    return plain(text), ""
+
+
+def _dedented(lines: Sequence[str]) -> str:
+    """The lines below an item without the indentation that they share."""
+    filled = [line for line in lines if line.strip()]
+    if not filled:
+        return ""
+    indent = min(len(line) - len(line.lstrip()) for line in filled)
+    return "\n".join(line[indent:].rstrip() if line.strip() else "" for line in lines).strip("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """The steps read, and the lines of the first and behind the last."""
+
+    steps: tuple[DraftStep, ...] = ()
+    first_line: int = -1
+    end_line: int = -1
+
+
+def read_numbered(lines: Sequence[str]) -> Numbered:
+    """The steps of the first numbered list of a text (P8).
+
+    A list is two items or more, or one numbered 1. It ends at a headline, a rule, or prose after a blank
+    line, unless the next item carries on its numbers.
+    """
+    code = code_lines(lines, lambda rest: any(item(line) for line in rest))
+    ahead = _numbers_ahead(lines, code)
+    start = 0
+    while True:
+        found, first, start = _one_list(lines, code, ahead, start)
+        if not found:
+            return Numbered()
+        steps = tuple(step for entry in found if (step := entry.step()) is not None)
+        if steps and (len(found) > 1 or found[0].number <= 1):
+            return Numbered(steps, first, start)
+
+
+def _numbers_ahead(lines: Sequence[str], code: Sequence[bool]) -> list[int]:
+    """For each line the number of the next item at or below it, -1 if there is none."""
+    ahead = [-1] * (len(lines) + 1)
+    for number in range(len(lines) - 1, -1, -1):
+        entry = None if code[number] else item(lines[number])
+        ahead[number] = ahead[number + 1] if entry is None else entry.number
+    return ahead
+
+
+def _one_list(
+    lines: Sequence[str], code: Sequence[bool], ahead: Sequence[int], start: int
+) -> tuple[list[Item], int, int]:
+    """The first list at or after a line, with the line where it begins and the one where it ends."""
+    items: list[Item] = []
+    first = -1
+    blank = False
+    for number in range(start, len(lines)):
+        line = lines[number]
+        entry = None if code[number] else item(line)
+        if entry is not None and (not items or entry.indent <= items[0].indent + 1):
+            first = number if not items else first
+            items.append(entry)
+            blank = False
+        elif not items:
+            continue
+        elif not line.strip():
+            blank = True
+            items[-1].lines.append("")
+        elif not code[number] and _ends(line, items[-1], blank, ahead[number]):
+            return items, first, number
+        else:
+            items[-1].lines.append(line)
+            blank = False
+    return items, first, len(lines)
+
+
+def _ends(line: str, last: Item, blank: bool, next_number: int) -> bool:
+    """Whether a line that is no item ends the list."""
+    goes_on = next_number == last.number + 1
+    if _HEADING.match(line):
+        return not goes_on
+    if _RULE.match(line) and blank:
+        return not goes_on
+    if line[:1].isspace() or _BULLET.match(line) or last.heading:
+        return False
+    return blank and not goes_on

@@ -1,0 +1,185 @@
+"""A whole answer of a model read as a plan: by markers, as JSON, by labels, or as a numbered list."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from planloom.planning.formats.draft import DraftStep, NoPlan, PlanFormat, PlanText
+from planloom.planning.formats.fences import closes, fences, opening
+from planloom.planning.formats.json_plan import JsonPlan, read_json
+from planloom.planning.formats.labelled import Labelled, header, holds_steps, read_labelled
+from planloom.planning.formats.numbered import Numbered, read_numbered
+from planloom.planning.formats.reasoning import without_reasoning
+
+_DASHES = r"(?<![-‐‑‒–—―])(?:[-‐‑‒–]{2,40}|[—―]{1,40})"
+MARKER = re.compile(
+    rf"{_DASHES}[ \t*_]{{0,8}}PLAN[ \t_‐‑‒–-]{{0,3}}(?P<edge>START|BEGIN|END|STOP)\b"
+    r"[ \t*_]{0,8}[-‐‑‒–—―]{0,40}",
+    re.IGNORECASE,
+)
+_ENDS = frozenset({"END", "STOP"})
+_PLAN_LANGUAGES = frozenset({"", "text", "txt", "plaintext", "plan", "markdown", "md", "yaml", "yml"})
+_CUE = re.compile(
+    r"\b(?:examples?|e\.g\.|for instance|format|template|syntax|like this|as follows)\b", re.IGNORECASE
+)
+
+
+def read_plan(text: str, tools: Collection[str] = ()) -> PlanText | NoPlan:
+    """The plan in a model's answer, or NoPlan (P1). Never raises; time is linear in the text.
+
+    `tools` are the names of known tools: only these are taken for one where `action` names it.
+    """
+    visible = without_reasoning(text)
+    plan = _marked(visible.text, tools) or _unmarked(visible.text, tools)
+    if plan is None and visible.unclosed is not None:
+        # In reasoning that was never closed only a marked plan counts.
+        plan = _marked(visible.unclosed, tools)
+    return plan or NoPlan()
+
+
+@dataclass(frozen=True, slots=True)
+class _Marked:
+    """What stands between two markers; `closed` tells that the second one is there."""
+
+    text: str
+    closed: bool
+
+
+def _marked(text: str, tools: Collection[str]) -> PlanText | None:
+    """The last marked block with steps (P2)."""
+    for block in reversed(_blocks(text)):
+        steps, cut = _inside(block.text, tools)
+        if steps:
+            return PlanText(steps=steps, format="markers", cut=cut or not block.closed)
+    return None
+
+
+def _blocks(text: str) -> list[_Marked]:
+    """The marked blocks of a text. A marker in a fence that was opened inside the block is text."""
+    if MARKER.search(text) is None:
+        return []
+    blocks: list[_Marked] = []
+    inside: list[str] | None = None
+    around = fence = ""
+    for line in text.split("\n"):
+        if fence:
+            fence = "" if closes(line, fence) else fence
+            if inside is not None:
+                inside.append(line)
+                continue
+        elif around and inside is not None and closes(line, around):
+            # The fence around the whole plan ends before its end marker.
+            blocks.append(_Marked("\n".join(inside), closed=False))
+            inside, around = None, ""
+            continue
+        else:
+            fence = opened[0] if (opened := opening(line)) is not None else ""
+        at = 0
+        for marker in MARKER.finditer(line):
+            if inside is not None:
+                inside.append(_bare(line[at : marker.start()]))
+                closed = marker["edge"].upper() in _ENDS
+                blocks.append(_Marked("\n".join(inside), closed))
+                inside = None
+            at = marker.end()
+            if marker["edge"].upper() not in _ENDS:
+                inside, around, fence = [], fence, ""
+        if inside is not None:
+            inside.append(line[at:].lstrip("*_ \t") if at else line)
+    return blocks if inside is None else [*blocks, _unended(inside)]
+
+
+def _bare(before: str) -> str:
+    """What stands in front of a marker, without the marks of a bold or a headline that holds it."""
+    return before.rstrip("*_# \t>")
+
+
+def _unended(lines: Sequence[str]) -> _Marked:
+    """A block whose end was not found; an end that only a forgotten fence hides is taken after all."""
+    for number in range(len(lines) - 1, -1, -1):
+        marker = MARKER.search(lines[number])
+        if marker is not None and marker["edge"].upper() in _ENDS:
+            return _Marked("\n".join(lines[:number]), closed=True)
+    return _Marked("\n".join(lines), closed=False)
+
+
+def _inside(text: str, tools: Collection[str]) -> tuple[tuple[DraftStep, ...], bool]:
+    """The steps between markers: labelled, else JSON, else numbered; and whether JSON was cut."""
+    lines = text.split("\n")
+    read = read_labelled(lines)
+    if read.steps:
+        return tuple(read.steps), False
+    as_json = read_json(text, tools)
+    if as_json is not None:
+        return as_json.steps, as_json.cut
+    numbered = read_numbered(lines)
+    if numbered.steps:
+        return numbered.steps, False
+    inner = _only_fence(lines, whole=True)
+    return _inside("\n".join(inner), tools) if inner is not None else ((), False)
+
+
+def _unmarked(text: str, tools: Collection[str]) -> PlanText | None:
+    lines = _before_end(text.split("\n"))
+    labelled = read_labelled(lines)
+    numbered = read_numbered(lines)
+    as_json = read_json(text, tools)
+    if as_json is not None and not _only_shown(as_json, text, labelled, numbered):
+        return PlanText(steps=as_json.steps, format="json", cut=as_json.cut)
+    if labelled.steps and labelled.labels:
+        return _plan(labelled.steps, "legacy")
+    headed = labelled.numbered >= 2 and len(labelled.steps) >= 2
+    if headed and (not numbered.steps or labelled.first_line < numbered.first_line):
+        return _plan(labelled.steps, "legacy")
+    if numbered.steps:
+        return _plan(numbered.steps, "numbered")
+    inner = _only_fence(lines, whole=False)
+    return _unmarked("\n".join(inner), tools) if inner is not None else None
+
+
+def _plan(steps: Sequence[DraftStep], plan_format: PlanFormat) -> PlanText:
+    return PlanText(steps=tuple(steps), format=plan_format)
+
+
+def _before_end(lines: list[str]) -> list[str]:
+    """The lines up to an end marker whose start is missing."""
+    for number, line in enumerate(lines):
+        marker = MARKER.search(line) if "PLAN" in line.upper() else None
+        if marker is not None and marker["edge"].upper() in _ENDS and number:
+            return [*lines[:number], _bare(line[: marker.start()])]
+    return lines
+
+
+def _only_shown(found: JsonPlan, text: str, labelled: Labelled, numbered: Numbered) -> bool:
+    """Whether JSON is something that the steps around it speak of: the content of a file, not the plan."""
+    line = text.count("\n", 0, found.start)
+    if labelled.labels and 0 <= labelled.first_line < line:
+        return True
+    if not numbered.steps:
+        return False
+    inside = numbered.first_line < line < numbered.end_line
+    return found.weak or (inside and len(numbered.steps) > 1)
+
+
+def _only_fence(lines: Sequence[str], *, whole: bool) -> list[str] | None:
+    """The lines of the one fence that a text has, if a plan may stand in it.
+
+    `whole`: nothing may stand around it. Else the words in front must not call it an example.
+    """
+    found = fences(lines)
+    if len(found) != 1 or found[0].info.split(" ", 1)[0] not in _PLAN_LANGUAGES:
+        return None
+    fence = found[0]
+    before = [line for line in lines[: fence.first] if line.strip()]
+    if whole and (before or any(line.strip() for line in lines[fence.last + 1 :])):
+        return None
+    if before and _CUE.search(before[-1]):
+        return None
+    inner = list(lines[fence.first + 1 : fence.last + (not fence.closed)])
+    return (
+        inner
+        if holds_steps(inner) or any(header(line) for line in inner) or read_numbered(inner).steps
+        else None
+    )
