@@ -23,6 +23,7 @@ _MOST_CHANGES = 2000
 """Changes at a time above which listing everything anew costs less."""
 
 
+_MOST_MATCHED = 500
 _MOST_DEAD = 1000
 """Entries taken out after which the table is written anew."""
 
@@ -103,6 +104,10 @@ class FileIndex:
         """The paths that match best, fuzzily; empty for an empty query."""
         table = self._table
         return await asyncio.to_thread(table.search, query, limit) if table else ()
+
+    async def match(self, query: str, paths: Sequence[str]) -> tuple[Hit, ...]:
+        """The same for a few paths that need not be listed: what is open, what was used lately."""
+        return PathTable.match(query, paths[:_MOST_MATCHED])
 
     async def ending_with(self, tail: str, limit: int = 20) -> tuple[str, ...]:
         """The paths whose last names are `tail`; where there is none, those that differ in case alone."""

@@ -135,6 +135,21 @@ class PathTable:
         with self._lock:
             return tuple(Hit(self._path(index), score) for index, score in best)
 
+    @staticmethod
+    def match(query: str, paths: Sequence[str]) -> tuple[Hit, ...]:
+        """The same matcher over a few paths that need not be in the table; for tens of them, not thousands."""
+        from frizbee import Matcher
+
+        query = query[:LONGEST_QUERY].encode("utf-8", "ignore").decode()
+        if not query or not paths:
+            return ()
+        matcher = Matcher(query, max_typos=0, casing="ignore")
+        scores = {match.index: match.score for match in matcher.match_list(list(paths))}
+        if "/" not in query.rstrip("/"):
+            for match in matcher.match_list([path[path.rfind("/", 0, -1) + 1 :] for path in paths]):
+                scores[match.index] = max(scores.get(match.index, 0), match.score + _NAME_BONUS)
+        return tuple(Hit(paths[index], score) for index, score in scores.items())
+
     def ordered(self) -> PathTable:
         """The same paths, shorter ones first, so that they win where matches are equal."""
         buckets: dict[int, list[str]] = {}

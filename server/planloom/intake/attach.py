@@ -1,0 +1,218 @@
+"""What a place in the workspace is attached as: a text, a part of one, a tree, an image, or a description."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from planloom.domain.attachments import Attachment, ResolvedAttachment, Unresolved, UnresolvedCode
+from planloom.domain.changes import sha256
+from planloom.domain.text import Encoding, LineIndex, Range
+from planloom.domain.values import AttachmentId, Uri
+from planloom.intake.contents import MOST_ENTRIES, Cut, cut, lines_of, tree_of
+from planloom.intake.languages import image_type, language_of
+from planloom.intake.reference_sources import Limits, ReferenceSources, Resolution
+from planloom.intake.references import LineSpan
+from planloom.workspace.names import PathCode, shown
+from planloom.workspace.paths import PathRefused, ResolvedPath
+from planloom.workspace.view import Snapshot
+
+Found = ResolvedAttachment | Unresolved
+
+_CODES: dict[PathCode, UnresolvedCode] = {
+    "outside": "outside",
+    "foreign": "outside",
+    "forbidden": "outside",
+    "ambiguous": "ambiguous",
+    "no_folder": "no_context",
+    "special": "binary",
+    "unreadable": "undecodable",
+}
+
+
+class Attachments:
+    """What one resolution has attached so far, each place once, and how much still fits."""
+
+    def __init__(self, sources: ReferenceSources, confirmed: Iterable[str], limits: Limits) -> None:
+        self._sources = sources
+        self._confirmed = frozenset(map(bare, confirmed))
+        self._limits = limits
+        self._left = limits.total_bytes
+        self._attached: list[ResolvedAttachment] = []
+        self._unresolved: list[Unresolved] = []
+        self._seen: set[tuple[str, Uri | None, Range | None]] = set()
+
+    def resolution(self) -> Resolution:
+        """Everything so far, in order."""
+        return Resolution(attachments=tuple(self._attached), unresolved=tuple(self._unresolved))
+
+    async def attach(
+        self,
+        place: ResolvedPath | PathRefused,
+        reference: str,
+        lines: LineSpan | None = None,
+        label: str | None = None,
+        range_: Range | None = None,
+    ) -> Found:
+        """Attach a file, some lines of it, a folder or an image."""
+        if isinstance(place, PathRefused):
+            return refused(reference, place)
+        refusal = self.secret(place, reference)
+        if refusal is not None:
+            return refusal
+        if image_type(place.relative) is not None and lines is None and range_ is None:
+            return await self._image(place, reference, label)
+        seen = await self._sources.snapshot(place.uri)
+        if seen.problem == "folder":
+            return await self._folder(place, reference, label)
+        if seen.text is None:
+            return self._described(place, reference, seen, whole=lines is None and range_ is None)
+        text = seen.text
+        if lines is not None:
+            part = lines_of(text, lines, self._sources.encoding)
+            if isinstance(part, int):
+                sentence = f"{shown(place.relative)} has {part} lines: there is no line {min(lines)}."
+                return Unresolved(reference=reference, code="not_found", message=sentence)
+            text, range_ = part
+        elif range_ is not None:
+            text = inside(text, range_, self._sources.encoding)
+        return self.resolved(
+            text_of(place.uri, reference, label or place.relative),
+            self.cut(text),
+            {
+                "range": range_,
+                "language_id": self._sources.language_id(seen.uri) or language_of(place.relative),
+                "secret": place.secret or None,
+                "version": seen.version,
+                "note": _told(place, seen),
+            },
+        )
+
+    async def _folder(self, place: ResolvedPath, reference: str, label: str | None) -> Found:
+        below = await self._sources.below(place, MOST_ENTRIES + 1)
+        tree = tree_of("", below)
+        kept = self.cut(tree)
+        note = f"Only the first {MOST_ENTRIES} names are listed." if len(below) > MOST_ENTRIES else None
+        name = place.root.name if place.relative == "." else place.relative
+        return self.resolved(
+            text_of(place.uri, reference, label or f"{name}/").model_copy(update={"kind": "folder"}),
+            kept._replace(truncated=kept.truncated or note is not None, note=kept.note or note),
+            {},
+        )
+
+    async def _image(self, place: ResolvedPath, reference: str, label: str | None) -> Found:
+        data = await self._sources.image(place, self._limits.image_bytes)
+        attachment = Attachment(
+            attachment_id=AttachmentId(""),
+            kind="image",
+            reference=reference,
+            uri=place.uri,
+            label=label or place.relative,
+            bytes=len(data) if data is not None else 0,
+            truncated=data is None,
+            note=None
+            if data is not None
+            else "The image cannot be read, or is too large: only its name is known.",
+        )
+        return ResolvedAttachment(attachment=attachment, image=data)
+
+    def _described(self, place: ResolvedPath, reference: str, seen: Snapshot, *, whole: bool) -> Found:
+        """A file without a text that can be attached: described where the whole was asked, else refused."""
+        name = shown(place.relative)
+        size = f"{seen.size:,} bytes"
+        code: UnresolvedCode
+        match seen.problem:
+            case "binary":
+                code, sentence = "binary", f"{name} is binary ({size}): only its name is known."
+            case "undecodable":
+                code, sentence = (
+                    "undecodable",
+                    f"{name} ({size}) is in no known encoding: only its name is known.",
+                )
+            case "too_large":
+                code, sentence = "too_large", f"{name} is too large ({size}): only its name is known."
+            case _:
+                detail = seen.detail or f"{name} is not there any more: name another file."
+                return Unresolved(reference=reference, code="not_found", message=detail)
+        if not whole:
+            return Unresolved(reference=reference, code=code, message=sentence)
+        attachment = text_of(place.uri, reference, place.relative).model_copy(
+            update={"bytes": seen.size, "truncated": True, "note": sentence, "secret": place.secret or None}
+        )
+        return ResolvedAttachment(attachment=attachment)
+
+    def secret(self, place: ResolvedPath, reference: str) -> Unresolved | None:
+        """Why a secret is not attached, unless it was confirmed."""
+        if not place.secret or not self._confirmed.isdisjoint((bare(reference), place.relative)):
+            return None
+        sentence = (
+            f"{shown(place.relative)} may hold secrets, which a model would be sent:"
+            " confirm that it may be attached, then ask again."
+        )
+        return Unresolved(reference=reference, code="secret", message=sentence)
+
+    def cut(self, text: str) -> Cut:
+        """As much of a text as still fits."""
+        return cut(text, max(0, min(self._limits.reference_bytes, self._left)))
+
+    def resolved(self, attachment: Attachment, kept: Cut, more: dict[str, object]) -> ResolvedAttachment:
+        """A text with what is known of it, counted against what still fits."""
+        self._left -= min(kept.bytes, self._limits.reference_bytes)
+        note = " ".join(filter(None, (kept.note, str(more.pop("note", None) or ""))))
+        whole = attachment.model_copy(
+            update={
+                **more,
+                "bytes": kept.bytes,
+                "truncated": kept.truncated,
+                "note": note or None,
+                "sha256": sha256(kept.text),
+            }
+        )
+        return ResolvedAttachment(attachment=whole, text=kept.text)
+
+    def add(self, found: Found) -> None:
+        """Take in what a reference came to."""
+        if isinstance(found, Unresolved):
+            if found not in self._unresolved:
+                self._unresolved.append(found)
+            return
+        key = (found.attachment.kind, found.attachment.uri, found.attachment.range)
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        ident = AttachmentId(f"attachment_{len(self._attached) + 1}")
+        numbered = found.attachment.model_copy(update={"attachment_id": ident})
+        self._attached.append(found.model_copy(update={"attachment": numbered}))
+
+
+def text_of(uri: Uri, reference: str, label: str) -> Attachment:
+    """An attachment of which only the place is known yet."""
+    return Attachment(attachment_id=AttachmentId(""), kind="file", reference=reference, uri=uri, label=label)
+
+
+def inside(text: str, span: Range, encoding: Encoding) -> str:
+    """The text of a range, whichever way round it is."""
+    index = LineIndex(text)
+    start, end = sorted((index.offset(span.start, encoding), index.offset(span.end, encoding)))
+    return text[start:end]
+
+
+def _told(place: ResolvedPath, seen: Snapshot) -> str | None:
+    """What a reader must know of where the text came from."""
+    if seen.dirty:
+        return "The text is that of the editor, not saved yet."
+    return f"It is a link to {shown(place.relative)}." if place.is_link else None
+
+
+def refused(reference: str, place: PathRefused) -> Unresolved:
+    """What the one path resolver says of a place that is not used."""
+    return Unresolved(
+        reference=reference,
+        code=_CODES.get(place.code, "not_found"),
+        message=place.reason,
+        candidates=place.candidates,
+    )
+
+
+def bare(reference: str) -> str:
+    """A reference without its sign and its quote marks."""
+    return reference.strip().removeprefix("@").strip('"“”')

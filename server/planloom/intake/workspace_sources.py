@@ -1,0 +1,83 @@
+"""The contents of references from the real workspace: its documents, its disk, its index and its editor."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from planloom.domain.text import Encoding
+from planloom.domain.values import Uri
+from planloom.workspace.editor import Editor, EditorSilent, FileDiagnostics
+from planloom.workspace.images import read_image
+from planloom.workspace.index import FileIndex
+from planloom.workspace.paths import PathRefused, ResolvedPath, resolve, resolve_uri
+from planloom.workspace.view import Snapshot, WorkspaceView
+
+INDEX_SECONDS = 2.0
+"""How long a look-up by the end of a path waits for the first listing of the workspace."""
+
+
+class WorkspaceSources:
+    """`ReferenceSources` over the workspace as the user sees it.
+
+    `index` and `editor` are asked for anew each time: the first changes with the workspace folders, the
+    second may not be there yet.
+    """
+
+    def __init__(
+        self,
+        view: WorkspaceView,
+        index: Callable[[], FileIndex | None],
+        editor: Callable[[], Editor | None],
+    ) -> None:
+        self._view = view
+        self._index = index
+        self._editor = editor
+
+    @property
+    def encoding(self) -> Encoding:
+        return self._view.documents.encoding
+
+    async def locate(self, path: str) -> ResolvedPath | PathRefused:
+        return await asyncio.to_thread(resolve, self._view.roots, path, for_="read")
+
+    async def locate_uri(self, uri: str) -> ResolvedPath | PathRefused:
+        return await asyncio.to_thread(resolve_uri, self._view.roots, uri, for_="read")
+
+    async def snapshot(self, uri: str) -> Snapshot:
+        return await self._view.snapshot(uri)
+
+    def language_id(self, uri: str) -> str | None:
+        document = self._view.documents.get(uri)
+        return document.language_id if document else None
+
+    async def ending_with(self, tail: str) -> tuple[str, ...]:
+        index = self._index()
+        if index is None or not await index.built(INDEX_SECONDS):
+            return ()
+        return await index.ending_with(tail)
+
+    async def below(self, place: ResolvedPath, limit: int) -> tuple[str, ...]:
+        index = self._index()
+        folder = index.path_of(place.uri) if index is not None else None
+        if index is not None and folder is not None and await index.built(INDEX_SECONDS):
+            found = await index.below(folder, limit)
+            if found:
+                return tuple(path.removeprefix(f"{folder}/") for path in found)
+        # The index leaves out what is ignored; a folder that was named is shown all the same.
+        listing = await self._view.list_folder(place.uri)
+        names = [entry.name + "/" * (entry.kind == "folder") for entry in listing.entries[:limit]]
+        return tuple(names)
+
+    async def image(self, place: ResolvedPath, most_bytes: int) -> bytes | None:
+        return await asyncio.to_thread(read_image, place, most_bytes)
+
+    async def diagnostics(self, uri: Uri) -> FileDiagnostics | None:
+        editor = self._editor()
+        if editor is None or not editor.capabilities.diagnostics:
+            return None
+        try:
+            told = await editor.diagnostics((uri,))
+        except EditorSilent:
+            return None
+        return next(iter(told), FileDiagnostics(uri=uri, items=()))
