@@ -203,11 +203,12 @@ class LspClient:
     # What the server says.
 
     async def until(self, reached: Callable[[], Any], timeout: float = TIMEOUT) -> Any:
-        """Wait until something holds, looked at after every message of the server; what it then is."""
+        """Wait until something holds, looked at after every message of the server and now and then; what it is."""
         async with asyncio.timeout(timeout):
             while not (found := reached()):
                 self._news.clear()
-                await self._news.wait()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._news.wait(), 0.005)
         return found
 
     async def wait_event(
@@ -327,10 +328,11 @@ class LspClient:
 
     async def shut_down(self) -> None:
         """Say `shutdown` and `exit`, and fail if anything was left unread."""
-        with contextlib.suppress(Failed):
-            # A test may have shut the server down itself.
-            await self.request("shutdown")
-        self.notify("exit")
+        if self.exit_code is None:
+            with contextlib.suppress(Failed):
+                # A test may have shut the server down itself.
+                await self.request("shutdown")
+            self.notify("exit")
         await self.until(lambda: self.exit_code is not None)
         self.server.messages.disconnect()
         for task in tuple(self._answering):

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
     from planloom.domain.errors import InvalidParams
-    from planloom.domain.values import Json
     from planloom.lsp.codec import PlanloomProtocol
     from planloom.lsp.connection import Connection
     from planloom.lsp.wire_base import Wire
@@ -76,13 +75,12 @@ def invalid(method: str, error: ValidationError, given: Any) -> InvalidParams:
     # A list that holds something off is also told to be too short, which no client would understand.
     places = [problem["loc"] for problem in found]
     shown = [
-        {"field": _field(problem["loc"], given), "problem": _problem(problem)}
+        (_field(problem["loc"], given), _problem(problem))
         for problem in found
         if problem["type"] != "too_short" or not any(_within(place, problem["loc"]) for place in places)
     ]
-    told = f"The params of {method} are off: {shown[0]['field']}: {shown[0]['problem']}."
-    details: list[Json] = [dict(each) for each in shown]
-    return InvalidParams(told, details=details)
+    told = f"The params of {method} are off: {shown[0][0]}: {shown[0][1]}."
+    return InvalidParams(told, details=[{"field": field, "problem": problem} for field, problem in shown])
 
 
 def _within(place: tuple[int | str, ...], whole: tuple[int | str, ...]) -> bool:

@@ -1,0 +1,443 @@
+"""One of everything that stands on the wire, in the words of the domain, for the golden files."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from types import SimpleNamespace
+from typing import Any
+
+from planloom.service.requests import ApprovalDiff, Created, Resolution, Undone
+
+from planloom.domain import changes as ch
+from planloom.domain import editing as ed
+from planloom.domain import events as ev
+from planloom.domain.approvals import Approval, ApprovalFile
+from planloom.domain.attachments import Attachment, ResolvedAttachment, Unresolved
+from planloom.domain.perspectives import ChapoPerspective, DevoPerspective, KodaPerspective
+from planloom.domain.plan import (
+    Check,
+    Detection,
+    ExecutedTool,
+    ExpectedTool,
+    Pending,
+    Plan,
+    PlanError,
+    Proposal,
+    Qualification,
+    Question,
+    Recovery,
+    Step,
+    StepResult,
+    Usage,
+)
+from planloom.domain.text import Position, Range
+from tests.support.fake_application import FakeApplication
+
+NOON = datetime(2026, 1, 2, 12, 0, 0, tzinfo=UTC)
+ELSEWHERE = datetime(2026, 1, 2, 14, 0, 0, 250_000, tzinfo=timezone(timedelta(hours=2)))
+"""A moment told in another zone: the wire has it in UTC."""
+HASH = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+URI = "file:///work/src/main.py"
+
+
+def _value(kind: type[Any], /, **fields: Any) -> Any:
+    return kind(**fields)
+
+
+RANGE = Range(start=Position(line=1, character=0), end=Position(line=2, character=4))
+DETECTION = Detection(planned=True, rule="numbered_list", score=60, ambiguous=False)
+QUALIFICATION = Qualification(
+    task_type="mixed", complexity="complex", risk_level="high", reasons=("It deploys.",), by="rules"
+)
+ATTACHMENT = _value(
+    Attachment,
+    attachment_id="a1",
+    kind="file",
+    reference="@src/main.py:2-3",
+    uri=URI,
+    label="main.py",
+    range=RANGE,
+    language_id="python",
+    bytes=120,
+    truncated=True,
+    note="The first 100 bytes.",
+    secret=False,
+    version=7,
+    sha256=HASH,
+)
+UNRESOLVED = Unresolved(
+    reference="@util.py",
+    code="ambiguous",
+    message="Two files are named util.py.",
+    candidates=("a/util.py", "b/util.py"),
+)
+USAGE = Usage(requests=2, prompt_tokens=900, completion_tokens=120)
+RESULT = StepResult(
+    ok=True,
+    value={"lines": [1, None], "nested": {"empty": None}},
+    summary="Read 12 lines.",
+    duration_ms=14,
+    timestamp=ELSEWHERE,
+)
+CHECK = Check(kind="file_contains", path="src/main.py", text="def main", outcome="passed", detail="line 3")
+STEPS: tuple[Step, ...] = (
+    _value(
+        Step,
+        step_id="step_1",
+        description="Read main.py",
+        instruction="Read src/main.py",
+        active_form="Reading main.py",
+        kind="tool_call",
+        agent="koda",
+        tool="read_file",
+        args={"path": "src/main.py", "range": None},
+        priority="critical",
+        critical=True,
+        status="completed",
+        progress=100,
+        attempts=1,
+        result=RESULT,
+        tools_executed=(
+            ExecutedTool(
+                tool="read_file",
+                args={"path": "src/main.py"},
+                ok=True,
+                deduplicated=False,
+                summary="12 lines",
+                duration_ms=3,
+            ),
+        ),
+        created_at=NOON,
+        started_at=NOON,
+        completed_at=ELSEWHERE,
+    ),
+    _value(
+        Step,
+        step_id="step_2",
+        description="Change main.py",
+        instruction="Add a main function",
+        active_form="Changing main.py",
+        kind="processing",
+        agent="devo",
+        depends_on=("step_1",),
+        requires_approval=True,
+        status="failed",
+        attempts=2,
+        checks=(CHECK,),
+        expected_files=("src/main.py",),
+        attachments=("a1",),
+        tools_to_execute=(
+            ExpectedTool(tool="edit_file", args={"path": "src/main.py"}),
+            ExpectedTool(tool="run_command"),
+        ),
+        reverted="part",
+        when="exists(src/main.py)",
+        for_each="$step_1.files",
+        created_at=NOON,
+    ),
+    _value(
+        Step,
+        step_id="step_3",
+        description="Ask for the port",
+        instruction="Which port?",
+        kind="clarification",
+        agent="chapo",
+        priority="low",
+        status="needs_clarification",
+        question="Which port?",
+        options=("80", "8080"),
+    ),
+    _value(Step, step_id="step_4", description="Done", instruction="Say so", depends_on=("step_2",)),
+)
+APPROVAL = _value(
+    Approval,
+    approval_id="ap1",
+    plan_id="p1",
+    step_id="step_2",
+    tool="edit_file",
+    proposal=HASH,
+    effect="write",
+    title="Change 2 files",
+    warning="Makefile runs on the next build.",
+    protected=True,
+    files=(
+        ApprovalFile.model_validate(
+            {"uri": URI, "change": "edit", "added": 3, "removed": 1, "resolved_path": "/work/src/main.py"}
+        ),
+        ApprovalFile.model_validate(
+            {
+                "uri": "file:///work/a",
+                "change": "rename",
+                "new_uri": "file:///work/b",
+                "added": 0,
+                "removed": 0,
+                "resolved_path": "/work/a",
+            }
+        ),
+    ),
+)
+COMMAND = _value(
+    Approval,
+    approval_id="ap2",
+    plan_id="p1",
+    proposal=HASH,
+    effect="execute",
+    title="Run the tests",
+    command="make test",
+    cwd="/work",
+)
+CONFLICT = _value(
+    ch.Conflict,
+    edit_id="e1",
+    step_id="step_2",
+    files=(
+        ch.ConflictFile.model_validate(
+            {"uri": URI, "hunks": ({"range": RANGE, "base": "a\n", "mine": "b\n", "theirs": "c\n"},)}
+        ),
+    ),
+)
+FILES = (
+    ch.EditedFile.model_validate(
+        {"uri": URI, "change": "edit", "before_sha256": HASH, "after_sha256": HASH[::-1]}
+    ),
+    ch.EditedFile.model_validate({"uri": "file:///work/new", "change": "createFolder"}),
+)
+PROPOSAL = Proposal(action="insert", args={"path": "x"}, steps=(STEPS[3],), why="The file is missing.")
+RECOVERY = _value(
+    Recovery,
+    step_id="step_2",
+    error="No such file",
+    code="path_denied",
+    options=("retry", "skip", "abort"),
+    proposal=PROPOSAL,
+)
+CHAPO = ChapoPerspective(
+    analysis="It is small.",
+    concerns=("None",),
+    recommendations=("Go",),
+    estimated_effort="small",
+    dependencies=("step_1",),
+    timestamp=NOON,
+    strategic_analysis="Local",
+    risk_assessment="Low",
+    impact_areas=("src",),
+    coordination_needs=("none",),
+)
+KODA = KodaPerspective(
+    analysis="One file.",
+    timestamp=NOON,
+    affected_files=("src/main.py",),
+    code_patterns=("script",),
+    potential_breaking_changes=("none",),
+    testing_requirements=("run it",),
+)
+DEVO = DevoPerspective(
+    analysis="Nothing to deploy.",
+    timestamp=NOON,
+    deployment_impact=("none",),
+    rollback_strategy="Undo",
+    services_affected=("none",),
+    infrastructure_changes=("none",),
+)
+PLAN: Plan = _value(
+    Plan,
+    plan_id="p1",
+    session_id="s1",
+    version=3,
+    seq=42,
+    status="paused",
+    workspace_folders=("file:///work",),
+    request="Add a main function to @src/main.py",
+    attachments=(ATTACHMENT,),
+    detection=DETECTION,
+    qualification=QUALIFICATION,
+    perspectives=(CHAPO, KODA, DEVO),
+    summary="Add a main function",
+    steps=STEPS,
+    sequential=True,
+    estimated_duration=90,
+    overall_risk="medium",
+    route="perspectives",
+    review="each",
+    author="model",
+    template_id="t1",
+    execution_summary="1 of 4 steps done",
+    context_summary="main.py has 12 lines.",
+    usage=USAGE,
+    error=PlanError(code="model_unavailable", message="No model.", hint="Start one.", raw_text="?"),
+    pending=Pending(
+        approvals=(APPROVAL, COMMAND),
+        questions=(
+            Question.model_validate(
+                {"step_id": "step_3", "question": "Which port?", "options": ("80", "8080")}
+            ),
+        ),
+        recoveries=(RECOVERY,),
+        conflicts=(CONFLICT,),
+    ),
+    created_at=NOON,
+    approved_at=NOON,
+    rejected_at=NOON,
+    rejection_reason="Too much",
+    completed_at=ELSEWHERE,
+    updated_at=ELSEWHERE,
+    pause_reason="clarification",
+    pause_detail="Which port?",
+)
+EDITS: tuple[ed.StepEdit, ...] = (
+    _value(
+        ed.UpdateStep,
+        step_id="step_2",
+        set=ed.StepChanges(
+            description="Change it", depends_on=(), critical=True, checks=(CHECK,), cleared=("args", "tool")
+        ),
+    ),
+    _value(ed.AddStep, place="first", step_id="step_5", step=ed.StepChanges(description="Look")),
+    _value(ed.AddStep, place="after", after="step_1", step=ed.StepChanges(description="Look again")),
+    _value(ed.AddStep, place="last", step=ed.StepChanges(description="Look last")),
+    _value(ed.RemoveStep, step_id="step_4"),
+    _value(ed.MoveStep, step_id="step_3", after=None),
+    _value(ed.MoveStep, step_id="step_3", after="step_2"),
+    _value(ed.SkipStep, step_id="step_3"),
+    _value(ed.UnskipStep, step_id="step_3"),
+)
+EVENTS: dict[str, Any] = {
+    "plan_start": _value(
+        ev.PlanStart,
+        request=PLAN.request,
+        route="plan",
+        detection=DETECTION,
+        qualification=QUALIFICATION,
+        attachments=(ATTACHMENT,),
+        unresolved=(UNRESOLVED,),
+        workspace_folders=("file:///work",),
+        template_id="t1",
+    ),
+    "plan_routed": ev.PlanRouted(detection=DETECTION, qualification=QUALIFICATION, route="perspectives"),
+    "plan_drafting": ev.PlanDrafting(version=2, feedback="Shorter"),
+    "plan_direct": ev.PlanDirect(steps=STEPS, sequential=True, author="rules"),
+    "perspective_start": ev.PerspectiveStart(agent="chapo"),
+    "perspective_complete": ev.PerspectiveComplete(agent="koda", perspective=KODA),
+    "task_created": ev.TaskCreated(task=STEPS[1]),
+    "plan_ready": ev.PlanReady(
+        version=3, steps=STEPS, summary="Add a main function", sequential=True, author="model", usage=USAGE
+    ),
+    "plan_approval_request": ev.PlanApprovalRequest(),
+    "plan_edited": ev.PlanEdited(version=3, edits=EDITS, steps=STEPS),
+    "plan_approved": ev.PlanApproved(version=3, review="each"),
+    "plan_rejected": ev.PlanRejected(reason="Too much"),
+    "plan_executing": ev.PlanExecuting(),
+    "task_started": _value(ev.TaskStarted, task_id="step_1", agent="koda"),
+    "task_update": _value(
+        ev.TaskUpdate,
+        task_id="step_1",
+        status="running",
+        progress=50,
+        active_form="Reading",
+        attempt=2,
+        usage=USAGE,
+    ),
+    "task_completed": _value(ev.TaskCompleted, task_id="step_1", result=RESULT, usage=USAGE),
+    "task_failed": _value(
+        ev.TaskFailed, task_id="step_2", error="No such file", code="path_denied", will_retry=True
+    ),
+    "task_skipped": _value(ev.TaskSkipped, task_id="step_4", reason="dependency_failed"),
+    "tool_started": _value(
+        ev.ToolStarted, task_id="step_1", call_id="c1", tool="read_file", args={"path": "a", "x": None}
+    ),
+    "tool_completed": _value(
+        ev.ToolCompleted, task_id="step_1", call_id="c1", ok=True, summary="12 lines", duration_ms=3
+    ),
+    "approval_request": ev.ApprovalRequested(approval=APPROVAL),
+    "approval_resolved": _value(
+        ev.ApprovalResolved, approval_id="ap1", decision="allow", by="user", reason="Fine", files=(URI,)
+    ),
+    "edit_started": _value(ev.EditStarted, task_id="step_2", edit_id="e1", files=FILES),
+    "edit_applied": _value(
+        ev.EditApplied, task_id="step_2", edit_id="e1", files=FILES, merged=True, outcome="verified"
+    ),
+    "edit_rejected": _value(ev.EditRejected, task_id="step_2", edit_id="e1", files=FILES, reason="read-only"),
+    "edit_reverted": _value(ev.EditReverted, task_id=None, edit_id="e1", files=FILES),
+    "edit_conflict": _value(ev.EditConflict, task_id="step_2", conflict=CONFLICT),
+    "conflict_resolved": _value(
+        ev.ConflictResolved,
+        task_id="step_2",
+        edit_id="e1",
+        files=(ev.ConflictChoice.model_validate({"uri": URI, "choice": "text", "text": "secret text"}),),
+    ),
+    "check_completed": _value(ev.CheckCompleted, task_id="step_2", check=CHECK),
+    "clarification_request": _value(
+        ev.ClarificationRequest, task_id="step_3", question="Which port?", options=("80", "8080")
+    ),
+    "clarification_provided": _value(ev.ClarificationProvided, task_id="step_3", answer="80"),
+    "recovery_request": _value(
+        ev.RecoveryRequest,
+        task_id="step_2",
+        error="No such file",
+        code="path_denied",
+        options=("retry", "skip"),
+        proposal=PROPOSAL,
+    ),
+    "recovery_chosen": _value(
+        ev.RecoveryChosen, task_id="step_2", action="retry", args={"path": "b"}, version=4
+    ),
+    "context_compacted": ev.ContextCompacted(
+        before_tokens=9000, after_tokens=800, by="rules", summary="Not told"
+    ),
+    "tasks_list": ev.TasksList(),
+    "plan_paused": ev.PlanPaused(reason="clarification", detail="Which port?"),
+    "plan_resumed": ev.PlanResumed(),
+    "answer": _value(ev.Answer, task_id="step_1", text="It is 12 lines long.", confidence="high"),
+    "plan_completed": ev.PlanCompleted(summary="4 of 4 steps done"),
+    "plan_failed": ev.PlanFailed(
+        summary="1 of 4 steps done", error=PlanError(code="internal", message="No step can run.")
+    ),
+    "plan_cancelled": ev.PlanCancelled(summary="1 of 4 steps done"),
+    "log": _value(ev.Log, level="warning", message="Slow", task_id="step_1"),
+}
+
+
+def recorded(event: ev.Event) -> ev.Recorded:
+    """The event in its place, which is that of the sample plan."""
+    return _value(ev.Recorded, seq=42, plan_id="p1", session_id="s1", at=ELSEWHERE, event=event)
+
+
+def application() -> FakeApplication:
+    """An application that answers everything with the samples."""
+    template = SimpleNamespace(
+        template_id="t1",
+        name="Main",
+        description="Adds a main function",
+        parameters=(SimpleNamespace(name="file", description="Where", default="main.py"),),
+        steps=STEPS[3:],
+        builtin=False,
+    )
+    model = SimpleNamespace(
+        provider="ollama", name="qwen", context_tokens=32768, reachable=False, reason="not running"
+    )
+    active = SimpleNamespace(provider="embedded", name="rules", reason="nothing else answers")
+    item = SimpleNamespace(
+        label="src/main.py", insert_text="@src/main.py", detail="src", kind="file", replace=(4, 9)
+    )
+    app = FakeApplication(
+        plans__create=Created(plan=PLAN, detection=DETECTION, unresolved=(UNRESOLVED,)),
+        plans__get=PLAN,
+        plans__list=(PLAN,),
+        plans__tasks=(PLAN, PLAN.steps[:2]),
+        plans__events=((recorded(EVENTS["plan_paused"]), PLAN),),
+        plans__wait=(PLAN, True),
+        plans__undo=Undone(plan=PLAN, reverted=(URI,), conflicts=("file:///work/b",)),
+        approvals__diff=_value(ApprovalDiff, uri=URI, before=None, after="x\n", language_id="python"),
+        references__resolve=Resolution(
+            attachments=(ResolvedAttachment(attachment=ATTACHMENT, text="x"),), unresolved=(UNRESOLVED,)
+        ),
+        references__complete=SimpleNamespace(items=(item,), is_incomplete=True),
+        templates__list=(template,),
+        templates__save=template,
+        models__list=SimpleNamespace(models=(model,), active=active),
+    )
+    for name in ("edit", "regenerate", "approve", "reject", "direct", "pause", "resume", "cancel"):
+        app.script[f"plans.{name}"] = PLAN
+    for name in ("plans.resolve_conflict", "steps.answer", "steps.recover"):
+        app.script[name] = PLAN
+    return app
