@@ -75,6 +75,12 @@ class Running:
     asked: list[Asked] = field(default_factory=list)
     errors: list[BaseException] = field(default_factory=list)
     open: int = 0
+    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    async def all_left(self) -> None:
+        """Wait until no connection is at work any more."""
+        async with self.changed:
+            await self.changed.wait_for(lambda: self.open == 0)
 
     def posts(self) -> list[Asked]:
         """The questions to a model, without those about the server."""
@@ -104,8 +110,10 @@ async def serving(answer: Answer, *, port: int = 0) -> AsyncIterator[Running]:
             raise
         finally:
             tasks.discard(task)
-            running.open -= 1
             writer.close()
+            async with running.changed:
+                running.open -= 1
+                running.changed.notify_all()
 
     server = await asyncio.start_server(connected, "127.0.0.1", port)
     running.origin = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
