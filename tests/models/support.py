@@ -24,6 +24,9 @@ from planloom.models.transport import FindKey, Timeouts
 QUICK = Timeouts(connect=2.0, first_token=0.5, token=0.3, answer=5.0)
 """Limits for servers that hang, so that a test of them takes less than a second."""
 
+PATIENT = Timeouts(connect=5.0, first_token=8.0, token=8.0, answer=20.0)
+"""Limits that no server meets which is only slow because the machine is busy."""
+
 READ_FILE = ToolSpec(
     name="read_file",
     description="Reads a file.",

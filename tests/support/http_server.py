@@ -69,11 +69,18 @@ Answer = Callable[[Asked, Wire], Awaitable[None]]
 
 @dataclass
 class Running:
-    """A server that runs. `left` counts the connections that clients broke off or closed."""
+    """A server that runs, with what it was asked; `open` counts the connections at work now."""
 
     origin: str
     asked: list[Asked] = field(default_factory=list)
     errors: list[BaseException] = field(default_factory=list)
+    open: int = 0
+    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    async def all_left(self) -> None:
+        """Wait until no connection is at work any more."""
+        async with self.changed:
+            await self.changed.wait_for(lambda: self.open == 0)
 
     def posts(self) -> list[Asked]:
         """The questions to a model, without those about the server."""
@@ -81,7 +88,7 @@ class Running:
 
 
 @contextlib.asynccontextmanager
-async def serving(answer: Answer) -> AsyncIterator[Running]:
+async def serving(answer: Answer, *, port: int = 0) -> AsyncIterator[Running]:
     """A server whose every request is answered by `answer`; it ends, with its connections, with the block."""
     tasks: set[asyncio.Task[None]] = set()
     running = Running("")
@@ -90,6 +97,7 @@ async def serving(answer: Answer) -> AsyncIterator[Running]:
         task = asyncio.current_task()
         assert task is not None
         tasks.add(task)
+        running.open += 1
         try:
             asked = await _read(reader)
             if asked is not None:
@@ -103,8 +111,11 @@ async def serving(answer: Answer) -> AsyncIterator[Running]:
         finally:
             tasks.discard(task)
             writer.close()
+            async with running.changed:
+                running.open -= 1
+                running.changed.notify_all()
 
-    server = await asyncio.start_server(connected, "127.0.0.1", 0)
+    server = await asyncio.start_server(connected, "127.0.0.1", port)
     running.origin = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
         yield running

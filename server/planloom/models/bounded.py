@@ -13,6 +13,9 @@ MAX_ANSWER_BYTES = 32 * 1024 * 1024
 """Bytes of one answer, after any compression is undone."""
 MAX_LINE_BYTES = 8 * 1024 * 1024
 """Bytes of one line: a whole file may be written in one."""
+BLANK = b"\xef\xbb\xbf \t\r\n"
+SNIFFED_BYTES = 4096
+"""How far into an answer its first word is looked for."""
 SSE_STARTS = (b"data:", b"event:", b":", b"id:", b"retry:")
 
 
@@ -38,13 +41,13 @@ class BoundedStream(httpx.AsyncByteStream):
         try:
             async for chunk in self._chunks:
                 first += chunk
-                if first.lstrip(b"\xef\xbb\xbf \t\r\n"):
+                if len(first) > SNIFFED_BYTES or first.lstrip(BLANK):
                     break
         except BaseException:
             await self.aclose()
             raise
         self._first = first
-        start = first.lstrip(b"\xef\xbb\xbf \t\r\n")
+        start = first.lstrip(BLANK)
         if start.startswith(SSE_STARTS):
             return "text/event-stream"
         return "application/json" if start.startswith(b"{") else None

@@ -126,7 +126,7 @@ def of_status(
     place: Place, status: int, refusal: Refusal, headers: Mapping[str, str], now: datetime
 ) -> Transient | PlanloomError:
     """What an HTTP status of 400 or more comes to."""
-    said = f" It said: {refusal.words}" if refusal.words else ""
+    said = _quoted(refusal)
     if status in TRANSIENT_STATUSES or status >= 500:
         failure = unavailable(_passing(place, status) + said, _passing_hint(status, refusal, place))
         return Transient(failure, retry_after(headers, now))
@@ -160,7 +160,7 @@ def in_stream(place: Place, refusal: Refusal) -> Transient | PlanloomError:
     """What an error that arrives within an answer comes to; it carries no status of its own."""
     number = re.search(r"\b[45]\d\d\b", refusal.kind)
     status = int(number[0]) if number else None
-    said = f" It said: {refusal.words}" if refusal.words else ""
+    said = _quoted(refusal)
     if OVERFLOW.search(f"{refusal.kind} {refusal.words}"):
         return of_status(place, 413, refusal, {}, datetime.now(UTC))
     if status is not None:
@@ -203,6 +203,13 @@ def _passing_hint(status: int, refusal: Refusal, place: Place) -> str:
     if status == 503:
         return f"It may still be loading: wait and resume. {place.start_advice}"
     return "Wait and resume; if it stays so, look at the log of the model server."
+
+
+def _quoted(refusal: Refusal) -> str:
+    """The server's own words, to be put behind a sentence of ours."""
+    if not refusal.words:
+        return ""
+    return f" It said: {refusal.words}" + ("" if refusal.words[-1] in ".!?…" else ".")
 
 
 def _shown(words: str) -> str:

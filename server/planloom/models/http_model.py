@@ -19,7 +19,7 @@ from planloom.models.bounded import MAX_LINE_BYTES, AnswerBroken, AnswerUnusable
 from planloom.models.connection_failures import redirect_target, unreachable
 from planloom.models.dialect import AnswerReader, AnswerRefused, Dialect, Reply
 from planloom.models.endpoint import Endpoint
-from planloom.models.failures import Place
+from planloom.models.failures import Place, Refusal
 from planloom.models.json_text import Unreadable, read_object
 from planloom.models.port import (
     Capabilities,
@@ -162,7 +162,8 @@ class HttpModel:
             for event in reader.end():
                 yield event
         except AnswerRefused as refused:
-            raise failures.in_stream(self._place, refused.refusal) from None
+            refusal = Refusal(*map(self._redacted, refused.refusal))
+            raise failures.in_stream(self._place, refusal) from None
         except AnswerBroken as damage:
             raise failures.broken(self._place, str(damage)) from None
         except AnswerUnusable as excess:
@@ -215,7 +216,7 @@ class HttpModel:
                     return
                 if response.status_code < 400:
                     raise failures.redirected(self._place, redirect_target(response))
-                refusal = failures.refusal_of(await payloads.bounded_text(response))
+                refusal = failures.refusal_of(self._redacted(await payloads.bounded_text(response)))
                 if not self._dialect.adapts(response.status_code, refusal, request):
                     raise failures.of_status(
                         self._place, response.status_code, refusal, response.headers, self._options.now()
@@ -237,6 +238,11 @@ class HttpModel:
         async with client.stream(method, url, content=content, headers=headers) as response:
             yield response
 
+    def _redacted(self, words: str) -> str:
+        """A server's own words without the key that it was sent."""
+        key = self._find_key()
+        return key.redact(words) if key is not None else words
+
     def _connected(self) -> httpx.AsyncClient:
         if self._client is None:
             self._client = transport.open_client(
@@ -250,7 +256,7 @@ class HttpModel:
     async def _short(self, method: str, url: str, body: dict[str, Json] | None) -> Reply:
         try:
             async with asyncio.timeout(GET_SECONDS), self._open(method, url, body) as response:
-                text = await payloads.bounded_text(response, MAX_LINE_BYTES)
+                text = self._redacted(await payloads.bounded_text(response, MAX_LINE_BYTES))
                 status = response.status_code
         except TimeoutError:
             return Reply(0, {}, f"it did not answer within {GET_SECONDS:g} seconds")

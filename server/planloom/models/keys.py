@@ -46,6 +46,10 @@ class Key:
             )
         return self.__value
 
+    def redact(self, text: str) -> str:
+        """The text without this key: servers repeat what they were sent."""
+        return _without(self.__value, text)
+
     def __repr__(self) -> str:
         return f"<key from {self.source} for {self.origin}>"
 
@@ -99,9 +103,7 @@ class Keyring:
     def redact(self, text: str) -> str:
         """The text without any key that was ever known here, also where it is escaped or quoted."""
         for secret in self._secrets:
-            if len(secret) >= SHORTEST_SECRET:
-                for spelling in {secret, json.dumps(secret)[1:-1], quote(secret, safe="")}:
-                    text = text.replace(spelling, MASK)
+            text = _without(secret, text)
         return text
 
     def __repr__(self) -> str:
@@ -139,6 +141,14 @@ def key_advice(provider: str, origin: str) -> str:
     vendor = next((name for name, home in HOME.items() if home == origin), None)
     variable = VARIABLES[vendor][0] if vendor is not None else OWN_VARIABLE
     return f"Set {variable} in the environment, or the key for `{provider}` by `planloom/secret/set`."
+
+
+def _without(secret: str, text: str) -> str:
+    if len(secret) < SHORTEST_SECRET:
+        return text
+    for spelling in {secret, json.dumps(secret)[1:-1], quote(secret, safe="")}:
+        text = text.replace(spelling, MASK)
+    return text
 
 
 def _usable(value: str) -> str | None:

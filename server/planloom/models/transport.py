@@ -80,7 +80,7 @@ class BoundedTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if self._watched:
-            request.extensions = {**request.extensions, "trace": _watch(request.url.scheme)}
+            request.extensions = {**request.extensions, "trace": watch(request.url.scheme)}
         response = await self._inner.handle_async_request(request)
         assert isinstance(response.stream, httpx.AsyncByteStream)
         content_type = response.headers.get("content-type", "")
@@ -104,7 +104,7 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-def _watch(scheme: str) -> Any:
+def watch(scheme: str) -> Any:
     """A listener that breaks a connection which reached an address that nothing may be sent to."""
 
     async def trace(event: str, info: dict[str, Any]) -> None:

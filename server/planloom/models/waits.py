@@ -6,7 +6,7 @@ import asyncio
 
 from planloom.models.transport import Timeouts
 
-AFTER_FINISH_SECONDS = 2.0
+AFTER_FINISH_SECONDS = 1.0
 """How long the counts and the end of a stream are waited for once the answer itself is complete."""
 
 

@@ -1,0 +1,194 @@
+"""Every fault of a model server, over all HTTP adapters: bounded, and recovered from or told clearly."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import tracemalloc
+
+import pytest
+
+from planloom.domain.errors import ModelFailed
+from planloom.models.port import CallMade, Finished, Restarted, UsageReported
+from tests.models.protocols import CALLS, PROTOCOLS, TEXT
+from tests.models.support import PATIENT, QUICK, READ_FILE, Waits, asks, calls_of, model_at, text_of, told
+from tests.support.hostile_server import FAULTS, READ_ALL_THE_SAME, by_seed, chosen, hostile
+from tests.support.http_server import serving
+
+FATAL = {
+    "too_many_for_hours": "model_unavailable",
+    "unauthorized": "model_unavailable",
+    "no_such_model": "model_unavailable",
+    "no_such_path": "model_unavailable",
+    "refused": "model_refused",
+    "redirected": "model_unavailable",
+    "endless_line": "model_output_invalid",
+    "endless_answer": "model_output_invalid",
+    "gzip_bomb": "model_output_invalid",
+    "unknown_compression": "model_output_invalid",
+    "page_instead": "model_unavailable",
+}
+"""Faults that are told at once, with the code; every other is recovered from."""
+WORDS = {
+    "too_many_for_hours": "600 minutes",
+    "unauthorized": "refused the key",
+    "no_such_model": "no model 'small'",
+    "redirected": "not followed",
+    "endless_line": "longer than 8 MB",
+    "page_instead": "text/html",
+}
+SILENT = {
+    "hangs_before_the_head",
+    "hangs_before_the_first_token",
+    "hangs_between_tokens",
+    "drips_bytes",
+    "only_keeps_alive",
+}
+LONGEST_SECONDS = 20.0
+MOST_BYTES = 100 * 1024 * 1024
+
+every_protocol = pytest.mark.parametrize("protocol", list(PROTOCOLS))
+
+
+HEAVY = SILENT | {"stays_open", "endless_answer", "gzip_bomb"}
+
+
+def matrix() -> list[object]:
+    """Every fault with every protocol; what takes long is left to the slow run for all protocols but one."""
+    return [
+        pytest.param(
+            protocol, fault, marks=pytest.mark.slow if fault in HEAVY and protocol != "openai" else ()
+        )
+        for protocol in PROTOCOLS
+        for fault in FAULTS
+    ]
+
+
+@pytest.mark.parametrize(("protocol", "fault"), matrix())
+async def test_one_fault_is_survived_or_told(protocol: str, fault: str) -> None:
+    spoken = PROTOCOLS[protocol]
+    waits = Waits()
+    async with (
+        serving(hostile(spoken.server(), [fault], seed=len(fault))) as running,
+        model_at(
+            running.origin, spoken.dialect(), waits=waits, timeouts=QUICK if fault in SILENT else PATIENT
+        ) as model,
+        asyncio.timeout(LONGEST_SECONDS),
+    ):
+        request = asks(tools=(READ_FILE,))
+        if fault in FATAL:
+            with pytest.raises(ModelFailed) as caught:
+                await told(model, request)
+            assert caught.value.code == FATAL[fault]
+            assert caught.value.message.endswith((".", "!"))
+            assert WORDS.get(fault, "") in caught.value.message
+            assert caught.value.hint
+            assert waits.seconds == []
+            return
+        events = await told(model, request)
+    assert text_of(events) == TEXT
+    assert calls_of(events) == CALLS
+    assert events[-1] == Finished(reason="tool_calls")
+    ids = [event.call.call_id for event in events if isinstance(event, CallMade)]
+    assert all(ids)
+    assert len(set(ids)) == len(ids)
+    restarts = [event for event in events if isinstance(event, Restarted)]
+    assert len(restarts) == (0 if fault in READ_ALL_THE_SAME else 1)
+    assert [event.wait_seconds for event in restarts] == waits.seconds
+    if fault == "too_many_for_seconds":
+        assert waits.seconds == [3.0]
+    elif fault == "too_many_until_a_date":
+        assert 15.0 < waits.seconds[0] <= 20.0
+    elif restarts:
+        assert waits.seconds == [0.5]
+    if "usage" not in fault:
+        assert [event for event in events if isinstance(event, UsageReported)][-1] == UsageReported(
+            prompt_tokens=40, completion_tokens=20
+        )
+
+
+@every_protocol
+async def test_faults_without_end_are_given_up(protocol: str) -> None:
+    spoken = PROTOCOLS[protocol]
+    waits = Waits()
+    async with (
+        serving(hostile(spoken.server(), ["breaks_between_tokens"] * 9)) as running,
+        model_at(running.origin, spoken.dialect(), waits=waits) as model,
+    ):
+        with pytest.raises(ModelFailed, match=r"broke off.*asked 3 times") as caught:
+            await told(model)
+    assert caught.value.code == "model_unavailable"
+    assert waits.seconds == [0.5, 1.0]
+
+
+@pytest.mark.slow
+@every_protocol
+@pytest.mark.parametrize(
+    "fault", ["endless_line", "endless_answer", "gzip_bomb", "deep_json", "endless_head"]
+)
+async def test_memory_is_bounded(protocol: str, fault: str) -> None:
+    spoken = PROTOCOLS[protocol]
+    async with (
+        serving(hostile(spoken.server(), [fault])) as running,
+        model_at(running.origin, spoken.dialect(), retries=0, timeouts=PATIENT) as model,
+    ):
+        gc.collect()
+        tracemalloc.start()
+        try:
+            with pytest.raises(ModelFailed):
+                await told(model)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert peak < MOST_BYTES
+
+
+@every_protocol
+async def test_no_connection_is_left_open(protocol: str) -> None:
+    """A fault closes its connection at once; the server sees the client leave."""
+    spoken = PROTOCOLS[protocol]
+    faults = ["hangs_between_tokens", "stays_open", "endless_line"]
+    async with serving(hostile(spoken.server(), faults)) as running:
+        async with model_at(running.origin, spoken.dialect()) as model:
+            await told(model)
+            with pytest.raises(ModelFailed):
+                await told(model)
+        async with asyncio.timeout(2):
+            await running.all_left()
+
+
+@pytest.mark.slow
+@every_protocol
+@pytest.mark.parametrize("seed", range(40))
+async def test_any_sequence_of_faults_ends_in_time(protocol: str, seed: int) -> None:
+    spoken = PROTOCOLS[protocol]
+    async with (
+        serving(hostile(spoken.server(), chosen(seed, 3), seed)) as running,
+        model_at(running.origin, spoken.dialect()) as model,
+        asyncio.timeout(LONGEST_SECONDS),
+    ):
+        for _ in range(4):
+            try:
+                events = await told(model, asks(tools=(READ_FILE,)))
+            except ModelFailed as failure:
+                assert failure.message
+                assert failure.hint
+            else:
+                assert text_of(events) == TEXT
+                assert calls_of(events) == CALLS
+
+
+@pytest.mark.slow
+async def test_a_server_that_misbehaves_now_and_then_is_worked_with() -> None:
+    spoken = PROTOCOLS["openai"]
+    right = 0
+    async with (
+        serving(by_seed(spoken.server(), 5)) as running,
+        model_at(running.origin, spoken.dialect(), timeouts=QUICK) as model,
+    ):
+        for _ in range(60):
+            try:
+                right += text_of(await told(model)) == TEXT
+            except ModelFailed:
+                continue
+    assert right >= 45

@@ -1,0 +1,233 @@
+"""Keys: sent to their own origin alone, and to be found nowhere else."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import io
+import logging
+import pickle
+import traceback
+from pathlib import Path
+
+import pytest
+
+from planloom.domain.errors import InvalidParams, ModelFailed, PlanloomError
+from planloom.models.keys import Key, Keyring, RedactingFormatter
+from planloom.models.recording import Recording, RecordingModel
+from planloom.models.select import choose, list_models, pick
+from planloom.settings import ModelSettings, Settings
+from tests.models.protocols import PROTOCOLS, TEXT
+from tests.models.support import asks, model_at, text_of, told
+from tests.support.http_server import Answer, Asked, Wire, serving
+
+CANARY = "sk-canary-0123456789abcdef"
+
+
+def settings(base_url: str = "", provider: str = "openai", name: str = "small") -> Settings:
+    return Settings(
+        max_retry_attempts=0,
+        model=ModelSettings.model_validate({"provider": provider, "base_url": base_url, "name": name}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("environment", "given_for", "origin", "source"),
+    [
+        ({"OPENAI_API_KEY": CANARY}, None, "https://api.openai.com", "`OPENAI_API_KEY`"),
+        ({"OPENAI_API_KEY": CANARY}, "http://localhost:1", "http://localhost:1", None),
+        ({"OPENAI_API_KEY": CANARY}, None, "http://api.openai.com", None),
+        ({"OPENAI_API_KEY": CANARY}, None, "https://api.openai.com:444", None),
+        ({"OPENAI_API_KEY": CANARY}, None, "https://api.openai.com.evil.net", None),
+        (
+            {"OPENAI_API_KEY": CANARY, "OPENAI_BASE_URL": "http://localhost:1/v1"},
+            None,
+            "http://localhost:1",
+            "`OPENAI_API_KEY`",
+        ),
+        (
+            {"OPENAI_API_KEY": CANARY, "OPENAI_BASE_URL": "http://localhost:1/v1"},
+            None,
+            "https://api.openai.com",
+            None,
+        ),
+        ({"ANTHROPIC_API_KEY": CANARY}, None, "https://api.anthropic.com", "`ANTHROPIC_API_KEY`"),
+        ({"PLANLOOM_API_KEY": CANARY}, "https://x.org/v1", "https://x.org", "`PLANLOOM_API_KEY`"),
+        ({"PLANLOOM_API_KEY": CANARY}, None, "https://x.org", None),
+        ({"OPENAI_API_KEY": "  "}, None, "https://api.openai.com", None),
+        ({"OPENAI_API_KEY": "two words"}, None, "https://api.openai.com", None),
+        ({"OPENAI_API_KEY": CANARY + "\n"}, None, "https://api.openai.com", "`OPENAI_API_KEY`"),
+    ],
+)
+def test_a_key_is_found_for_its_origin_alone(
+    environment: dict[str, str], given_for: str | None, origin: str, source: str | None
+) -> None:
+    key = Keyring(environment, given_for).find("openai", origin)
+    assert (key.source if key is not None else None) == source
+    if key is not None:
+        assert key.reveal(origin) == CANARY
+
+
+def test_a_key_that_was_set_goes_before_the_environment_and_can_be_forgotten() -> None:
+    keys = Keyring({"OPENAI_API_KEY": "from-environment"})
+    home = "https://api.openai.com"
+    keys.put("openai", CANARY, home)
+    found = keys.find("openai", home)
+    assert found is not None
+    assert found.reveal(home) == CANARY
+    keys.put("openai", None, home)
+    found = keys.find("openai", home)
+    assert found is not None
+    assert found.reveal(home) == "from-environment"
+    assert CANARY not in keys.redact(CANARY), "a forgotten key is still taken out of texts"
+    with pytest.raises(InvalidParams) as caught:
+        keys.put("openai", "not a key at all", home)
+    assert "not a key at all" not in str(caught.value)
+
+
+def test_a_key_is_neither_shown_nor_copied_nor_sent_elsewhere() -> None:
+    key = Key(CANARY, "https://a.org", "`X`")
+    assert CANARY not in f"{key!r} {key} {vars(Keyring({'OPENAI_API_KEY': CANARY}))['_found']}"
+    for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError):
+            attempt(key)
+    with pytest.raises(ModelFailed) as caught:
+        key.reveal("https://b.org")
+    assert CANARY not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", [CANARY, f'{{"a": "{CANARY}"}}', f"Bearer {CANARY}, {CANARY}"])
+def test_redaction_takes_every_occurrence(text: str) -> None:
+    assert CANARY not in Keyring({"OPENAI_API_KEY": CANARY}).redact(text)
+
+
+def test_stand_ins_for_keys_do_not_spoil_texts() -> None:
+    assert Keyring({"OPENAI_API_KEY": "none"}).redact("none of it") == "none of it"
+
+
+def echoing(fault: str) -> Answer:
+    """A server that says the key it was sent wherever it can."""
+
+    async def answer(asked: Asked, wire: Wire) -> None:
+        said = asked.headers.get("authorization", "") + asked.headers.get("x-api-key", "")
+        if fault == "redirect":
+            await wire.head(307, location=f"http://127.0.0.1:9/{said}", content_length="0")
+        elif fault == "stream" and asked.method == "POST":
+            await wire.head(content_type="text/event-stream", x_echo=said)
+            await wire.events({"error": {"message": f"bad: {said}", "code": 400}})
+        elif fault == "page":
+            await wire.reply(200, f"<p>{said}</p>".encode(), content_type=f"text/html; x={said}")
+        else:
+            await wire.json(int(fault) if fault.isdigit() else 401, {"error": {"message": f"bad key {said}"}})
+
+    return answer
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "ollama", "auto"])
+@pytest.mark.parametrize("fault", ["401", "429", "500", "400", "404", "redirect", "stream", "page"])
+async def test_the_key_is_in_no_log_error_trace_or_recording(
+    provider: str, fault: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    sink = io.StringIO()
+    root = logging.getLogger()
+    before = root.level
+    handler = logging.StreamHandler(sink)
+    async with serving(echoing(fault)) as running:
+        environment = {"PLANLOOM_API_KEY": CANARY, "OLLAMA_HOST": "127.0.0.1:9"}
+        keys = Keyring(environment, running.origin)
+        handler.setFormatter(RedactingFormatter(keys))
+        root.addHandler(handler)
+        root.setLevel(logging.DEBUG)
+        try:
+            told_by_user = settings(running.origin, provider)
+            model = await choose(told_by_user, environment, keys=keys)
+            assert model is not None
+            recorded = RecordingModel(model, Recording(tmp_path / "x.jsonl", keys.redact))
+            try:
+                await told(recorded, asks(f"my key is {CANARY}"))
+            except PlanloomError as error:
+                logging.getLogger("test").exception("It failed: %r", error)
+                seen = [repr(error), str(error), str(error.hint), str(error.details), traceback.format_exc()]
+            listed = await list_models(told_by_user, environment, keys=keys)
+            choice = await pick(told_by_user, environment, keys=keys)
+            await model.close()
+        finally:
+            root.removeHandler(handler)
+            root.setLevel(before)
+        assert running.asked[0].headers.get("authorization", "") + running.asked[0].headers.get(
+            "x-api-key", ""
+        )
+    shown = [repr(listed), repr(choice), repr(model), repr(keys), repr(vars(model))]
+    sent_back = [keys.redact(text) for text in seen]
+    for text in (sink.getvalue(), (tmp_path / "x.jsonl").read_text(), *sent_back, *shown):
+        assert CANARY not in text
+    # What reaches an editor or the ledger is not redacted again, so no sentence of ours may hold it.
+    assert CANARY not in "".join(seen)
+
+
+async def test_a_key_that_is_given_later_is_sent_from_then_on() -> None:
+    async with serving(PROTOCOLS["openai"].server()) as running:
+        keys = Keyring({})
+        async with model_at(running.origin, find_key=lambda: keys.find("openai", running.origin)) as model:
+            await told(model)
+            keys.put("openai", CANARY, running.origin)
+            assert text_of(await told(model)) == TEXT
+    assert [asked.headers.get("authorization") for asked in running.posts()] == [None, f"Bearer {CANARY}"]
+
+
+async def test_proxies_and_netrc_of_the_environment_are_not_used(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / ".netrc").write_text("machine 127.0.0.1 login a password netrc-secret\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
+    async with serving(PROTOCOLS["openai"].server()) as running, serving(echoing("500")) as proxy:
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, proxy.origin)
+        async with model_at(running.origin) as model:
+            assert text_of(await told(model)) == TEXT
+        assert proxy.asked == []
+        assert "authorization" not in running.posts()[0].headers
+
+
+async def test_a_redirect_is_not_followed() -> None:
+    async with serving(PROTOCOLS["openai"].server()) as sink:
+
+        async def answer(asked: Asked, wire: Wire) -> None:
+            await wire.head(308, location=f"{sink.origin}/v1/chat/completions", content_length="0")
+
+        key = Key(CANARY, "", "`X`")
+        async with serving(answer) as running:
+            key.origin = running.origin
+            async with model_at(running.origin, find_key=lambda: key) as model:
+                with pytest.raises(ModelFailed, match=r"redirects to http://127\.0\.0\.1"):
+                    await told(model)
+        assert sink.asked == []
+
+
+async def test_a_name_that_leads_to_a_forbidden_address_gets_nothing() -> None:
+    """The address is judged when the connection stands, so a name that was rebound is caught too."""
+    from planloom.models import transport
+
+    class Peer:
+        closed = False
+
+        def get_extra_info(self, name: str) -> tuple[str, int]:
+            return ("169.254.169.254", 80)
+
+        async def aclose(self) -> None:
+            self.closed = True
+
+    peer = Peer()
+    with pytest.raises(ModelFailed, match="link-local"):
+        await transport.watch("http")("connection.connect_tcp.complete", {"return_value": peer})
+    assert peer.closed
+
+
+async def test_cancelling_while_connecting_leaves_nothing_behind() -> None:
+    async with serving(PROTOCOLS["openai"].server()) as running, model_at(running.origin) as model:
+        task = asyncio.ensure_future(told(model))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert text_of(await told(model)) == TEXT
