@@ -46,7 +46,7 @@ async def run_request(
             return _tell(outcome, screen)
     except ServerError as error:
         screen.pause()
-        screen.trouble(error.message, error.hint)
+        screen.trouble(error.message, error.hint, error.details)
         screen.result({"exitCode": FAILED, "error": {"code": error.code, "message": error.message}})
     except ServerLost as error:
         screen.pause()
