@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 HERE = Path(__file__).parent
+PLANLOOM = (sys.executable, "-I", "-m", "planloom")
 
 
 def main() -> int:
@@ -29,7 +31,7 @@ def main() -> int:
     console.print(Rule("planloom run --yes", style="dim"))
     # The demo keeps its plans to itself: the ledger of the person who runs it stays as it is.
     ran = subprocess.run(
-        [*_planloom(), "run", "-", "--yes", "-w", workspace, "--set", f"storage.path={place / 'state'}"],
+        [*PLANLOOM, "run", "-", "--yes", "-w", str(workspace), "--set", f"storage.path={place / 'state'}"],
         input=request.encode(),
         check=False,
     )
@@ -39,14 +41,12 @@ def main() -> int:
     tested = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", workspace, "tests"],
         cwd=workspace,
+        # Plugins are for our own tests; these need none.
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"},
         check=False,
     )
-    console.print(Text(f"Look at it in {workspace}", "dim"), soft_wrap=True)
+    console.print(Text(f"The workspace stays in {workspace}", "dim"), soft_wrap=True)
     return ran.returncode or tested.returncode
-
-
-def _planloom() -> list[str]:
-    return [sys.executable, "-I", "-m", "planloom"]
 
 
 def _tree(folder: Path) -> Tree:

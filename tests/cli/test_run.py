@@ -83,7 +83,7 @@ def test_the_server_is_told_what_this_editor_can_do(work: Path) -> None:
         ONE_FILE,
         "--yes",
         "--model",
-        "m",
+        "7",
         "--base-url",
         "http://x",
         "--set",
@@ -91,10 +91,11 @@ def test_the_server_is_told_what_this_editor_can_do(work: Path) -> None:
     )
     (params,) = ended.params("initialize")
     assert params["workspaceFolders"] == [{"uri": work.as_uri(), "name": "work"}]
-    assert params["initializationOptions"]["planloom"] == {
-        "execution": {"maxParallelSteps": 2},
-        "model": {"name": "m", "baseUrl": "http://x"},
-    }
+    assert ended.sent[0]["argv"] == [
+        "--setting=execution.maxParallelSteps=2",
+        '--setting=model.baseUrl="http://x"',
+        '--setting=model.name="7"',
+    ]
     client = params["initializationOptions"]["planloomClient"]
     assert client == dict.fromkeys(
         ("events", "approvals", "clarifications", "recovery", "conflicts", "save"), True
@@ -280,7 +281,7 @@ BROKEN = {
                     {
                         "error": {
                             "code": -32803,
-                            "message": "m",
+                            "message": "7",
                             "data": {"message": "No folder.", "hint": "Open one."},
                         }
                     }
@@ -342,10 +343,10 @@ def test_other_questions_of_the_server_are_answered(work: Path) -> None:
     )
     ended = run(work, turns, "--yes")
     assert ended.code == 0
-    answers = [message for message in ended.sent if "method" not in message]
+    answers = [message for message in ended.sent if "id" in message and "method" not in message]
     assert [answer.get("result", "error") for answer in answers] == [
         [{"uri": work.as_uri(), "name": "work"}],
-        [{}, None],
+        [None, None],
         {"saved": ["file:///a"], "failed": []},
         None,
         None,

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console, RenderableType
 
 from planloom.cli import show
-from planloom.cli.diffs import diff_text
+from planloom.cli.diffs import Row, diff_rows
 from tests.support.scripts import approval, plan, step
 
 FOLDER = Path("/w/app")
@@ -125,40 +125,51 @@ def test_an_approval_names_every_file_and_the_real_target() -> None:
     assert "is really /w/app/new.py" not in told
 
 
-DIFFS = [
-    (None, "a\nb\n", "1 + a\n2 + b"),
-    ("a\nb\n", None, "1 - a\n2 - b"),
-    ("a\nb\nc\n", "a\nB\nc\n", "1   a\n2 - b\n2 + B\n3   c"),
-    ("a\r\nb\r\n", "a\r\nc\r\n", "1   a\n2 - b\n2 + c"),
-    ("a\n", "a\r\n", "1 - a\n1 + a<U+000D>"),
-    ("", "", ""),
+DIFFS: list[tuple[str | None, str | None, list[str]]] = [
+    (None, "a\nb\n", ["1 + a", "2 + b"]),
+    ("a\nb\n", None, ["1 - a", "2 - b"]),
+    ("a\nb\nc\n", "a\nB\nc\n", ["1   a", "2 - b", "2 + B", "3   c"]),
+    ("a\r\nb\r\n", "a\r\nc\r\n", ["1   a", "2 - b", "2 + c"]),
+    ("a\n", "a\r\n", ["1 - a", "1 + a<U+000D>"]),
+    ("a\n", "a", ["1 - a", "1 + a", "None note No newline at end of file"]),
+    ("", "", []),
+    (None, "", []),
 ]
 
 
-@pytest.mark.parametrize(("before", "after", "text"), DIFFS)
-def test_a_diff_has_the_numbers_of_its_lines(before: str | None, after: str | None, text: str) -> None:
-    shown_text, hidden = diff_text(before, after, limit=None)
-    assert (shown_text.plain, hidden) == (text, 0)
+def lines(rows: list[Row]) -> list[str]:
+    return [f"{row.number} {row.mark} {row.text}" for row in rows]
 
 
-def test_a_missing_final_newline_is_told() -> None:
-    text, _ = diff_text("a\n", "a", limit=None)
-    assert "No newline at end of file" in text.plain
+@pytest.mark.parametrize(("before", "after", "expected"), DIFFS)
+def test_a_diff_has_the_numbers_of_its_lines(
+    before: str | None, after: str | None, expected: list[str]
+) -> None:
+    rows, hidden = diff_rows(before, after)
+    assert (lines(rows), hidden) == (expected, 0)
 
 
 def test_apart_hunks_are_set_apart() -> None:
     before = "".join(f"{number}\n" for number in range(1, 41))
     after = before.replace("\n3\n", "\nthree\n").replace("\n30\n", "\nthirty\n")
-    text, _ = diff_text(before, after, limit=None)
-    assert text.plain.count("⋮") == 1
-    assert "30 - 30\n30 + thirty" in text.plain
+    told = lines(diff_rows(before, after)[0])
+    assert told.count("None gap ") == 1
+    assert told[told.index("30 - 30") + 1] == "30 + thirty"
 
 
 @pytest.mark.parametrize("limit", [0, 1, 5, 9, 10, 11])
 def test_a_cut_diff_counts_what_it_leaves_out(limit: int) -> None:
-    text, hidden = diff_text(None, "line\n" * 10, limit=limit)
-    assert len(text.plain.splitlines()) + hidden == 10
+    rows, hidden = diff_rows(None, "line\n" * 10, limit=limit)
+    assert len(rows) + hidden == 10
     assert hidden == max(10 - limit, 0)
+
+
+def test_a_long_line_goes_on_beside_its_number() -> None:
+    diff: Any = {"uri": "file:///w/app/x", "before": None, "after": "word " * 30 + "\n"}
+    asked: Any = approval(1, "x") | {"files": [{"uri": "file:///w/app/x", "change": "create"}]}
+    told = shown(show.approval_panel(asked, [diff], [FOLDER]), 60).splitlines()
+    assert told[2].startswith("│ 1 + word word")
+    assert told[3].startswith("│     word")
 
 
 def test_changed_files_are_a_tree() -> None:

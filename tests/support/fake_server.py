@@ -7,7 +7,8 @@ time it is called (the last serves all further calls); a turn is a list of actio
     {"notify": [method, params]} · {"ask": [method, params]} (waits for the answer) · {"exit": code} · {"hang": true}
 
 `$ROOT` in any string stands for the URI of the first workspace folder. A method without turns is answered with
-null. The transcript gets every message of the client as one JSON line.
+null. The transcript gets the further arguments (`{"argv": [...]}`), then every message of the
+client, each as one JSON line.
 """
 
 from __future__ import annotations
@@ -105,4 +106,5 @@ class Fake:
 
 if __name__ == "__main__":
     script = json.loads(Path(sys.argv[1]).read_text())
+    Path(sys.argv[2]).write_text(json.dumps({"argv": sys.argv[3:]}) + "\n")
     sys.exit(Fake(script, Path(sys.argv[2]), sys.stdin.buffer, sys.stdout.buffer).serve())

@@ -90,10 +90,9 @@ def run(
         run_request(
             Request(_words(text), mode, review),
             folders=_folders(workspace),
-            settings=_settings(base_url, model, provider, set_),
             flags=Flags(yes, yes_commands, terminal and text != "-"),
             as_json=as_json,
-            command=context.obj,
+            command=_server_command(context, base_url, model, provider, set_),
         )
     )
 
@@ -122,10 +121,9 @@ def plan(
         run_request(
             Request(_words(text), mode, until_ready=True),
             folders=_folders(workspace),
-            settings=_settings(base_url, model, provider, set_),
             flags=Flags(terminal=_is_terminal() and text != "-"),
             as_json=as_json,
-            command=context.obj,
+            command=_server_command(context, base_url, model, provider, set_),
         )
     )
 
@@ -146,9 +144,8 @@ def doctor(
     _finish(
         examine(
             folders=[folder.resolve() for folder in workspace or [Path()]],
-            settings=_settings(base_url, model, provider, set_),
             model_needed=bool(base_url or model or provider),
-            command=context.obj,
+            command=_server_command(context, base_url, model, provider, set_),
         )
     )
 
@@ -199,17 +196,19 @@ def _folders(given: list[Path] | None) -> list[Path]:
     return folders
 
 
-def _settings(
-    base_url: str | None, model: str | None, provider: str | None, assignments: list[str] | None
-) -> dict[str, Any]:
-    settings: dict[str, Any] = {}
+def _server_command(
+    context: typer.Context,
+    base_url: str | None,
+    model: str | None,
+    provider: str | None,
+    assignments: list[str] | None,
+) -> list[str]:
+    """The server's command with the settings of this command line, which are stronger than all others."""
     for assignment in assignments or []:
-        name, equals, value = assignment.partition("=")
+        name, equals, _ = assignment.partition("=")
         if not equals or not name:
             _usage(f"--set wants NAME=VALUE, not {assignment!r}.")
-        try:
-            settings[name] = json.loads(value)
-        except ValueError:
-            settings[name] = value
     named = {"model.baseUrl": base_url, "model.name": model, "model.provider": provider}
-    return settings | {name: value for name, value in named.items() if value is not None}
+    # Written as JSON, a name that looks like a number stays a name.
+    given = [f"{name}={json.dumps(value)}" for name, value in named.items() if value is not None]
+    return [*context.obj, *(f"--setting={assignment}" for assignment in (assignments or []) + given)]

@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from planloom.cli import show
 from planloom.cli.ask import Flags, Nobody
 from planloom.cli.connection import ServerError, ServerLost
 from planloom.cli.run import Journey, Outcome, Request
 from planloom.cli.screen import Screen
-from planloom.cli.session import nested, session
+from planloom.cli.session import session
 from planloom.cli.terminal import Terminal
 
 CANCEL_SECONDS = 10.0
@@ -27,7 +26,6 @@ async def run_request(
     request: Request,
     *,
     folders: Sequence[Path],
-    settings: Mapping[str, Any],
     flags: Flags,
     as_json: bool,
     command: Sequence[str],
@@ -37,7 +35,7 @@ async def run_request(
     screen = Screen(console, folders, as_json=as_json)
     person = Terminal(console, folders) if flags.terminal else Nobody()
     try:
-        async with session(folders, nested(settings), screen.say, command) as opened:
+        async with session(folders, screen.say, command) as opened:
             screen.log_path(opened.status.get("logPath") or "")
             journey = Journey(opened.connection, opened.events, screen, person, flags)
             try:
@@ -48,7 +46,7 @@ async def run_request(
             return _tell(outcome, screen)
     except ServerError as error:
         screen.pause()
-        screen.trouble(error.message, error.hint)
+        screen.trouble(error.message, error.hint, error.details)
         screen.result({"exitCode": FAILED, "error": {"code": error.code, "message": error.message}})
     except ServerLost as error:
         screen.pause()

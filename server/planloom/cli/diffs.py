@@ -1,10 +1,9 @@
-"""A unified diff with line numbers and colours, for those who decide by it."""
+"""A unified diff as numbered rows, for those who decide by it."""
 
 from __future__ import annotations
 
 import re
-
-from rich.text import Text
+from typing import Literal, NamedTuple
 
 from planloom.cli.plain import visible
 from planloom.domain.diff import unified
@@ -12,41 +11,45 @@ from planloom.domain.diff import unified
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
 
-def diff_text(before: str | None, after: str | None, *, limit: int | None) -> tuple[Text, int]:
-    """What changes, and how many lines the limit left out.
+class Row(NamedTuple):
+    """One line of a diff: its number after the change, or before it for a line that goes.
 
-    The number at the left of a line is the one it has after the change, or had before for a line that goes.
+    `gap` stands for lines between that did not change, `note` for something said about the line above.
     """
-    lines = unified(before, after, "before", "after").split("\n")
-    body = lines[2:-1]
+
+    number: int | None
+    mark: Literal["+", "-", " ", "gap", "note"]
+    text: str
+
+
+def diff_rows(before: str | None, after: str | None, *, limit: int | None = None) -> tuple[list[Row], int]:
+    """What changes, and how many lines the limit left out."""
+    rows: list[Row] = []
     # Line ends show only where they change.
     end = "\r" if before is None or after is None or ("\r" in before) == ("\r" in after) else ""
-    width = len(str(max((before or "").count("\n"), (after or "").count("\n")) + 1))
-    text = Text(overflow="fold")
     old = new = shown = hidden = 0
-    for line in body:
+    for line in unified(before, after, "before", "after").split("\n")[2:-1]:
         start = _HUNK.match(line)
         if start:
-            if text and shown != limit:
-                text.append(f"{'⋮':>{width}}\n", "dim")
+            if rows and shown != limit:
+                rows.append(Row(None, "gap", ""))
             old, new = int(start[1]), int(start[2])
             continue
         if shown == limit:
             hidden += 1
             continue
         shown += 1
-        mark, rest = line[:1], visible(line[1:].removesuffix(end))
-        match mark:
+        text = visible(line[1:].removesuffix(end))
+        match line[:1]:
             case "+":
-                text.append(f"{new:>{width}} ", "dim").append(f"+ {rest}\n", "green")
+                rows.append(Row(new, "+", text))
                 new += 1
             case "-":
-                text.append(f"{old:>{width}} ", "dim").append(f"- {rest}\n", "red")
+                rows.append(Row(old, "-", text))
                 old += 1
             case "\\":
-                text.append(f"{'':>{width}} {line}\n", "dim")
+                rows.append(Row(None, "note", text.strip()))
             case _:
-                text.append(f"{new:>{width}}   {rest}\n", "dim")
+                rows.append(Row(new, " ", text))
                 old, new = old + 1, new + 1
-    text.rstrip()
-    return text, hidden
+    return rows, hidden

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from rich import box
 from rich.table import Table
@@ -18,7 +18,7 @@ from rich.text import Text
 from planloom.cli import show
 from planloom.cli.connection import ServerError, ServerLost
 from planloom.cli.plain import visible
-from planloom.cli.session import nested, session
+from planloom.cli.session import session
 from planloom.cli.wire import Json
 
 State = Literal["found", "optional", "missing"]
@@ -38,17 +38,13 @@ class Finding(NamedTuple):
     advice: str = ""
 
 
-async def examine(
-    *, folders: Sequence[Path], settings: Mapping[str, Any], model_needed: bool, command: Sequence[str]
-) -> int:
+async def examine(*, folders: Sequence[Path], model_needed: bool, command: Sequence[str]) -> int:
     """Print every finding. Returns 1 if something that is needed is missing, else 0.
 
     A model is needed only where the command line names one: plans with literal steps run without.
     """
     findings = [python(sys.version_info[:3]), *packages(), *(workspace(folder) for folder in folders)]
-    findings += await _server(
-        [folder for folder in folders if folder.is_dir()], settings, model_needed, command
-    )
+    findings += await _server([folder for folder in folders if folder.is_dir()], model_needed, command)
     console = show.console()
     console.print(_table(findings))
     missing = sum(finding.state == "missing" for finding in findings)
@@ -148,14 +144,12 @@ def model(listed: Json, active: Json, *, needed: bool) -> Iterator[Finding]:
             )
 
 
-async def _server(
-    folders: Sequence[Path], settings: Mapping[str, Any], model_needed: bool, command: Sequence[str]
-) -> list[Finding]:
+async def _server(folders: Sequence[Path], model_needed: bool, command: Sequence[str]) -> list[Finding]:
     told: list[Finding] = []
     started = time.monotonic()
     try:
         async with session(
-            folders, nested(settings), lambda level, message: told.append(_told(level, message)), command
+            folders, lambda level, message: told.append(_told(level, message)), command
         ) as opened:
             told += server(opened.status, time.monotonic() - started)
             listed = await opened.connection.request("planloom/model/list")

@@ -37,9 +37,8 @@ async def edit_plan(terminal: Terminal, console: Console, plan: Plan, send: Send
             plan = await send(plan, edit)
         except ServerError as error:
             terminal.say(error.message, "red")
-            for problem in error.details if isinstance(error.details, list) else []:
-                if isinstance(problem, dict):
-                    terminal.say(f"  {problem.get('field', '')}: {problem.get('problem', '')}", "red")
+            for problem in show.problems(error.details):
+                terminal.say(f"  {problem}", "red")
             continue
         console.print(show.plan_table(plan))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -25,11 +25,8 @@ class HeadlessEditor:
     `changes` collects what was done, in order. `say` is told what a person should read.
     """
 
-    def __init__(
-        self, folders: Sequence[Path], settings: Mapping[str, Any], say: Callable[[Level, str], None]
-    ) -> None:
+    def __init__(self, folders: Sequence[Path], say: Callable[[Level, str], None]) -> None:
         self._folders = tuple(folders)
-        self._settings = settings
         self._say = say
         self._encoding = "utf-16"
         self.changes: list[Change] = []
@@ -55,7 +52,6 @@ class HeadlessEditor:
                 },
             },
             "initializationOptions": {
-                "planloom": self._settings,
                 "planloomClient": {
                     "events": True,
                     "approvals": True,
@@ -108,8 +104,8 @@ class HeadlessEditor:
         return {"applied": True}
 
     def _configuration(self, params: Json) -> list[Any]:
-        sections = [item.get("section") for item in params.get("items") or []]
-        return [dict(self._settings) if section == "planloom" else None for section in sections]
+        # What the person has set reaches the server by its command line, its environment and its own file.
+        return [None for _ in params.get("items") or []]
 
     def _show_message(self, params: Json) -> None:
         self._say(_LEVELS.get(params.get("type", 3), "log"), str(params.get("message", "")))

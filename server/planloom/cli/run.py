@@ -295,7 +295,7 @@ class Journey:
         try:
             await self._connection.request(method, params)
         except ServerError as error:
-            self._screen.trouble(error.message, error.hint)
+            self._screen.trouble(error.message, error.hint, error.details)
             return error.code in _SETTLED
         return True
 

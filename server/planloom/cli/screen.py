@@ -74,15 +74,18 @@ class Screen:
     def approval(self, approval: Approval, diffs: Sequence[Diff]) -> None:
         """What an approval would change."""
         self.pause()
+        self._console.print()
         self._console.print(show.approval_panel(approval, diffs, self._folders))
 
     def decided(self, sentence: str) -> None:
         """What a flag decided."""
         self._console.print(Text(f"  {sentence}", "dim"))
 
-    def trouble(self, message: str, hint: str | None) -> None:
-        """A failure with what can be done about it."""
+    def trouble(self, message: str, hint: str | None, details: Any = None) -> None:
+        """A failure, each of its problems, and what can be done about it."""
         self._console.print(Text(visible(message), "bold red"))
+        for problem in show.problems(details):
+            self._console.print(Text(f"  {problem}", "red"))
         if hint:
             self._console.print(Text(f"  {visible(hint)}", "yellow"))
 
@@ -232,7 +235,8 @@ class Screen:
 
 
 def _told(summary: str | None, step: Step) -> str:
-    """What a finished step says of itself, unless its name says it already."""
-    if not summary or summary.rstrip(".").lower() == step.get("description", "").rstrip(".").lower():
-        return ""
-    return one_line(summary, 300)
+    """What a finished step says of itself, unless its name says it already ("Create x", "Created x.")."""
+    said, named = (
+        text.casefold().rstrip(".").split()[1:] for text in (summary or "", step.get("description", ""))
+    )
+    return "" if said == named else one_line(summary or "", 300)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,13 +26,12 @@ class Session(NamedTuple):
 @contextlib.asynccontextmanager
 async def session(
     folders: Sequence[Path],
-    settings: Mapping[str, Any],
     say: Callable[[Level, str], None],
     command: Sequence[str] = SERVER_COMMAND,
 ) -> AsyncIterator[Session]:
     """Raises ServerLost if the server does not start, ServerError if it refuses to be initialized."""
     events: asyncio.Queue[Json] = asyncio.Queue()
-    editor = HeadlessEditor(folders, settings, say)
+    editor = HeadlessEditor(folders, say)
     handlers = editor.handlers() | {"planloom/event": events.put_nowait, "planloom/stream": _unread}
     async with connected(handlers, command=command) as connection:
         editor.initialized(
@@ -45,15 +44,3 @@ async def session(
 
 def _unread(_: Any) -> None:
     """Running text of a model: the whole of it comes as an event when it is complete."""
-
-
-def nested(dotted: Mapping[str, Any]) -> dict[str, Any]:
-    """`{"model.name": x}` as the settings object `{"model": {"name": x}}`."""
-    tree: dict[str, Any] = {}
-    for name, value in dotted.items():
-        *groups, field = name.split(".")
-        place = tree
-        for group in groups:
-            place = place.setdefault(group, {})
-        place[field] = value
-    return tree

@@ -9,7 +9,6 @@ from typing import Any
 
 from rich import box
 from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -47,6 +46,7 @@ _CHANGES = {
     "rename": ("rename", "cyan"),
     "delete": ("delete", "bold red"),
 }
+_DIFF_STYLES = {"+": "green", "-": "red", " ": "dim"}
 _EFFECTS = {"write": "yellow", "destroy": "bold red", "execute": "magenta"}
 
 
@@ -149,7 +149,11 @@ def request_lines(
 
 
 def approval_panel(
-    approval: Approval, diffs: Sequence[Diff], folders: Sequence[Path], *, whole: bool = False
+    approval: Approval,
+    diffs: Sequence[Diff],
+    folders: Sequence[Path],
+    *,
+    whole: bool = False,
 ) -> Panel:
     """Everything that is asked for: title, warning, command, and each file with its diff."""
     parts: list[RenderableType] = []
@@ -196,19 +200,32 @@ def _file_title(file: ApprovalFile, folders: Sequence[Path]) -> Text:
 
 def _diff(diff: Diff, *, whole: bool) -> RenderableType:
     # The difference is computed only for those who look at one.
-    from planloom.cli.diffs import diff_text
+    from planloom.cli.diffs import diff_rows
 
-    text, hidden = diff_text(diff.get("before"), diff.get("after"), limit=None if whole else DIFF_LINES)
-    if hidden:
-        text.append(f"\n… {hidden} more lines are not shown", "bold yellow")
-    return Padding(text, (0, 0, 0, 0))
+    rows, hidden = diff_rows(diff.get("before"), diff.get("after"), limit=None if whole else DIFF_LINES)
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(justify="right", style="dim", no_wrap=True)
+    grid.add_column(width=1)
+    grid.add_column(overflow="fold")
+    for number, mark, text in rows:
+        match mark:
+            case "gap":
+                grid.add_row("⋮")
+            case "note":
+                grid.add_row("", "", Text(text, "dim italic"))
+            case _:
+                style = _DIFF_STYLES[mark]
+                grid.add_row(str(number), Text(mark, style), Text(text, style))
+    if not hidden:
+        return grid
+    return Group(grid, Text(f"… {hidden} more lines are not shown", "bold yellow"))
 
 
 def has_hidden_lines(diffs: Iterable[Diff]) -> bool:
     """Whether the short form of the diffs leaves lines out."""
-    from planloom.cli.diffs import diff_text
+    from planloom.cli.diffs import diff_rows
 
-    return any(diff_text(diff.get("before"), diff.get("after"), limit=DIFF_LINES)[1] for diff in diffs)
+    return any(diff_rows(diff.get("before"), diff.get("after"), limit=DIFF_LINES)[1] for diff in diffs)
 
 
 def step_line(number: int, step: Step, status: str, told: str = "", milliseconds: int | None = None) -> Table:
@@ -260,6 +277,16 @@ def relative(uri: str, folders: Sequence[Path]) -> str:
 def _same_place(resolved: str, uri: str) -> bool:
     path = to_path(uri)
     return path is not None and Path(resolved) == path
+
+
+def problems(details: Any) -> list[str]:
+    """The problems that an error lists, one line each; none for details of another kind."""
+    listed = [item for item in details if isinstance(item, dict)] if isinstance(details, list) else []
+    places = ("stepId", "field")
+    return [
+        visible(f"{' '.join(str(item[key]) for key in places if item.get(key))}: {item.get('problem', '')}")
+        for item in listed
+    ]
 
 
 def duration(milliseconds: int | None) -> str:
