@@ -155,7 +155,7 @@ class FakeApplication:
         """Take trust."""
         self.trusted = trusted
 
-    def set_secret(self, provider: str, value: str | None) -> None:
+    async def set_secret(self, provider: str, value: str | None) -> None:
         """Take a key."""
         self.secrets[provider] = value
 

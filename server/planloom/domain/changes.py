@@ -94,7 +94,10 @@ class EditedFile(Value):
 
 
 class EditRecord(Value):
-    """An edit in the journal: an intent without an outcome is settled by looking at the files."""
+    """An edit in the journal: an intent without an outcome is settled by looking at the files.
+
+    `reverts` names the edits that this one takes back, if it is an undo.
+    """
 
     edit_id: EditId
     step_id: StepId | None
@@ -102,6 +105,7 @@ class EditRecord(Value):
     state: Literal["intended", "applied", "rejected", "conflict", "reverted"]
     merged: bool = False
     outcome: EditOutcome | None = None
+    reverts: tuple[EditId, ...] = ()
 
 
 class ConflictHunk(Value):

@@ -249,12 +249,13 @@ class ApprovalResolved(Value):
 
 
 class EditStarted(Value):
-    """The intent to change files; durable before the editor hears of it."""
+    """The intent to change files; durable before the editor hears of it. `reverts` are edits it takes back."""
 
     type: Literal["edit_started"] = "edit_started"
     task_id: StepId | None
     edit_id: EditId
     files: tuple[EditedFile, ...]
+    reverts: tuple[EditId, ...] = ()
 
 
 class EditApplied(Value):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, assert_never
+from typing import Any, Literal, assert_never
 
 from planloom.domain import events as ev
 from planloom.domain.changes import EditRecord
 from planloom.domain.folding import change, updated, without_questions
-from planloom.domain.plan import Plan, Question, Recovery
+from planloom.domain.plan import Plan, Question, Recovery, Step
 from planloom.domain.values import EditId
 
 Editing = ev.EditStarted | ev.EditApplied | ev.EditRejected | ev.EditReverted | ev.EditConflict
@@ -17,7 +17,11 @@ def fold_edit(plan: Plan, event: Editing) -> Plan:
     match event:
         case ev.EditStarted():
             record = EditRecord(
-                edit_id=event.edit_id, step_id=event.task_id, files=event.files, state="intended"
+                edit_id=event.edit_id,
+                step_id=event.task_id,
+                files=event.files,
+                state="intended",
+                reverts=event.reverts,
             )
             return updated(plan, edits=(*plan.edits, record))
         case ev.EditApplied():
@@ -50,20 +54,33 @@ def _edited(plan: Plan, edit_id: EditId, **changes: Any) -> Plan:
 
 
 def _reverted(plan: Plan, event: ev.EditReverted) -> Plan:
+    """An edit was taken back; if it was an undo itself, what it had taken back holds again."""
     gone = {file.uri for file in event.files}
-    edits = []
-    for edit in plan.edits:
-        if edit.edit_id == event.edit_id and all(file.uri in gone for file in edit.files):
-            edits.append(updated(edit, state="reverted"))
-        else:
-            edits.append(edit)
-    changed = updated(plan, edits=tuple(edits))
-    if event.task_id is None or changed.step(event.task_id) is None:
-        return changed
-    left = any(e.step_id == event.task_id and e.state == "applied" for e in edits)
-    return change(
-        changed, event.task_id, None, lambda step: updated(step, reverted="part" if left else "whole")
+    target = next((edit for edit in plan.edits if edit.edit_id == event.edit_id), None)
+    whole = target is not None and all(file.uri in gone for file in target.files)
+    again = frozenset(target.reverts) if target is not None and whole else frozenset()
+    edits = tuple(
+        updated(edit, state="reverted")
+        if edit.edit_id == event.edit_id and whole
+        else updated(edit, state="applied")
+        if edit.edit_id in again
+        else edit
+        for edit in plan.edits
     )
+    touched = {edit.step_id for edit in edits if edit.edit_id in again or edit.edit_id == event.edit_id}
+    steps = tuple(
+        updated(step, reverted=_how_much(edits, step, partly=not whole)) if step.step_id in touched else step
+        for step in plan.steps
+    )
+    return updated(plan, edits=edits, steps=steps)
+
+
+def _how_much(edits: tuple[EditRecord, ...], step: Step, *, partly: bool) -> Literal["whole", "part"] | None:
+    """How much of what a step did to files has been taken back."""
+    states = [edit.state for edit in edits if edit.step_id == step.step_id and not edit.reverts]
+    if "reverted" not in states:
+        return "part" if partly else None
+    return "part" if "applied" in states else "whole"
 
 
 Deciding = (

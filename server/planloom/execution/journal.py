@@ -15,7 +15,10 @@ from planloom.workspace.outcomes import JournalFile, Settlement
 class EditJournal:
     """Writes the edits of one step, or of a whole plan, into the ledger."""
 
-    def __init__(self, book: Book, plan_id: PlanId, step_id: StepId | None) -> None:
+    def __init__(
+        self, book: Book, plan_id: PlanId, step_id: StepId | None, reverts: tuple[EditId, ...] = ()
+    ) -> None:
+        self._reverts = reverts
         self._book = book
         self._plan_id = plan_id
         self._step_id = step_id
@@ -31,7 +34,8 @@ class EditJournal:
         self._book.store.keep(self._plan_id, texts.items())
         edit_id = EditId(uuid.uuid4().hex)
         edited = tuple(file.edited() for file in files)
-        self._book.record(self._plan_id, ev.EditStarted(task_id=self._step_id, edit_id=edit_id, files=edited))
+        started = ev.EditStarted(task_id=self._step_id, edit_id=edit_id, files=edited, reverts=self._reverts)
+        self._book.record(self._plan_id, started)
         return edit_id
 
     async def settle(self, edit_id: EditId, settlement: Settlement) -> None:

@@ -10,8 +10,9 @@ from planloom.domain.events import ConflictChoice
 from planloom.domain.plan import Check
 from planloom.domain.text import Position, Range
 from planloom.domain.values import SessionId, StepId, TemplateId, Uri
+from planloom.intake.reference_sources import Context, Requested
 from planloom.lsp import wire_base, wire_edits, wire_params, wire_plan
-from planloom.service.requests import CreateRequest, ExplicitAttachment, RequestContext
+from planloom.service.requests import CreateRequest
 
 
 def create_request(params: wire_params.CreateParams) -> CreateRequest:
@@ -21,9 +22,7 @@ def create_request(params: wire_params.CreateParams) -> CreateRequest:
         mode=params.mode or "auto",
         context=context(params.context),
         attachments=tuple(
-            ExplicitAttachment(
-                uri=Uri(given.uri), range=given.range and range_(given.range), label=given.label
-            )
+            Requested(uri=Uri(given.uri), range=given.range and range_(given.range), label=given.label)
             for given in params.attachments or ()
         ),
         confirmed=params.confirmed or (),
@@ -33,11 +32,11 @@ def create_request(params: wire_params.CreateParams) -> CreateRequest:
     )
 
 
-def context(given: wire_params.Context | None) -> RequestContext | None:
+def context(given: wire_params.Context | None) -> Context | None:
     """Where the user was."""
     if given is None:
         return None
-    return RequestContext(
+    return Context(
         uri=given.uri and Uri(given.uri),
         selections=tuple(range_(selection) for selection in given.selections or ()),
     )

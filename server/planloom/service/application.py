@@ -30,6 +30,7 @@ from planloom.service.plans import Plans, Rooms
 from planloom.service.references import WorkspaceReferences
 from planloom.service.requests import Status, StreamDelta
 from planloom.service.steps import Steps
+from planloom.service.undo import Undoing
 from planloom.settings import Settings
 from planloom.storage.ledger import Ledger, workspace_key
 from planloom.tools.registry import builtin
@@ -81,7 +82,7 @@ class Application:
         )
         conductor = Conductor(self._book, self._jobs, runner, self._limits)
         self._ownership = Ownership(self._book, ledger)
-        self.references = WorkspaceReferences(view, lambda: self._settings)
+        self.references = WorkspaceReferences(view, editor, lambda: self._settings, self._jobs)
         self.intake = Intake(self.references, lambda: view.roots, lambda: self._settings)
         drafting = Drafting(self._book, self.feed, self._planner_for, self._prepared)
         rooms = Rooms(
@@ -90,6 +91,7 @@ class Application:
             jobs=self._jobs,
             conductor=conductor,
             gate=self._gate,
+            undoing=Undoing(self._book, self._ownership, view, editor, lambda: self.trusted),
             drafting=drafting,
             ownership=self._ownership,
             intake=self.intake,
@@ -101,7 +103,7 @@ class Application:
         )
         self.plans = Plans(rooms)
         self.steps = Steps(rooms)
-        self.approvals = Approvals(self._gate, self._ownership, self._book)
+        self.approvals = Approvals(self._gate)
 
     @classmethod
     def open(
@@ -126,7 +128,8 @@ class Application:
         return cls(settings, editor, view, Ledger(storage), models)
 
     def start(self) -> None:
-        """Begin what goes on in the background: leases, and plans whose server has died."""
+        """Begin what goes on in the background: leases, the index, and plans whose server has died."""
+        self.references.index()
         self._jobs.start("leases", self._ownership.keep_leases())
         self._ownership.take_orphans(
             self._ledger.plans(

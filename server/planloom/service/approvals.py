@@ -7,10 +7,8 @@ from typing import Literal
 
 from planloom.domain.errors import UnknownThing
 from planloom.domain.values import ApprovalId, Uri
-from planloom.execution.book import Book
 from planloom.execution.gate import Gate, Response
 from planloom.execution.proposals import sides
-from planloom.service.ownership import Ownership
 from planloom.service.requests import ApprovalDiff
 
 _LANGUAGES = {
@@ -30,10 +28,8 @@ _LANGUAGES = {
 class Approvals:
     """Pending approvals."""
 
-    def __init__(self, gate: Gate, ownership: Ownership, book: Book) -> None:
+    def __init__(self, gate: Gate) -> None:
         self._gate = gate
-        self._ownership = ownership
-        self._book = book
 
     async def respond(
         self,

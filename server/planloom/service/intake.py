@@ -12,7 +12,8 @@ from planloom.domain.plan import Detection
 from planloom.domain.values import Sha256, Uri
 from planloom.intake.detection import detect
 from planloom.intake.qualification import qualify, route
-from planloom.service.requests import CreateRequest, RequestContext, Resolution
+from planloom.intake.reference_sources import Context, Requested, Resolution
+from planloom.service.requests import CreateRequest
 from planloom.settings import Settings
 from planloom.workspace.roots import Roots
 
@@ -21,7 +22,11 @@ class References(Protocol):
     """What resolves the references of a request."""
 
     async def resolve(
-        self, text: str, context: RequestContext | None, confirmed: tuple[str, ...] = ()
+        self,
+        text: str,
+        context: Context | None,
+        confirmed: tuple[str, ...] = (),
+        requested: tuple[Requested, ...] = (),
     ) -> Resolution: ...
 
 
@@ -59,7 +64,9 @@ class Intake:
             raise WorkspaceRequired(
                 "No folder is open.", hint="Open the folder that the request is about, then ask again."
             )
-        resolution = await self._references.resolve(request.text, request.context, request.confirmed)
+        resolution = await self._references.resolve(
+            request.text, request.context, request.confirmed, request.attachments
+        )
         if resolution.unresolved and not resolution.attachments:
             raise _none_resolved(resolution.unresolved)
         attachments = tuple(each.attachment for each in resolution.attachments)

@@ -24,7 +24,7 @@ class Listing(NamedTuple):
     """The models that could be used, and the one that is."""
 
     models: tuple[ListedModel, ...]
-    active: str
+    active: ModelIdentity | None
 
 
 class Models:
@@ -81,7 +81,8 @@ class Models:
         from planloom.models.select import list_models
 
         models = await list_models(self._settings(), self._environment, self._editor, keys=self._keyring())
-        return Listing(models, self.identity.name)
+        identity = self.identity
+        return Listing(models, None if identity is _NOT_LOOKED else identity)
 
     async def set_secret(self, provider: str, value: str | None) -> None:
         """Keep a key in memory for the provider's origin, or forget it."""

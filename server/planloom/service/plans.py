@@ -14,7 +14,7 @@ from planloom.domain.graph import execution_order, shown_statuses
 from planloom.domain.perspectives import Agent
 from planloom.domain.plan import ENDED, Plan, PlanStatus, Review, Step, StepStatus
 from planloom.domain.validation import Problem
-from planloom.domain.values import EditId, PlanId, SessionId
+from planloom.domain.values import EditId, PlanId, SessionId, StepId
 from planloom.execution.book import Book
 from planloom.execution.conductor import Conductor
 from planloom.execution.gate import Gate
@@ -25,8 +25,9 @@ from planloom.service.drafting import Drafting
 from planloom.service.export import as_json, as_markdown
 from planloom.service.intake import Intake
 from planloom.service.ownership import Ownership
-from planloom.service.requests import Created, CreateRequest, Until
+from planloom.service.requests import Created, CreateRequest, Undone, Until
 from planloom.service.states import require
+from planloom.service.undo import Undoing
 from planloom.storage.ledger import Ledger, workspace_key
 
 LIST_LIMIT = 1_000
@@ -40,6 +41,7 @@ class Rooms(NamedTuple):
     jobs: Jobs
     conductor: Conductor
     gate: Gate
+    undoing: Undoing
     drafting: Drafting
     ownership: Ownership
     intake: Intake
@@ -270,6 +272,10 @@ class Plans:
             plan = self._at.gate.resolve_conflict(plan_id, edit_id, choices)
             self._at.conductor.conduct(plan_id)
             return plan
+
+    async def undo(self, plan_id: PlanId, step_id: StepId | None, redo: bool) -> Undone:
+        """Take back the applied edits of a step or of the whole plan, or the last undo."""
+        return await self._at.undoing.undo(plan_id, step_id, redo)
 
     async def delete(self, plan_id: PlanId) -> None:
         """Forget an ended plan, its events and its texts."""

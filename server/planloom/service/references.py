@@ -1,81 +1,100 @@
-"""References of requests, resolved against the workspace as the user sees it."""
+"""References of requests: resolved against the workspace as the user sees it, and completed while they are typed."""
 
 from __future__ import annotations
 
-import asyncio
+from collections import deque
 from collections.abc import Callable
 
-from planloom.domain.attachments import Attachment, ResolvedAttachment, Unresolved
-from planloom.domain.changes import sha256
-from planloom.domain.text import LineIndex, Position, Range
-from planloom.domain.values import AttachmentId, Sha256
-from planloom.intake.references import Reference, find_references
-from planloom.service.requests import RequestContext, Resolution
+from planloom.domain.attachments import Attachment, ResolvedAttachment
+from planloom.domain.values import Sha256, Uri
+from planloom.execution.jobs import Jobs
+from planloom.intake.completion import Completion, OpenDocument, complete
+from planloom.intake.reference_sources import Context, Limits, Requested, Resolution
+from planloom.intake.resolve import resolve_references
+from planloom.intake.workspace_sources import WorkspaceSources
 from planloom.settings import Settings
-from planloom.workspace.paths import PathRefused, resolve
+from planloom.workspace.documents import Document
+from planloom.workspace.editor import Editor
+from planloom.workspace.index import Changed, FileIndex
 from planloom.workspace.view import WorkspaceView
+
+RECENT = 50
+"""Files that count as recently opened."""
 
 
 class WorkspaceReferences:
-    """Resolves what a message names: open buffers first, unsaved text included, then the disk."""
+    """References over one workspace and its index, which is built in the background."""
 
-    def __init__(self, view: WorkspaceView, settings: Callable[[], Settings]) -> None:
+    def __init__(
+        self, view: WorkspaceView, editor: Editor, settings: Callable[[], Settings], jobs: Jobs
+    ) -> None:
         self._view = view
         self._settings = settings
+        self._jobs = jobs
+        self._index = FileIndex(())
+        self._recent: deque[Uri] = deque(maxlen=RECENT)
+        self._sources = WorkspaceSources(view, lambda: self._index, lambda: editor)
+        view.documents.listen(self._seen)
+
+    def index(self) -> FileIndex:
+        """The index of the folders that are open now; another set of folders gets another index."""
+        folders = self._view.roots.folders
+        if self._index.folders != folders:
+            self._index = FileIndex(folders, exclude=self._settings().context.exclude)
+            self.rescan()
+        return self._index
+
+    def rescan(self) -> None:
+        """List the workspace anew in the background."""
+        self._jobs.start(f"index:{id(self._index)}", self._index.build())
+
+    async def changed(self, changes: tuple[Changed, ...]) -> None:
+        """Files appeared, went away or changed."""
+        await self.index().update(changes)
 
     async def resolve(
-        self, text: str, context: RequestContext | None, confirmed: tuple[str, ...] = ()
+        self,
+        text: str,
+        context: Context | None,
+        confirmed: tuple[str, ...] = (),
+        requested: tuple[Requested, ...] = (),
     ) -> Resolution:
-        """Every reference of the text, once."""
-        attachments: list[ResolvedAttachment] = []
-        unresolved: list[Unresolved] = []
-        for number, reference in enumerate(find_references(text), start=1):
-            found = await self._one(reference, AttachmentId(f"attachment_{number}"), confirmed)
-            if isinstance(found, Unresolved):
-                unresolved.append(found)
-            else:
-                attachments.append(found)
-        return Resolution(attachments=tuple(attachments), unresolved=tuple(unresolved))
+        """Every reference of the text and what was attached beside it, once."""
+        self.index()
+        limits = Limits(reference_bytes=self._settings().context.max_reference_bytes)
+        return await resolve_references(text, self._sources, context, confirmed, limits, requested)
 
-    async def _one(
-        self, reference: Reference, ident: AttachmentId, confirmed: tuple[str, ...]
-    ) -> ResolvedAttachment | Unresolved:
-        if reference.kind == "link":
-            return ResolvedAttachment(
-                attachment=Attachment(attachment_id=ident, kind="link", reference=reference.text)
-            )
-        for reading in reference.readings:
-            place = await asyncio.to_thread(resolve, self._view.roots, reading.path, for_="read")
-            if isinstance(place, PathRefused):
-                continue
-            seen = await self._view.snapshot(place.uri)
-            if not seen.exists or seen.text is None:
-                continue
-            span: Range | None = None
-            text = seen.text
-            if reading.lines is not None:
-                index = LineIndex(text)
-                last = min(reading.lines.last, index.line_count)
-                span = Range(
-                    start=Position(line=reading.lines.first - 1, character=0),
-                    end=Position(line=last, character=0),
-                )
-                text = text[index.offset(span.start, "utf-16") : index.offset(span.end, "utf-16")]
-            attachment = Attachment(
-                attachment_id=ident,
-                kind="file",
-                reference=reference.text,
-                uri=place.uri,
-                label=place.relative,
-                range=span,
-                bytes=len(text.encode("utf-8", "surrogatepass")),
-                version=seen.version,
-                sha256=sha256(text),
-            )
-            return ResolvedAttachment(attachment=attachment, text=text)
-        return Unresolved(
-            reference=reference.text, code="not_found", message=f"There is no file for {reference.text}."
+    async def complete(self, text: str, offset: int, limit: int, context: Context | None) -> Completion:
+        """What may follow at `offset` UTF-16 units."""
+        index = self.index()
+        documents = [
+            found
+            for document in self._view.documents.all()
+            if (found := self._open(document, context)) is not None
+        ]
+        recents = [path for uri in self._recent if (path := index.path_of(uri)) is not None]
+        return await complete(text, offset, index, documents, recents, limit)
+
+    def _open(self, document: Document, context: Context | None) -> OpenDocument | None:
+        path = self._index.path_of(document.uri)
+        if path is None:
+            return None
+        active = context is not None and context.uri is not None and self._same(context.uri, document)
+        selected = tuple(
+            (span.start.line + 1, span.end.line + 1)
+            for span in (context.selections if context and active else ())
         )
+        return OpenDocument(path, document.text.count("\n") + 1, selected, active)
+
+    def _same(self, uri: Uri, document: Document) -> bool:
+        found = self._view.documents.get(uri)
+        return found is not None and found.uri == document.uri
+
+    def _seen(self, uri: Uri) -> None:
+        if self._view.documents.get(uri) is not None and (not self._recent or self._recent[0] != uri):
+            if uri in self._recent:
+                self._recent.remove(uri)
+            self._recent.appendleft(uri)
 
     def attached(
         self, attachments: tuple[Attachment, ...], text_of: Callable[[Sha256], str | None]

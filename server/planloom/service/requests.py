@@ -5,28 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from planloom.domain.attachments import ResolvedAttachment, Unresolved
+from planloom.domain.attachments import Unresolved
 from planloom.domain.plan import Detection, Plan
-from planloom.domain.text import Range
 from planloom.domain.values import CallId, PlanId, SessionId, StepId, TemplateId, Uri, Value
+from planloom.intake.reference_sources import Context, Requested
 
 Mode = Literal["auto", "plan", "direct", "perspectives"]
 Until = Literal["ready", "attention", "ended"]
-
-
-class RequestContext(Value):
-    """Where the user was when asking: the active document and what is selected in it."""
-
-    uri: Uri | None = None
-    selections: tuple[Range, ...] = ()
-
-
-class ExplicitAttachment(Value):
-    """Something that the user attached without naming it in the text."""
-
-    uri: Uri
-    range: Range | None = None
-    label: str | None = None
 
 
 class CreateRequest(Value):
@@ -34,8 +19,8 @@ class CreateRequest(Value):
 
     text: str
     mode: Mode = "auto"
-    context: RequestContext | None = None
-    attachments: tuple[ExplicitAttachment, ...] = ()
+    context: Context | None = None
+    attachments: tuple[Requested, ...] = ()
     confirmed: tuple[str, ...] = ()
     session_id: SessionId | None = None
     template_id: TemplateId | None = None
@@ -65,13 +50,6 @@ class ApprovalDiff(Value):
     before: str | None
     after: str | None
     language_id: str | None = None
-
-
-class Resolution(Value):
-    """What the references of a text resolve to."""
-
-    attachments: tuple[ResolvedAttachment, ...] = ()
-    unresolved: tuple[Unresolved, ...] = ()
 
 
 class StreamDelta(Value):

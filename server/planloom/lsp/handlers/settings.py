@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 async def set_secret(at: Connection, params: take.SecretParams) -> Empty:
     """`planloom/secret/set`."""
-    at.app.set_secret(params.provider, params.value)
+    await at.app.set_secret(params.provider, params.value)
     return Empty()
 
 
