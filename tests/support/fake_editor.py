@@ -333,7 +333,7 @@ class FakeEditor:
 
 
 def applied(text: str, edits: Sequence[TextEdit], encoding: Encoding) -> str:
-    """The text after the edits, by an implementation of its own, so that the product's is checked by another."""
+    """The text after the edits, by an implementation of its own, which checks the product's."""
     spans = [
         (offset(text, edit.range.start, encoding), offset(text, edit.range.end, encoding), edit.new_text)
         for edit in edits

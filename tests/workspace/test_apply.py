@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from planloom.workspace.editor import EditorCapabilities, TextOperation
-from tests.support.fake_editor import ApplyOnly, Before, FormatAfter, Lie, Refuse, Silent, Wait
+from tests.support.fake_editor import EVERYTHING, ApplyOnly, Before, FormatAfter, Lie, Refuse, Silent, Wait
 from tests.workspace.room import Room
 
 BEFORE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
@@ -137,8 +137,10 @@ CAPABILITIES = [
 ]
 
 
-@pytest.mark.parametrize("capabilities", CAPABILITIES)
-@pytest.mark.parametrize("closed", ["open", "hidden", "disk"])
+@pytest.mark.parametrize(
+    ("capabilities", "closed"),
+    [*((able, "open") for able in CAPABILITIES), (EVERYTHING, "hidden"), (EVERYTHING, "disk")],
+)
 async def test_rows50_51_52_53_every_set_of_abilities_does_the_same(
     tmp_path: Path, capabilities: EditorCapabilities, closed: str
 ) -> None:

@@ -146,7 +146,7 @@ _FILE_NAMES: Final = (
     (
         _BUILD,
         """
-        package.json makefile gnumakefile bsdmakefile makefile.* *.mk *.mak justfile .justfile
+        package.json makefile gnumakefile bsdmakefile makefile.am makefile.in makefile.inc makefile.win *.mk *.mak justfile .justfile
         justfile.* *.just taskfile.yml taskfile.yaml taskfile.dist.yml taskfile.dist.yaml rakefile
         rakefile.rb *.rake gemfile gems.rb *.gemspec vagrantfile dangerfile dangerfile.* fastfile
         podfile *.podspec brewfile guardfile capfile thorfile procfile procfile.* appraisals

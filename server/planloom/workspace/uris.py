@@ -88,9 +88,9 @@ def _decoded(uri: str) -> bytes:
     if rest.startswith("//"):
         _, slash, tail = rest[2:].partition("/")
         rest = slash + tail
-    return unquote_to_bytes(
-        rest.encode("utf-8", "surrogateescape" if rest.isprintable() else "surrogatepass")
-    )
+    if rest and not rest.startswith("/"):
+        rest = "/" + rest
+    return unquote_to_bytes(rest.encode("utf-8", "surrogatepass"))
 
 
 def _written(raw: bytes) -> Uri:
