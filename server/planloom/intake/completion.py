@@ -173,7 +173,7 @@ def _line_ranges(
             continue
         found[span] = ReferenceItem(
             label=f"{document.path}:{span}",
-            insert_text=f"{_written(document.path)}:{span}",
+            insert_text=f"{written(document.path)}:{span}",
             detail=detail,
             kind="symbol",
             replace=replace,
@@ -224,14 +224,14 @@ def _item(
     detail = "open" if path in documents else "recent" if path in recents else None
     return ReferenceItem(
         label=path,
-        insert_text=_written(path),
+        insert_text=written(path),
         detail=detail,
         kind="folder" if folder else "file",
         replace=replace,
     )
 
 
-def _written(path: str) -> str:
+def written(path: str) -> str:
     """A path as a reference that reads back as exactly this path."""
     if _UNSAFE.search(path) or path.lower() in ("selection", "diagnostics"):
         # A quote mark in a name leaves no way to write it but as it is.

@@ -108,10 +108,19 @@ class _Resolver:
         for reading in reference.readings:
             place = await self._sources.locate(reading.path)
             if isinstance(place, PathRefused):
-                refusal = refused(reference.text, place)
+                # With several folders open, a path that is in none of them could be in any.
+                if place.code != "ambiguous" or await self._any_exists(place.candidates):
+                    refusal = refused(reference.text, place)
             elif place.exists or (await self._sources.snapshot(place.uri)).exists:
                 return reading, place
         return refusal if refusal is not None and refusal.code != "not_found" else None
+
+    async def _any_exists(self, paths: Sequence[str]) -> bool:
+        for path in paths:
+            place = await self._sources.locate(path)
+            if isinstance(place, ResolvedPath) and place.exists:
+                return True
+        return False
 
     async def _elsewhere(self, reference: Reference) -> tuple[Reading, ResolvedPath] | Unresolved:
         """The one place further down in the workspace whose last names are those of the reference."""
