@@ -1,0 +1,118 @@
+"""What servers of chat completions say of themselves, and what is tried out."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from planloom.models.port import Capabilities
+from planloom.models.text_tools import in_words
+from tests.models.support import READ_FILE, asks, model_at
+from tests.support.http_server import Answer, Asked, Wire, serving
+
+TRIED = Capabilities(tools=True, json_schema=True)
+
+
+def saying(gets: dict[str, object], *, tools: bool = True, schema: bool = True) -> Answer:
+    """A server with these documents, whose model takes tools and schemas or drops them silently."""
+
+    async def answer(asked: Asked, wire: Wire) -> None:
+        if asked.method == "GET":
+            document = gets.get(asked.path)
+            await wire.json(404 if document is None else 200, document or {"error": "no"})
+            return
+        body = asked.json()
+        tokens = 10 + (len(json.dumps(body["tools"])) // 4 if tools and "tools" in body else 0)
+        text = '"quince"' if schema and "response_format" in body else "Hello"
+        choice = {"message": {"content": text}, "finish_reason": "length"}
+        await wire.json(200, {"choices": [choice], "usage": {"prompt_tokens": tokens}})
+
+    return answer
+
+
+PROPS = {"chat_template": "x", "default_generation_settings": {"n_ctx": 2048}, "total_slots": 2}
+
+
+@pytest.mark.parametrize(
+    ("gets", "capabilities"),
+    [
+        pytest.param({}, TRIED, id="silent"),
+        pytest.param({"/v1/models": {"data": "x"}}, TRIED, id="odd"),
+        pytest.param(
+            {"/v1/models": {"data": [{"id": "small", "max_model_len": 8192}]}},
+            TRIED.model_copy(update={"context_tokens": 8192, "parallelism": 4}),
+            id="vllm",
+        ),
+        pytest.param(
+            {
+                "/v1/models": {"data": [{"id": "small"}, {"id": "x"}]},
+                "/api/v0/models/small": {
+                    "id": "small",
+                    "type": "vlm",
+                    "max_context_length": 32768,
+                    "loaded_context_length": 4096,
+                    "capabilities": ["tool_use"],
+                },
+            },
+            TRIED.model_copy(update={"context_tokens": 4096, "images": True}),
+            id="lm studio",
+        ),
+        pytest.param(
+            {
+                "/v1/models": {
+                    "data": [
+                        {
+                            "id": "small",
+                            "context_length": 99,
+                            "supported_parameters": ["temperature"],
+                            "architecture": {"input_modalities": ["text", "image"]},
+                        }
+                    ]
+                }
+            },
+            Capabilities(images=True, context_tokens=99),
+            id="openrouter",
+        ),
+        pytest.param(
+            {"/v1/models": {"data": [{"id": "f.gguf", "meta": {"n_ctx_train": 8192}}]}, "/props": PROPS},
+            TRIED.model_copy(update={"context_tokens": 2048, "parallelism": 2}),
+            id="llama.cpp",
+        ),
+    ],
+)
+async def test_what_a_server_says_is_read(gets: dict[str, object], capabilities: Capabilities) -> None:
+    async with serving(saying(gets)) as running, model_at(running.origin) as model:
+        assert await model.capabilities() == capabilities
+        asked = len(running.asked)
+        await model.capabilities()
+        assert len(running.asked) == asked, "what is known is not asked again"
+    if "/props" not in gets:
+        assert running.posts() == [], "no answer is asked for where it may cost something"
+
+
+@pytest.mark.parametrize("tools", [True, False])
+@pytest.mark.parametrize("schema", [True, False])
+async def test_what_is_dropped_silently_is_found_out(tools: bool, schema: bool) -> None:
+    gets = {"/v1/models": {"data": [{"id": "small"}]}, "/props": PROPS}
+    async with (
+        serving(saying(gets, tools=tools, schema=schema)) as running,
+        model_at(running.origin) as model,
+    ):
+        known = await model.capabilities()
+    assert (known.tools, known.json_schema) == (tools, schema)
+
+
+async def test_what_the_user_has_set_goes_before() -> None:
+    gets = {"/v1/models": {"data": [{"id": "small", "max_model_len": 8192}]}}
+    async with serving(saying(gets)) as running, model_at(running.origin, context_tokens=100) as model:
+        assert (await model.capabilities()).context_tokens == 100
+
+
+def test_a_schema_is_put_into_words_once() -> None:
+    request = asks(response_schema={"type": "object"}, tools=(READ_FILE,))
+    worded = in_words(request, tools=False, schema=True)
+    assert worded.response_schema is None
+    assert worded.tools == (READ_FILE,)
+    assert '{"type": "object"}' in worded.messages[0].text
+    assert in_words(worded, tools=False, schema=True) is worded

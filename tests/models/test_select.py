@@ -1,0 +1,298 @@
+"""Which model is picked, from what, and what a user is told."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from planloom.domain.errors import ModelFailed
+from planloom.domain.values import CallId
+from planloom.models.candidates import WAYS_TO_A_MODEL, Choice
+from planloom.models.editor_model import EditorAnswer
+from planloom.models.engines import home_of
+from planloom.models.port import Finished, ModelRequest, TextDelta, ToolCall
+from planloom.models.replay import ReplayModel
+from planloom.models.scripted import ScriptedModel, fails, says
+from planloom.models.select import Reselecting, choose, list_models, pick
+from planloom.settings import ModelSettings, Settings
+from tests.models.protocols import PROTOCOLS, TEXT
+from tests.models.support import asks, calls_of, text_of, told
+from tests.support.http_server import Answer, Asked, Wire, serving
+
+NOWHERE = "http://127.0.0.1:9"
+
+
+def settings(**model: object) -> Settings:
+    return Settings(max_retry_attempts=0, model=ModelSettings.model_validate(model))
+
+
+class Editor:
+    """An editor with a model of its own."""
+
+    def __init__(self, answer: EditorAnswer | None = None) -> None:
+        self.asked: list[tuple[str, ModelRequest]] = []
+        self._answer = answer
+
+    async def complete(self, request_id: str, name: str, request: ModelRequest) -> EditorAnswer:
+        self.asked.append((name, request))
+        if self._answer is None:
+            await asyncio.Event().wait()
+        assert self._answer is not None
+        return self._answer
+
+
+def engine(kind: str, names: list[str], status: int = 200) -> Answer:
+    """A server that lists these models, and answers as its kind does."""
+
+    async def answer(asked: Asked, wire: Wire) -> None:
+        if status != 200:
+            error = {"message": "no", "type": "authentication_error"}
+            wrapped = {"type": "error", "error": error} if kind == "anthropic" else {"error": error}
+            await wire.json(status, wrapped)
+        elif asked.path == "/api/tags" and kind == "ollama":
+            await wire.json(200, {"models": [{"name": name} for name in names]})
+        elif asked.path == "/v1/models":
+            owner = "library" if kind == "ollama" else "me"
+            await wire.json(
+                200, {"data": [{"id": name, "owned_by": owner, "max_model_len": 99} for name in names]}
+            )
+        else:
+            await PROTOCOLS[kind].server()(asked, wire)
+
+    return answer
+
+
+@contextlib.asynccontextmanager
+async def around(**kinds: Answer) -> AsyncIterator[dict[str, str]]:
+    """An environment in which these servers run, with keys for the vendors among them."""
+    async with contextlib.AsyncExitStack() as stack:
+        environment = {"OLLAMA_HOST": NOWHERE}
+        for kind, answer in kinds.items():
+            origin = (await stack.enter_async_context(serving(answer))).origin
+            if kind == "ollama":
+                environment["OLLAMA_HOST"] = origin
+            elif kind == "base":
+                environment["BASE"] = origin
+            else:
+                environment[f"{kind.upper()}_API_KEY"] = "sk-0123456789"
+                environment[f"{kind.upper()}_BASE_URL"] = f"{origin}/v1"
+        yield environment
+
+
+async def closed(choice: Choice) -> Choice:
+    if choice.model is not None:
+        await choice.model.close()
+    return choice
+
+
+async def test_with_nothing_there_the_rules_remain() -> None:
+    choice = await pick(settings(), {"OLLAMA_HOST": NOWHERE})
+    assert choice.model is None
+    assert choice.identity.provider == "embedded"
+    assert choice.passed_over == ("no Ollama answers at http://127.0.0.1:9",)
+    assert await choose(settings(), {"OLLAMA_HOST": NOWHERE}) is None
+
+
+async def test_auto_takes_the_first_that_answers() -> None:
+    everything = {
+        "base": engine("openai", ["local"]),
+        "openai": engine("openai", ["a-model"]),
+        "anthropic": engine("anthropic", ["b-model"]),
+        "ollama": engine("ollama", ["embed-x", "c-model:latest"]),
+    }
+    picked = []
+    while True:
+        async with around(**everything) as environment:
+            base = environment.get("BASE", "")
+            choice = await closed(await pick(settings(base_url=base), environment, Editor()))
+            picked.append((choice.identity.provider, choice.identity.name))
+        if not everything:
+            break
+        everything.pop(next(iter(everything)))
+    assert picked == [
+        ("openai", "local"),
+        ("openai", "a-model"),
+        ("anthropic", "b-model"),
+        ("ollama", "c-model:latest"),
+        ("editor", ""),
+    ]
+
+
+async def test_a_dead_base_url_is_passed_over_for_what_answers_and_named() -> None:
+    async with around(ollama=engine("ollama", ["m"])) as environment:
+        choice = await closed(await pick(settings(base_url=NOWHERE, name="other"), environment))
+    assert (choice.identity.provider, choice.identity.name) == ("ollama", "m")
+    assert NOWHERE in choice.identity.reason
+    assert "model.baseUrl" in choice.identity.reason
+
+
+async def test_a_dead_base_url_with_nothing_else_fails_by_its_name() -> None:
+    model = await choose(settings(base_url=NOWHERE, name="m"), {"OLLAMA_HOST": NOWHERE})
+    assert model is not None
+    with pytest.raises(ModelFailed, match=r"Nothing answers at http://127\.0\.0\.1:9") as caught:
+        await told(model)
+    assert caught.value.code == "model_unavailable"
+    assert "model.baseUrl" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
+async def test_the_engine_at_a_base_url_is_told_by_its_answers(kind: str) -> None:
+    status = 401 if kind == "anthropic" else 200
+    async with around(base=engine(kind, ["small"], status)) as environment:
+        choice = await closed(
+            await pick(settings(base_url=environment["BASE"] + "/v1", name="small"), environment)
+        )
+    assert choice.identity.provider == kind
+
+
+async def test_ollama_answers_at_its_own_path_even_where_the_url_names_the_other() -> None:
+    async with around(base=engine("ollama", ["small"])) as environment:
+        model = await choose(settings(base_url=environment["BASE"] + "/v1"), environment)
+        assert model is not None
+        assert text_of(await told(model)) == TEXT
+        await model.close()
+
+
+async def test_a_key_that_is_refused_is_passed_over() -> None:
+    async with around(openai=engine("openai", [], 401)) as environment:
+        choice = await pick(settings(), environment)
+    assert choice.model is None
+    assert any("401" in reason and "OPENAI_API_KEY" in reason for reason in choice.passed_over)
+
+
+async def test_an_ollama_without_models_names_the_command() -> None:
+    async with around(ollama=engine("ollama", [])) as environment:
+        choice = await pick(settings(), environment)
+    assert any("ollama pull" in reason for reason in choice.passed_over)
+
+
+@pytest.mark.parametrize(
+    ("model", "message", "hint"),
+    [
+        ({"provider": "openai", "base_url": "ftp://x", "name": "m"}, "cannot be used", "model.baseUrl"),
+        ({"provider": "openai", "base_url": NOWHERE}, "names no model", "model.name"),
+        ({"provider": "ollama", "base_url": NOWHERE}, "names no model", "ollama pull"),
+        ({"provider": "editor"}, "no language model", "ollama pull"),
+        ({"provider": "replay", "base_url": "/nowhere.jsonl"}, "cannot be replayed", "model.baseUrl"),
+    ],
+)
+async def test_what_was_asked_for_and_cannot_be_had_says_so_when_asked(
+    model: dict[str, object], message: str, hint: str
+) -> None:
+    chosen = await choose(settings(**model), {})
+    assert chosen is not None
+    await chosen.capabilities()
+    with pytest.raises(ModelFailed, match=message) as caught:
+        await told(chosen)
+    assert caught.value.code == "model_unavailable"
+    assert hint in (caught.value.hint or "")
+    await chosen.close()
+
+
+async def test_embedded_is_no_model() -> None:
+    assert await choose(settings(provider="embedded"), {"OPENAI_API_KEY": "sk-0123456789"}) is None
+
+
+async def test_replay_reads_the_base_url_as_a_path(tmp_path: Path) -> None:
+    script = tmp_path / "a.jsonl"
+    script.write_text(json.dumps({"text": "hello"}))
+    model = await choose(settings(provider="replay", base_url=str(script)), {})
+    assert isinstance(model, ReplayModel)
+    assert text_of(await told(model)) == "hello"
+
+
+async def test_the_editors_model_answers_as_any_other() -> None:
+    call = ToolCall(call_id=CallId(""), name="f", arguments={})
+    editor = Editor(EditorAnswer(text="hi", tool_calls=(call,), prompt_tokens=3))
+    model = await choose(settings(provider="editor", name="fast"), {}, editor)
+    assert model is not None
+    events = await told(model)
+    assert events[0] == TextDelta(text="hi")
+    assert calls_of(events) == [("f", {})]
+    assert events[-1] == Finished(reason="tool_calls")
+    assert editor.asked == [("fast", asks())]
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"), [(EditorAnswer(), "model_output_invalid"), (None, "model_unavailable")]
+)
+async def test_an_editor_that_says_nothing_is_told(answer: EditorAnswer | None, code: str) -> None:
+    slow = settings(provider="editor", first_token_timeout_seconds=0.05)
+    model = await choose(slow, {}, Editor(answer))
+    assert model is not None
+    with pytest.raises(ModelFailed) as caught:
+        await told(model)
+    assert caught.value.code == code
+
+
+async def test_auto_looks_around_again_after_a_failure() -> None:
+    first = ScriptedModel([says("one"), fails("unavailable")])
+    second = ScriptedModel([says("two")], identity=first.identity.model_copy(update={"name": "other"}))
+
+    async def again() -> Choice:
+        return Choice(second, second.identity)
+
+    model = Reselecting(Choice(first, first.identity), again)
+    assert text_of(await told(model)) == "one"
+    with pytest.raises(ModelFailed):
+        await told(model)
+    assert text_of(await told(model)) == "two"
+    assert first.closed
+    assert model.identity.name == "other"
+
+
+async def test_models_are_listed_with_what_is_known_of_them() -> None:
+    async with around(base=engine("openai", ["local"]), ollama=engine("ollama", ["m"])) as environment:
+        listed = await list_models(settings(base_url=environment["BASE"]), environment, Editor())
+    assert [(model.provider, model.name, model.context_tokens, model.reachable) for model in listed] == [
+        ("openai", "local", 99, True),
+        ("ollama", "m", None, True),
+        ("editor", "", None, True),
+        ("embedded", "rules", None, True),
+    ]
+
+
+async def test_a_configured_server_that_is_down_is_listed_as_such() -> None:
+    listed = await list_models(settings(base_url=NOWHERE, name="m"), {"OLLAMA_HOST": NOWHERE})
+    assert [(model.name, model.reachable) for model in listed] == [("m", False), ("rules", True)]
+    assert "Nothing answers" in (listed[0].reason or "")
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("", "http://127.0.0.1:11434"),
+        ("0.0.0.0", "http://127.0.0.1:11434"),
+        ("0.0.0.0:5000", "http://127.0.0.1:5000"),
+        (":5000", "http://127.0.0.1:5000"),
+        ("http://box:5000/", "http://box:5000"),
+        ("https://box", "https://box"),
+    ],
+)
+def test_ollamas_own_variable_is_read_as_ollama_does(host: str, url: str) -> None:
+    assert home_of("ollama", {"OLLAMA_HOST": host}) == url
+
+
+def test_the_ways_to_a_model_are_commands() -> None:
+    assert "ollama pull" in WAYS_TO_A_MODEL
+    assert "OPENAI_API_KEY" in WAYS_TO_A_MODEL
+    assert "model.baseUrl" in WAYS_TO_A_MODEL
+
+
+async def test_nothing_that_is_not_needed_is_imported() -> None:
+    code = (
+        "import sys, asyncio\n"
+        "import planloom.models.port, planloom.models.scripted, planloom.models.recording\n"
+        "from planloom.models.select import choose\n"
+        "from planloom.settings import Settings\n"
+        "assert asyncio.run(choose(Settings(), {'OLLAMA_HOST': '127.0.0.1:9'})) is None\n"
+        "assert not {'httpx', 'tenacity', 'httpx_sse', 'certifi'} & set(sys.modules), sys.modules\n"
+    )
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", code)
+    assert await process.wait() == 0
