@@ -110,19 +110,22 @@ def arguments(args: Mapping[str, Any]) -> Text:
     text = Text()
     for key, value in args.items():
         name = one_line(key, 40)
-        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         if not text and name in ("path", "command", "old_path"):
-            text.append(one_line(shown, 120))
-        elif "\n" in shown.strip() or len(shown) > 60:
-            lines = len(shown.splitlines())
-            text.append(f" {name} ", "dim").append(
-                f"({lines} lines)" if lines > 1 else one_line(shown, 48), "dim"
-            )
+            text.append(one_line(str(value), 120))
+        elif name == "new_text" and "old_text" in args:
+            text.append(" → ", "dim").append_text(_value(value))
+        elif name == "old_text":
+            text.append(" ").append_text(_value(value))
         else:
-            text.append(f" {name} ", "dim").append(
-                f"“{one_line(shown, 60)}”" if isinstance(value, str) else shown
-            )
+            text.append(f" {name} ", "dim").append_text(_value(value))
     return text
+
+
+def _value(value: Any) -> Text:
+    if not isinstance(value, str):
+        return Text(one_line(json.dumps(value, ensure_ascii=False), 60))
+    lines = len(value.splitlines())
+    return Text(f"({lines} lines)", "dim") if lines > 1 else Text(f"“{one_line(value, 60)}”")
 
 
 def request_lines(

@@ -1,0 +1,221 @@
+"""The real command line with the real server: what a request makes of a workspace, byte for byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support import command_line
+from tests.support.command_line import AtTerminal, Finished
+
+pytestmark = pytest.mark.process
+
+REQUEST = """Give @src/app.py a greeting:
+
+1. Create folder docs/guide
+2. Create file src/greeting.py with content:
+   ```python
+   def greet(name: str) -> str:
+       return f"Hello, {name} – 😀"
+   ```
+3. Replace "print(1)" with "print(greet('you'))" in src/app.py
+4. Replace "two" with "zwei" in windows.txt
+5. Replace "é" with "è" in marked.txt
+6. Create file "docs/guide/a b.md" with content "# A and B"
+"""
+BEFORE = {
+    "src/app.py": b"import sys\n\nprint(1)\n",
+    "windows.txt": b"one\r\ntwo\r\nthree\r\n",
+    "marked.txt": "\ufeffcaf\u00e9".encode(),
+    "untouched.bin": b"\0\1\2",
+}
+AFTER = BEFORE | {
+    "src/app.py": b"import sys\n\nprint(greet('you'))\n",
+    "src/greeting.py": 'def greet(name: str) -> str:\n    return f"Hello, {name} – 😀"\n'.encode(),
+    "windows.txt": b"one\r\nzwei\r\nthree\r\n",
+    "marked.txt": "\ufeffcaf\u00e8".encode(),
+    "docs/guide/a b.md": b"# A and B",
+}
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A workspace with files of several kinds, next to a place for state."""
+    folder = tmp_path / "work"
+    for name, content in BEFORE.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    (folder / "src" / "app.py").chmod(0o755)
+    return folder
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def own_state(work: Path) -> dict[str, str]:
+    """Where this test's ledger, log and settings lie: not where the user's do."""
+    return {
+        "XDG_STATE_HOME": str(work.parent / "state"),
+        "XDG_CONFIG_HOME": str(work.parent / "config"),
+        "PLANLOOM_STORAGE_PATH": str(work.parent / "state"),
+        "PLANLOOM_CONFIG": str(work.parent / "settings.json"),
+    }
+
+
+def planloom(work: Path, command: str, text: str, *flags: str) -> Finished:
+    arguments = [command, text, "--workspace", str(work), *flags]
+    return command_line.run(work.parent, arguments, **own_state(work))
+
+
+def test_a_numbered_request_changes_exactly_what_it_says(work: Path) -> None:
+    ended = planloom(work, "run", REQUEST, "--yes")
+    assert ended.code == 0, ended.out + ended.err
+    assert files(work) == AFTER
+    assert (work / "src" / "app.py").stat().st_mode & 0o777 == 0o755
+    assert ended.out.startswith("Log: ")
+    assert Path(ended.out.splitlines()[0].removeprefix("Log: ")).is_file()
+    assert "6 of 6 steps done" in ended.out
+
+
+def test_json_tells_every_event_in_order(work: Path) -> None:
+    ended = planloom(work, "run", REQUEST, "--yes", "--json")
+    told = [json.loads(line) for line in ended.out.splitlines()]
+    assert [event["seq"] for event in told[1:-1]] == list(range(1, len(told) - 1))
+    assert told[-2]["type"] == "plan_completed"
+    assert {(Path(file["uri"]).name, file["change"]) for file in told[-1]["files"]} == {
+        ("guide", "createFolder"),
+        ("docs", "createFolder"),
+        ("app.py", "edit"),
+        ("greeting.py", "create"),
+        ("windows.txt", "edit"),
+        ("marked.txt", "edit"),
+        ("a%20b.md", "create"),
+    } or told[-1]["exitCode"] == 0
+
+
+def test_plan_changes_nothing(work: Path) -> None:
+    ended = planloom(work, "plan", REQUEST)
+    assert ended.code == 0
+    assert "6 steps" in ended.out
+    assert files(work) == BEFORE
+
+
+REFUSED = {
+    "text that is not there": (
+        '1. Replace "nowhere" with "x" in src/app.py\n2. Create folder late',
+        "nowhere",
+    ),
+    "a place outside": ('1. Create file ../evil.txt with content "x"\n2. Create folder late', "evil"),
+    "a file that is no text": (
+        '1. Replace "x" with "y" in untouched.bin\n2. Create folder late',
+        "untouched",
+    ),
+    "no model for the rest": ("1. Write a poem about the sea in poem.md\n2. Improve it", "model"),
+}
+
+
+@pytest.mark.parametrize(("request_text", "told"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_done_fails_with_a_sentence_and_changes_nothing(
+    work: Path, request_text: str, told: str
+) -> None:
+    ended = planloom(work, "run", request_text, "--yes")
+    assert ended.code == 1, ended.out
+    assert told in ended.out
+    assert files(work) == BEFORE
+    assert not (work.parent / "evil.txt").exists()
+    assert "Traceback" not in ended.out + ended.err
+
+
+PROTECTED = '1. Create file .vscode/tasks.json with content "{}"\n2. Create file plain.txt with content "x"'
+
+
+def test_a_protected_name_needs_more_than_yes(work: Path) -> None:
+    ended = planloom(work, "run", PROTECTED, "--yes")
+    assert not (work / ".vscode").exists()
+    assert (work / "plain.txt").read_bytes() == b"x"
+    assert "--yes-commands" in ended.out
+
+    planloom(work, "run", PROTECTED.replace("plain", "other"), "--yes", "--yes-commands")
+    assert (work / ".vscode" / "tasks.json").read_bytes() == b"{}"
+
+
+@pytest.fixture
+def terminal(work: Path) -> Iterator[AtTerminal]:
+    text = '1. Create file one.txt with content "1"\n2. Create file two.txt with content "2"\n3. Create folder late'
+    at = AtTerminal(work.parent, ["run", text, "-w", str(work)], **own_state(work))
+    yield at
+    at.close()
+
+
+def test_a_person_edits_the_plan_allows_one_write_and_denies_another(
+    work: Path, terminal: AtTerminal
+) -> None:
+    terminal.wait_for("Execute this plan?")
+    terminal.type("e")
+    terminal.type("r 3", after="edit> ")
+    terminal.wait_for("2 steps")
+    terminal.type("", after="edit> ")
+    terminal.wait_for("Execute this plan?")
+    terminal.type("y")
+    terminal.wait_for("one.txt")
+    terminal.type("y")
+    terminal.wait_for("two.txt")
+    terminal.type("n")
+    terminal.type("not now", after="Why? (may be empty) ")
+    ended = terminal.finish()
+    assert files(work) == BEFORE | {"one.txt": b"1"}
+    assert not (work / "late").exists()
+    assert "it was not allowed" in ended.out
+
+
+def test_ctrl_c_leaves_a_plan_that_is_over_and_no_process(work: Path, terminal: AtTerminal) -> None:
+    terminal.wait_for("Execute this plan?")
+    terminal.interrupt()
+    ended = terminal.finish()
+    assert ended.code == 130
+    assert files(work) == BEFORE
+    assert "Traceback" not in ended.out
+
+
+def test_doctor_finds_what_is_there(work: Path) -> None:
+    ended = command_line.run(work.parent, ["doctor", "-w", str(work)], **own_state(work))
+    assert ended.code == 0, ended.out + ended.err
+    for told in ("Python", "packages", str(work), "protocol 1", "ledger"):
+        assert told in ended.out
+
+
+def test_the_demo_shows_the_main_job(tmp_path: Path) -> None:
+    here = Path(__file__).parents[2] / "demo"
+    copy = tmp_path / "demo"
+    shutil.copytree(here, copy)
+    done = subprocess.run(
+        [sys.executable, str(copy / "demo.py")],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=command_line.SECONDS,
+        check=False,
+        env=command_line.environment(TMPDIR=str(tmp_path), XDG_STATE_HOME=str(tmp_path / "state"))
+        | {"PATH": os.environ["PATH"]},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    for told in ("6 of 6 steps done", "+ from tides.names import known", "3 passed"):
+        assert told in done.stdout
+    (made,) = tmp_path.glob("planloom-demo-*/tides/tides/__main__.py")
+    before = (here / "workspace" / "tides" / "__main__.py").read_text()
+    assert made.read_text() == before.replace("= sys.argv[1]", "= known(sys.argv[1])").replace(
+        "from tides.predict", "from tides.names import known\nfrom tides.predict"
+    )
