@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -193,13 +193,16 @@ def _is_folder(change: FileChange) -> bool:
     return isinstance(change, CreateFolder) or (change.kind == "delete" and change.before is None)
 
 
-async def _unsaved(view: WorkspaceView, works: Iterable[Work]) -> Refused | None:
-    """Nothing is done on disk under a buffer that holds unsaved text."""
+async def _unsaved(view: WorkspaceView, works: Sequence[Work]) -> Refused | None:
+    """Nothing is done on disk under a buffer that holds unsaved text, unless the editor takes that away first."""
+    gone = {work.source for work in works if work.way == "editor" and work.change.kind == "delete"}
     for work in works:
         if work.way == "editor" or work.change.kind in ("create", "createFolder"):
             continue
         for document in view.documents.all():
-            if document.uri != work.source and not is_below(document.uri, work.source):
+            if document.uri in gone or (
+                document.uri != work.source and not is_below(document.uri, work.source)
+            ):
                 continue
             if await view.is_dirty(document.uri):
                 return Refused(

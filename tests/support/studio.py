@@ -1,0 +1,173 @@
+"""The whole application over an editor in memory and a real folder: what most tests of behaviour stand on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from planloom.domain import events as ev
+from planloom.domain.approvals import Approval
+from planloom.domain.plan import Plan
+from planloom.models.port import Model, ModelIdentity
+from planloom.service.application import Application
+from planloom.service.models import Listing
+from planloom.service.requests import CreateRequest, Until
+from planloom.settings import resolve
+from planloom.storage.ledger import Ledger
+from planloom.workspace.documents import DocumentStore
+from planloom.workspace.editor import EditorCapabilities
+from planloom.workspace.roots import Roots, root_at
+from planloom.workspace.view import WorkspaceView
+from tests.support.fake_editor import EVERYTHING, Behaviour, FakeEditor
+
+
+class OneModel:
+    """Stands where models are chosen: always this one, or none."""
+
+    def __init__(self, model: Model | None) -> None:
+        self.model = model
+
+    @property
+    def identity(self) -> ModelIdentity:
+        if self.model is not None:
+            return self.model.identity
+        return ModelIdentity(provider="embedded", name="rules", reason="a test has no model")
+
+    async def current(self) -> Model | None:
+        return self.model
+
+    async def list(self) -> Listing:
+        return Listing((), self.identity)
+
+    async def set_secret(self, provider: str, value: str | None) -> None:
+        """Nothing is asked for a key."""
+
+    async def forget(self) -> None:
+        """The one model stays."""
+
+
+class Studio:
+    """One user at work: a folder, an editor, the application, and what was heard of it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        files: Mapping[str, str] = {},
+        *,
+        model: Model | None = None,
+        settings: Mapping[str, Any] = {},
+        capabilities: EditorCapabilities = EVERYTHING,
+        script: Sequence[Behaviour] = (),
+        ledger: Path | None = None,
+    ) -> None:
+        self.folder = folder / "workspace"
+        self.folder.mkdir(exist_ok=True)
+        for name, content in files.items():
+            self.path(name).parent.mkdir(parents=True, exist_ok=True)
+            self.path(name).write_bytes(content.encode())
+        self.documents = DocumentStore(capabilities.encoding)
+        self.editor = FakeEditor(self.documents, capabilities, script=script)
+        self.view = WorkspaceView(Roots((root_at(self.folder),)), self.documents)
+        self.model = OneModel(model)
+        self.app = Application(
+            resolve({"user": settings}).settings,
+            self.editor,
+            self.view,
+            Ledger(ledger),
+            lambda _: self.model,  # type: ignore[arg-type, return-value]
+        )
+        self.events: list[ev.Recorded] = []
+        self.app.feed.subscribe(lambda recorded, _: self.events.append(recorded))
+        self.app.start()
+
+    def path(self, name: str) -> Path:
+        return self.folder / name
+
+    def uri(self, name: str) -> str:
+        return str(self.view.roots.folders[0].uri) + "/" + name
+
+    def text(self, name: str) -> str:
+        """What the user sees of a file."""
+        return self.editor.text(self.path(name))
+
+    def types(self) -> list[str]:
+        """The types of the events heard so far."""
+        return [recorded.event.type for recorded in self.events]
+
+    async def ask(self, text: str, **more: Any) -> Plan:
+        """Put a request; the plan as soon as it waits for a person, or has ended."""
+        created = await self.app.plans.create(CreateRequest(text=text, **more))
+        return await self.reach(created.plan, "attention")
+
+    async def reach(self, plan: Plan, until: Until) -> Plan:
+        """Wait for the plan."""
+        now, reached = await self.app.plans.wait(plan.plan_id, until, 10)
+        assert reached, f"still {now.status}"
+        return now
+
+    async def approve(self, plan: Plan, **more: Any) -> Plan:
+        """Approve the version at hand; the plan as soon as it waits for a person again, or has ended."""
+        await self.app.plans.approve(plan.plan_id, plan.version, more.get("review"))
+        return await self.reach(plan, "attention")
+
+    async def respond(self, plan: Plan, decision: Any = "allow", **more: Any) -> Plan:
+        """Answer the first approval that waits."""
+        approval = plan.pending.approvals[0]
+        await self.app.approvals.respond(
+            approval.approval_id, decision, more.get("reason"), more.get("files")
+        )
+        return await self.settled(plan, approval)
+
+    async def settled(self, plan: Plan, answered: Approval) -> Plan:
+        """Wait until something else than `answered` waits for a person, or the plan has ended."""
+        return await self.until(
+            plan,
+            lambda now: (
+                answered not in now.pending.approvals
+                and (
+                    now.status in ("completed", "failed", "cancelled", "paused", "pending_approval")
+                    or bool(now.pending.approvals or now.pending.conflicts)
+                )
+            ),
+        )
+
+    async def until(self, plan: Plan, holds: Callable[[Plan], bool]) -> Plan:
+        """Wait until something holds of the plan."""
+        news = asyncio.Event()
+        quiet = self.app.feed.subscribe(lambda *_: news.set())
+        try:
+            async with asyncio.timeout(10):
+                while not holds(now := self.now(plan)):
+                    await news.wait()
+                    news.clear()
+        finally:
+            quiet()
+        return now
+
+    def now(self, plan: Plan) -> Plan:
+        """The plan as it is now."""
+        found = self.app.plans.get(plan.plan_id, None)
+        assert found is not None
+        return found
+
+    async def run(self, text: str, **more: Any) -> Plan:
+        """Put a request and allow everything it asks, to the end."""
+        plan = await self.ask(text, **more)
+        if plan.status == "pending_approval":
+            plan = await self.approve(plan)
+        while plan.pending.approvals:
+            plan = await self.respond(plan)
+        return plan
+
+
+@asynccontextmanager
+async def studio(folder: Path, files: Mapping[str, str] = {}, **more: Any) -> AsyncIterator[Studio]:
+    """A studio that is closed at the end."""
+    made = Studio(folder, files, **more)
+    try:
+        yield made
+    finally:
+        await made.app.close()
