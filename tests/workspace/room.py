@@ -95,3 +95,11 @@ class Room:
             self.journal,
             patience=patience,
         )
+
+
+def tree(folder: Path) -> dict[str, str | None]:
+    """Every file with its text, and every folder with None."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes().decode() if path.is_file() else None
+        for path in sorted(folder.rglob("*"))
+    }

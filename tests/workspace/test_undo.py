@@ -9,17 +9,9 @@ import pytest
 
 from planloom.workspace.overlay import Overlay
 from planloom.workspace.undo import reverse
-from tests.workspace.room import Room
+from tests.workspace.room import Room, tree
 
 TEXT = "".join(f"line {n}\n" for n in range(10))
-
-
-def tree(folder: Path) -> dict[str, str | None]:
-    """Every file with its text, and every folder with None."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes().decode() if path.is_file() else None
-        for path in sorted(folder.rglob("*"))
-    }
 
 
 async def test_row42_a_plan_is_taken_back_byte_for_byte_and_done_again(tmp_path: Path) -> None:

@@ -73,6 +73,8 @@ def candidates(roots: Roots, text: str, disk: FileSystem) -> tuple[Candidate, ..
 def choose(found: Sequence[Candidate], roots: Roots, home: Root | None) -> Candidate | Ambiguous:
     """The meaning that is taken: what is there, else what `home` or the text itself decides."""
     there = [candidate for candidate in found if candidate.there]
+    if len(found) == 1:
+        return found[0]
     if len(roots.folders) == 1:
         # The plain reading comes first; the folder's own name in front counts only for what is there.
         return next((c for c in there if c.usable), there[0] if there else found[0])
