@@ -23,6 +23,8 @@ class Fence:
 
 def opening(line: str) -> tuple[str, str] | None:
     """The mark and the language of a fence that a line opens."""
+    if "```" not in line and "~~~" not in line:
+        return None
     found = _OPENS.match(line) or _OPENS_LATE.match(line)
     return None if found is None else (found["fence"], found["info"].strip().lower())
 

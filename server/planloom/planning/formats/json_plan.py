@@ -99,7 +99,8 @@ def _is_meant(text: str, start: int, end: int, found: Found, cut: bool) -> bool:
         return not sentence or any(step.instruction != step.description for step in found.steps)
     if sentence or before.strip("` \t") or (after.strip("`;,. \t") and not cut):
         return False
-    return text.strip()[:1] == "[" or all(" " in step.description for step in found.steps)
+    phrases = sum(" " in step.description or not step.description.isascii() for step in found.steps)
+    return text.strip()[:1] == "[" or 2 * phrases >= len(found.steps)
 
 
 def _single(start: int, value: object, tools: Collection[str]) -> Iterator[tuple[int, Found]]:

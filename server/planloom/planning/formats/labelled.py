@@ -9,25 +9,29 @@ from dataclasses import dataclass, field
 from planloom.planning.formats.draft import DraftStep, draft
 from planloom.planning.formats.fences import code_lines
 
-_SPACE = r"[ \t\u00a0\u2000-\u200b\u202f\u3000]"
-_FRONT = (
-    rf"{_SPACE}*(?:>{_SPACE}*)*(?:\#{{1,6}}{_SPACE}*)?(?:[-*+•]{_SPACE}+)?(?:[0-9]{{1,4}}\\?[.)]{_SPACE}*)?"
-)
+_BLANK = "[ \\t\\u00a0\\u2000-\\u200b\\u202f\\u3000]"
+_SPACE = f"{_BLANK}{{0,12}}"
+_SOME_SPACE = f"{_BLANK}{{1,12}}"
+_QUOTE = rf"{_SPACE}(?:>{_SPACE}){{0,4}}(?:\#{{1,6}}{_SPACE})?(?:[-*+•]{_SOME_SPACE})?"
+_FRONT = rf"{_QUOTE}(?:[0-9]{{1,4}}\\?[.)]{_SPACE})?"
 _DASH = "[-‐‑‒–—―−]"
 _HEADER = re.compile(
-    rf"{_FRONT}(?P<marks>[*_]{{0,3}}){_SPACE}*STEP{_SPACE}*[#№]?{_SPACE}*"
-    rf"(?:(?P<number>[0-9]{{1,6}}(?:\.[0-9]{{1,4}})*)(?:{_SPACE}*(?:/|of){_SPACE}*[0-9]{{1,6}})?"
+    rf"{_FRONT}(?P<marks>[*_]{{0,3}}){_SPACE}STEP{_SPACE}[#№]?{_SPACE}"
+    rf"(?:(?P<number>[0-9]{{1,6}}(?:\.[0-9]{{1,4}})*)(?:{_SPACE}(?:/|of){_SPACE}[0-9]{{1,6}})?"
     rf"|(?P<word>one|two|three|four|five|six|seven|eight|nine|ten)\b)?"
-    rf"(?P<closing>[*_]{{0,3}})(?P<gap>{_SPACE}*)(?P<separator>[:：.)]|{_DASH}{{1,3}}|$)"
+    rf"(?P<closing>[*_]{{0,3}})(?P<gap>{_SPACE})(?P<separator>[:：.)]|{_DASH}{{1,3}}|$)"
     rf"(?P<description>.*)$",
     re.IGNORECASE,
 )
 _LABEL = re.compile(
-    rf"{_SPACE}*(?:>{_SPACE}*)*(?:\#{{1,6}}{_SPACE}*)?(?:[-*+•]{_SPACE}+)?(?P<marks>[*_`]{{0,3}})(?:DO|INSTRUCTIONS?)"
-    rf"[*_`]{{0,3}}(?:{_SPACE}*[:：]|{_SPACE}*[–—―]|{_SPACE}+-(?={_SPACE}|$))(?P<value>.*)$",
+    rf"{_QUOTE}(?P<marks>[*_`]{{0,3}})(?:DO|INSTRUCTIONS?)"
+    rf"[*_`]{{0,3}}(?:{_SPACE}[:：]|{_SPACE}[–—―]|{_SOME_SPACE}-(?={_BLANK}|$))(?P<value>.*)$",
     re.IGNORECASE,
 )
-_CLOSING_MARKS = re.compile(rf"[*_]{{1,3}}(?={_SPACE}|$)")
+_FRONT_SIZE = 60
+"""Characters in which the word of a header or label must begin."""
+
+_CLOSING_MARKS = re.compile(rf"[*_]{{1,3}}(?={_BLANK}|$)")
 _PAIR = re.compile(r"(?<![\w*])\*\*(?=[^\s*])([^*\n]*[^\s*])\*\*(?![\w*])")
 
 
@@ -42,7 +46,8 @@ class Header:
 
 def header(line: str) -> Header | None:
     """The header that a line is (P3), or None."""
-    found = _HEADER.match(line)
+    bare = line.strip()
+    found = _HEADER.match(bare) if "step" in bare[:_FRONT_SIZE].lower() else None
     if found is None:
         return None
     numbered = found["number"] is not None or found["word"] is not None
@@ -73,7 +78,7 @@ def _description(rest: str, marks: str) -> str:
     if marks:
         # The bold began before the word STEP and ends with the line.
         for sign in ("***", "**", "__", "*", "_"):
-            if text.endswith(sign) and text.count(sign) % 2 == 1:
+            if text.endswith(sign):
                 text = text[: -len(sign)].rstrip()
                 break
     return plain(text)
@@ -86,12 +91,14 @@ def plain(text: str) -> str:
 
 def label(line: str) -> str | None:
     """What follows the label that a line begins with (DO, INSTRUCTION), or None (P3)."""
-    found = _LABEL.match(line)
+    bare = line.strip()
+    beginning = bare[:_FRONT_SIZE].lower()
+    found = _LABEL.match(bare) if "do" in beginning or "instruction" in beginning else None
     if found is None:
         return None
     value: str = found["value"]
     if found["marks"]:
-        closing = re.match(rf"{_SPACE}*[*_`]{{1,3}}(?={_SPACE}|$)", value)
+        closing = re.match(rf"{_SPACE}[*_`]{{1,3}}(?={_BLANK}|$)", value)
         value = value[closing.end() :] if closing is not None else value
     return value
 
@@ -102,24 +109,30 @@ class Open:
 
     head: Header
     lines: list[str] = field(default_factory=list)
-    labelled: bool = False
+    label_line: int | None = None
+
+    @property
+    def labelled(self) -> bool:
+        """Whether a label was among the lines."""
+        return self.label_line is not None
 
     def add(self, line: str, *, code: bool) -> None:
         value = None if code else label(line)
         if value is None:
             self.lines.append(line)
         else:
-            self.labelled = True
+            if self.label_line is None:
+                self.label_line = len(self.lines)
             self.lines.append(value.strip(" \t"))
 
     def step(self) -> DraftStep | None:
+        """The step that these lines are; a title may stand on the line below its header."""
         description = self.head.description
-        body = "\n".join(self.lines)
-        if not description and not self.labelled:
-            # The title stands on the line below its label.
-            first, _, rest = body.strip().partition("\n")
-            return draft(plain(first), rest)
-        return draft(description, body)
+        before = self.lines[: self.label_line]
+        if description or not any(line.strip() for line in before):
+            return draft(description, "\n".join(self.lines))
+        number = next(n for n, line in enumerate(before) if line.strip())
+        return draft(plain(before[number]), "\n".join(self.lines[number + 1 :]))
 
 
 def holds_steps(lines: Sequence[str]) -> bool:

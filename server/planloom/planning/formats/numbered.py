@@ -10,19 +10,19 @@ from planloom.planning.formats.draft import DraftStep, draft
 from planloom.planning.formats.fences import code_lines
 from planloom.planning.formats.labelled import plain
 
-_SPACE = r"[ \t\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000]"
+_SPACE = "[ \\t\\u00a0\\u1680\\u2000-\\u200b\\u202f\\u205f\\u3000]"
 _ITEM = re.compile(
-    rf"(?P<indent>{_SPACE}*)(?P<heading>\#{{1,6}}{_SPACE}*)?(?P<marks>[*_]{{0,3}})(?:Task{_SPACE}+)?(?P<number>[0-9]{{1,3}})"
+    rf"(?P<heading>\#{{1,6}}{_SPACE}{{0,12}})?(?P<marks>[*_]{{0,3}})(?:Task{_SPACE}{{1,4}})?(?P<number>[0-9]{{1,3}})"
     rf"\\?[.)](?P<closing>[*_]{{0,3}})(?:{_SPACE}+(?P<text>\S.*)|(?P<tight>[A-Z*].*))$"
 )
-_BULLET = re.compile(rf"{_SPACE}*[-*+•‣▪◦○●–—]{_SPACE}+\S")
+_BULLET = re.compile(rf"[-*+•‣▪◦○●–—]{_SPACE}+\S")
 _HEADING = re.compile(r"\#{1,6}[ \t]")
 _RULE = re.compile(r"[ \t]*(?:[-*_=][ \t]*){3,}$")
 _DASH_SPLIT = re.compile(rf"{_SPACE}[-‐‑‒–—―−]{{1,3}}{_SPACE}")
 _BOLD_TITLE = re.compile(
     r"(?P<marks>\*\*\*|\*\*|__)(?=\S)(?P<title>(?:(?!(?P=marks)).){1,400}?)(?P=marks)(?P<after>.*)$"
 )
-_AFTER_TITLE = re.compile(rf"{_SPACE}*(?:[:：]|[-‐‑‒–—―−]{{1,3}}(?={_SPACE}|$)){_SPACE}*(?P<rest>.*)$")
+_AFTER_TITLE = re.compile(rf"{_SPACE}{{0,12}}(?:[:：]|[-‐‑‒–—―−]{{1,3}}(?={_SPACE}|$))(?P<rest>.*)$")
 _CODE_SPAN = re.compile(r"`[^`\n]*`")
 
 
@@ -46,9 +46,11 @@ class Item:
 
 def item(line: str) -> Item | None:
     """The item that a line begins (P8), or None."""
-    found = _ITEM.match(line)
+    bare = line.strip()
+    found = _ITEM.match(bare)
     if found is None:
         return None
+    indent = line[: len(line) - len(line.lstrip())]
     text = (found["text"] or found["tight"]).strip()
     marks = found["marks"]
     if marks and not found["closing"]:
@@ -58,7 +60,7 @@ def item(line: str) -> Item | None:
         number=int(found["number"]),
         text=text,
         heading=found["heading"] is not None,
-        indent=len(found["indent"].expandtabs(4)),
+        indent=len(indent.expandtabs(4)),
     )
 
 
@@ -146,7 +148,7 @@ def _one_list(
             items[-1].lines.append("")
         elif not code[number] and _ends(line, items[-1], blank, ahead[number]):
             return items, first, number
-        else:
+        elif code[number] or items[-1].heading or not _HEADING.match(line):
             items[-1].lines.append(line)
             blank = False
     return items, first, len(lines)
@@ -159,6 +161,9 @@ def _ends(line: str, last: Item, blank: bool, next_number: int) -> bool:
         return not goes_on
     if _RULE.match(line) and blank:
         return not goes_on
-    if line[:1].isspace() or _BULLET.match(line) or last.heading:
+    if line[:1].isspace() or _BULLET.match(line.lstrip()):
+        return False
+    if last.heading and not split_title(last.text)[1]:
+        # Under a headline of its own the text goes on until the next one.
         return False
     return blank and not goes_on

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from planloom.planning.formats.draft import DraftStep, NoPlan, PlanFormat, PlanText
-from planloom.planning.formats.fences import closes, fences, opening
+from planloom.planning.formats.fences import closes, code_lines, fences, opening
 from planloom.planning.formats.json_plan import JsonPlan, read_json
 from planloom.planning.formats.labelled import Labelled, header, holds_steps, read_labelled
 from planloom.planning.formats.numbered import Numbered, read_numbered
@@ -78,6 +78,9 @@ def _blocks(text: str) -> list[_Marked]:
             fence = opened[0] if (opened := opening(line)) is not None else ""
         at = 0
         for marker in MARKER.finditer(line):
+            if line.count('"', at, marker.start()) % 2:
+                # In the middle of a quotation, such as a string of JSON.
+                continue
             if inside is not None:
                 inside.append(_bare(line[at : marker.start()]))
                 closed = marker["edge"].upper() in _ENDS
@@ -98,8 +101,12 @@ def _bare(before: str) -> str:
 
 def _unended(lines: Sequence[str]) -> _Marked:
     """A block whose end was not found; an end that only a forgotten fence hides is taken after all."""
+    code = [False] * len(lines)
+    for fence in fences(lines):
+        if fence.closed:
+            code[fence.first : fence.last + 1] = [True] * (fence.last + 1 - fence.first)
     for number in range(len(lines) - 1, -1, -1):
-        marker = MARKER.search(lines[number])
+        marker = None if code[number] else MARKER.search(lines[number])
         if marker is not None and marker["edge"].upper() in _ENDS:
             return _Marked("\n".join(lines[:number]), closed=True)
     return _Marked("\n".join(lines), closed=False)
@@ -145,8 +152,11 @@ def _plan(steps: Sequence[DraftStep], plan_format: PlanFormat) -> PlanText:
 
 def _before_end(lines: list[str]) -> list[str]:
     """The lines up to an end marker whose start is missing."""
+    if not any("PLAN" in line.upper() for line in lines):
+        return lines
+    code = code_lines(lines, holds_steps)
     for number, line in enumerate(lines):
-        marker = MARKER.search(line) if "PLAN" in line.upper() else None
+        marker = None if code[number] else MARKER.search(line)
         if marker is not None and marker["edge"].upper() in _ENDS and number:
             return [*lines[:number], _bare(line[: marker.start()])]
     return lines

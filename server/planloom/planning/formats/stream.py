@@ -40,6 +40,10 @@ class PlanStream:
 
     def feed(self, chunk: str) -> tuple[DraftStep, ...]:
         """Take more text; the steps that are over now."""
+        if not self._chunks:
+            chunk = chunk.removeprefix("\ufeff")
+        if not chunk:
+            return ()
         self._chunks.append(chunk)
         self._line.append(chunk)
         if self._plain and "\n" not in chunk:
@@ -89,6 +93,8 @@ class _Lines:
         self.open: Open | None = None
         self.item: Item | None = None
         self.blank = False
+        self.doubt = False
+        self.ended = False
 
     def may_hold_json(self) -> bool:
         """Whether the line to come may begin a plan in JSON: not in thought, and not inside a step."""
@@ -116,9 +122,9 @@ class _Lines:
         elif (entry := item(line)) is not None and self._is_item(entry):
             yield from self._finish()
             self.item = entry
-        elif self.blank and self.item is not None and line[:1].strip() and not line.startswith(("-", "*")):
-            yield from self._finish()
         else:
+            # Prose behind a blank line may end a list: only the next item's number tells.
+            self.doubt = self.doubt or (self.blank and bool(line[:1].strip()))
             self._body(line, code=False)
         self.blank = not line.strip()
         # A fence in which nothing has begun holds the plan itself, as models like to wrap it.
@@ -129,8 +135,13 @@ class _Lines:
         if self.open is not None or self.marked:
             return False
         if self.item is None:
-            return entry.number <= 1
-        return entry.indent <= self.item.indent + 1
+            return entry.number <= 1 and not self.ended
+        if entry.indent > self.item.indent + 1:
+            return False
+        if self.doubt and entry.number != self.item.number + 1:
+            self.item, self.ended = None, True
+            return False
+        return True
 
     def _body(self, line: str, *, code: bool) -> None:
         if self.open is not None:
@@ -146,6 +157,7 @@ class _Lines:
         elif self.item is not None:
             step = self.item.step()
         self.open = self.item = None
+        self.doubt = False
         if step is not None:
             yield step
 

@@ -1,0 +1,98 @@
+"""Steps are announced while the model still writes, however its words are cut into chunks."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planloom.planning.formats.draft import DraftStep, PlanText
+from planloom.planning.formats.reader import read_plan
+from planloom.planning.formats.stream import PlanStream
+from tests.planning.formats.test_reader import PIECES
+from tests.support.messy_plans import cases
+
+
+def announced(chunks: list[str]) -> list[DraftStep]:
+    stream = PlanStream()
+    found = [step for chunk in chunks for step in stream.feed(chunk)]
+    assert stream.close() == read_plan("".join(chunks))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("---PLAN-START---\nSTEP 1: A\nDO: x\nSTEP 2: B\nDO: y\n---PLAN-END---\n", ["A", "B"]),
+        ("```\n---PLAN-START---\nSTEP 1: A\nDO: x\nSTEP 2: B\n", ["A"]),
+        ("STEP 1: A\nINSTRUCTION: x\nSTEP 2: B\n", ["A"]),
+        ("1. A - x\n2. B - y\n3. C", ["A"]),
+        ('{"steps": [{"description": "A"}, {"description": "B"}, {"descr', ["A", "B"]),
+        ('```json\n[{"task": "A", "checks": [{"kind": "file_exists"}]}, {"task": "B"', ["A"]),
+        ("<think>\n1. no\n2. no\n</think>\n1. A\n2. B\n", ["A"]),
+        ("---PLAN-START---\nSTEP 1: A\nDO:\n```\nSTEP 2: no\n```\nSTEP 2: B\n", ["A"]),
+        ("Hello. Step-by-step we go.\n", []),
+    ],
+)
+def test_a_step_is_announced_once_it_is_over(text: str, expected: list[str]) -> None:
+    assert [step.description for step in announced([text])] == expected
+    assert [step.description for step in announced(list(text))] == expected
+
+
+def test_announced_steps_are_those_of_the_plan() -> None:
+    for case in cases(400, 5):
+        found = announced([case.text])
+        plan = read_plan(case.text)
+        if isinstance(plan, PlanText) and "thought" not in case.fault and case.fault != "two blocks":
+            assert tuple(found) == plan.steps[: len(found)], (case.format, case.fault, case.text)
+
+
+def test_most_steps_are_announced_before_the_end() -> None:
+    total = early = 0
+    for case in cases(400, 6):
+        total += len(case.expected)
+        early += len(announced([case.text]))
+    assert early > total * 0.6
+
+
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=30).map("".join) | st.text(max_size=200),
+    st.integers(0, 2**32),
+)
+def test_chunks_make_no_difference(text: str, seed: int) -> None:
+    whole = announced([text])
+    assert announced(list(text)) == whole
+    rng = random.Random(seed)
+    cuts = sorted(rng.randrange(len(text) + 1) for _ in range(5))
+    assert announced([text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]) == whole
+
+
+def test_messy_outputs_in_chunks() -> None:
+    rng = random.Random(1)
+    for case in cases(100, 7):
+        whole = announced([case.text])
+        assert announced(list(case.text)) == whole
+        cuts = sorted(rng.randrange(len(case.text) + 1) for _ in range(6))
+        chunks = [case.text[a:b] for a, b in zip([0, *cuts], [*cuts, len(case.text)], strict=True)]
+        assert announced(chunks) == whole
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "piece", ["a", "\\", '{"a', "[", " ", '{"b":"', "1. a\n", "STEP 1: a\n", "```\n", "<think>"]
+)
+def test_time_is_linear_in_single_characters(piece: str) -> None:
+    def seconds(size: int) -> float:
+        text = piece * (size // len(piece))
+        stream = PlanStream()
+        start = time.perf_counter()
+        for sign in text:
+            stream.feed(sign)
+        return time.perf_counter() - start
+
+    small = max(seconds(5_000), 0.02)
+    assert seconds(50_000) < small * 60
