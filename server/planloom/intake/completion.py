@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from planloom.domain.values import Value
+from planloom.intake.references import find_references
 
 DEFAULT_LIMIT = 50
 _CONSIDERED = 200
@@ -15,7 +16,6 @@ _CONSIDERED = 200
 _RECENT, _OPEN, _NEAR, _EXACT = 40, 24, 10, 12
 """What it is worth, in points of the matcher, to be recent, open, beside the active file, or named in full."""
 
-_UNSAFE = re.compile(r"[\s\"“”«»`<>|，。、；：！？（）「」『』【】《》,;()\[\]{}]|[.!?:'’*_–—…·]$|:\d|^@")
 _LINES = re.compile(r":(\d{0,9})(?:-(\d{0,9}))?$")
 _LONGEST = 4096
 
@@ -232,11 +232,18 @@ def _item(
 
 
 def written(path: str) -> str:
-    """A path as a reference that reads back as exactly this path."""
-    if _UNSAFE.search(path) or path.lower() in ("selection", "diagnostics"):
-        # A quote mark in a name leaves no way to write it but as it is.
-        return f"@{path}" if '"' in path else f'@"{path}"'
-    return f"@{path}"
+    """A path as a reference that reads back as exactly this path, in quote marks where it must be."""
+    plain = f"@{path}"
+    read = find_references(plain + " ")
+    if (
+        len(read) == 1
+        and read[0].kind == "path"
+        and read[0].text == plain
+        and read[0].readings[0].path == path
+    ):
+        return plain
+    # A quote mark in a name leaves no way to write it but as it is.
+    return plain if '"' in path else f'@"{path}"'
 
 
 def _code_points(text: str, units: int) -> int:
