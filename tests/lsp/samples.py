@@ -6,8 +6,6 @@ from datetime import UTC, datetime, timedelta, timezone
 from types import SimpleNamespace
 from typing import Any
 
-from planloom.service.requests import ApprovalDiff, Created, Resolution, Undone
-
 from planloom.domain import changes as ch
 from planloom.domain import editing as ed
 from planloom.domain import events as ev
@@ -31,6 +29,7 @@ from planloom.domain.plan import (
     Usage,
 )
 from planloom.domain.text import Position, Range
+from planloom.service.requests import ApprovalDiff, Created, Resolution, Undone
 from tests.support.fake_application import FakeApplication
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, tzinfo=UTC)
