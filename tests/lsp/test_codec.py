@@ -410,36 +410,33 @@ _METHODS = st.sampled_from(
         "nothing/known",
     ]
 )
+_NAMES = (
+    "text",
+    "planId",
+    "edits",
+    "op",
+    "textDocument",
+    "uri",
+    "version",
+    "contentChanges",
+    "settings",
+    "planloom",
+    "values",
+    "command",
+    "arguments",
+    "files",
+    "offset",
+    "value",
+    "token",
+    "jsonrpc",
+    "id",
+)
 _PARAMS = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(
-                [
-                    "text",
-                    "planId",
-                    "edits",
-                    "op",
-                    "textDocument",
-                    "uri",
-                    "version",
-                    "contentChanges",
-                    "settings",
-                ]
-                + [
-                    "planloom",
-                    "values",
-                    "command",
-                    "arguments",
-                    "files",
-                    "offset",
-                    "value",
-                    "token",
-                    "jsonrpc",
-                    "id",
-                ]
-            ),
+            st.sampled_from(_NAMES),
             inner,
             max_size=4,
         )

@@ -1,0 +1,185 @@
+"""The real process: how it starts, what it loads before its first answer, and how it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.process
+SECONDS = 30
+
+
+class Server:
+    """`planloom serve --stdio` with its own state, spoken to by hand."""
+
+    def __init__(self, folder: Path, *arguments: str, environment: dict[str, str] | None = None) -> None:
+        self.log = folder / "server.log"
+        command = [sys.executable, "-m", "planloom", "serve", "--stdio"]
+        places = ["--storage", str(folder / "state"), "--log-file", str(self.log)]
+        self.process = subprocess.Popen(
+            [*command, *places, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PLANLOOM_CONFIG": str(folder / "none.json"), **(environment or {})},
+        )
+
+    def say(self, method: str, params: Any = None, ident: int | None = None) -> None:
+        message: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": params}
+        if ident is not None:
+            message["id"] = ident
+        body = json.dumps(message).encode()
+        assert self.process.stdin is not None
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        self.process.stdin.flush()
+
+    def hear(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        length = 0
+        while line := self.process.stdout.readline().strip():
+            length = int(line.partition(b":")[2])
+        message: dict[str, Any] = json.loads(self.process.stdout.read(length))
+        return message
+
+    def answer(self, ident: int) -> dict[str, Any]:
+        while (message := self.hear()).get("id") != ident or "method" in message:
+            pass
+        return message
+
+    def initialize(self, process_id: int | None = None) -> dict[str, Any]:
+        self.say("initialize", {"processId": process_id, "rootUri": None, "capabilities": {}}, 1)
+        answer = self.answer(1)
+        self.say("initialized", {})
+        return answer
+
+    def end(self) -> int:
+        return self.process.wait(SECONDS)
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert pipe is not None
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    started = Server(tmp_path)
+    yield started
+    started.close()
+
+
+def test_a_whole_session_ends_with_0_and_writes_nothing_to_stderr(server: Server) -> None:
+    assert server.initialize()["result"]["serverInfo"]["name"] == "planloom"
+    server.say("planloom/status", {}, 2)
+    status = server.answer(2)["result"]
+    assert status["logPath"] == str(server.log)
+    server.say("shutdown", None, 3)
+    assert server.answer(3)["result"] is None
+    server.say("exit")
+    assert server.end() == 0
+    assert server.process.stderr is not None and server.process.stderr.read() == b""
+
+
+def test_exit_without_shutdown_ends_with_1(server: Server) -> None:
+    server.initialize()
+    server.say("exit")
+    assert server.end() == 1
+
+
+def test_it_ends_when_stdin_closes(server: Server) -> None:
+    server.initialize()
+    assert server.process.stdin is not None
+    server.process.stdin.close()
+    assert server.end() == 1
+
+
+def test_it_ends_when_nobody_reads_its_answers_any_more(server: Server) -> None:
+    server.initialize()
+    assert server.process.stdout is not None
+    server.process.stdout.close()
+    server.say("planloom/status", {}, 2)
+    assert server.end() == 1
+
+
+def test_it_ends_when_the_editor_is_gone_but_its_pipes_are_not(server: Server) -> None:
+    editor = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    server.initialize(editor.pid)
+    server.say("planloom/status", {}, 2)
+    server.answer(2)
+    editor.kill()
+    editor.wait()
+    assert server.end() == 1
+
+
+def test_an_editor_in_another_world_is_not_missed(server: Server) -> None:
+    # A process id that lives in another container must not end the server.
+    server.initialize(2**22 + 12345)
+    server.say("planloom/status", {}, 2)
+    assert server.answer(2)["result"]["health"] == "ok"
+
+
+def test_an_interrupt_ends_it_quietly(server: Server) -> None:
+    server.initialize()
+    server.say("planloom/status", {}, 2)
+    server.answer(2)
+    server.process.send_signal(signal.SIGINT)
+    assert server.end() == 130
+
+
+def test_a_client_that_stops_reading_does_not_stop_the_server(server: Server) -> None:
+    server.initialize()
+    for ident in range(2, 400):
+        server.say("planloom/detect", {"text": "x" * 500}, ident)
+    # More answers than a pipe holds are waiting now; they all come once they are read.
+    answers = [server.answer(ident) for ident in range(2, 400)]
+    assert all("result" in answer for answer in answers)
+
+
+def test_settings_of_the_command_line_and_bad_ones_are_told(tmp_path: Path) -> None:
+    server = Server(tmp_path, "--setting", "planning.format=json", "--setting", "budget.maxRequests=lots")
+    try:
+        server.initialize()
+        shown = server.hear()
+        while shown.get("method") != "window/showMessage":
+            shown = server.hear()
+        assert "budget.maxRequests" in shown["params"]["message"]
+    finally:
+        server.close()
+
+
+def test_nothing_but_the_protocol_library_loads_before_the_answer_to_initialize() -> None:
+    script = textwrap.dedent(
+        """
+        import json, sys
+        from planloom.lsp import stdio
+        from planloom.lsp.language_server import make_server
+
+        class Out:
+            def write(self, data):
+                assert json.loads(data)["result"]["serverInfo"]["name"] == "planloom"
+
+        server = make_server(None)
+        server.messages.set_writer(Out(), include_headers=False)
+        params = {"processId": 1, "rootUri": "file:///x", "capabilities": {"workspace": {"applyEdit": True}}}
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+        server.messages.receive(json.dumps(asked).encode())
+        heavy = ("pydantic", "httpx", "sqlite3", "platformdirs", "typer", "rich", "pathspec", "rapidfuzz")
+        own = [name for name in sys.modules if name.startswith("planloom.") and ".lsp" not in name]
+        print(json.dumps([name for name in heavy if name in sys.modules] + own))
+        """
+    )
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert json.loads(found.stdout) == []
