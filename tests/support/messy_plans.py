@@ -49,9 +49,16 @@ CODE = (
     "Write this:\n```python\n# STEP 9: not a step\n1. not an item - at all\nDO: nothing\n\n    x = {'a': 1}\n```",
     "Use\n```\n---PLAN-END---\nSTEP 3: no\n```\nas it is.",
 )
-INTRO = ("Sure! Here is the plan.", "I looked at version 2.1 of the code. It has 3 bugs.", "Okay:", "**Plan**")
+INTRO = (
+    "Sure! Here is the plan.",
+    "I looked at version 2.1 of the code. It has 3 bugs.",
+    "Okay:",
+    "**Plan**",
+)
 OUTRO = ("Let me know if that works.", "That is all, good luck!", "Shall I go on?")
-THOUGHT = "Let me think. First I would do\n1. something - else\nor {\"steps\": [\"no\"]}. STEP 1: wrong\nDO: wrong\n"
+THOUGHT = (
+    'Let me think. First I would do\n1. something - else\nor {"steps": ["no"]}. STEP 1: wrong\nDO: wrong\n'
+)
 
 
 class Damage(NamedTuple):
@@ -126,7 +133,14 @@ def _labelled_damages(wrap: Callable[[str], str], do: str) -> Iterator[Damage]:
     for name, label in dos.items():
         yield Damage(name, lambda rng, p, label=label: (wrap(labelled(p, do=label)), p, None))  # type: ignore[misc]
     yield Damage("blank lines", lambda rng, p: (wrap("\n" + labelled(p, do=do, gap="\n\n\n")), p, None))
-    yield Damage("second do", lambda rng, p: (wrap(labelled([(t, f"{i}\n{do}more") for t, i in p], do=do)), [(t, f"{i}\nmore") for t, i in p], None))
+    yield Damage(
+        "second do",
+        lambda rng, p: (
+            wrap(labelled([(t, f"{i}\n{do}more") for t, i in p], do=do)),
+            [(t, f"{i}\nmore") for t, i in p],
+            None,
+        ),
+    )
 
 
 def _marker_damages() -> Iterator[Damage]:
@@ -139,15 +153,31 @@ def _marker_damages() -> Iterator[Damage]:
         "lower markers": ("---plan-start---", "---plan-end---"),
     }
     for name, (start, end) in edges.items():
-        yield Damage(name, lambda rng, p, start=start, end=end: (marked(labelled(p), start=start, end=end), p, False))  # type: ignore[misc]
+        yield Damage(
+            name, lambda rng, p, start=start, end=end: (marked(labelled(p), start=start, end=end), p, False)
+        )  # type: ignore[misc]
     yield Damage("no end", lambda rng, p: ("---PLAN-START---\n" + labelled(p), p, True))
-    yield Damage("two blocks", lambda rng, p: (marked(labelled([("Old", "old")])) + "\nBetter:\n" + marked(labelled(p)), p, False))
-    yield Damage("no do", lambda rng, p: (marked("\n".join(f"STEP {n}: {t}" for n, (t, _) in enumerate(p, 1))), [(t, t) for t, _ in p], False))
+    yield Damage(
+        "two blocks",
+        lambda rng, p: (marked(labelled([("Old", "old")])) + "\nBetter:\n" + marked(labelled(p)), p, False),
+    )
+    yield Damage(
+        "no do",
+        lambda rng, p: (
+            marked("\n".join(f"STEP {n}: {t}" for n, (t, _) in enumerate(p, 1))),
+            [(t, t) for t, _ in p],
+            False,
+        ),
+    )
     yield Damage("instruction", lambda rng, p: (marked(labelled(p, do="INSTRUCTION: ")), p, False))
-    yield Damage("fenced inside", lambda rng, p: (marked("```\n" + labelled(_plain(p)) + "\n```"), _plain(p), False))
+    yield Damage(
+        "fenced inside", lambda rng, p: (marked("```\n" + labelled(_plain(p)) + "\n```"), _plain(p), False)
+    )
     yield Damage("json inside", lambda rng, p: (marked(_json(p)), p, False))
     yield Damage("numbers inside", lambda rng, p: (marked(_numbered(_short(p))), _short(p), False))
-    yield Damage("fenced", lambda rng, p: (f"Plan:\n```\n{marked(labelled(_plain(p)))}\n```\nDone.", _plain(p), False))
+    yield Damage(
+        "fenced", lambda rng, p: (f"Plan:\n```\n{marked(labelled(_plain(p)))}\n```\nDone.", _plain(p), False)
+    )
     yield Damage("cut in a word", _cut_in_a_word)
 
 
@@ -168,7 +198,9 @@ def _short(pairs: list[Pair]) -> list[Pair]:
 
 
 def _json(pairs: list[Pair], keys: Pair = ("description", "instruction"), indent: int | None = 2) -> str:
-    return json.dumps([dict(zip(keys, pair, strict=True)) for pair in pairs], indent=indent, ensure_ascii=False)
+    return json.dumps(
+        [dict(zip(keys, pair, strict=True)) for pair in pairs], indent=indent, ensure_ascii=False
+    )
 
 
 def _json_damages() -> Iterator[Damage]:
@@ -176,8 +208,16 @@ def _json_damages() -> Iterator[Damage]:
     yield Damage("one line", lambda rng, p: (_json(p, indent=None), p, False))
     for key in ("steps", "plan", "tasks"):
         yield Damage(f"object {key}", lambda rng, p, key=key: (f'{{"{key}": {_json(p)}}}', p, False))  # type: ignore[misc]
-    yield Damage("nested", lambda rng, p: (f'{{"result": {{"plan": {{"goal": "x", "steps": {_json(p)}}}}}}}', p, False))
-    for first, second in (("title", "details"), ("task", "do"), ("name", "prompt"), ("step", "action"), ("summary", "instructions")):
+    yield Damage(
+        "nested", lambda rng, p: (f'{{"result": {{"plan": {{"goal": "x", "steps": {_json(p)}}}}}}}', p, False)
+    )
+    for first, second in (
+        ("title", "details"),
+        ("task", "do"),
+        ("name", "prompt"),
+        ("step", "action"),
+        ("summary", "instructions"),
+    ):
         yield Damage(f"keys {first}", lambda rng, p, k=(first, second): (_json(p, k), p, False))  # type: ignore[misc]
     yield Damage("fenced", lambda rng, p: (f"Plan:\n```json\n{_json(p)}\n```\nDone.", p, False))
     yield Damage("fenced bare", lambda rng, p: (f"```\n{_json(p)}\n```", p, False))
@@ -185,22 +225,56 @@ def _json_damages() -> Iterator[Damage]:
     yield Damage("after a colon", lambda rng, p: (f"Here is the plan: {_json(p)}", p, False))
     yield Damage("trailing commas", lambda rng, p: (re.sub(r"\n( *)([}\]])", r",\n\1\2", _json(p)), p, False))
     yield Damage("single quotes", lambda rng, p: (_single(p), p, False))
-    yield Damage("bare keys", lambda rng, p: (re.sub(r'"(description|instruction)":', r"\1:", _json(p)), p, False))
-    yield Damage("comments", lambda rng, p: (_json(p).replace("{\n", "{ // a step\n", 1).replace("[", "[ /* all */", 1), p, False))
+    yield Damage(
+        "bare keys", lambda rng, p: (re.sub(r'"(description|instruction)":', r"\1:", _json(p)), p, False)
+    )
+    yield Damage(
+        "comments",
+        lambda rng, p: (_json(p).replace("{\n", "{ // a step\n", 1).replace("[", "[ /* all */", 1), p, False),
+    )
     yield Damage("raw line breaks", lambda rng, p: (_json(p).replace("\\n", "\n"), p, False))
     yield Damage("no comma between", lambda rng, p: (_json(p).replace("},\n", "}\n"), p, False))
     yield Damage("no comma after", lambda rng, p: (_json(p).replace('",\n', '"\n'), p, False))
     yield Damage("extra brace", lambda rng, p: (f'{{"steps": {_json(p)}}}}}', p, False))
     yield Damage("extra brace inside", lambda rng, p: (_json(p).replace("},", "}},", 1), p, False))
     yield Damage("no closers", lambda rng, p: (f'{{"steps": {_json(p)}'.rstrip("]").rstrip(), p, True))
-    yield Damage("bracket left out", lambda rng, p: (f'{{"steps": {_json(p)}'.rstrip("]").rstrip() + "}", p, False))
-    yield Damage("python", lambda rng, p: (repr([{"description": t, "instruction": i, "critical": False, "tool": None} for t, i in p]), p, False))
-    yield Damage("quotes not escaped", lambda rng, p: (_json([(t, f'{i} Say "hi" twice.') for t, i in _plain(p)]).replace('\\"', '"'), [(t, f'{i} Say "hi" twice.') for t, i in _plain(p)], False))
+    yield Damage(
+        "bracket left out", lambda rng, p: (f'{{"steps": {_json(p)}'.rstrip("]").rstrip() + "}", p, False)
+    )
+    yield Damage(
+        "python",
+        lambda rng, p: (
+            repr([{"description": t, "instruction": i, "critical": False, "tool": None} for t, i in p]),
+            p,
+            False,
+        ),
+    )
+    yield Damage(
+        "quotes not escaped",
+        lambda rng, p: (
+            _json([(t, f'{i} Say "hi" twice.') for t, i in _plain(p)]).replace('\\"', '"'),
+            [(t, f'{i} Say "hi" twice.') for t, i in _plain(p)],
+            False,
+        ),
+    )
     yield Damage("cut", _cut_json)
     yield Damage("strings", lambda rng, p: (json.dumps([t for t, _ in p]), [(t, t) for t, _ in p], False))
-    yield Damage("keyed strings", lambda rng, p: (json.dumps({"steps": [t for t, _ in p]}), [(t, t) for t, _ in p], False))
-    yield Damage("phases", lambda rng, p: (f'{{"phases": [{{"name": "a", "steps": {_json(p[:1])}}}, {{"name": "b", "steps": {_json(p[1:])}}}]}}', p, False))
-    yield Damage("lines", lambda rng, p: ("\n".join(json.dumps({"description": t, "instruction": i}) for t, i in p), p, False))
+    yield Damage(
+        "keyed strings",
+        lambda rng, p: (json.dumps({"steps": [t for t, _ in p]}), [(t, t) for t, _ in p], False),
+    )
+    yield Damage(
+        "phases",
+        lambda rng, p: (
+            f'{{"phases": [{{"name": "a", "steps": {_json(p[:1])}}}, {{"name": "b", "steps": {_json(p[1:])}}}]}}',
+            p,
+            False,
+        ),
+    )
+    yield Damage(
+        "lines",
+        lambda rng, p: ("\n".join(json.dumps({"description": t, "instruction": i}) for t, i in p), p, False),
+    )
     yield Damage("curly quotes", lambda rng, p: (_curly(_plain(p)), _plain(p), False))
 
 
@@ -208,7 +282,9 @@ def _single(pairs: list[Pair]) -> str:
     def quoted(text: str) -> str:
         return "'" + json.dumps(text, ensure_ascii=False)[1:-1].replace('\\"', '"').replace("'", "\\'") + "'"
 
-    return "[" + ", ".join(f"{{'description': {quoted(t)}, 'instruction': {quoted(i)}}}" for t, i in pairs) + "]"
+    return (
+        "[" + ", ".join(f"{{'description': {quoted(t)}, 'instruction': {quoted(i)}}}" for t, i in pairs) + "]"
+    )
 
 
 def _curly(pairs: list[Pair]) -> str:
@@ -226,7 +302,11 @@ def _cut_json(rng: random.Random, pairs: list[Pair]) -> tuple[str, list[Pair], b
     return text[:at], pairs[:kept], True
 
 
-def _numbered(pairs: list[Pair], item: Callable[[int, str, str], str] = lambda n, t, i: f"{n}. {t} - {i}", gap: str = "\n") -> str:
+def _numbered(
+    pairs: list[Pair],
+    item: Callable[[int, str, str], str] = lambda n, t, i: f"{n}. {t} - {i}",
+    gap: str = "\n",
+) -> str:
     return gap.join(item(n, title, text) for n, (title, text) in enumerate(pairs, 1))
 
 
@@ -252,11 +332,42 @@ def _numbered_damages() -> Iterator[Damage]:
     for name, item in items.items():
         yield Damage(name, lambda rng, p, item=item: (_numbered(_short(p), item), _short(p), None))  # type: ignore[misc]
     yield Damage("blank lines", lambda rng, p: (_numbered(_short(p), gap="\n\n"), _short(p), None))
-    yield Damage("titles only", lambda rng, p: (_numbered(p, lambda n, t, i: f"{n}. {t}"), [(t, t) for t, _ in p], None))
-    yield Damage("nested bullets", lambda rng, p: (_numbered(_short(p), lambda n, t, i: f"{n}. {t} - {i}\n   - one\n   - two 1.5"), [(t, f"{i}\n- one\n- two 1.5") for t, i in _short(p)], None))
-    yield Damage("bullets below", lambda rng, p: (_numbered(_short(p), lambda n, t, i: f"{n}. **{t}**\n- {i}"), [(t, f"{t}\n- {i}") for t, i in _short(p)], None))
-    yield Damage("code below", lambda rng, p: (_numbered(_short(p), lambda n, t, i: f"{n}. {t} - {i}\n   ```\n   1. no\n   ```"), [(t, f"{i}\n```\n1. no\n```") for t, i in _short(p)], None))
-    yield Damage("sections", lambda rng, p: (_numbered(_short(p), lambda n, t, i: f"## {n}. {t}\n\n{i}\n"), [(t, f"{t}\n{i}") for t, i in _short(p)], None))
+    yield Damage(
+        "titles only",
+        lambda rng, p: (_numbered(p, lambda n, t, i: f"{n}. {t}"), [(t, t) for t, _ in p], None),
+    )
+    yield Damage(
+        "nested bullets",
+        lambda rng, p: (
+            _numbered(_short(p), lambda n, t, i: f"{n}. {t} - {i}\n   - one\n   - two 1.5"),
+            [(t, f"{i}\n- one\n- two 1.5") for t, i in _short(p)],
+            None,
+        ),
+    )
+    yield Damage(
+        "bullets below",
+        lambda rng, p: (
+            _numbered(_short(p), lambda n, t, i: f"{n}. **{t}**\n- {i}"),
+            [(t, f"{t}\n- {i}") for t, i in _short(p)],
+            None,
+        ),
+    )
+    yield Damage(
+        "code below",
+        lambda rng, p: (
+            _numbered(_short(p), lambda n, t, i: f"{n}. {t} - {i}\n   ```\n   1. no\n   ```"),
+            [(t, f"{i}\n```\n1. no\n```") for t, i in _short(p)],
+            None,
+        ),
+    )
+    yield Damage(
+        "sections",
+        lambda rng, p: (
+            _numbered(_short(p), lambda n, t, i: f"## {n}. {t}\n\n{i}\n"),
+            [(t, f"{t}\n{i}") for t, i in _short(p)],
+            None,
+        ),
+    )
 
 
 DAMAGES: dict[str, tuple[Damage, ...]] = {
@@ -296,11 +407,11 @@ NOTHING = (
     "",
     "   \n\n",
     "It was released in\n2023. That was a good year.\n1.5 was the version.",
-    "Use the values [1, 2, 3] and [\"red\", \"blue\"] for the colours.",
+    'Use the values [1, 2, 3] and ["red", "blue"] for the colours.',
     "```python\nsteps = [{'description': 'x', 'instruction': 'y'}]\n```",
     "```js\n// STEP 1: no\n// DO: no\nconst a = {steps: []};\n```",
     "<think>1. First - think\n2. Then - stop</think>\nWhat do you mean?",
-    "<think>{\"steps\": [\"a b\"]}",
+    '<think>{"steps": ["a b"]}',
     "# Title\n\nSome words.\n\n- a bullet\n- another",
     "| a | b |\n|---|---|\n| 1. | 2. |",
     "The next step: think about it. Step by step.",
