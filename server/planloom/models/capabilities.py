@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from urllib.parse import quote
 
 from planloom.domain.values import Json
 from planloom.models.dialect import Asking
@@ -52,7 +53,8 @@ async def of_openai_compatible(asking: Asking, name: str) -> Capabilities:
     if not endpoint.local:
         return known
     props, studio = await asyncio.gather(
-        asking.get(f"{endpoint.origin}/props"), asking.get(f"{endpoint.origin}/api/v0/models/{name}")
+        asking.get(f"{endpoint.origin}/props"),
+        asking.get(f"{endpoint.origin}/api/v0/models/{quote(name, safe='')}"),
     )
     if studio.status == 200 and studio.data.get("id") == name:
         known = _with_entry(known, studio.data)
