@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console, RenderableType
 
-from planloom.cli import show
+from planloom.cli import show, show_approval
 from planloom.cli.diffs import Row, diff_rows
 from tests.support.scripts import approval, plan, step
 
@@ -72,7 +72,7 @@ def test_what_hides_in_a_plan_or_an_approval_is_written_out() -> None:
     diff: Any = {"uri": "file:///w/app/a%E2%80%AEb", "before": None, "after": DECEIVING}
     steps = [step(1, DECEIVING, args={"path": DECEIVING, DECEIVING: DECEIVING}, instruction=DECEIVING)]
     told = shown(show.plan_table(plan(steps, summary=DECEIVING))) + shown(
-        show.approval_panel(asked, [diff], [FOLDER])
+        show_approval.approval_panel(asked, [diff], [FOLDER])
     )
     for hidden in ("\u202e", "\u200b", "\x1b"):
         assert hidden not in told
@@ -112,7 +112,7 @@ def test_an_approval_names_every_file_and_the_real_target() -> None:
             "resolvedPath": "/w/app/gone",
         },
     ]
-    told = shown(show.approval_panel(approval(1, "x", files=files, protected=True), [], [FOLDER]))  # type: ignore[arg-type]
+    told = shown(show_approval.approval_panel(approval(1, "x", files=files, protected=True), [], [FOLDER]))  # type: ignore[arg-type]
     for expected in (
         "new new.py  +2",
         "edit link  +1  −1",
@@ -167,7 +167,7 @@ def test_a_cut_diff_counts_what_it_leaves_out(limit: int) -> None:
 def test_a_long_line_goes_on_beside_its_number() -> None:
     diff: Any = {"uri": "file:///w/app/x", "before": None, "after": "word " * 30 + "\n"}
     asked: Any = approval(1, "x") | {"files": [{"uri": "file:///w/app/x", "change": "create"}]}
-    told = shown(show.approval_panel(asked, [diff], [FOLDER]), 60).splitlines()
+    told = shown(show_approval.approval_panel(asked, [diff], [FOLDER]), 60).splitlines()
     assert told[2].startswith("│ 1 + word word")
     assert told[3].startswith("│     word")
 

@@ -152,8 +152,13 @@ async def _server(folders: Sequence[Path], model_needed: bool, command: Sequence
             folders, lambda level, message: told.append(_told(level, message)), command
         ) as opened:
             told += server(opened.status, time.monotonic() - started)
-            listed = await opened.connection.request("planloom/model/list")
-            told += model(listed, opened.status.get("model") or {}, needed=model_needed)
+            try:
+                listed = await opened.connection.request("planloom/model/list")
+            except ServerError as error:
+                without: State = "missing" if model_needed else "optional"
+                told.append(Finding(without, "model", error.message, error.hint or ""))
+            else:
+                told += model(listed, opened.status.get("model") or {}, needed=model_needed)
     except ServerError as error:
         told.append(Finding("missing", "server", error.message, error.hint or ""))
     except ServerLost as error:

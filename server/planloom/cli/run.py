@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping
-from typing import Literal, NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 from planloom.cli import ask
 from planloom.cli.ask import Flags, Person
 from planloom.cli.connection import Connection, ServerError, ServerLost
+from planloom.cli.fold import Ending, ending, folded, touched
 from planloom.cli.screen import Screen
 from planloom.cli.wire import ENDED, Approval, Conflict, Diff, Json, Plan, Question, Recovery, Step
 
 T = TypeVar("T")
-Ending = Literal["ready", "completed", "failed", "cancelled", "rejected"]
 
 
 _SETTLED = frozenset({"wrong_state", "unknown_approval", "unknown_step", "unknown_edit"})
@@ -58,7 +58,7 @@ class Journey:
         self._review: str | None = None
         self._until_ready = False
         self.plan: Plan = {}
-        self.files: dict[str, str] = {}
+        self.files: Mapping[str, str] = {}
 
     async def carry_out(self, request: Request) -> Outcome:
         """Take the request to its end. Raises ServerError if it is refused outright, and ServerLost."""
@@ -72,17 +72,20 @@ class Journey:
         self._screen.request_taken(created)
         while True:
             event = await self._next_event()
-            ending = await self._take(event)
-            if ending is not None:
-                return Outcome(ending, event, self.plan, self.files)
+            end = await self._take(event)
+            if end is not None:
+                return Outcome(end, event, self.plan, self.files)
 
     async def cancel(self) -> None:
         """Cancel the plan, if there is one that has not ended, and wait until that has happened."""
         if not self.plan or self.plan.get("status") in ENDED:
             return
         await self._connection.request("planloom/plan/cancel", {"planId": self.plan["planId"]})
-        while await self._take_silently(await self._next_event()) is None:
-            pass
+        while True:
+            event = await self._next_event()
+            self._fold(event)
+            if ending(event) is not None:
+                return
 
     async def _next_event(self) -> Json:
         while True:
@@ -93,10 +96,6 @@ class Journey:
             if event.get("planId") == self.plan.get("planId"):
                 self._screen.raw(event)
                 return event
-
-    async def _take_silently(self, event: Json) -> Ending | None:
-        self._fold(event)
-        return _ending(event["type"])
 
     async def _take(self, event: Json) -> Ending | None:
         self._fold(event)
@@ -114,41 +113,11 @@ class Journey:
                 await self._answer_conflict(event["conflict"])
             case "plan_paused":
                 await self._answer_pause(event)
-        return _ending(event["type"])
+        return ending(event)
 
     def _fold(self, event: Json) -> None:
-        """Keep what the screen and the questions need. Events older than the plan are in it already."""
-        if event.get("seq", 0) <= self.plan.get("seq", 0):
-            return
-        if isinstance(event.get("plan"), dict):
-            self.plan = event["plan"]
-        self.plan["seq"] = event.get("seq", 0)
-        steps = {step["stepId"]: step for step in self.plan.get("steps") or []}
-        step = steps.get(event.get("taskId", ""))
-        match event["type"]:
-            case "task_created" if event["task"]["stepId"] not in steps:
-                self.plan.setdefault("steps", []).append(event["task"])
-            case "tasks_list":
-                self.plan["steps"] = event["tasks"]
-            case "task_started" if step:
-                step["status"] = "running"
-            case "task_completed" if step:
-                step["status"] = "completed"
-            case "task_skipped" if step:
-                step["status"] = "skipped"
-            case "task_failed" if step and not event.get("willRetry"):
-                step["status"] = "failed"
-            case "edit_applied":
-                self.files |= {
-                    file.get("newUri") or file["uri"]: file["change"] for file in event.get("files") or []
-                }
-            case "edit_reverted":
-                for file in event.get("files") or []:
-                    self.files.pop(file["uri"], None)
-            case "plan_executing" | "plan_direct":
-                self.plan["status"] = "executing"
-            case "plan_completed" | "plan_failed" | "plan_cancelled":
-                self.plan["status"] = event["type"].removeprefix("plan_")
+        self.plan = folded(self.plan, event)
+        self.files = touched(self.files, event)
 
     async def _look_at_plan(self) -> Ending | None:
         while self.plan.get("status") == "pending_approval" and self.plan["version"] != self._reviewed:
@@ -318,19 +287,6 @@ class Journey:
     def _step(self, step_id: str) -> Step:
         steps = self.plan.get("steps") or []
         return next((step for step in steps if step["stepId"] == step_id), cast(Step, {"stepId": step_id}))
-
-
-def _ending(event_type: str) -> Ending | None:
-    match event_type:
-        case "plan_completed":
-            return "completed"
-        case "plan_failed":
-            return "failed"
-        case "plan_cancelled":
-            return "cancelled"
-        case "plan_rejected":
-            return "rejected"
-    return None
 
 
 def _by_flags(approval: Approval, verdict: ask.Verdict) -> str:

@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.status import Status
 from rich.text import Text
 
-from planloom.cli import show
+from planloom.cli import show, show_approval
 from planloom.cli.edit_plan import Send, edit_plan
 from planloom.cli.plain import one_line, visible
 from planloom.cli.terminal import Terminal
@@ -75,7 +75,7 @@ class Screen:
         """What an approval would change."""
         self.pause()
         self._console.print()
-        self._console.print(show.approval_panel(approval, diffs, self._folders))
+        self._console.print(show_approval.approval_panel(approval, diffs, self._folders))
 
     def decided(self, sentence: str) -> None:
         """What a flag decided."""

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from planloom.cli import keyboard, show
+from planloom.cli import keyboard, show, show_approval
 from planloom.cli.ask import RecoveryChoice, ReviewChoice, Verdict
 from planloom.cli.plain import one_line, visible
 from planloom.cli.wire import Approval, Conflict, Diff, Question, Recovery, Step
@@ -75,7 +75,7 @@ class Terminal:
             )
         if len(files) > 1:
             choices["f"] = "file by file"
-        if show.has_hidden_lines(diffs):
+        if show_approval.has_hidden_lines(diffs):
             choices["v"] = "view the whole diff"
         choices |= {"n": "deny", "c": "cancel the plan"}
         try:
@@ -90,7 +90,9 @@ class Terminal:
                     case "n":
                         return Verdict("deny", (await self.line("Why? (may be empty) ")).strip() or None)
                     case "v":
-                        self._console.print(show.approval_panel(approval, diffs, self._folders, whole=True))
+                        self._console.print(
+                            show_approval.approval_panel(approval, diffs, self._folders, whole=True)
+                        )
                     case _:
                         return Verdict("cancel")
         except keyboard.EndOfInput:
