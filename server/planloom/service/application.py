@@ -17,6 +17,7 @@ from planloom.execution.conductor import Conductor
 from planloom.execution.gate import Gate
 from planloom.execution.jobs import Jobs
 from planloom.execution.steps import Means, Runner
+from planloom.intake.render import render
 from planloom.planning.port import Planner, PlanningRequest
 from planloom.planning.rules_planner import RulesPlanner
 from planloom.service.approvals import Approvals
@@ -220,8 +221,13 @@ class Application:
         """The attachments that a step is told of, as text: its own, or all of the plan's."""
         wanted = step.attachments or tuple(each.attachment_id for each in plan.attachments)
         chosen = tuple(each for each in plan.attachments if each.attachment_id in wanted)
-        texts = self.references.attached(chosen, self._ledger.text)
-        return "\n\n".join(f"DATA {each.attachment.label}\n{each.text}" for each in texts if each.text)
+        attached = self.references.attached(chosen, self._ledger.text)
+        return render(attached, most_characters=self._attachment_characters()).text
+
+    def _attachment_characters(self) -> int:
+        """How much of a prompt attachments may take: half of the budget, at about four characters a token."""
+        context = self._settings.context.budget_tokens or self._settings.model.context_tokens or 32_000
+        return context * 2
 
     def _stream(
         self, plan_id: PlanId, step_id: StepId, kind: Literal["text", "reasoning"], delta: str
