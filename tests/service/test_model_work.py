@@ -1,0 +1,333 @@
+"""A model at work on the steps of a plan: it proposes, what really happened decides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from planloom.domain.editing import AddStep, StepChanges, UpdateStep
+from planloom.domain.plan import Plan
+from planloom.domain.values import StepId
+from planloom.models.port import ModelRequest
+from planloom.models.scripted import ScriptedModel, Turn, fails, makes, says
+from tests.support.studio import Studio, studio
+
+WEBAPP = (
+    "Create a TypeScript project called webapp, write src/index.ts with a main function, "
+    "write public/index.html, list all files"
+)
+
+
+def asked(request: ModelRequest) -> str:
+    """The whole prompt as one text."""
+    return "\n".join(message.text for message in request.messages)
+
+
+async def planned(at: Studio, text: str, *steps: tuple[str, str]) -> Plan:
+    """A plan whose steps a person wrote: description and instruction of each."""
+    plan = await at.ask(text, mode="plan")
+    while plan.steps and plan.status != "pending_approval":
+        plan = await at.reach(plan, "ready")
+    keep = plan.steps
+    edits = [
+        AddStep(
+            place="last",
+            step_id=StepId(f"task_{n}"),
+            step=StepChanges(description=description, instruction=instruction, kind="processing"),
+        )
+        for n, (description, instruction) in enumerate(steps, start=1)
+    ]
+    plan = await at.app.plans.edit(plan.plan_id, plan.version, edits)
+    from planloom.domain.editing import RemoveStep
+
+    gone = [RemoveStep(step_id=step.step_id) for step in keep]
+    return await at.app.plans.edit(plan.plan_id, plan.version, gone)
+
+
+async def allowed(at: Studio, plan: Plan) -> Plan:
+    """Approve, and allow whatever is asked, until something else is wanted."""
+    plan = await at.approve(plan)
+    while plan.pending.approvals:
+        plan = await at.respond(plan)
+    return plan
+
+
+async def test_a_premature_final_answer_does_not_end_the_plan(tmp_path: Path) -> None:
+    """Every task runs under a model that says it is done after the first."""
+    model = ScriptedModel(
+        [
+            makes(("create_folder", {"path": "webapp"})),
+            makes(("final_answer", {"text": "All done!"})),
+            makes(("task_completed", {"summary": "Made the project folder."})),
+            makes(("write_file", {"path": "webapp/src/index.ts", "content": "function main() {}\n"})),
+            makes(("final_answer", {"text": "All done!"})),
+            makes(("final_answer", {"text": "All done, really!"})),
+            makes(
+                ("write_file", {"path": "webapp/public/index.html", "content": "<!doctype html>\n"}),
+                ("task_completed", {"summary": "Wrote the page."}),
+            ),
+            makes(("list_files", {"path": "webapp", "recursive": True})),
+            makes(("final_answer", {"text": "webapp has two files."})),
+        ]
+    )
+    async with studio(tmp_path) as at:
+        plan = await planned(
+            at,
+            WEBAPP,
+            ("Create the project", "Create a TypeScript project called webapp"),
+            ("Write src/index.ts", "with a main function"),
+            ("Write public/index.html", "a page"),
+            ("List all files", "list them"),
+        )
+        at.model.model = model
+        plan = await allowed(at, plan)
+        assert plan.status == "completed"
+        assert [step.status for step in plan.steps] == ["completed"] * 4
+        assert at.text("webapp/src/index.ts") == "function main() {}\n"
+        assert at.text("webapp/public/index.html") == "<!doctype html>\n"
+        refusal = asked(model.requests[2])
+        assert "It is too early for final_answer: 4 of 4 tasks remain" in refusal
+        assert model.left == ()
+
+
+async def test_every_turn_shows_the_list_with_its_marks(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [
+            makes(("create_folder", {"path": "a"}), ("task_completed", {"summary": "Made a."})),
+            makes(("read_file", {"path": "missing.txt"})),
+            makes(("list_files", {})),
+            makes(("task_completed", {"summary": "Looked."})),
+        ]
+    )
+    async with studio(tmp_path) as at:
+        plan = await planned(at, "Do both", ("Make a", "make it"), ("Look", "look around"))
+        at.model.model = model
+        plan = await allowed(at, plan)
+        assert plan.status == "completed"
+        last = asked(model.requests[-1])
+        assert "USER REQUEST\nDo both" in last
+        assert "TASK LIST\n[x] 1. Make a\n[>] 2. Look" in last
+        assert "CURRENT TASK\nLook\nlook around" in last
+        assert "COMPLETED TASKS\n1. Made a." in last
+        assert "read_file [FAILED]" in last and "list_files [SUCCESS]" in last
+        assert last.rstrip().endswith("Only return final_answer when ALL 2 tasks are complete (1 remaining).")
+
+
+async def test_completed_then_a_question_then_its_answer_then_completed(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [
+            makes(("list_files", {}), ("task_completed", {"summary": "Looked."})),
+            makes(("ask_user", {"question": "Which colour?", "options": ["red", "blue"]})),
+            makes(
+                ("write_file", {"path": "colour.txt", "content": "blue"}),
+                ("task_completed", {"summary": "Wrote it."}),
+            ),
+        ]
+    )
+    async with studio(tmp_path) as at:
+        plan = await planned(at, "Paint", ("Look", "look"), ("Write the colour", "write colour.txt"))
+        at.model.model = model
+        plan = await at.approve(plan)
+        assert (plan.status, plan.pause_reason) == ("paused", "clarification")
+        assert plan.pending.questions[0].options == ("red", "blue")
+        assert [step.status for step in plan.steps] == ["completed", "needs_clarification"]
+        await at.app.steps.answer(plan.plan_id, StepId("task_2"), "blue")
+        plan = await at.respond(await at.until(plan, lambda now: bool(now.pending.approvals)))
+        assert plan.status == "completed" and at.text("colour.txt") == "blue"
+        assert "Which colour?\nAnswer: blue" in asked(model.requests[-1])
+
+
+async def test_the_unsaved_content_of_a_reference_is_sent(tmp_path: Path) -> None:
+    model = ScriptedModel([makes(("final_answer", {"text": "nothing to do"}), repeat=True)])
+    async with studio(tmp_path, {"src/file.cs": "class OnDisk {}\n"}) as at:
+        at.editor.open(at.path("src/file.cs"), "class Unsaved {}\n")
+        plan = await at.ask("refactor @src/file.cs to use interfaces", mode="direct")
+        assert plan.status == "paused" and plan.pause_reason == "model_unavailable"
+        at.model.model = model
+        await at.app.plans.resume(plan.plan_id)
+        await at.until(plan, lambda now: now.status == "completed")
+        prompt = asked(model.requests[0])
+        assert "class Unsaved {}" in prompt and "OnDisk" not in prompt
+
+
+async def test_a_question_gets_read_tools_only_and_prose_is_its_answer(tmp_path: Path) -> None:
+    model = ScriptedModel([says("It holds one line.")])
+    async with studio(tmp_path, {"a.txt": "one\n"}, model=model) as at:
+        plan = await at.ask("What is in @a.txt?")
+        assert plan.status == "completed"
+        assert {tool.name for tool in model.requests[0].tools} == {
+            "read_file",
+            "list_files",
+            "task_completed",
+            "final_answer",
+            "ask_user",
+            "plan_actions",
+        } | {
+            tool.name
+            for tool in model.requests[0].tools
+            if tool.name in ("find_files", "search_text", "read_diagnostics")
+        }
+        answers = [r.event for r in at.events if r.event.type == "answer"]
+        assert [a.text for a in answers] == ["It holds one line."]  # type: ignore[union-attr]
+
+
+async def test_a_direct_run_can_become_a_plan(tmp_path: Path) -> None:
+    steps = [
+        {"description": "First", "instruction": "do it"},
+        {"description": "Second", "instruction": "and that"},
+    ]
+    model = ScriptedModel([makes(("plan_actions", {"steps": steps}))])
+    async with studio(tmp_path, model=model) as at:
+        plan = await at.ask("Fix everything that is broken in here", mode="direct")
+        assert plan.status == "pending_approval" and plan.version == 2
+        assert [step.description for step in plan.steps] == ["First", "Second"]
+        assert plan.author == "model"
+
+
+async def test_writes_of_a_step_are_asked_for_once_and_a_denial_reaches_the_model(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [
+            makes(
+                ("write_file", {"path": "a.txt", "content": "a"}),
+                ("write_file", {"path": "b.txt", "content": "b"}),
+                ("task_completed", {"summary": "Wrote both."}),
+            ),
+            makes(("task_completed", {"summary": "Left it."})),
+        ]
+    )
+    async with studio(tmp_path) as at:
+        plan = await planned(at, "Write", ("Write both", "a and b"))
+        at.model.model = model
+        plan = await at.approve(plan)
+        assert [file.uri.rpartition("/")[2] for file in plan.pending.approvals[0].files] == ["a.txt", "b.txt"]
+        plan = await at.respond(plan, "deny", reason="wrong folder")
+        assert plan.status == "completed"
+        assert "The changes were not made: wrong folder" in asked(model.requests[1])
+        assert not at.path("a.txt").exists()
+
+
+async def test_some_files_of_an_approval_can_be_left_out(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [
+            makes(
+                ("write_file", {"path": "a.txt", "content": "a"}),
+                ("write_file", {"path": "b.txt", "content": "b"}),
+                ("task_completed", {"summary": "Wrote both."}),
+            ),
+            makes(("task_completed", {"summary": "Wrote one."})),
+        ]
+    )
+    async with studio(tmp_path) as at:
+        plan = await planned(at, "Write", ("Write both", "a and b"))
+        at.model.model = model
+        plan = await at.approve(plan)
+        plan = await at.respond(plan, files=(plan.pending.approvals[0].files[0].uri,))
+        assert plan.status == "completed"
+        assert at.text("a.txt") == "a" and not at.path("b.txt").exists()
+        assert "not b.txt" in asked(model.requests[1])
+
+
+@pytest.mark.parametrize(
+    ("turns", "part"),
+    [
+        ([says("I will do it soon."), says("Still thinking.")], "words twice"),
+        ([makes(("read_file", {"path": "x"}), repeat=True)], "three times in a row"),
+        ([makes(("ask_user", {"question": ""}), repeat=True)], "same malformed call"),
+        ([makes(("final_answer", {"text": "done"}), repeat=True)], "final answer"),
+    ],
+    ids=["prose", "repeated call", "malformed call", "only final answers"],
+)
+async def test_a_model_that_goes_nowhere_fails_the_step(tmp_path: Path, turns: list[Turn], part: str) -> None:
+    async with studio(tmp_path) as at:
+        plan = await planned(at, "Work", ("Write x", "write the file"), ("Then more", "more"))
+        at.model.model = ScriptedModel(turns)
+        plan = await at.approve(plan)
+        assert plan.pause_reason == "recovery"
+        assert part in plan.pending.recoveries[0].error
+
+
+async def test_an_unknown_tool_and_wrong_arguments_are_told_to_the_model(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [
+            makes(("make_coffee", {})),
+            makes(("read_file", {"file": "a.txt"})),
+            makes(("list_files", {}), ("task_completed", {"summary": "Looked."})),
+        ]
+    )
+    async with studio(tmp_path) as at:
+        plan = await planned(at, "Work", ("Look", "look"))
+        at.model.model = model
+        plan = await allowed(at, plan)
+        assert plan.status == "completed"
+        last = asked(model.requests[-1])
+        assert "There is no tool 'make_coffee'. The tools are: read_file" in last
+        assert "path: it is required" in last
+
+
+async def test_a_model_that_is_gone_pauses_the_plan_and_nothing_is_done_twice(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [
+            makes(("create_folder", {"path": "x"})),
+            fails("unavailable"),
+            makes(("task_completed", {"summary": "Done."})),
+            makes(("create_folder", {"path": "x"}), ("task_completed", {"summary": "Done."})),
+        ]
+    )
+    async with studio(tmp_path) as at:
+        plan = await planned(at, "Work", ("Make x", "make it"))
+        at.model.model = model
+        plan = await at.approve(plan)
+        assert (plan.status, plan.pause_reason) == ("paused", "model_unavailable")
+        assert plan.steps[0].status == "pending" and len(plan.steps[0].tools_executed) == 1
+        await at.app.plans.resume(plan.plan_id)
+        plan = await at.until(plan, lambda now: now.status == "completed" or bool(now.pending.approvals))
+        assert "Already done in an earlier run" in asked(model.requests[2])
+
+
+async def test_usage_and_a_request_budget(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [
+            makes(("list_files", {}), prompt_tokens=100, completion_tokens=10),
+            makes(("list_files", {"recursive": True}), prompt_tokens=100, completion_tokens=10),
+            makes(("task_completed", {"summary": "Done."}), prompt_tokens=100, completion_tokens=10),
+        ]
+    )
+    async with studio(tmp_path, settings={"budget.maxRequests": 2}) as at:
+        plan = await planned(at, "Work", ("Look", "look"))
+        at.model.model = model
+        plan = await at.approve(plan)
+        assert (plan.status, plan.pause_reason) == ("paused", "budget")
+        assert (plan.usage.requests, plan.usage.prompt_tokens) == (2, 200)
+        await at.app.plans.resume(plan.plan_id)
+        plan = await at.reach(plan, "ended")
+        assert plan.status == "completed" and plan.usage.requests == 3
+
+
+async def test_a_pause_aborts_the_model_and_keeps_what_was_done(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [makes(("list_files", {})), fails("hang"), makes(("task_completed", {"summary": "Done."}))]
+    )
+    async with studio(tmp_path) as at:
+        plan = await planned(at, "Work", ("Look", "look"))
+        at.model.model = model
+        await at.app.plans.approve(plan.plan_id, plan.version, None)
+        await at.until(
+            plan, lambda now: bool(now.steps and now.steps[0].tools_executed) and len(model.requests) > 1
+        )
+        paused = await at.app.plans.pause(plan.plan_id)
+        assert paused.steps[0].status == "pending" and len(paused.steps[0].tools_executed) == 1
+        await at.app.plans.resume(plan.plan_id)
+        plan = await at.reach(plan, "ended")
+        assert plan.status == "completed"
+
+
+async def test_an_edited_step_is_what_runs(tmp_path: Path) -> None:
+    model = ScriptedModel([makes(("list_files", {}), ("task_completed", {"summary": "Looked."}))])
+    async with studio(tmp_path) as at:
+        plan = await planned(at, "Work", ("Look", "look"))
+        change = UpdateStep(step_id=StepId("task_1"), set=StepChanges(instruction="look under the bed"))
+        plan = await at.app.plans.edit(plan.plan_id, plan.version, (change,))
+        at.model.model = model
+        await allowed(at, plan)
+        assert "look under the bed" in asked(model.requests[0])
