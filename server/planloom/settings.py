@@ -156,9 +156,20 @@ def resolve(sources: Mapping[Source, Mapping[str, Any]]) -> Resolved:
     return Resolved(Settings.model_validate(_nested(taken)), tuple(problems))
 
 
+def given_by(sources: Mapping[Source, Mapping[str, Any]], name: str) -> Source | None:
+    """The source whose value of a field holds, the field named as `model.baseUrl`; None where none gave one."""
+    holder: Source | None = None
+    for source in STRENGTH:
+        for given, value in _flat(sources.get(source, {})):
+            if given == name and value is not None and _problem(given, value, source) is None:
+                holder = source
+    return holder
+
+
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in values.items():
-        name = f"{prefix}{key}"
+        # One spelling, so that no field is kept from a source under one name and taken under another.
+        name = f"{prefix}{'.'.join(to_camel(part) for part in str(key).split('.'))}"
         if isinstance(value, Mapping):
             yield from _flat(value, f"{name}.")
         else:

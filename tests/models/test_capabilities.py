@@ -116,3 +116,19 @@ def test_a_schema_is_put_into_words_once() -> None:
     assert worded.tools == (READ_FILE,)
     assert '{"type": "object"}' in worded.messages[0].text
     assert in_words(worded, tools=False, schema=True) is worded
+
+
+async def test_a_server_that_was_down_is_asked_again() -> None:
+    gets = {"/v1/models": {"data": [{"id": "small", "max_model_len": 8192}]}}
+    down = True
+
+    async def answer(asked: Asked, wire: Wire) -> None:
+        if down:
+            wire.writer.transport.abort()
+        else:
+            await saying(gets)(asked, wire)
+
+    async with serving(answer) as running, model_at(running.origin) as model:
+        assert (await model.capabilities()).context_tokens is None
+        down = False
+        assert (await model.capabilities()).context_tokens == 8192

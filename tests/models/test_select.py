@@ -159,6 +159,15 @@ async def test_ollama_answers_at_its_own_path_even_where_the_url_names_the_other
         await model.close()
 
 
+@pytest.mark.parametrize("provider", ["auto", "openai"])
+async def test_a_server_that_lists_nothing_is_asked_all_the_same(provider: str) -> None:
+    async with around(base=PROTOCOLS["openai"].server()) as environment:
+        model = await choose(settings(base_url=environment["BASE"], provider=provider), environment)
+        assert model is not None
+        assert text_of(await told(model)) == TEXT
+        await model.close()
+
+
 async def test_a_key_that_is_refused_is_passed_over() -> None:
     async with around(openai=engine("openai", [], 401)) as environment:
         choice = await pick(settings(), environment)

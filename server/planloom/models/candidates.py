@@ -122,7 +122,7 @@ async def asked_for(around: Surroundings, provider: str) -> Choice:
     name = chosen.name
     if not name:
         found = await around.listed(engine, url)
-        name = _named("", found, engine)
+        name = _named("", found, engine) or _unnamed(found, engine)
         if not name:
             return _of(_nameless(engine, url, found))
         reason += " and this is the first model that it lists"
@@ -165,7 +165,7 @@ async def _auto_base_url(around: Surroundings, url: str, passed: list[str]) -> C
         passed.append(f"{url} (`model.baseUrl`) does not answer: {found.problem}")
         return None
     engine: Engine = found.engine or "openai"
-    name = around.settings.model.name or _named("", found, engine)
+    name = around.settings.model.name or _named("", found, engine) or _unnamed(found, engine)
     if not name:
         return _of(_nameless(engine, url, found))
     return _of(around.open(engine, url, name, f"{url} (`model.baseUrl`) answers"))
@@ -219,6 +219,11 @@ def _named(wanted: str, found: Found, engine: Engine) -> str:
     if engine == "openai" and any(name.startswith("gpt-") for name in names):
         return next((name for name in PREFERRED if name in names), "")
     return next((name for name in names if "embed" not in name.lower()), "")
+
+
+def _unnamed(found: Found, engine: Engine) -> str:
+    """The name to ask for at a server that lists no models: those that run only one take any."""
+    return "default" if engine == "openai" and found.answered and not found.models else ""
 
 
 def _nameless(engine: Engine, url: str, found: Found) -> Unavailable:

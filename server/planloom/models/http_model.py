@@ -83,6 +83,7 @@ class HttpModel:
         )
         self._client: httpx.AsyncClient | None = None
         self._capabilities: Capabilities | None = None
+        self._silent = False
         self._probing = asyncio.Lock()
         self.counter = TokenCounter()
 
@@ -96,12 +97,18 @@ class HttpModel:
         return self._endpoint
 
     async def capabilities(self) -> Capabilities:
-        """What the engine says it can do, asked once; what the user has set goes before."""
+        """What the engine says it can do; what the user has set goes before.
+
+        It is asked once, and again only where it did not answer at all.
+        """
         async with self._probing:
             if self._capabilities is None:
+                self._silent = False
                 probed = await self._dialect.probe(self, self._identity.name)
                 if self._options.context_tokens:
                     probed = probed.model_copy(update={"context_tokens": self._options.context_tokens})
+                if self._silent:
+                    return probed
                 log.info("%s can do: %s", self._identity.name, probed)
                 self._capabilities = probed
         return self._capabilities
@@ -259,8 +266,10 @@ class HttpModel:
                 text = self._redacted(await payloads.bounded_text(response, MAX_LINE_BYTES))
                 status = response.status_code
         except TimeoutError:
+            self._silent = True
             return Reply(0, {}, f"it did not answer within {GET_SECONDS:g} seconds")
         except (httpx.TransportError, httpx.InvalidURL, UnicodeError) as error:
+            self._silent = True
             failure = (
                 unreachable(error, self._place, self._options.timeouts)
                 if isinstance(error, httpx.TransportError)
