@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import type { EditorCompletion, EditorRequests, ToolCall } from "./protocol";
+import type { ChatMessage, EditorCompletion, EditorRequests, ToolCall } from "./protocol";
 
 type Answer = EditorRequests["planloom/editor/complete"]["result"];
 
@@ -26,8 +26,7 @@ export async function answerWithModel(request: EditorCompletion, token: vscode.C
 }
 
 /** The editor's models know user and assistant alone: system and tool messages go as the user's, named as what they are. */
-function toMessage({ role, content, toolCalls }: EditorCompletion["messages"][number]): vscode.LanguageModelChatMessage {
-  const text = typeof content === "string" ? content : content == null ? "" : JSON.stringify(content);
+function toMessage({ role, text, toolCalls }: ChatMessage): vscode.LanguageModelChatMessage {
   if (role === "assistant") {
     const calls = (toolCalls ?? []).map((call) => JSON.stringify({ name: call.name, arguments: call.arguments })).join("\n");
     return vscode.LanguageModelChatMessage.Assistant([text, calls].filter((part) => part !== "").join("\n"));
@@ -38,7 +37,7 @@ function toMessage({ role, content, toolCalls }: EditorCompletion["messages"][nu
 function toolOptions(request: EditorCompletion): object {
   const tools = request.tools ?? [];
   if (tools.length === 0) return {};
-  return { tools: tools.map((tool) => ({ name: tool.name, description: tool.description ?? "", inputSchema: tool.parameters ?? tool.inputSchema ?? {} })) };
+  return { tools: tools.map((tool) => ({ name: tool.name, description: tool.description, inputSchema: tool.parameters })) };
 }
 
 async function read(response: vscode.LanguageModelChatResponse): Promise<Answer> {
@@ -49,8 +48,8 @@ async function read(response: vscode.LanguageModelChatResponse): Promise<Answer>
     if (typeof part === "string") text += part;
     else if (typeof part === "object" && part !== null && "value" in part && typeof part.value === "string") text += part.value;
     else if (typeof part === "object" && part !== null && "name" in part && "input" in part) {
-      const id = "callId" in part ? String(part.callId) : undefined;
-      toolCalls.push({ ...(id === undefined ? {} : { id }), name: String(part.name), arguments: (part.input ?? {}) as object });
+      const callId = "callId" in part ? String(part.callId) : `call_${toolCalls.length + 1}`;
+      toolCalls.push({ callId, name: String(part.name), arguments: (part.input ?? {}) as object });
     }
   }
   return { text, ...(toolCalls.length === 0 ? {} : { toolCalls }) };

@@ -243,12 +243,14 @@ function foldAround(view: PlanView, event: PlanEvent): PlanView {
 function foldFiles(view: PlanView, event: PlanEvent): PlanView {
   switch (event.type) {
     case "edit_started": {
-      const { editId, taskId: stepId } = event;
+      const { editId } = event;
+      const stepId = event.taskId ?? "";
       const files = event.files.map(({ uri, change }): ChangedFile => ({ editId, stepId, uri, change, state: "writing", merged: false }));
       return { ...view, files: [...view.files.filter((file) => file.editId !== editId), ...files] };
     }
     case "edit_applied": {
-      const { editId, taskId: stepId, merged, outcome } = event;
+      const { editId, merged, outcome } = event;
+      const stepId = event.taskId ?? "";
       const files = event.files.map(({ uri, change }): ChangedFile => ({ editId, stepId, uri, change, state: "applied", merged, outcome }));
       return { ...view, files: [...view.files.filter((file) => file.editId !== editId), ...files] };
     }
@@ -322,7 +324,7 @@ function foldPlan(plan: Plan, event: PlanEvent): Plan {
     case "plan_cancelled":
       return ended(plan, "cancelled", event);
     case "edit_reverted":
-      return change(plan, event.taskId, (step) => ({ ...step, reverted: step.reverted ?? "whole" }));
+      return event.taskId == null ? plan : change(plan, event.taskId, (step) => ({ ...step, reverted: step.reverted ?? "whole" }));
     case "check_completed":
       return change(plan, event.taskId, (step) => ({ ...step, checks: withCheck(step.checks, event.check) }));
     default:
@@ -469,6 +471,7 @@ function omit<V>(record: Readonly<Record<string, V>>, key: string): Readonly<Rec
 /** What a step waits for, which no event sets: `blocked` by a dependency, or `ready` to run. */
 export function shownStatus(plan: Plan, step: Step): StepStatus {
   if (step.status !== "pending" && step.status !== "blocked" && step.status !== "ready") return step.status;
+  if (plan.status !== "executing" && plan.status !== "paused") return "pending";
   const byId = new Map(plan.steps.map((each) => [each.stepId, each.status]));
   if (step.dependsOn.some((id) => byId.get(id) !== "completed")) return "blocked";
   return plan.status === "executing" && !plan.sequential ? "ready" : "pending";

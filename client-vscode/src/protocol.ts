@@ -239,7 +239,7 @@ export interface Approval {
   stepId?: string | null;
   tool?: string | null;
   proposal: string;
-  effect: "write" | "destroy" | "execute";
+  effect: "read" | "write" | "destroy" | "execute";
   title: string;
   warning?: string | null;
   protected: boolean;
@@ -328,6 +328,7 @@ export interface Plan {
   workspaceFolders: readonly string[];
   request: string;
   attachments: readonly Attachment[];
+  detection?: Detection | null;
   qualification?: Qualification | null;
   perspectives: Partial<Record<Agent, Perspective | null>>;
   summary: string;
@@ -342,6 +343,8 @@ export interface Plan {
   usage: Usage;
   error?: PlanError | null;
   pending: Pending;
+  pauseReason?: string | null;
+  pauseDetail?: string | null;
   createdAt: string;
   approvedAt?: string | null;
   rejectionReason?: string | null;
@@ -441,10 +444,10 @@ export type PlanEvent = EventBase &
       }
     | { type: "approval_request"; approval: Approval }
     | { type: "approval_resolved"; approvalId: string; decision: Decision | "superseded"; by: string; reason?: string | null }
-    | { type: "edit_started"; taskId: string; editId: string; files: readonly EditFile[] }
-    | { type: "edit_applied"; taskId: string; editId: string; files: readonly EditFile[]; merged: boolean; outcome: string }
-    | { type: "edit_rejected"; taskId: string; editId: string; files: readonly EditFile[]; reason: string }
-    | { type: "edit_reverted"; taskId: string; editId: string; files: readonly EditFile[] }
+    | { type: "edit_started"; taskId?: string | null; editId: string; files: readonly EditFile[] }
+    | { type: "edit_applied"; taskId?: string | null; editId: string; files: readonly EditFile[]; merged: boolean; outcome: string }
+    | { type: "edit_rejected"; taskId?: string | null; editId: string; files: readonly EditFile[]; reason: string }
+    | { type: "edit_reverted"; taskId?: string | null; editId: string; files: readonly EditFile[] }
     | { type: "edit_conflict"; taskId: string; conflict: Conflict }
     | { type: "conflict_resolved"; taskId: string; editId: string }
     | { type: "check_completed"; taskId: string; check: Check }
@@ -565,7 +568,7 @@ export interface Requests {
     { attachments: readonly Attachment[]; unresolved: readonly Unresolved[] }
   >;
   "planloom/detect": Of<{ text: string }, Detection>;
-  "planloom/model/list": Of<object, { models: readonly ModelInfo[]; active: { provider: string; name: string } | string | null }>;
+  "planloom/model/list": Of<object, { models: readonly ModelInfo[]; active: { provider: string; name: string; reason: string } | null }>;
   "planloom/settings/user": Of<{ values: Record<string, unknown> }, object>;
   "planloom/status": Of<object, ServerStatus>;
 }
@@ -584,16 +587,23 @@ export interface EditorRequests {
 }
 
 export interface ToolCall {
-  id?: string;
+  callId: string;
   name: string;
   arguments: object;
+}
+
+export interface ChatMessage {
+  role: "system" | "user" | "assistant" | "tool";
+  text: string;
+  toolCalls?: readonly ToolCall[] | null;
+  toolCallId?: string | null;
 }
 
 export interface EditorCompletion {
   requestId: string;
   model?: string | null;
-  messages: readonly { role: string; content?: unknown; toolCalls?: readonly ToolCall[]; toolCallId?: string | null }[];
-  tools?: readonly { name: string; description?: string; parameters?: object; inputSchema?: object }[] | null;
+  messages: readonly ChatMessage[];
+  tools?: readonly { name: string; description: string; parameters: object }[] | null;
   responseSchema?: object | null;
   maxTokens?: number | null;
 }

@@ -8,7 +8,7 @@ import type { Approval, ApprovalFile, Conflict, Plan, Question, Recovery } from 
 import { CHANGE_LETTER, pathOf } from "./format";
 import { plain } from "./marks";
 import { readArgs } from "./stepForm";
-import { icon, shown, valueOf, type Panel, type View } from "./ui";
+import { focusSoon, icon, shown, valueOf, type Panel, type View } from "./ui";
 
 export function cards(panel: Panel, view: PlanView): View {
   const { plan } = view;
@@ -52,17 +52,22 @@ function approvalCard(panel: Panel, plan: Plan, approval: Approval): View {
     ${skipping === undefined
       ? html`<div class="actions" data-arm=${approvalId}>
           <vscode-button class="allow" ?disabled=${!armed || (approval.files.length > 0 && files.length === 0)} @click=${allow("allow")}>${verb}</vscode-button>
-          <vscode-button class="skip" secondary @click=${() => panel.update((ui) => ui.skips.set(approvalId, ""))}>Skip…</vscode-button>
+          <vscode-button class="skip" secondary @click=${() => startSkip(panel, approvalId)}>Skip…</vscode-button>
           <span class="grow"></span>
           ${effect === "destroy" || approval.protected || out.size > 0
             ? nothing
             : html`<button class="link" type="button" ?disabled=${!armed} title=${effect === "execute" ? "This very command, for the rest of this version" : "Every further change of this version"} @click=${allow("allowForPlan")}>Allow for this plan</button>`}
         </div>`
-      : skipForm(panel, approvalId, skipping)}
+      : skipForm(panel, approval, skipping)}
   </article>`;
 }
 
-function skipForm(panel: Panel, approvalId: string, text: string): View {
+function startSkip(panel: Panel, approvalId: string): void {
+  panel.update((ui) => ui.skips.set(approvalId, ""));
+  focusSoon(`[data-approval="${CSS.escape(approvalId)}"] .skip-reason`);
+}
+
+function skipForm(panel: Panel, { approvalId, effect }: Approval, text: string): View {
   const deny = () => panel.post({ kind: "respond", approvalId, decision: "deny", reason: panel.ui.skips.get(approvalId) ?? "" });
   const back = () => panel.update((ui) => ui.skips.delete(approvalId));
   return html`<div class="prompt">
@@ -80,7 +85,7 @@ function skipForm(panel: Panel, approvalId: string, text: string): View {
       }}
     ></vscode-textarea>
     <div class="actions">
-      <vscode-button class="deny" @click=${deny}>Skip these changes</vscode-button>
+      <vscode-button class="deny" @click=${deny}>${effect === "execute" ? "Do not run it" : "Skip these changes"}</vscode-button>
       <vscode-button secondary @click=${back}>Back</vscode-button>
       <span class="grow"></span>
       <button class="link bad" type="button" @click=${() => panel.post({ kind: "respond", approvalId, decision: "cancel" })}>Cancel the plan</button>

@@ -25,17 +25,18 @@ export function override(planned: boolean): Mode {
   return planned ? "direct" : "plan";
 }
 
-export function composer(panel: Panel, ask: { typed(area: HTMLTextAreaElement): void; send(mode: Mode): void }): View {
+export function composer(panel: Panel, hasPlan: boolean, ask: { typed(area: HTMLTextAreaElement): void; send(mode: Mode): void }): View {
   const { ui } = panel;
   const open = ui.suggestions.length > 0;
+  const compact = hasPlan && ui.draft === "";
   return html`
-    <section class="composer" aria-label="New request">
+    <section class="composer ${compact ? "compact" : ""}" aria-label="New request">
       <div class="composer-box">
         <textarea
           id="request"
-          rows="3"
+          rows=${compact ? 1 : 3}
           .value=${ui.draft}
-          placeholder="What should be done? Type @ to attach a file."
+          placeholder=${hasPlan ? "What next? Type @ to attach a file." : "What should be done? Type @ to attach a file."}
           aria-label="Describe a task"
           role="combobox"
           aria-autocomplete="list"
@@ -48,7 +49,7 @@ export function composer(panel: Panel, ask: { typed(area: HTMLTextAreaElement): 
         ></textarea>
         ${open ? suggestions(panel, ask) : nothing}
       </div>
-      ${verdict(panel, ask)}
+      ${compact ? nothing : verdict(panel, ask)}
     </section>
   `;
 }

@@ -141,7 +141,7 @@ function draw(): void {
   const view = currentView(state);
   render(
     html`
-      ${serverBanner()} ${composer(panel, { typed, send })} ${notices()}
+      ${serverBanner()} ${composer(panel, view !== undefined, { typed, send })} ${notices()}
       ${view === undefined
         ? welcome()
         : html`<main class="plan" data-plan=${view.plan.planId} data-seq=${view.plan.seq}>${planHeader(panel, view)} ${cards(panel, view)} ${steps(panel, view)} ${outcome(panel, view)}</main>`}

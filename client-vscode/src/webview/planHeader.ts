@@ -6,7 +6,7 @@ import { attention, progressOf, type PlanView } from "../planState";
 import type { Agent, Attachment, Plan, Review } from "../protocol";
 import { duration, PAUSE_REASON, PLAN_STATUS, reasonOf, spent } from "./format";
 import { plain } from "./marks";
-import { icon, shown, valueOf, type Panel, type View } from "./ui";
+import { focusSoon, icon, shown, valueOf, type Panel, type View } from "./ui";
 
 const AGENT_ROLE: Readonly<Record<Agent, string>> = { chapo: "Strategy", koda: "Code", devo: "Operations" };
 const REVIEWS: Readonly<Record<Review, string>> = {
@@ -23,9 +23,6 @@ export function planHeader(panel: Panel, view: PlanView): View {
         ${statusPill(plan)}
         ${plan.status === "draft" || plan.steps.length === 0 ? nothing : html`<span class="chip risk-${plan.overallRisk}" title="Overall risk">${icon("shield")}${plan.overallRisk} risk</span>`}
         ${plan.route === "direct" ? html`<span class="chip" title="Runs without a plan of its own">${icon("zap")}direct</span>` : nothing}
-        ${plan.estimatedDuration == null ? nothing : html`<span class="chip" title="Estimated duration">${icon("watch")}≈ ${duration(plan.estimatedDuration * 1000)}</span>`}
-        <span class="grow"></span>
-        ${plan.version > 0 ? html`<span class="quiet" title="Version of the plan, written by ${plan.author}">v${plan.version}</span>` : nothing}
       </div>
       ${request(panel, plan)} ${attached(view)} ${plan.summary === "" ? nothing : html`<p class="summary">${shown(plan.summary)}</p>`}
       ${verdictLine(view)} ${progress(view)} ${pause(view)} ${controls(panel, view)}
@@ -91,13 +88,16 @@ function progress(view: PlanView): View {
       ${started ? html`<span>${counts.percentComplete} %</span>` : nothing}
       ${counts.failed > 0 ? html`<span class="bad">${counts.failed} failed</span>` : nothing}
       ${counts.skipped > 0 ? html`<span>${counts.skipped} skipped</span>` : nothing}
-      <span class="grow"></span><span title="Tokens and model requests so far">${tokens}</span>
+      <span class="grow"></span>${plan.estimatedDuration == null || started ? nothing : html`<span title="Estimated duration">≈ ${duration(plan.estimatedDuration * 1000)}</span>`}
+      <span title="Tokens and model requests so far">${tokens}</span>
+      ${plan.version > 0 ? html`<span title="Version of the plan, written by ${plan.author}">v${plan.version}</span>` : nothing}
     </div>`;
 }
 
 function pause(view: PlanView): View {
-  if (view.plan.status !== "paused" || view.pause === undefined) return nothing;
-  return html`<p class="banner">${icon("debug-pause")}<span>${PAUSE_REASON[view.pause.reason] ?? "Paused."} ${shown(view.pause.detail)}</span></p>`;
+  const reason = view.pause?.reason ?? view.plan.pauseReason;
+  if (view.plan.status !== "paused" || reason == null) return nothing;
+  return html`<p class="banner">${icon("debug-pause")}<span>${PAUSE_REASON[reason] ?? "Paused."} ${shown(view.pause?.detail ?? view.plan.pauseDetail)}</span></p>`;
 }
 
 function controls(panel: Panel, view: PlanView): View {
@@ -105,7 +105,10 @@ function controls(panel: Panel, view: PlanView): View {
   const { ui } = panel;
   const { planId, version } = plan;
   const control = (action: "direct" | "pause" | "resume" | "cancel") => () => panel.post({ kind: "control", action, planId });
-  const prompt = (kind: "reject" | "regenerate") => () => panel.update((state) => (state.prompt = { kind, text: "" }));
+  const prompt = (kind: "reject" | "regenerate") => () => {
+    panel.update((state) => (state.prompt = { kind, text: "" }));
+    focusSoon("#prompt-text");
+  };
   if (ui.prompt !== undefined) return promptForm(panel, plan, ui.prompt);
   switch (plan.status) {
     case "pending_approval":

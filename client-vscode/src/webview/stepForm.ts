@@ -96,7 +96,7 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
     }}
   >
     <label for="step-description">Description</label>
-    <vscode-textfield id="step-description" label="Description" autofocus .value=${draft.description} @input=${(event: Event) => (draft.description = valueOf(event))}></vscode-textfield>
+    <vscode-textfield id="step-description" label="Description" .value=${draft.description} @input=${(event: Event) => (draft.description = valueOf(event))}></vscode-textfield>
     <label for="step-instruction">Instruction</label>
     <vscode-textarea id="step-instruction" label="Instruction" rows="3" resize="vertical" .value=${draft.instruction} @input=${(event: Event) => (draft.instruction = valueOf(event))}></vscode-textarea>
     <div class="two">

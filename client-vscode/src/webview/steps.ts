@@ -8,7 +8,7 @@ import type { Check, Plan, Step } from "../protocol";
 import { dependencyNumbers, duration, headline, SKIP_REASON, STEP_STATUS, valueText } from "./format";
 import { plain } from "./marks";
 import { addForm, draftOf, editForm, emptyDraft } from "./stepForm";
-import { icon, iconButton, shown, type Panel, type View } from "./ui";
+import { focusSoon, icon, iconButton, shown, type Panel, type View } from "./ui";
 
 /** Whether the plan's status allows its steps to be edited. */
 export function isEditable(plan: Plan): boolean {
@@ -36,12 +36,18 @@ function newStepAt(panel: Panel, after: string | null): boolean {
 
 function startNew(panel: Panel, after: string | null): void {
   panel.update((ui) => (ui.step = emptyDraft(after)));
+  focusSoon("#step-description");
+}
+
+function startEdit(panel: Panel, step: Step): void {
+  panel.update((ui) => (ui.step = draftOf(step)));
+  focusSoon("#step-description");
 }
 
 function row(panel: Panel, view: PlanView, step: Step, index: number): View {
   const { plan } = view;
   const target = panel.ui.step?.target;
-  if (target?.kind === "existing" && target.stepId === step.stepId) return html`<li class="step editing">${editForm(panel, plan, step)}</li>`;
+  if (target?.kind === "existing" && target.stepId === step.stepId && isEditable(plan)) return html`<li class="step editing">${editForm(panel, plan, step)}</li>`;
   const status = shownStatus(plan, step);
   const look = STEP_STATUS[status];
   const open = panel.ui.open.has(step.stepId);
@@ -61,7 +67,7 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
         : nothing}
       ${open ? details(panel, view, step, index) : nothing}
     </li>
-    ${newStepAt(panel, step.stepId) ? html`<li class="step editing">${addForm(panel, plan)}</li>` : nothing}`;
+    ${newStepAt(panel, step.stepId) && isEditable(plan) ? html`<li class="step editing">${addForm(panel, plan)}</li>` : nothing}`;
 }
 
 function meta(view: PlanView, step: Step): View {
@@ -137,7 +143,7 @@ function tools(panel: Panel, plan: Plan, step: Step, index: number): View {
   if (step.status === "completed") return nothing;
   const skipped = step.status === "skipped";
   return html`<div class="step-tools" role="toolbar" aria-label="Edit step ${index + 1}">
-    ${iconButton("edit", "Edit (F2)", () => panel.update((ui) => (ui.step = draftOf(step))))}
+    ${iconButton("edit", "Edit (F2)", () => startEdit(panel, step))}
     ${iconButton("arrow-up", "Move up (Alt+Up)", () => move(panel, plan, index, -1), index === 0)}
     ${iconButton("arrow-down", "Move down (Alt+Down)", () => move(panel, plan, index, 1), index === plan.steps.length - 1)}
     ${iconButton(skipped ? "debug-continue" : "debug-step-over", skipped ? "Do not skip (S)" : "Skip (S)", () => edit(panel, plan, { op: skipped ? "unskip" : "skip", stepId: step.stepId }))}
@@ -173,7 +179,7 @@ function onKey(panel: Panel, plan: Plan, event: KeyboardEvent): void {
   } else if (event.key === "Enter" || event.key === " ") target.click();
   else if (!editable) return;
   else if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) move(panel, plan, index, event.key === "ArrowUp" ? -1 : 1);
-  else if (event.key === "F2") panel.update((ui) => (ui.step = draftOf(step)));
+  else if (event.key === "F2") startEdit(panel, step);
   else if (event.key === "Delete") edit(panel, plan, { op: "remove", stepId: step.stepId });
   else if (event.key === "s") edit(panel, plan, { op: step.status === "skipped" ? "unskip" : "skip", stepId: step.stepId });
   else return;

@@ -100,6 +100,11 @@ export function iconButton(name: string, label: string, click: () => void, disab
   }}>${icon(name)}</button>`;
 }
 
+/** Put the caret into what the next frame draws. */
+export function focusSoon(selector: string): void {
+  requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector<HTMLElement>(selector)?.focus()));
+}
+
 /** The text that a field of the elements holds now. */
 export function valueOf(event: Event): string {
   const { target } = event;
