@@ -7,7 +7,9 @@ the path of an interpreter that was started with nothing else on it.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -34,42 +36,48 @@ def main() -> None:
     """Read the arguments and fill `bundled/`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--target", choices=sorted(PLATFORMS), required=True)
-    target: str = parser.parse_args().target
+    tools = os.environ.get("PLANLOOM_TOOLS") or Path.home() / ".cache" / "planloom-tools"
+    parser.add_argument("--cache", type=Path, default=Path(tools) / "wheels")
+    arguments = parser.parse_args()
     bundled = CLIENT / "bundled"
     shutil.rmtree(bundled, ignore_errors=True)
     with tempfile.TemporaryDirectory() as scratch:
-        wheels = Path(scratch)
-        collect(wheels, target)
-        for wheel in sorted(wheels.glob("*.whl")):
+        pip(("wheel", "--no-deps", "--wheel-dir", scratch, str(PROJECT)))
+        wheels = (*Path(scratch).glob("*.whl"), *dependencies(arguments.target, arguments.cache))
+        for wheel in sorted(wheels):
             unpack(wheel, bundled)
     shutil.copy(Path(__file__).with_name("start.py"), bundled / "start.py")
-    about = {"target": target, "pythons": PYTHONS}
+    about = {"target": arguments.target, "pythons": PYTHONS}
     (bundled / "bundle.json").write_text(json.dumps(about), encoding="utf-8")
 
 
-def collect(wheels: Path, target: str) -> None:
-    """Build the server's wheel and download those of its dependencies, as pinned by `constraints.txt`."""
+def dependencies(target: str, cache: Path) -> tuple[Path, ...]:
+    """The wheels of the server's dependencies as `constraints.txt` pins them, downloaded once for one set of pins."""
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    pip(("wheel", "--no-deps", "--wheel-dir", str(wheels), str(PROJECT)))
+    pins = (PROJECT / "constraints.txt").read_text(encoding="utf-8")
+    asked = json.dumps([project["dependencies"], pins, PYTHONS, PLATFORMS[target]])
+    kept = cache / f"{target}-{hashlib.sha256(asked.encode()).hexdigest()[:16]}"
+    if not kept.is_dir():
+        partial = kept.with_suffix(".partial")
+        download(tuple(project["dependencies"]), target, partial)
+        partial.rename(kept)
+    return tuple(kept.glob("*.whl"))
+
+
+def download(requirements: tuple[str, ...], target: str, to: Path) -> None:
+    """Fetch what fits `target` for every Python that is supported."""
     platforms = [word for name in PLATFORMS[target] for word in ("--platform", name)]
+    pinned = ("--constraint", str(PROJECT / "constraints.txt"))
     for python in PYTHONS:
-        options = ("--only-binary", ":all:", "--python-version", python, *platforms)
-        pip(
-            (
-                "download",
-                "--dest",
-                str(wheels),
-                "--constraint",
-                str(PROJECT / "constraints.txt"),
-                *options,
-                *project["dependencies"],
-            )
-        )
+        fitting = ("--only-binary", ":all:", "--python-version", python, *platforms)
+        pip(("download", "--dest", str(to), *pinned, *fitting, *requirements))
 
 
 def pip(arguments: tuple[str, ...]) -> None:
     """Run pip of the running Python."""
-    subprocess.run([sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments], check=True
+    )
 
 
 def unpack(wheel: Path, bundled: Path) -> None:

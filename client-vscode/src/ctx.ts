@@ -11,6 +11,7 @@ import type { FromPanel, ServerState } from "./messages";
 import { currentView, EMPTY, fold, isLive, isUndoable, replay, select, withPlan, withStream, withView, type PanelState, type PlanView } from "./planState";
 import { PlanPanel } from "./planView";
 import type { Params, Plan, PlanEvent, Requests, Result } from "./protocol";
+import { problemLines } from "./problems";
 import { findPython, readBundle, startCommand, type Command } from "./python";
 import { unasked } from "./settings";
 import { StatusItem } from "./status";
@@ -25,6 +26,7 @@ export class Ctx implements vscode.Disposable {
   state: PanelState = EMPTY;
   server: ServerState = { kind: "starting", detail: "Starting the server…" };
   private readonly status = new StatusItem();
+  private readonly contexts = new Map<string, string | boolean>();
   private readonly early = new Map<string, PlanEvent[]>();
   private client: Client | undefined;
   private starting: Promise<void> | undefined;
@@ -220,9 +222,12 @@ export class Ctx implements vscode.Disposable {
   }
 
   private refused(what: string, error: unknown): void {
-    const { code, message, hint } = errorData(error);
+    const { code, message, hint, details } = errorData(error);
     this.log.warn(`${what}: ${code}: ${message}`);
-    this.tell(code === "stale_version" || code === "wrong_state" ? "warning" : "error", message, hint ?? undefined);
+    const steps = this.current()?.plan.steps ?? [];
+    const problems = problemLines(details, (stepId) => steps.findIndex((step) => step.stepId === stepId) + 1);
+    const said = [message, ...problems].join("\n");
+    this.tell(code === "stale_version" || code === "wrong_state" ? "warning" : "error", said, hint ?? undefined);
     const planId = this.state.current;
     if ((code === "stale_version" || code === "wrong_state") && planId !== undefined) void this.load(planId).then(() => this.panel.reset(), () => undefined);
   }
@@ -233,13 +238,19 @@ export class Ctx implements vscode.Disposable {
     this.changed();
   }
 
+  /** Each call travels to the editor's other process, so only a change is told. */
+  private setContext(name: string, value: string | boolean): void {
+    if (this.contexts.get(name) === value) return;
+    this.contexts.set(name, value);
+    void vscode.commands.executeCommand("setContext", `planloom.${name}`, value);
+  }
+
   private changed(): void {
     const view = this.current();
     this.status.show(this.server, this.state);
-    const set = (name: string, value: unknown): void => void vscode.commands.executeCommand("setContext", `planloom.${name}`, value);
-    set("status", view?.plan.status ?? "");
-    set("live", view !== undefined && isLive(view.plan));
-    set("undoable", view !== undefined && isUndoable(view));
+    this.setContext("status", view?.plan.status ?? "");
+    this.setContext("live", view !== undefined && isLive(view.plan));
+    this.setContext("undoable", view !== undefined && isUndoable(view));
     if (this.state.current !== undefined && this.extension.workspaceState.get(CURRENT_KEY) !== this.state.current) void this.extension.workspaceState.update(CURRENT_KEY, this.state.current);
   }
 }

@@ -127,7 +127,8 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   private badge(): void {
     const view = currentView(this.source.state);
     const waits = view === undefined ? 0 : attention(view.plan) + (view.plan.status === "pending_approval" ? 1 : 0);
-    if (this.view !== undefined) this.view.badge = waits === 0 ? undefined : { value: waits, tooltip: `${waits} waiting for you` };
+    if (this.view === undefined || (this.view.badge?.value ?? 0) === waits) return;
+    this.view.badge = waits === 0 ? undefined : { value: waits, tooltip: `${waits} waiting for you` };
   }
 }
 

@@ -30,6 +30,7 @@ export class StatusItem implements vscode.Disposable {
 
   show(server: ServerState, state: PanelState): void {
     const { text, tooltip, waiting } = describe(server, state);
+    if (text === this.item.text && tooltip === this.item.tooltip) return;
     this.item.text = text;
     this.item.tooltip = tooltip;
     this.item.backgroundColor = waiting ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
