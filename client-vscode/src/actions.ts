@@ -1,0 +1,189 @@
+// What each wish of the panel asks of the server or of the editor: one case a wish.
+
+import * as vscode from "vscode";
+
+import type { Ctx } from "./ctx";
+import type { FromPanel } from "./messages";
+import type { CreateParams } from "./protocol";
+
+const COMPLETIONS = 30;
+
+export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
+  switch (message.kind) {
+    case "ready":
+    case "dismiss":
+      return;
+    case "create":
+      return create(ctx, { text: message.text, mode: message.mode });
+    case "complete":
+      return complete(ctx, message);
+    case "detect": {
+      const detection = await ctx.request("planloom/detect", { text: message.text }).catch(() => undefined);
+      if (detection !== undefined) ctx.panel.post({ kind: "detection", requestId: message.requestId, detection });
+      return;
+    }
+    case "diff":
+      return diff(ctx, message);
+    case "open":
+      return open(message);
+    case "show":
+      return show(ctx, message.what);
+    default:
+      ctx.panel.post({ kind: "settled", of: message.kind, ok: (await decide(ctx, message)) !== undefined });
+  }
+}
+
+type Decision = Exclude<FromPanel, { kind: "ready" | "dismiss" | "create" | "complete" | "detect" | "diff" | "open" | "show" }>;
+
+/** A decision about a plan: one request each; undefined if it was refused, which has been shown. */
+async function decide(ctx: Ctx, message: Decision): Promise<object | undefined> {
+  switch (message.kind) {
+    case "approve":
+      return ctx.ask("planloom/plan/approve", { planId: message.planId, version: message.version, review: message.review });
+    case "reject":
+      return ctx.ask("planloom/plan/reject", { planId: message.planId, ...some("reason", message.reason) });
+    case "regenerate":
+      return ctx.ask("planloom/plan/regenerate", { planId: message.planId, version: message.version, ...some("feedback", message.feedback) });
+    case "edit":
+      return ctx.ask("planloom/plan/edit", { planId: message.planId, version: message.version, edits: message.edits });
+    case "control":
+      return ctx.ask(`planloom/plan/${message.action}`, { planId: message.planId });
+    case "undo":
+      return undo(ctx, message);
+    case "respond": {
+      const { approvalId, decision, reason, files } = message;
+      return ctx.ask("planloom/approval/respond", { approvalId, decision, ...some("reason", reason ?? ""), ...(files === undefined ? {} : { files }) });
+    }
+    case "answer":
+      return ctx.ask("planloom/step/answer", { planId: message.planId, stepId: message.stepId, answer: message.answer });
+    case "recover": {
+      const { planId, stepId, action, args } = message;
+      return ctx.ask("planloom/step/recover", { planId, stepId, action, ...(args === undefined ? {} : { args }) });
+    }
+    case "resolve":
+      return ctx.ask("planloom/conflict/resolve", { planId: message.planId, editId: message.editId, files: message.files });
+  }
+}
+
+function some<N extends string>(name: N, text: string): Partial<Record<N, string>> {
+  return text.trim() === "" ? {} : ({ [name]: text } as Record<N, string>);
+}
+
+/** Where the person is: the active file and its selections, which `@selection` and `@diagnostics` speak of. */
+export function editorContext(): NonNullable<CreateParams["context"]> {
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined || editor.document.uri.scheme !== "file") return {};
+  const at = ({ line, character }: vscode.Position): { line: number; character: number } => ({ line, character });
+  return { uri: editor.document.uri.toString(), selections: editor.selections.map(({ start, end }) => ({ start: at(start), end: at(end) })) };
+}
+
+/** Send a request; a file that holds secrets is attached only if the person says so. */
+async function create(ctx: Ctx, { text, mode }: { text: string; mode: CreateParams["mode"] }): Promise<void> {
+  const context = editorContext();
+  const confirmed: string[] = [];
+  if (text.includes("@")) {
+    const found = await ctx.request("planloom/reference/resolve", { text, context }).catch(() => undefined);
+    for (const each of found?.unresolved.filter(({ code }) => code === "secret") ?? []) {
+      const choice = await vscode.window.showWarningMessage(
+        `${each.reference} may hold secrets. Attach it?`,
+        { modal: true, detail: "Its text is sent to the model that writes the plan." },
+        "Attach",
+        "Leave Out",
+      );
+      if (choice === undefined) return;
+      if (choice === "Attach") confirmed.push(each.reference);
+    }
+  }
+  const result = await ctx.ask("planloom/plan/create", { text, mode, context, ...(confirmed.length === 0 ? {} : { confirmed }) });
+  ctx.panel.post({ kind: "settled", of: "create", ok: result !== undefined });
+  if (result !== undefined) await ctx.show(result.plan.planId);
+}
+
+async function complete(ctx: Ctx, { requestId, text, offset }: { requestId: number; text: string; offset: number }): Promise<void> {
+  const { uri } = editorContext();
+  const found = await ctx.request("planloom/reference/complete", { text, offset, limit: COMPLETIONS, ...(uri === undefined ? {} : { context: { uri } }) }).catch(() => undefined);
+  ctx.panel.post({ kind: "completions", requestId, items: [...(found?.items ?? [])] });
+}
+
+async function diff(ctx: Ctx, { approvalId, uri }: { approvalId: string; uri: string }): Promise<void> {
+  const approval = ctx.current()?.plan.pending.approvals.find((each) => each.approvalId === approvalId);
+  const file = approval?.files.find((each) => each.uri === uri);
+  if (file !== undefined) await ctx.diffs.show(approvalId, file);
+}
+
+async function undo(ctx: Ctx, { planId, stepId, redo }: { planId: string; stepId?: string; redo?: boolean }): Promise<object | undefined> {
+  const result = await ctx.ask("planloom/plan/undo", { planId, ...(stepId === undefined ? {} : { stepId }), ...(redo === undefined ? {} : { redo }) });
+  if (result === undefined) return undefined;
+  const { reverted, conflicts } = result;
+  const files = (count: number): string => (count === 1 ? "1 file" : `${count} files`);
+  if (conflicts.length > 0) ctx.tell("warning", `${files(conflicts.length)} could not be taken back: you changed the same lines since.`);
+  else if (reverted.length === 0) ctx.tell("info", "There was nothing to take back.");
+  return result;
+}
+
+async function open({ uri, line }: { uri: string; line?: number }): Promise<void> {
+  const target = vscode.Uri.parse(uri, true);
+  if (target.scheme !== "file") return;
+  const position = line === undefined ? undefined : new vscode.Position(line, 0);
+  await vscode.window.showTextDocument(target, { preview: true, ...(position === undefined ? {} : { selection: new vscode.Range(position, position) }) });
+}
+
+async function show(ctx: Ctx, what: Extract<FromPanel, { kind: "show" }>["what"]): Promise<void> {
+  switch (what) {
+    case "log":
+      return ctx.log.show();
+    case "restart":
+      return ctx.start();
+    case "plans":
+      return choosePlan(ctx);
+    case "models":
+      return chooseModel(ctx);
+    case "settings":
+      await vscode.commands.executeCommand("workbench.action.openSettings", "planloom.approvals");
+      return;
+    case "python":
+      return choosePython(ctx);
+  }
+}
+
+/** Let the person pick one of the plans of the ledger. */
+export async function choosePlan(ctx: Ctx): Promise<void> {
+  const answer = await ctx.ask("planloom/plan/list", { limit: 50 });
+  if (answer === undefined) return;
+  if (answer.plans.length === 0) return ctx.tell("info", "There are no plans yet.");
+  const items = answer.plans.map((plan) => ({
+    label: plan.request.split("\n")[0]?.slice(0, 120) ?? plan.planId,
+    description: `${plan.status.replace("_", " ")} · ${plan.progress.completed}/${plan.progress.total}`,
+    detail: new Date(plan.updatedAt).toLocaleString(),
+    planId: plan.planId,
+  }));
+  const choice = await vscode.window.showQuickPick(items, { title: "Show Plan", placeHolder: "Newest first", matchOnDescription: true });
+  if (choice === undefined) return;
+  await ctx.show(choice.planId);
+  await ctx.panel.reveal();
+}
+
+/** Let the person pick a model; the choice is a user setting, so that a folder cannot make it. */
+export async function chooseModel(ctx: Ctx): Promise<void> {
+  const answer = await ctx.ask("planloom/model/list", {});
+  if (answer === undefined) return;
+  const items = answer.models.map((model) => ({
+    label: `${model.reachable ? "$(pass)" : "$(circle-slash)"} ${model.provider}${model.name === "" || model.name === model.provider ? "" : ` · ${model.name}`}`,
+    description: model.contextTokens == null ? "" : `${model.contextTokens} tokens`,
+    detail: model.reason ?? "",
+    model,
+  }));
+  const choice = await vscode.window.showQuickPick(items, { title: "Choose Model", matchOnDetail: true });
+  if (choice === undefined) return;
+  const settings = vscode.workspace.getConfiguration("planloom.model");
+  await settings.update("provider", choice.model.provider, vscode.ConfigurationTarget.Global);
+  await settings.update("name", choice.model.name, vscode.ConfigurationTarget.Global);
+}
+
+async function choosePython(ctx: Ctx): Promise<void> {
+  const picked = await vscode.window.showOpenDialog({ title: "A Python, 3.11 or newer", openLabel: "Use This Python", canSelectMany: false });
+  const [file] = picked ?? [];
+  if (file === undefined) return;
+  await vscode.workspace.getConfiguration("planloom.server").update("python", file.fsPath, vscode.ConfigurationTarget.Global);
+  await ctx.start();
+}

@@ -1,0 +1,132 @@
+// Starts the language server and speaks with it: typed requests, its notifications, and its questions to the editor.
+
+import * as vscode from "vscode";
+import { LanguageClient, RevealOutputChannelOn, State, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
+
+import { diagnosticsOf, saveFiles } from "./editor";
+import { answerWithModel, hasModels } from "./languageModel";
+import { isEvent } from "./messages";
+import type { EditorCompletion, ErrorData, Params, PlanEvent, Requests, Result, StreamDelta } from "./protocol";
+import { environment, type Command } from "./python";
+import { sharedValues, userValues } from "./settings";
+
+export interface Listeners {
+  event(event: PlanEvent): void;
+  stream(delta: StreamDelta): void;
+  running(): void;
+  stopped(): void;
+  planRequested(): void;
+}
+
+export class Client implements vscode.Disposable {
+  private constructor(
+    readonly language: LanguageClient,
+    private readonly owned: readonly vscode.Disposable[],
+  ) {}
+
+  /** Start `command` in `cwd`; resolves when the server has answered `initialize`. */
+  static async start(command: Command, cwd: string, log: vscode.LogOutputChannel, listeners: Listeners): Promise<Client> {
+    const server: ServerOptions = { command: command.command, args: [...command.args], options: { cwd, env: environment(process.env) } };
+    const language = new LanguageClient("planloom", "Planloom", server, await options(log, listeners));
+    const owned = [
+      language.onDidChangeState(({ newState }) => (newState === State.Running ? listeners.running() : newState === State.Stopped ? listeners.stopped() : undefined)),
+      language.onNotification("planloom/event", (event: unknown) => {
+        if (isEvent(event)) listeners.event(event);
+        else log.warn(`An event without its fields was left out: ${JSON.stringify(event).slice(0, 200)}`);
+      }),
+      language.onNotification("planloom/stream", (delta: StreamDelta) => listeners.stream(delta)),
+      language.onRequest("planloom/editor/diagnostics", ({ uris }: { uris: readonly string[] }) => diagnosticsOf(language, uris)),
+      language.onRequest("planloom/editor/save", ({ uris }: { uris: readonly string[] }) => saveFiles(uris)),
+      language.onRequest("planloom/editor/complete", (request: EditorCompletion, token: vscode.CancellationToken) => answerWithModel(request, token)),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => void language.sendNotification("planloom/workspace/trust", { trusted: true })),
+      vscode.workspace.onDidChangeConfiguration((change) => {
+        if (change.affectsConfiguration("planloom") && language.isRunning()) void sendSettings(language);
+      }),
+    ];
+    const client = new Client(language, owned);
+    try {
+      await language.start();
+    } catch (error) {
+      client.dispose();
+      throw error;
+    }
+    return client;
+  }
+
+  request<M extends keyof Requests>(method: M, params: Params<M>): Promise<Result<M>> {
+    return this.language.sendRequest<Result<M>>(method, params);
+  }
+
+  get isRunning(): boolean {
+    return this.language.isRunning();
+  }
+
+  async stop(): Promise<void> {
+    this.owned.forEach((each) => void each.dispose());
+    if (this.language.needsStop()) await this.language.stop();
+  }
+
+  dispose(): void {
+    void this.stop().catch(() => undefined);
+  }
+}
+
+/** What an error of the server says, whatever threw it. */
+export function errorData(error: unknown): ErrorData {
+  const message = error instanceof Error ? error.message : String(error);
+  if (typeof error === "object" && error !== null && "data" in error && typeof error.data === "object" && error.data !== null) {
+    const { data } = error;
+    const text = (name: "code" | "message" | "hint"): string | undefined => {
+      const value: unknown = name in data ? data[name as keyof typeof data] : undefined;
+      return typeof value === "string" ? value : undefined;
+    };
+    return { code: text("code") ?? "internal", message: text("message") ?? message, hint: text("hint"), details: "details" in data ? data.details : undefined };
+  }
+  return { code: "internal", message };
+}
+
+async function options(log: vscode.LogOutputChannel, listeners: Listeners): Promise<LanguageClientOptions> {
+  return {
+    documentSelector: [{ scheme: "file" }],
+    outputChannel: log,
+    revealOutputChannelOn: RevealOutputChannelOn.Never,
+    progressOnInitialization: false,
+    connectionOptions: { maxRestartCount: 10 },
+    initializationOptions: {
+      planloom: userValues(),
+      planloomClient: {
+        events: true,
+        approvals: true,
+        clarifications: true,
+        recovery: true,
+        conflicts: true,
+        diagnostics: true,
+        save: true,
+        diff: true,
+        languageModel: await hasModels(),
+        trusted: vscode.workspace.isTrusted,
+      },
+    },
+    middleware: {
+      workspace: {
+        configuration: (params) =>
+          params.items.map((item) => (item.section === "planloom" ? sharedValues(item.scopeUri === undefined ? undefined : vscode.Uri.parse(item.scopeUri)) : null)),
+      },
+      executeCommand: (command, args, next) => {
+        if (command === "planloom.plan") listeners.planRequested();
+        return next(command, args) as vscode.ProviderResult<unknown>;
+      },
+    },
+  };
+}
+
+/** The names sent before are sent again when they are unset, as null: the server then takes its own value. */
+const sent = new Set<string>();
+
+export async function sendSettings(language: LanguageClient): Promise<void> {
+  const set = userValues();
+  const values = { ...Object.fromEntries([...sent].map((name) => [name, null])), ...set };
+  Object.keys(set).forEach((name) => sent.add(name));
+  await language.sendRequest("planloom/settings/user", { values });
+  await language.sendNotification("workspace/didChangeConfiguration", { settings: { planloom: sharedValues() } });
+}

@@ -1,0 +1,49 @@
+// The one table of the commands that the editor's palette, menus and keys can start.
+
+import * as vscode from "vscode";
+
+import { chooseModel, choosePlan } from "./actions";
+import type { Ctx } from "./ctx";
+import type { Plan } from "./protocol";
+
+/** A longer selection is code to talk about, not a request; `@selection` attaches it. */
+const LONGEST_REQUEST = 4000;
+
+type Run = (ctx: Ctx) => unknown;
+
+export const COMMANDS: Readonly<Record<string, Run>> = {
+  "planloom.ui.plan": (ctx) => ctx.panel.compose(selectedText()),
+  "planloom.ui.approve": (ctx) => onPlan(ctx, ({ planId, version }) => ctx.perform({ kind: "approve", planId, version })),
+  "planloom.ui.reject": (ctx) => onPlan(ctx, (plan) => reject(ctx, plan)),
+  "planloom.ui.direct": (ctx) => onPlan(ctx, ({ planId }) => ctx.perform({ kind: "control", action: "direct", planId })),
+  "planloom.ui.pause": (ctx) => onPlan(ctx, ({ planId }) => ctx.perform({ kind: "control", action: "pause", planId })),
+  "planloom.ui.resume": (ctx) => onPlan(ctx, ({ planId }) => ctx.perform({ kind: "control", action: "resume", planId })),
+  "planloom.ui.cancel": (ctx) => onPlan(ctx, ({ planId }) => ctx.perform({ kind: "control", action: "cancel", planId })),
+  "planloom.ui.undo": (ctx) => onPlan(ctx, ({ planId }) => ctx.perform({ kind: "undo", planId })),
+  "planloom.ui.showPlan": choosePlan,
+  "planloom.ui.showLog": (ctx) => ctx.log.show(),
+  "planloom.ui.chooseModel": chooseModel,
+  "planloom.ui.restart": (ctx) => ctx.start(),
+  "planloom.ui.focus": (ctx) => ctx.panel.reveal(),
+};
+
+export function registerCommands(ctx: Ctx): vscode.Disposable[] {
+  return Object.entries(COMMANDS).map(([id, run]) => vscode.commands.registerCommand(id, () => run(ctx)));
+}
+
+function onPlan(ctx: Ctx, act: (plan: Plan) => unknown): unknown {
+  const view = ctx.current();
+  return view === undefined ? ctx.tell("info", "There is no plan yet. Plan a task first.") : act(view.plan);
+}
+
+async function reject(ctx: Ctx, { planId }: Plan): Promise<void> {
+  const reason = await vscode.window.showInputBox({ title: "Reject Plan", prompt: "Why not? The reason helps the next draft (optional)." });
+  if (reason !== undefined) ctx.perform({ kind: "reject", planId, reason });
+}
+
+function selectedText(): string | undefined {
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined || editor.selection.isEmpty) return undefined;
+  const text = editor.document.getText(editor.selection).trim();
+  return text.length > LONGEST_REQUEST ? "@selection " : text === "" ? undefined : text;
+}

@@ -1,0 +1,270 @@
+// Everything alive in this window: the server's client, what is known of the plans, and the views that show it.
+
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import * as vscode from "vscode";
+
+import { perform } from "./actions";
+import { Client, errorData } from "./client";
+import { Diffs } from "./diffs";
+import type { FromPanel, ServerState } from "./messages";
+import { currentView, EMPTY, fold, isLive, isUndoable, replay, select, withPlan, withStream, withView, type PanelState, type PlanView } from "./planState";
+import { PlanPanel } from "./planView";
+import type { Params, Plan, PlanEvent, Requests, Result } from "./protocol";
+import { problemLines } from "./problems";
+import { findPython, readBundle, startCommand, type Command } from "./python";
+import { unasked } from "./settings";
+import { StatusItem } from "./status";
+
+const CURRENT_KEY = "planloom.currentPlan";
+const PAGE = 500;
+
+export class Ctx implements vscode.Disposable {
+  readonly log = vscode.window.createOutputChannel("Planloom", { log: true });
+  readonly diffs = new Diffs((approvalId, uri) => this.request("planloom/approval/diff", { approvalId, uri }));
+  readonly panel: PlanPanel;
+  state: PanelState = EMPTY;
+  server: ServerState = { kind: "starting", detail: "Starting the server…" };
+  private readonly status = new StatusItem();
+  private readonly contexts = new Map<string, string | boolean>();
+  private readonly early = new Map<string, PlanEvent[]>();
+  private client: Client | undefined;
+  private starting: Promise<void> | undefined;
+
+  constructor(readonly extension: vscode.ExtensionContext) {
+    this.panel = new PlanPanel(extension.extensionUri, this, this.log);
+  }
+
+  /** Start the server, or end the running one and start anew. */
+  start(): Promise<void> {
+    this.starting ??= this.startNow().finally(() => (this.starting = undefined));
+    return this.starting;
+  }
+
+  get isRunning(): boolean {
+    return this.client?.isRunning ?? false;
+  }
+
+  /** Ask the server; throws what the server answers, or that it does not run. */
+  request<M extends keyof Requests>(method: M, params: Params<M>): Promise<Result<M>> {
+    if (this.client === undefined || !this.client.isRunning) return Promise.reject(new Error("The Planloom server does not run. Restart it from the panel."));
+    return this.client.request(method, params);
+  }
+
+  /** Ask the server and show what it refuses; undefined then. */
+  async ask<M extends keyof Requests>(method: M, params: Params<M>): Promise<Result<M> | undefined> {
+    try {
+      const result = await this.request(method, params);
+      if (typeof result === "object" && result !== null && "plan" in result && result.plan != null) this.takePlan(result.plan as Plan);
+      return result;
+    } catch (error) {
+      this.refused(method, error);
+      return undefined;
+    }
+  }
+
+  current(): PlanView | undefined {
+    return currentView(this.state);
+  }
+
+  /** Put a plan on display, from what is known or from the ledger. */
+  async show(planId: string): Promise<void> {
+    if (this.state.plans[planId] === undefined) await this.load(planId);
+    this.state = select(this.state, this.state.plans[planId] === undefined ? this.state.current : planId);
+    this.panel.reset();
+    this.changed();
+  }
+
+  tell(level: "info" | "warning" | "error", message: string, hint?: string): void {
+    this.log[level === "warning" ? "warn" : level](message);
+    if (this.panel.isVisible) return this.panel.notice(level, message, hint);
+    const show = { info: vscode.window.showInformationMessage, warning: vscode.window.showWarningMessage, error: vscode.window.showErrorMessage }[level];
+    void show(hint === undefined ? message : `${message} ${hint}`);
+  }
+
+  perform(message: FromPanel): void {
+    void perform(this, message).catch((error: unknown) => this.refused(message.kind, error));
+  }
+
+  async stop(): Promise<void> {
+    await this.client?.stop();
+  }
+
+  dispose(): void {
+    this.client?.dispose();
+    for (const each of [this.panel, this.diffs, this.status, this.log]) each.dispose();
+  }
+
+  private async startNow(): Promise<void> {
+    const began = performance.now();
+    this.setServer({ kind: "starting", detail: "Starting the server…" });
+    await this.client?.stop().catch(() => undefined);
+    this.client = undefined;
+    const cwd = join(this.extension.globalStorageUri.fsPath, "server");
+    mkdirSync(cwd, { recursive: true });
+    const command = await this.command(cwd);
+    if (command === undefined) return;
+    this.log.info(`Server: ${command.command} ${command.args.join(" ")}`);
+    try {
+      this.client = await Client.start(command, cwd, this.log, {
+        event: (event) => this.receive(event),
+        stream: (delta) => {
+          this.state = withStream(this.state, delta);
+          this.panel.stream(delta);
+        },
+        running: () => void this.refresh().catch((error: unknown) => this.log.error(String(error))),
+        stopped: () => this.setServer({ kind: "stopped", detail: "The server has stopped. It is started again by itself a few times." }),
+        planRequested: () => void this.panel.reveal(),
+      });
+      this.log.info(`Server ready after ${Math.round(performance.now() - began)} ms`);
+      await this.refresh();
+    } catch (error) {
+      this.setServer({ kind: "stopped", detail: `The server could not be started: ${errorData(error).message}` });
+    }
+  }
+
+  /** The user's own command, or the bundled server in a Python that fits it. */
+  private async command(cwd: string): Promise<Command | undefined> {
+    const settings = vscode.workspace.getConfiguration("planloom.server");
+    const own = settings.inspect<string[]>("command")?.globalValue ?? [];
+    const [program, ...args] = own;
+    if (program !== undefined) return { command: program, args };
+    const bundle = readBundle(this.extension.extensionPath);
+    if (bundle === undefined) {
+      this.setServer({ kind: "stopped", detail: "This package of the extension carries no server. Install the package for your platform, or set planloom.server.command." });
+      return undefined;
+    }
+    const folders = (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath);
+    const setting = settings.inspect<string>("python")?.globalValue ?? "";
+    const found = await findPython(setting, await pythonsOfExtension(), bundle, folders, cwd);
+    if (found.kind === "found") return startCommand(found.python, bundle, join(this.extension.globalStorageUri.fsPath, "pycache"));
+    const wanted = `Planloom needs Python ${bundle.pythons.join(", ")}.`;
+    this.setServer({ kind: "noPython", detail: `${wanted} ${found.tried.length === 0 ? "None was found." : `Found: ${found.tried.join(", ")}.`}` });
+    void vscode.window.showErrorMessage(wanted, "Choose a Python…", "Look Again").then((choice) => {
+      if (choice === "Choose a Python…") this.perform({ kind: "show", what: "python" });
+      if (choice === "Look Again") void this.start();
+    });
+    return undefined;
+  }
+
+  /** After a start or a restart: what the server says of itself, and what was missed of the plans. */
+  private async refresh(): Promise<void> {
+    if (!this.isRunning) return;
+    const status = await this.request("planloom/status", {});
+    const { provider, name } = status.model;
+    this.setServer({
+      kind: "running",
+      model: name === "" || name === provider ? provider : `${provider} · ${name}`,
+      problems: [...status.problems],
+      trusted: status.trusted,
+      unasked: [...unasked()],
+    });
+    const kept = this.extension.workspaceState.get<string>(CURRENT_KEY);
+    const open = [...status.plans.active, ...status.plans.resumable];
+    const known = Object.values(this.state.plans).filter((view) => isLive(view.plan)).map((view) => view.plan.planId);
+    const wanted = this.state.current ?? (kept !== undefined && open.includes(kept) ? kept : undefined);
+    for (const planId of new Set([...known, ...(wanted === undefined ? [] : [wanted])])) await this.load(planId);
+    if (this.state.current === undefined && wanted !== undefined) this.state = select(this.state, wanted);
+    this.panel.reset();
+    this.changed();
+  }
+
+  private receive(event: PlanEvent): void {
+    const { state, gap } = fold(this.state, event);
+    if (gap !== undefined) return this.wait(gap, event);
+    if (state === this.state) return;
+    this.state = state;
+    if (event.type === "approval_resolved") this.diffs.forget(event.approvalId);
+    this.panel.forward(event);
+    this.changed();
+  }
+
+  /** Keep an event that came too early, and fetch what is missing before it. */
+  private wait(planId: string, event: PlanEvent): void {
+    const waiting = this.early.get(planId);
+    if (waiting !== undefined) return void waiting.push(event);
+    this.early.set(planId, [event]);
+    void this.load(planId)
+      .catch((error: unknown) => this.log.error(`Missed events of ${planId} could not be fetched: ${errorData(error).message}`))
+      .finally(() => {
+        const events = this.early.get(planId) ?? [];
+        this.early.delete(planId);
+        for (const each of events) if (this.state.plans[planId] !== undefined) this.state = fold(this.state, each).state;
+        if (this.state.current === undefined) this.state = select(this.state, planId);
+        this.panel.reset();
+        this.changed();
+      });
+  }
+
+  private async load(planId: string): Promise<void> {
+    const known = this.state.plans[planId];
+    const events: PlanEvent[] = [];
+    for (;;) {
+      const after = events.at(-1)?.seq ?? known?.folded ?? 0;
+      const page = await this.request("planloom/plan/events", { planId, after, limit: PAGE });
+      events.push(...page.events);
+      if (page.events.length < PAGE) break;
+    }
+    if (known === undefined) {
+      const view = replay(events);
+      if (view !== undefined) this.state = withView(this.state, view);
+    } else for (const event of events) this.state = fold(this.state, event).state;
+    const { plan } = await this.request("planloom/plan/get", { planId });
+    if (plan !== null) this.state = withPlan(this.state, plan);
+  }
+
+  private takePlan(plan: Plan): void {
+    const state = withPlan(this.state, plan);
+    if (state === this.state) return;
+    this.state = state;
+    this.panel.reset();
+    this.changed();
+  }
+
+  private refused(what: string, error: unknown): void {
+    const { code, message, hint, details } = errorData(error);
+    this.log.warn(`${what}: ${code}: ${message}`);
+    const steps = this.current()?.plan.steps ?? [];
+    const problems = problemLines(details, (stepId) => steps.findIndex((step) => step.stepId === stepId) + 1);
+    const said = [message, ...problems].join("\n");
+    this.tell(code === "stale_version" || code === "wrong_state" ? "warning" : "error", said, hint ?? undefined);
+    const planId = this.state.current;
+    if ((code === "stale_version" || code === "wrong_state") && planId !== undefined) void this.load(planId).then(() => this.panel.reset(), () => undefined);
+  }
+
+  private setServer(server: ServerState): void {
+    this.server = server;
+    this.panel.server();
+    this.changed();
+  }
+
+  /** Each call travels to the editor's other process, so only a change is told. */
+  private setContext(name: string, value: string | boolean): void {
+    if (this.contexts.get(name) === value) return;
+    this.contexts.set(name, value);
+    void vscode.commands.executeCommand("setContext", `planloom.${name}`, value);
+  }
+
+  private changed(): void {
+    const view = this.current();
+    this.status.show(this.server, this.state);
+    this.setContext("status", view?.plan.status ?? "");
+    this.setContext("live", view !== undefined && isLive(view.plan));
+    this.setContext("undoable", view !== undefined && isUndoable(view));
+    if (this.state.current !== undefined && this.extension.workspaceState.get(CURRENT_KEY) !== this.state.current) void this.extension.workspaceState.update(CURRENT_KEY, this.state.current);
+  }
+}
+
+/** Interpreters that the Python extension knows; what belongs to an opened folder is left out by the search. */
+async function pythonsOfExtension(): Promise<readonly string[]> {
+  const python = vscode.extensions.getExtension("ms-python.python");
+  if (python === undefined) return [];
+  try {
+    const api: unknown = await python.activate();
+    if (typeof api !== "object" || api === null || !("environments" in api)) return [];
+    const { known } = api.environments as { known?: readonly { executable?: { uri?: vscode.Uri } }[] };
+    return (known ?? []).flatMap((each) => (each.executable?.uri === undefined ? [] : [each.executable.uri.fsPath]));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,136 @@
+// What panel and extension say to each other, checked on both sides: neither trusts the other's words.
+
+import * as v from "valibot";
+
+import type { CompletionItem, Detection, Json, PlanEvent, StepEdit, StreamDelta } from "./protocol";
+import type { PanelState } from "./planState";
+
+const id = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
+const text = v.pipe(v.string(), v.maxLength(1_000_000));
+const version = v.pipe(v.number(), v.integer());
+const offset = v.pipe(v.number(), v.integer(), v.minValue(0));
+const json: v.GenericSchema<Json> = v.lazy(() =>
+  v.union([v.null(), v.boolean(), v.number(), text, v.array(json), v.record(v.string(), json)]),
+);
+const args = v.record(v.string(), json);
+const review = v.picklist(["each", "end", "auto"]);
+
+const stepFields = {
+  description: v.optional(text),
+  instruction: v.optional(text),
+  tool: v.optional(v.nullable(text)),
+  args: v.optional(v.nullable(args)),
+  dependsOn: v.optional(v.array(id)),
+  agent: v.optional(v.picklist(["chapo", "koda", "devo"])),
+  priority: v.optional(v.picklist(["critical", "high", "normal", "low"])),
+  critical: v.optional(v.boolean()),
+  kind: v.optional(v.picklist(["tool_call", "processing", "clarification"])),
+  question: v.optional(v.nullable(text)),
+};
+const stepEdit: v.GenericSchema<StepEdit> = v.variant("op", [
+  v.strictObject({ op: v.literal("update"), stepId: id, set: v.strictObject(stepFields) }),
+  v.strictObject({
+    op: v.literal("add"),
+    after: v.optional(v.nullable(id)),
+    step: v.strictObject({ ...stepFields, description: text, stepId: v.optional(id) }),
+  }),
+  v.strictObject({ op: v.literal("remove"), stepId: id }),
+  v.strictObject({ op: v.literal("move"), stepId: id, after: v.nullable(id) }),
+  v.strictObject({ op: v.literal("skip"), stepId: id }),
+  v.strictObject({ op: v.literal("unskip"), stepId: id }),
+]);
+
+const kind = <K extends string>(name: K): { kind: v.LiteralSchema<K, undefined> } => ({ kind: v.literal(name) });
+
+/** Everything the panel may ask for. An approval names the plan's version that was on display. */
+const fromPanel = v.variant("kind", [
+  v.strictObject({ ...kind("ready") }),
+  v.strictObject({ ...kind("create"), text, mode: v.picklist(["auto", "plan", "direct", "perspectives"]) }),
+  v.strictObject({ ...kind("complete"), requestId: v.number(), text, offset }),
+  v.strictObject({ ...kind("detect"), requestId: v.number(), text }),
+  v.strictObject({ ...kind("approve"), planId: id, version, review: v.optional(review) }),
+  v.strictObject({ ...kind("reject"), planId: id, reason: text }),
+  v.strictObject({ ...kind("regenerate"), planId: id, version, feedback: text }),
+  v.strictObject({ ...kind("edit"), planId: id, version, edits: v.array(stepEdit) }),
+  v.strictObject({ ...kind("control"), action: v.picklist(["direct", "pause", "resume", "cancel"]), planId: id }),
+  v.strictObject({ ...kind("undo"), planId: id, stepId: v.optional(id), redo: v.optional(v.boolean()) }),
+  v.strictObject({
+    ...kind("respond"),
+    approvalId: id,
+    decision: v.picklist(["allow", "allowForPlan", "deny", "cancel"]),
+    reason: v.optional(text),
+    files: v.optional(v.array(text)),
+  }),
+  v.strictObject({ ...kind("diff"), approvalId: id, uri: text }),
+  v.strictObject({ ...kind("answer"), planId: id, stepId: id, answer: text }),
+  v.strictObject({
+    ...kind("recover"),
+    planId: id,
+    stepId: id,
+    action: v.picklist(["retry", "skip", "abort", "model", "accept"]),
+    args: v.optional(args),
+  }),
+  v.strictObject({
+    ...kind("resolve"),
+    planId: id,
+    editId: id,
+    files: v.array(v.strictObject({ uri: text, choice: v.picklist(["mine", "theirs", "text"]), text: v.optional(text) })),
+  }),
+  v.strictObject({ ...kind("open"), uri: text, line: v.optional(offset) }),
+  v.strictObject({ ...kind("show"), what: v.picklist(["log", "plans", "models", "settings", "python", "restart"]) }),
+  v.strictObject({ ...kind("dismiss") }),
+]);
+
+const known = v.custom<PanelState>((value) => typeof value === "object" && value !== null && "plans" in value);
+const event = v.custom<PlanEvent>(isEvent);
+const delta = v.custom<StreamDelta>((value) => typeof value === "object" && value !== null && "delta" in value);
+const detection = v.custom<Detection>((value) => typeof value === "object" && value !== null && "planned" in value);
+const completion = v.custom<CompletionItem>((value) => typeof value === "object" && value !== null && "insertText" in value);
+
+/** How the server stands, as the panel shows it. */
+export const serverState = v.variant("kind", [
+  v.strictObject({ ...kind("starting"), detail: v.string() }),
+  v.strictObject({
+    ...kind("running"),
+    model: v.string(),
+    problems: v.array(v.string()),
+    trusted: v.boolean(),
+    unasked: v.array(v.string()),
+  }),
+  v.strictObject({ ...kind("stopped"), detail: v.string() }),
+  v.strictObject({ ...kind("noPython"), detail: v.string() }),
+]);
+export type ServerState = v.InferOutput<typeof serverState>;
+
+/** Everything the extension tells the panel. */
+const toPanel = v.variant("kind", [
+  v.strictObject({ ...kind("state"), state: known }),
+  v.strictObject({ ...kind("events"), events: v.array(event) }),
+  v.strictObject({ ...kind("streams"), deltas: v.array(delta) }),
+  v.strictObject({ ...kind("server"), server: serverState }),
+  v.strictObject({ ...kind("completions"), requestId: v.number(), items: v.array(completion) }),
+  v.strictObject({ ...kind("detection"), requestId: v.number(), detection }),
+  v.strictObject({ ...kind("compose"), text: v.optional(v.string()) }),
+  v.strictObject({ ...kind("notice"), level: v.picklist(["info", "warning", "error"]), message: v.string(), hint: v.optional(v.string()) }),
+  v.strictObject({ ...kind("settled"), of: v.string(), ok: v.boolean() }),
+]);
+
+export type FromPanel = v.InferOutput<typeof fromPanel>;
+export type ToPanel = v.InferOutput<typeof toPanel>;
+
+/** The message, or undefined for anything that is none. */
+export function readFromPanel(value: unknown): FromPanel | undefined {
+  const read = v.safeParse(fromPanel, value);
+  return read.success ? read.output : undefined;
+}
+
+/** The message, or undefined for anything that is none. */
+export function readToPanel(value: unknown): ToPanel | undefined {
+  const read = v.safeParse(toPanel, value);
+  return read.success ? read.output : undefined;
+}
+
+/** Whether a value has what every event has; unknown types pass, since the fold ignores them. */
+export function isEvent(value: unknown): value is PlanEvent {
+  return v.is(v.looseObject({ seq: version, planId: v.string(), type: v.string(), at: v.string() }), value);
+}

@@ -1,0 +1,512 @@
+// What the panel knows, as a pure fold of the server's events: no vscode here, so recorded streams test it.
+
+import type {
+  Agent,
+  Approval,
+  Args,
+  Check,
+  Detection,
+  Level,
+  Pending,
+  Plan,
+  PlanEvent,
+  PlanStatus,
+  Progress,
+  Recovery,
+  Step,
+  StepStatus,
+  StreamDelta,
+  Unresolved,
+  Usage,
+} from "./protocol";
+
+/** How many characters of a running answer and how many log lines are kept for display. */
+const STREAM_KEPT = 4000;
+const LOG_KEPT = 200;
+
+export interface OpenCall {
+  callId: string;
+  stepId: string;
+  tool: string;
+  args: Args;
+}
+
+export interface ChangedFile {
+  editId: string;
+  stepId: string;
+  uri: string;
+  change: string;
+  state: "writing" | "applied" | "refused" | "reverted" | "conflict";
+  merged: boolean;
+  outcome?: string;
+  reason?: string;
+}
+
+export interface LogLine {
+  level: string;
+  message: string;
+  at: string;
+}
+
+/** A plan and everything around it that only its events tell. `folded` is the last event taken in. */
+export interface PlanView {
+  plan: Plan;
+  folded: number;
+  detection?: Detection;
+  unresolved: readonly Unresolved[];
+  calls: readonly OpenCall[];
+  files: readonly ChangedFile[];
+  streams: Readonly<Record<string, string>>;
+  asking: readonly Agent[];
+  perspectiveErrors: Readonly<Partial<Record<Agent, string>>>;
+  skipReasons: Readonly<Record<string, string>>;
+  retries: Readonly<Record<string, string>>;
+  pause?: { reason: string; detail?: string };
+  answer?: { text: string; confidence?: Level };
+  feedback?: string;
+  log: readonly LogLine[];
+}
+
+export interface PanelState {
+  plans: Readonly<Record<string, PlanView>>;
+  current?: string;
+}
+
+/** What came of one event; `gap` names a plan whose missed events must be fetched first. */
+export interface Folded {
+  state: PanelState;
+  gap?: string;
+}
+
+export const EMPTY: PanelState = { plans: {} };
+
+const NO_PENDING: Pending = { approvals: [], questions: [], recoveries: [], conflicts: [] };
+const NO_USAGE: Usage = { requests: 0, promptTokens: 0, completionTokens: 0 };
+
+/** The plan on display. */
+export function currentView(state: PanelState): PlanView | undefined {
+  return state.current === undefined ? undefined : state.plans[state.current];
+}
+
+/** Put another plan on display. */
+export function select(state: PanelState, planId: string | undefined): PanelState {
+  return { ...state, current: planId };
+}
+
+/** Fold one event in: a known one is ignored, one too early asks for what was missed. */
+export function fold(state: PanelState, event: PlanEvent): Folded {
+  const known = state.plans[event.planId];
+  if (known === undefined) {
+    if (event.type !== "plan_start" || event.seq !== 1) return { state, gap: event.planId };
+    return { state: { plans: { ...state.plans, [event.planId]: started(event) }, current: event.planId } };
+  }
+  if (event.seq <= known.folded) return { state };
+  if (event.seq > known.folded + 1) return { state, gap: event.planId };
+  return { state: { ...state, plans: { ...state.plans, [event.planId]: apply(known, event) } } };
+}
+
+/** Fold a whole history of one plan, from its `plan_start`; undefined if it does not begin there. */
+export function replay(events: readonly PlanEvent[]): PlanView | undefined {
+  const [first, ...rest] = events;
+  if (first?.type !== "plan_start") return undefined;
+  return rest.reduce((view, event) => (event.seq === view.folded + 1 ? apply(view, event) : view), started(first));
+}
+
+/** Take a snapshot that a request answered with; an older one than what is shown changes nothing. */
+export function withPlan(state: PanelState, plan: Plan): PanelState {
+  const known = state.plans[plan.planId];
+  if (known === undefined || plan.seq < known.plan.seq) return state;
+  return { ...state, plans: { ...state.plans, [plan.planId]: { ...known, plan } } };
+}
+
+/** Put a view that was rebuilt from the ledger in place of what is known. */
+export function withView(state: PanelState, view: PlanView): PanelState {
+  const known = state.plans[view.plan.planId];
+  const kept = known !== undefined && known.folded > view.folded ? known : view;
+  return { ...state, plans: { ...state.plans, [view.plan.planId]: kept } };
+}
+
+/** Append text of a running answer, keeping its tail. */
+export function withStream(state: PanelState, delta: StreamDelta): PanelState {
+  const planId = delta.planId ?? state.current;
+  const view = planId == null ? undefined : state.plans[planId];
+  if (planId == null || view === undefined) return state;
+  const key = delta.stepId ?? "";
+  const text = ((view.streams[key] ?? "") + delta.delta).slice(-STREAM_KEPT);
+  return { ...state, plans: { ...state.plans, [planId]: { ...view, streams: { ...view.streams, [key]: text } } } };
+}
+
+function started(event: PlanEvent & { type: "plan_start" }): PlanView {
+  const plan: Plan = {
+    planId: event.planId,
+    sessionId: event.sessionId,
+    version: 0,
+    seq: event.seq,
+    status: "draft",
+    workspaceFolders: event.workspaceFolders,
+    request: event.request,
+    attachments: event.attachments,
+    qualification: event.qualification,
+    perspectives: {},
+    summary: "",
+    steps: [],
+    sequential: false,
+    overallRisk: event.qualification?.riskLevel ?? "low",
+    route: event.route,
+    author: "rules",
+    usage: NO_USAGE,
+    pending: NO_PENDING,
+    createdAt: event.at,
+  };
+  return {
+    plan,
+    folded: event.seq,
+    detection: event.detection,
+    unresolved: event.unresolved,
+    calls: [],
+    files: [],
+    streams: {},
+    asking: [],
+    perspectiveErrors: {},
+    skipReasons: {},
+    retries: {},
+    log: [],
+  };
+}
+
+function apply(view: PlanView, event: PlanEvent): PlanView {
+  const around = foldAround(view, event);
+  const plan = event.seq > view.plan.seq ? { ...foldPlan(view.plan, event), seq: event.seq } : view.plan;
+  const shown = event.seq > view.plan.seq ? withSettledCall(view, plan, event) : plan;
+  return { ...around, plan: shown, folded: event.seq };
+}
+
+/** A tool's completion names only its call: tool and arguments come from the call that it closes. */
+function withSettledCall(view: PlanView, plan: Plan, event: PlanEvent): Plan {
+  if (event.type !== "tool_completed") return plan;
+  const call = view.calls.find((each) => each.callId === event.callId);
+  if (call === undefined) return plan;
+  const { ok, deduplicated, summary, durationMs } = event;
+  const executed = { tool: call.tool, args: call.args, ok, deduplicated, summary, durationMs };
+  return change(plan, call.stepId, (step) => ({ ...step, toolsExecuted: [...step.toolsExecuted, executed] }));
+}
+
+/** The part of an event that the plan itself does not hold: files, calls, text, reasons. */
+function foldAround(view: PlanView, event: PlanEvent): PlanView {
+  switch (event.type) {
+    case "plan_routed":
+      return { ...view, detection: event.detection };
+    case "plan_drafting":
+      return { ...view, feedback: event.feedback ?? undefined, streams: {}, asking: [], perspectiveErrors: {}, pause: undefined };
+    case "plan_ready":
+    case "plan_direct":
+      return { ...view, feedback: undefined, streams: {}, asking: [], calls: [], pause: undefined };
+    case "plan_edited":
+    case "plan_resumed":
+    case "plan_executing":
+      return { ...view, pause: undefined };
+    case "plan_paused":
+      return { ...view, pause: { reason: event.reason, detail: event.detail ?? undefined } };
+    case "plan_completed":
+    case "plan_failed":
+    case "plan_cancelled":
+      return { ...view, calls: [], streams: {}, asking: [], pause: undefined };
+    case "perspective_start":
+      return { ...view, asking: [...view.asking, event.agent] };
+    case "perspective_complete":
+      return withPerspectiveEnd(view, event.agent, event.error ?? undefined);
+    case "tool_started": {
+      const { callId, taskId, tool, args } = event;
+      return { ...view, calls: [...view.calls, { callId, stepId: taskId, tool, args }] };
+    }
+    case "tool_completed":
+      return { ...view, calls: view.calls.filter((call) => call.callId !== event.callId) };
+    case "task_update":
+      return event.status === "pending" ? withoutCalls(view, event.taskId) : view;
+    case "task_completed":
+      return withoutCalls({ ...view, retries: omit(view.retries, event.taskId) }, event.taskId);
+    case "task_failed":
+      return withoutCalls({ ...view, retries: event.willRetry ? { ...view.retries, [event.taskId]: event.error } : omit(view.retries, event.taskId) }, event.taskId);
+    case "task_skipped":
+      return withoutCalls({ ...view, skipReasons: { ...view.skipReasons, [event.taskId]: event.reason } }, event.taskId);
+    case "answer":
+      return { ...view, answer: { text: event.text, confidence: event.confidence ?? undefined } };
+    case "log":
+      return logged(view, event.level, event.message, event.at);
+    case "context_compacted":
+      return logged(view, "info", `Context compacted from ${event.beforeTokens} to ${event.afterTokens} tokens.`, event.at);
+    default:
+      return foldFiles(view, event);
+  }
+}
+
+function foldFiles(view: PlanView, event: PlanEvent): PlanView {
+  switch (event.type) {
+    case "edit_started": {
+      const { editId } = event;
+      const stepId = event.taskId ?? "";
+      const files = event.files.map(({ uri, change }): ChangedFile => ({ editId, stepId, uri, change, state: "writing", merged: false }));
+      return { ...view, files: [...view.files.filter((file) => file.editId !== editId), ...files] };
+    }
+    case "edit_applied": {
+      const { editId, merged, outcome } = event;
+      const stepId = event.taskId ?? "";
+      const files = event.files.map(({ uri, change }): ChangedFile => ({ editId, stepId, uri, change, state: "applied", merged, outcome }));
+      return { ...view, files: [...view.files.filter((file) => file.editId !== editId), ...files] };
+    }
+    case "edit_rejected":
+      return { ...view, files: marked(view.files, event, { state: "refused", reason: event.reason }) };
+    case "edit_reverted":
+      return { ...view, files: marked(view.files, event, { state: "reverted" }) };
+    case "edit_conflict": {
+      const { editId, files } = event.conflict;
+      return { ...view, files: marked(view.files, { editId, files }, { state: "conflict" }) };
+    }
+    default:
+      return view;
+  }
+}
+
+function marked(
+  files: readonly ChangedFile[],
+  event: { editId: string; files: readonly { uri: string }[] },
+  as: Partial<ChangedFile>,
+): readonly ChangedFile[] {
+  const uris = new Set(event.files.map((file) => file.uri));
+  return files.map((file) => (file.editId === event.editId && uris.has(file.uri) ? { ...file, ...as } : file));
+}
+
+function withPerspectiveEnd(view: PlanView, agent: Agent, error: string | undefined): PlanView {
+  const asking = view.asking.filter((each) => each !== agent);
+  return { ...view, asking, perspectiveErrors: error === undefined ? view.perspectiveErrors : { ...view.perspectiveErrors, [agent]: error } };
+}
+
+function withoutCalls(view: PlanView, stepId: string): PlanView {
+  return { ...view, calls: view.calls.filter((call) => call.stepId !== stepId), streams: omit(view.streams, stepId) };
+}
+
+function logged(view: PlanView, level: string, message: string, at: string): PlanView {
+  return { ...view, log: [...view.log, { level, message, at }].slice(-LOG_KEPT) };
+}
+
+/** The plan after an event, as the server folds it. */
+function foldPlan(plan: Plan, event: PlanEvent): Plan {
+  switch (event.type) {
+    case "plan_routed":
+      return { ...plan, qualification: event.qualification, route: event.route, overallRisk: event.qualification?.riskLevel ?? plan.overallRisk };
+    case "plan_drafting":
+      if (plan.version === 0) return plan;
+      return { ...plan, status: "draft", pending: NO_PENDING, error: null, steps: plan.steps.filter((step) => step.status === "completed") };
+    case "plan_direct":
+    case "plan_ready":
+    case "plan_approval_request":
+    case "plan_edited":
+      return event.plan ?? plan;
+    case "perspective_complete":
+      return event.perspective == null ? plan : { ...plan, perspectives: { ...plan.perspectives, [event.agent]: event.perspective } };
+    case "task_created":
+      return { ...plan, steps: [...plan.steps.filter((step) => step.stepId !== event.task.stepId), event.task] };
+    case "tasks_list":
+      return { ...plan, steps: event.tasks };
+    case "plan_approved":
+      return { ...plan, status: "approved", version: event.version, review: event.review, approvedAt: event.at };
+    case "plan_rejected":
+      return { ...plan, status: "rejected", rejectionReason: event.reason };
+    case "plan_executing":
+    case "plan_resumed":
+      return { ...plan, status: "executing" };
+    case "plan_paused":
+      return { ...plan, status: "paused" };
+    case "plan_completed":
+      return ended(plan, "completed", event);
+    case "plan_failed":
+      return ended(plan, "failed", event);
+    case "plan_cancelled":
+      return ended(plan, "cancelled", event);
+    case "edit_reverted":
+      return event.taskId == null ? plan : change(plan, event.taskId, (step) => ({ ...step, reverted: step.reverted ?? "whole" }));
+    case "check_completed":
+      return change(plan, event.taskId, (step) => ({ ...step, checks: withCheck(step.checks, event.check) }));
+    default:
+      return foldDecision(foldStep(plan, event), event);
+  }
+}
+
+function foldStep(plan: Plan, event: PlanEvent): Plan {
+  switch (event.type) {
+    case "task_started":
+      return change(plan, event.taskId, (step) => ({
+        ...step,
+        status: "running",
+        agent: event.agent,
+        attempts: step.attempts + 1,
+        startedAt: step.startedAt ?? event.at,
+        progress: null,
+      }));
+    case "task_update":
+      return change(plan, event.taskId, (step) => ({
+        ...step,
+        status: event.status,
+        progress: event.progress ?? step.progress,
+        activeForm: event.activeForm ?? step.activeForm,
+      }));
+    case "task_completed":
+      return change(spent(plan, event.usage), event.taskId, (step) => ({
+        ...step,
+        status: "completed",
+        result: event.result,
+        completedAt: event.at,
+        progress: 100,
+      }));
+    case "task_failed":
+      return change(plan, event.taskId, (step) => ({
+        ...step,
+        status: event.willRetry ? "pending" : "failed",
+        completedAt: event.at,
+        result: event.willRetry ? step.result : failure(step, event.error, event.at),
+      }));
+    case "task_skipped":
+      return {
+        ...change(plan, event.taskId, (step) => ({ ...step, status: "skipped", completedAt: event.at })),
+        pending: withoutQuestions(plan.pending, event.taskId),
+      };
+    default:
+      return plan;
+  }
+}
+
+function failure(step: Step, error: string, at: string): Step["result"] {
+  const durationMs = step.startedAt == null ? 0 : Math.max(0, Date.parse(at) - Date.parse(step.startedAt));
+  return { ok: false, error, durationMs, timestamp: at };
+}
+
+function foldDecision(plan: Plan, event: PlanEvent): Plan {
+  const { pending } = plan;
+  switch (event.type) {
+    case "approval_request":
+      return { ...plan, pending: { ...pending, approvals: [...withoutApproval(pending.approvals, event.approval.approvalId), event.approval] } };
+    case "approval_resolved":
+      return { ...plan, pending: { ...pending, approvals: withoutApproval(pending.approvals, event.approvalId) } };
+    case "edit_conflict":
+      return { ...plan, pending: { ...pending, conflicts: [...pending.conflicts, event.conflict] } };
+    case "conflict_resolved":
+      return { ...plan, pending: { ...pending, conflicts: pending.conflicts.filter((each) => each.editId !== event.editId) } };
+    case "clarification_request": {
+      const { taskId: stepId, question, options } = event;
+      const asked = change(plan, stepId, (step) => ({ ...step, status: "needs_clarification", question }));
+      return { ...asked, pending: { ...pending, questions: [...pending.questions.filter((each) => each.stepId !== stepId), { stepId, question, options }] } };
+    }
+    case "clarification_provided": {
+      const answered = change(plan, event.taskId, (step) => ({ ...step, status: "pending" }));
+      return { ...answered, pending: { ...pending, questions: pending.questions.filter((each) => each.stepId !== event.taskId) } };
+    }
+    case "recovery_request": {
+      const { taskId: stepId, error, options, proposal } = event;
+      return { ...plan, pending: { ...pending, recoveries: [...withoutRecovery(pending.recoveries, stepId), { stepId, error, options, proposal }] } };
+    }
+    case "recovery_chosen": {
+      if (event.action === "model") return plan;
+      const decided = { ...plan, pending: { ...pending, recoveries: withoutRecovery(pending.recoveries, event.taskId) } };
+      return event.action === "retry" ? change(decided, event.taskId, (step) => ({ ...step, status: "pending", result: null })) : decided;
+    }
+    default:
+      return plan;
+  }
+}
+
+function ended(plan: Plan, status: PlanStatus, event: { summary: string; usage?: Usage | null; at: string; error?: Plan["error"] }): Plan {
+  const steps = plan.steps.map((step): Step => (step.status === "running" || step.status === "needs_clarification" ? { ...step, status: "pending" } : step));
+  return {
+    ...plan,
+    status,
+    steps,
+    pending: NO_PENDING,
+    executionSummary: event.summary,
+    usage: event.usage ?? plan.usage,
+    error: event.error,
+    completedAt: event.at,
+  };
+}
+
+function change(plan: Plan, stepId: string, to: (step: Step) => Step): Plan {
+  return { ...plan, steps: plan.steps.map((step) => (step.stepId === stepId ? to(step) : step)) };
+}
+
+function withCheck(checks: readonly Check[], check: Check): readonly Check[] {
+  const same = (each: Check): boolean =>
+    each.kind === check.kind && each.path == check.path && each.text == check.text && each.command == check.command;
+  return checks.some(same) ? checks.map((each) => (same(each) ? check : each)) : [...checks, check];
+}
+
+function withoutApproval(approvals: readonly Approval[], approvalId: string): readonly Approval[] {
+  return approvals.filter((each) => each.approvalId !== approvalId);
+}
+
+function withoutRecovery(recoveries: readonly Recovery[], stepId: string): readonly Recovery[] {
+  return recoveries.filter((each) => each.stepId !== stepId);
+}
+
+function withoutQuestions(pending: Pending, stepId: string): Pending {
+  return { ...pending, questions: pending.questions.filter((each) => each.stepId !== stepId), recoveries: withoutRecovery(pending.recoveries, stepId) };
+}
+
+function spent(plan: Plan, usage: Usage | null | undefined): Plan {
+  if (usage == null) return plan;
+  return {
+    ...plan,
+    usage: {
+      requests: plan.usage.requests + usage.requests,
+      promptTokens: plan.usage.promptTokens + usage.promptTokens,
+      completionTokens: plan.usage.completionTokens + usage.completionTokens,
+    },
+  };
+}
+
+function omit<V>(record: Readonly<Record<string, V>>, key: string): Readonly<Record<string, V>> {
+  if (!(key in record)) return record;
+  const { [key]: _, ...rest } = record;
+  return rest;
+}
+
+/** What a step waits for, which no event sets: `blocked` by a dependency, or `ready` to run. */
+export function shownStatus(plan: Plan, step: Step): StepStatus {
+  if (step.status !== "pending" && step.status !== "blocked" && step.status !== "ready") return step.status;
+  if (plan.status !== "executing" && plan.status !== "paused") return "pending";
+  const byId = new Map(plan.steps.map((each) => [each.stepId, each.status]));
+  if (step.dependsOn.some((id) => byId.get(id) !== "completed")) return "blocked";
+  return plan.status === "executing" && !plan.sequential ? "ready" : "pending";
+}
+
+/** Counts by what a person would call a step's state; the percentage is rounded down. */
+export function progressOf(plan: Plan): Progress {
+  const count = (...statuses: readonly StepStatus[]): number => plan.steps.filter((step) => statuses.includes(step.status)).length;
+  const total = plan.steps.length;
+  const completed = count("completed");
+  return {
+    total,
+    completed,
+    pending: count("pending", "blocked", "ready"),
+    inProgress: count("running", "needs_clarification"),
+    failed: count("failed"),
+    skipped: count("skipped"),
+    percentComplete: total === 0 ? 0 : Math.floor((completed * 100) / total),
+  };
+}
+
+/** How many decisions the plan waits for. */
+export function attention(plan: Plan): number {
+  const { approvals, questions, recoveries, conflicts } = plan.pending;
+  return approvals.length + questions.length + recoveries.length + conflicts.length;
+}
+
+/** Whether the plan can still go somewhere by itself or by a decision. */
+export function isLive(plan: Plan): boolean {
+  return ["draft", "pending_approval", "approved", "executing", "paused"].includes(plan.status);
+}
+
+/** Whether there are applied edits that this status allows to take back. */
+export function isUndoable(view: PlanView): boolean {
+  return (
+    ["paused", "completed", "failed", "cancelled"].includes(view.plan.status) && view.files.some((file) => file.state === "applied")
+  );
+}

@@ -1,0 +1,152 @@
+// The side panel's host side: its page, the checked message channel, and batches that keep the page up to date.
+
+import { randomBytes } from "node:crypto";
+import * as vscode from "vscode";
+
+import { readFromPanel, type FromPanel, type ServerState, type ToPanel } from "./messages";
+import { attention, currentView, type PanelState } from "./planState";
+import type { PlanEvent, StreamDelta } from "./protocol";
+
+export const VIEW_ID = "planloom.plan";
+/** Events of one burst travel together; far below what a person notices. */
+const BATCH_MS = 10;
+
+export interface Source {
+  readonly state: PanelState;
+  readonly server: ServerState;
+  perform(message: FromPanel): void;
+}
+
+export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable {
+  private view: vscode.WebviewView | undefined;
+  private ready = false;
+  private composing: string | undefined | null = null;
+  private events: PlanEvent[] = [];
+  private deltas: StreamDelta[] = [];
+  private timer: NodeJS.Timeout | undefined;
+  private readonly registration = vscode.window.registerWebviewViewProvider(VIEW_ID, this);
+
+  constructor(
+    private readonly extension: vscode.Uri,
+    private readonly source: Source,
+    private readonly log: vscode.LogOutputChannel,
+  ) {}
+
+  resolveWebviewView(view: vscode.WebviewView): void {
+    this.view = view;
+    this.ready = false;
+    const resources = vscode.Uri.joinPath(this.extension, "out", "webview");
+    view.webview.options = { enableScripts: true, localResourceRoots: [resources] };
+    view.webview.onDidReceiveMessage((value: unknown) => {
+      const message = readFromPanel(value);
+      if (message === undefined) this.log.warn("The panel sent something that is no message of ours; it was ignored.");
+      else if (message.kind === "ready") this.onReady();
+      else this.source.perform(message);
+    });
+    view.onDidDispose(() => {
+      this.view = undefined;
+      this.ready = false;
+    });
+    view.webview.html = page(view.webview, resources);
+    this.badge();
+  }
+
+  get isVisible(): boolean {
+    return this.view?.visible ?? false;
+  }
+
+  post(message: ToPanel): void {
+    if (this.ready) void this.view?.webview.postMessage(message);
+  }
+
+  /** Send everything anew: after a reload of the page, or when the state was rebuilt. */
+  reset(): void {
+    [this.events, this.deltas] = [[], []];
+    this.post({ kind: "state", state: this.source.state });
+    this.badge();
+  }
+
+  forward(event: PlanEvent): void {
+    this.events.push(event);
+    this.schedule();
+  }
+
+  stream(delta: StreamDelta): void {
+    this.deltas.push(delta);
+    this.schedule();
+  }
+
+  server(): void {
+    this.post({ kind: "server", server: this.source.server });
+  }
+
+  notice(level: "info" | "warning" | "error", message: string, hint?: string): void {
+    this.post({ kind: "notice", level, message, ...(hint === undefined ? {} : { hint }) });
+  }
+
+  async reveal(): Promise<void> {
+    await vscode.commands.executeCommand(`${VIEW_ID}.focus`);
+  }
+
+  /** Bring the panel forward with the caret in its composer; text, if given, replaces what is written there. */
+  async compose(text: string | undefined): Promise<void> {
+    this.composing = text;
+    await this.reveal();
+    if (this.ready) this.sendComposing();
+  }
+
+  dispose(): void {
+    clearTimeout(this.timer);
+    this.registration.dispose();
+  }
+
+  private onReady(): void {
+    this.ready = true;
+    this.server();
+    this.reset();
+    if (this.composing !== null) this.sendComposing();
+  }
+
+  private sendComposing(): void {
+    const text = this.composing ?? undefined;
+    this.composing = null;
+    this.post({ kind: "compose", ...(text === undefined ? {} : { text }) });
+  }
+
+  private schedule(): void {
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      const [events, deltas] = [this.events, this.deltas];
+      [this.events, this.deltas] = [[], []];
+      if (events.length > 0) this.post({ kind: "events", events });
+      if (deltas.length > 0) this.post({ kind: "streams", deltas });
+      this.badge();
+    }, BATCH_MS);
+  }
+
+  private badge(): void {
+    const view = currentView(this.source.state);
+    const waits = view === undefined ? 0 : attention(view.plan) + (view.plan.status === "pending_approval" ? 1 : 0);
+    if (this.view === undefined || (this.view.badge?.value ?? 0) === waits) return;
+    this.view.badge = waits === 0 ? undefined : { value: waits, tooltip: `${waits} waiting for you` };
+  }
+}
+
+/** The page: its own script and styles alone, nothing remote, nothing inline. */
+function page(webview: vscode.Webview, resources: vscode.Uri): string {
+  const nonce = randomBytes(18).toString("base64");
+  const at = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(resources, name)).toString();
+  const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource}; font-src ${webview.cspSource}; img-src ${webview.cspSource}`;
+  return `<!DOCTYPE html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta http-equiv="Content-Security-Policy" content="${policy}">
+    <meta name="viewport" content="width=device-width">
+    <link rel="stylesheet" href="${at("codicon.css")}" id="vscode-codicon-stylesheet">
+    <link rel="stylesheet" href="${at("style.css")}">
+    <title>Planloom</title>
+  </head>
+  <body><div id="root"></div><script nonce="${nonce}" src="${at("main.js")}"></script></body>
+</html>`;
+}

@@ -1,0 +1,89 @@
+// Reads the settings of the editor: what only the user may say is sent apart from what a folder may say too.
+
+import * as vscode from "vscode";
+
+/** Names that an opened folder must not set; the server ignores them unless they come from here. */
+export const USER_ONLY = [
+  "model.provider",
+  "model.baseUrl",
+  "planning.systemPrompt",
+  "execution.review",
+  "approvals.read",
+  "approvals.write",
+  "approvals.destroy",
+  "approvals.execute",
+  "storage.path",
+] as const;
+
+/** Names that either side may set. */
+export const SHARED = [
+  "enableTaskPlanning",
+  "enableFallbackFunctionParsing",
+  "functionDeduplicationWindowSeconds",
+  "maxRetryAttempts",
+  "model.name",
+  "model.contextTokens",
+  "model.temperature",
+  "model.connectTimeoutSeconds",
+  "model.firstTokenTimeoutSeconds",
+  "model.tokenTimeoutSeconds",
+  "planning.perspectives",
+  "planning.format",
+  "planning.classifyWithModel",
+  "execution.maxParallelSteps",
+  "execution.maxToolCallsPerStep",
+  "execution.stepTimeoutSeconds",
+  "execution.completionTimeoutSeconds",
+  "execution.pauseOnClarification",
+  "execution.onFailure",
+  "budget.maxRequests",
+  "budget.maxTokens",
+  "budget.maxMinutes",
+  "context.budgetTokens",
+  "context.maxReferenceBytes",
+  "context.exclude",
+  "context.instructions",
+  "edits.save",
+] as const;
+
+export type Values = Record<string, unknown>;
+
+/** The user's own values, without defaults: the server then falls back to its configuration file. */
+export function userValues(): Values {
+  const section = vscode.workspace.getConfiguration("planloom");
+  const found: Values = {};
+  for (const name of USER_ONLY) {
+    const value = section.inspect(name)?.globalValue;
+    if (value !== undefined) found[name] = value;
+  }
+  return found;
+}
+
+/** What is set, by anyone, for the names that a folder may set; VS Code has left out what is restricted. */
+export function sharedValues(scope?: vscode.Uri): Values {
+  const section = vscode.workspace.getConfiguration("planloom", scope);
+  const found: Values = {};
+  for (const name of SHARED) {
+    const said = section.inspect(name);
+    if (said?.globalValue === undefined && said?.workspaceValue === undefined && said?.workspaceFolderValue === undefined) continue;
+    nest(found, name, section.get(name));
+  }
+  return found;
+}
+
+/** Which effects happen unasked: shown in the panel, so that nobody forgets having switched them on. */
+export function unasked(): readonly string[] {
+  const values = userValues();
+  const effects = (["write", "destroy", "execute"] as const).filter((effect) => values[`approvals.${effect}`] === "allow");
+  const words = { write: "writing", destroy: "deleting", execute: "commands" };
+  return values["execution.review"] === "auto" && !effects.includes("write") ? ["writing", ...effects.map((effect) => words[effect])] : effects.map((effect) => words[effect]);
+}
+
+function nest(into: Values, name: string, value: unknown): void {
+  const [first = "", ...rest] = name.split(".");
+  if (rest.length === 0) into[first] = value;
+  else {
+    const inner = (into[first] ??= {}) as Values;
+    nest(inner, rest.join("."), value);
+  }
+}

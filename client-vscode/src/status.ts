@@ -1,0 +1,56 @@
+// One entry of the status bar: where the plan stands, and that it waits for somebody.
+
+import * as vscode from "vscode";
+
+import type { ServerState } from "./messages";
+import { attention, currentView, progressOf, type PanelState } from "./planState";
+import type { PlanStatus } from "./protocol";
+
+const ICON: Readonly<Record<PlanStatus, string>> = {
+  draft: "loading~spin",
+  pending_approval: "checklist",
+  approved: "loading~spin",
+  executing: "loading~spin",
+  paused: "debug-pause",
+  completed: "pass",
+  failed: "error",
+  cancelled: "circle-slash",
+  rejected: "thumbsdown",
+};
+
+export class StatusItem implements vscode.Disposable {
+  private readonly item = vscode.window.createStatusBarItem("planloom.status", vscode.StatusBarAlignment.Left, 10);
+
+  constructor() {
+    this.item.name = "Planloom";
+    this.item.command = "planloom.ui.focus";
+    this.item.text = "$(loading~spin) Planloom";
+    this.item.show();
+  }
+
+  show(server: ServerState, state: PanelState): void {
+    const { text, tooltip, waiting } = describe(server, state);
+    if (text === this.item.text && tooltip === this.item.tooltip) return;
+    this.item.text = text;
+    this.item.tooltip = tooltip;
+    this.item.backgroundColor = waiting ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
+    this.item.accessibilityInformation = { label: tooltip };
+  }
+
+  dispose(): void {
+    this.item.dispose();
+  }
+}
+
+function describe(server: ServerState, state: PanelState): { text: string; tooltip: string; waiting: boolean } {
+  if (server.kind === "starting") return { text: "$(loading~spin) Planloom", tooltip: `Planloom: ${server.detail}`, waiting: false };
+  if (server.kind !== "running") return { text: "$(error) Planloom", tooltip: `Planloom: ${server.detail}`, waiting: true };
+  const view = currentView(state);
+  if (view === undefined) return { text: "$(checklist) Planloom", tooltip: `Planloom: no plan yet. Model: ${server.model}`, waiting: false };
+  const { plan } = view;
+  const { completed, total } = progressOf(plan);
+  const waits = attention(plan);
+  const count = total === 0 ? "" : ` ${completed}/${total}`;
+  if (waits > 0) return { text: `$(bell-dot) Planloom${count}`, tooltip: `Planloom waits for you: ${waits} open`, waiting: true };
+  return { text: `$(${ICON[plan.status]}) Planloom${count}`, tooltip: `Planloom: ${plan.status.replace("_", " ")}`, waiting: false };
+}

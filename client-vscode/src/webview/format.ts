@@ -1,0 +1,134 @@
+// Words and figures as the panel writes them.
+
+import type { ChangedFile } from "../planState";
+import type { Args, Detection, Json, Plan, PlanStatus, Step, StepStatus } from "../protocol";
+
+export const PLAN_STATUS: Readonly<Record<PlanStatus, string>> = {
+  draft: "Drafting",
+  pending_approval: "Ready for review",
+  approved: "Starting",
+  rejected: "Rejected",
+  executing: "Running",
+  paused: "Paused",
+  completed: "Done",
+  failed: "Failed",
+  cancelled: "Cancelled",
+};
+
+export const STEP_STATUS: Readonly<Record<StepStatus, { icon: string; label: string }>> = {
+  pending: { icon: "circle-large-outline", label: "to come" },
+  blocked: { icon: "circle-large-outline", label: "waits for other steps" },
+  ready: { icon: "circle-large", label: "ready" },
+  running: { icon: "loading", label: "running" },
+  needs_clarification: { icon: "question", label: "asks you" },
+  completed: { icon: "pass-filled", label: "done" },
+  failed: { icon: "error", label: "failed" },
+  skipped: { icon: "debug-step-over", label: "skipped" },
+};
+
+export const PAUSE_REASON: Readonly<Record<string, string>> = {
+  user: "Paused by you.",
+  clarification: "A step has a question for you.",
+  recovery: "A step failed; choose how to go on.",
+  conflict: "Your typing and an edit overlap; choose which stays.",
+  budget: "The plan's budget is used up. Resume grants the same amount again.",
+  model_unavailable: "The model cannot be reached. Resume tries again.",
+  unsaved_files: "A command needs files on disk that have unsaved changes. Save them, or resume.",
+  restart: "The server was restarted. Nothing runs until you resume.",
+};
+
+export const SKIP_REASON: Readonly<Record<string, string>> = {
+  user: "skipped by you",
+  approval_denied: "its changes were not applied",
+  dependency_failed: "a step it depends on did not finish",
+  condition: "its condition did not hold",
+};
+
+const RULES: Readonly<Record<string, string>> = {
+  question: "a question",
+  numbered_list: "a numbered list",
+  verb_and_scope: "something to build or change",
+  multiple_tasks: "several tasks",
+  long_request: "a long request",
+  none: "one small task",
+  disabled: "planning is off",
+  model: "judged by the model",
+  qualification: "judged by risk and complexity",
+};
+
+/** Why detection decided as it did, in a few words. */
+export function reasonOf(detection: Detection): string {
+  return RULES[detection.rule] ?? detection.rule.replaceAll("_", " ");
+}
+
+/** `800 ms`, `4.2 s`, `3 min 20 s`. */
+export function duration(milliseconds: number): string {
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  const seconds = milliseconds / 1000;
+  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes} min ${Math.round(seconds % 60)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** `940`, `12.4k`, `1.3M`. */
+export function amount(count: number): string {
+  if (count < 1000) return String(count);
+  return count < 1_000_000 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1_000_000).toFixed(1)}M`;
+}
+
+/** A plan's tokens and requests, or nothing before it used any. */
+export function spent(plan: Plan): string {
+  const { requests, promptTokens, completionTokens } = plan.usage;
+  if (requests === 0 && promptTokens + completionTokens === 0) return "";
+  const asked = requests === 1 ? "1 request" : `${requests} requests`;
+  return `${amount(promptTokens + completionTokens)} tokens · ${asked}`;
+}
+
+/** The path of a file as a person knows it: relative to the plan's folder that holds it. */
+export function pathOf(uri: string, folders: readonly string[]): string {
+  const holder = folders.map((folder) => (folder.endsWith("/") ? folder : `${folder}/`)).find((folder) => uri.startsWith(folder));
+  if (holder === undefined) return decoded(uri.replace(/^file:\/\//, ""));
+  const path = decoded(uri.slice(holder.length));
+  return folders.length > 1 ? `${decoded(holder.slice(0, -1).split("/").pop() ?? "")}/${path}` : path;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** One value of a tool's arguments, as text. */
+export function valueText(value: Json | undefined): string {
+  return typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "";
+}
+
+/** The argument that tells most about a call: its path, else its command, else the first. */
+export function headline(args: Args | null | undefined): string {
+  if (args == null) return "";
+  const name = ["path", "command", "old_path", "pattern", "query", "url"].find((each) => typeof args[each] === "string");
+  return name === undefined ? "" : valueText(args[name]);
+}
+
+/** Numbers of the steps that a step waits for: `1, 3`. */
+export function dependencyNumbers(plan: Plan, step: Step): string {
+  return step.dependsOn
+    .map((id) => plan.steps.findIndex((each) => each.stepId === id) + 1)
+    .map((place, index) => (place > 0 ? String(place) : step.dependsOn[index]))
+    .join(", ");
+}
+
+export const CHANGE_LETTER: Readonly<Record<string, string>> = {
+  create: "A",
+  edit: "M",
+  delete: "D",
+  rename: "R",
+  createFolder: "A",
+};
+
+/** Files by address, the last state of each. */
+export function latest(files: readonly ChangedFile[]): readonly ChangedFile[] {
+  return [...new Map(files.map((file) => [file.uri, file])).values()];
+}

@@ -1,0 +1,134 @@
+// The form in which a person writes or changes one step.
+
+import { html, nothing } from "lit";
+
+import type { FromPanel } from "../messages";
+import type { Plan, Step } from "../protocol";
+import { shown, valueOf, type Panel, type StepDraft, type View } from "./ui";
+
+type StepEdit = Extract<FromPanel, { kind: "edit" }>["edits"][number];
+
+export function draftOf(step: Step): StepDraft {
+  return {
+    target: { kind: "existing", stepId: step.stepId },
+    description: step.description,
+    instruction: step.instruction,
+    tool: step.tool ?? "",
+    args: step.args == null ? "" : JSON.stringify(step.args, null, 2),
+    dependsOn: step.dependsOn,
+    agent: step.agent,
+    critical: step.critical,
+  };
+}
+
+export function emptyDraft(after: string | null): StepDraft {
+  return { target: { kind: "new", after }, description: "", instruction: "", tool: "", args: "", dependsOn: [], agent: "koda", critical: false };
+}
+
+export function editForm(panel: Panel, plan: Plan, step: Step): View {
+  return form(panel, plan, step);
+}
+
+export function addForm(panel: Panel, plan: Plan): View {
+  return form(panel, plan, undefined);
+}
+
+/** The edit that a draft stands for: only what differs from the step, or the problem with its arguments. */
+export function editOf(draft: StepDraft, step: Step | undefined): StepEdit | { problem: string } | undefined {
+  const args = readArgs(draft.args);
+  if ("problem" in args) return args;
+  const tool = draft.tool.trim() === "" ? null : draft.tool.trim();
+  const agent = draft.agent === "chapo" || draft.agent === "devo" ? draft.agent : "koda";
+  if (draft.description.trim() === "") return { problem: "A step needs a description." };
+  if (draft.target.kind === "new" || step === undefined) {
+    const kind = tool === null ? "processing" : "tool_call";
+    const after = draft.target.kind === "new" ? draft.target.after : null;
+    const instruction = draft.instruction.trim() === "" ? draft.description : draft.instruction;
+    const { description, critical, dependsOn } = draft;
+    return { op: "add", after, step: { description, instruction, kind, agent, critical, dependsOn: [...dependsOn], ...(tool === null ? {} : { tool, args: args.value ?? {} }) } };
+  }
+  const set: Extract<StepEdit, { op: "update" }>["set"] = {};
+  if (draft.description !== step.description) set.description = draft.description;
+  if (draft.instruction !== step.instruction) set.instruction = draft.instruction;
+  if (tool !== (step.tool ?? null)) {
+    set.tool = tool;
+    if ((tool === null) !== (step.tool == null)) set.kind = tool === null ? "processing" : "tool_call";
+  }
+  if (JSON.stringify(args.value) !== JSON.stringify(step.args ?? null)) set.args = args.value;
+  if (draft.dependsOn.join("\n") !== step.dependsOn.join("\n")) set.dependsOn = [...draft.dependsOn];
+  if (agent !== step.agent) set.agent = agent;
+  if (draft.critical !== step.critical) set.critical = draft.critical;
+  return Object.keys(set).length === 0 ? undefined : { op: "update", stepId: step.stepId, set };
+}
+
+type ArgsValue = Extract<StepEdit, { op: "update" }>["set"]["args"];
+
+/** Arguments as typed: empty for none, else one JSON object. */
+export function readArgs(text: string): { value: NonNullable<ArgsValue> | null } | { problem: string } {
+  if (text.trim() === "") return { value: null };
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return { problem: "Arguments are a JSON object: { … }." };
+    return { value: value as NonNullable<ArgsValue> };
+  } catch (error) {
+    return { problem: `Arguments are no JSON: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+function form(panel: Panel, plan: Plan, step: Step | undefined): View {
+  const draft = panel.ui.step;
+  if (draft === undefined) return nothing;
+  const close = () => panel.update((ui) => (ui.step = undefined));
+  const save = () => {
+    const edit = editOf(draft, step);
+    if (edit === undefined) return close();
+    if ("problem" in edit) return panel.update(() => (draft.problem = edit.problem));
+    panel.post({ kind: "edit", planId: plan.planId, version: plan.version, edits: [edit] });
+  };
+  const others = plan.steps.filter((each) => each.stepId !== step?.stepId);
+  return html`<div
+    class="step-form"
+    role="form"
+    aria-label=${step === undefined ? "New step" : "Edit step"}
+    @keydown=${(event: KeyboardEvent) => {
+      if (event.key === "Escape") close();
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save();
+    }}
+  >
+    <label for="step-description">Description</label>
+    <vscode-textfield id="step-description" label="Description" .value=${draft.description} @input=${(event: Event) => (draft.description = valueOf(event))}></vscode-textfield>
+    <label for="step-instruction">Instruction</label>
+    <vscode-textarea id="step-instruction" label="Instruction" rows="3" resize="vertical" .value=${draft.instruction} @input=${(event: Event) => (draft.instruction = valueOf(event))}></vscode-textarea>
+    <div class="two">
+      <span><label for="step-tool">Tool</label>
+        <vscode-textfield id="step-tool" label="Tool" placeholder="none: an instruction for the agent" .value=${draft.tool} @input=${(event: Event) => (draft.tool = valueOf(event))}></vscode-textfield></span>
+      <span><label for="step-agent">Agent</label>
+        <vscode-single-select id="step-agent" label="Agent" @change=${(event: Event) => (draft.agent = valueOf(event))}>
+          ${["chapo", "koda", "devo"].map((agent) => html`<vscode-option value=${agent} ?selected=${agent === draft.agent}>${agent}</vscode-option>`)}
+        </vscode-single-select></span>
+    </div>
+    <label for="step-args">Arguments (JSON)</label>
+    <vscode-textarea id="step-args" label="Arguments" rows="4" monospace resize="vertical" .value=${draft.args} @input=${(event: Event) => (draft.args = valueOf(event))}></vscode-textarea>
+    ${others.length === 0
+      ? nothing
+      : html`<fieldset>
+          <legend>Waits for</legend>
+          ${others.map((each) => dependency(panel, plan, draft, each))}
+        </fieldset>`}
+    <vscode-checkbox label="The plan fails if this step fails" ?checked=${draft.critical} @change=${() => (draft.critical = !draft.critical)}></vscode-checkbox>
+    ${draft.problem === undefined ? nothing : html`<p class="bad" role="alert">${shown(draft.problem)}</p>`}
+    <div class="actions">
+      <vscode-button id="step-save" @click=${save}>${step === undefined ? "Add step" : "Save step"}</vscode-button>
+      <vscode-button secondary @click=${close}>Back</vscode-button>
+      <span class="hint grow">Ctrl+⏎ saves</span>
+    </div>
+  </div>`;
+}
+
+function dependency(panel: Panel, plan: Plan, draft: StepDraft, step: Step): View {
+  const number = plan.steps.indexOf(step) + 1;
+  const on = draft.dependsOn.includes(step.stepId);
+  const toggle = () =>
+    panel.update(() => (draft.dependsOn = on ? draft.dependsOn.filter((id) => id !== step.stepId) : [...draft.dependsOn, step.stepId]));
+  return html`<label class="dependency"><input type="checkbox" .checked=${on} @change=${toggle} /> <span class="number">${number}</span> <span>${shown(step.description)}</span></label>`;
+}

@@ -1,0 +1,187 @@
+// The list of steps: one compact row each, opening to what it does, what it called and what came of it.
+
+import { html, nothing } from "lit";
+import { repeat } from "lit/directives/repeat.js";
+
+import { shownStatus, type PlanView } from "../planState";
+import type { Check, Plan, Step } from "../protocol";
+import { dependencyNumbers, duration, headline, SKIP_REASON, STEP_STATUS, valueText } from "./format";
+import { plain } from "./marks";
+import { addForm, draftOf, editForm, emptyDraft } from "./stepForm";
+import { focusSoon, icon, iconButton, shown, type Panel, type View } from "./ui";
+
+/** Whether the plan's status allows its steps to be edited. */
+export function isEditable(plan: Plan): boolean {
+  return plan.status === "pending_approval" || plan.status === "paused";
+}
+
+export function steps(panel: Panel, view: PlanView): View {
+  const { plan } = view;
+  if (plan.steps.length === 0) return nothing;
+  const editable = isEditable(plan);
+  return html`<section class="steps-section" aria-label="Steps">
+    <ol class="steps" @keydown=${(event: KeyboardEvent) => onKey(panel, plan, event)}>
+      ${repeat(plan.steps, (step) => step.stepId, (step, index) => row(panel, view, step, index))}
+    </ol>
+    ${editable && panel.ui.step === undefined
+      ? html`<button class="link add" id="add-step" type="button" @click=${() => startNew(panel, plan.steps.at(-1)?.stepId ?? null)}>${icon("add")} Add a step</button>`
+      : nothing}
+  </section>`;
+}
+
+function newStepAt(panel: Panel, after: string | null): boolean {
+  const target = panel.ui.step?.target;
+  return target?.kind === "new" && target.after === after;
+}
+
+function startNew(panel: Panel, after: string | null): void {
+  panel.update((ui) => (ui.step = emptyDraft(after)));
+  focusSoon("#step-description");
+}
+
+function startEdit(panel: Panel, step: Step): void {
+  panel.update((ui) => (ui.step = draftOf(step)));
+  focusSoon("#step-description");
+}
+
+function row(panel: Panel, view: PlanView, step: Step, index: number): View {
+  const { plan } = view;
+  const target = panel.ui.step?.target;
+  if (target?.kind === "existing" && target.stepId === step.stepId && isEditable(plan)) return html`<li class="step editing">${editForm(panel, plan, step)}</li>`;
+  const status = shownStatus(plan, step);
+  const look = STEP_STATUS[status];
+  const open = panel.ui.open.has(step.stepId);
+  const toggle = () => panel.update((ui) => (open ? ui.open.delete(step.stepId) : ui.open.add(step.stepId)));
+  return html`<li class="step" data-status=${status} data-step=${step.stepId}>
+      <div class="step-row" role="button" tabindex="0" aria-expanded=${open} data-index=${index} aria-label=${plain(`Step ${index + 1}, ${look.label}: ${step.description}`)} @click=${toggle}>
+        ${icon(look.icon, look.label, "glyph")}
+        <span class="number">${index + 1}</span>
+        <span class="step-text">
+          <span class="step-title">${shown(status === "running" && step.activeForm !== "" ? step.activeForm : step.description)}</span>
+          <span class="step-meta">${meta(view, step)}</span>
+        </span>
+        <span class="step-side">${side(panel, view, step)}</span>
+      </div>
+      ${status === "running" && step.progress != null && step.progress > 0 && step.progress < 100
+        ? html`<vscode-progress-bar .value=${step.progress} max="100" aria-label="Progress of the step"></vscode-progress-bar>`
+        : nothing}
+      ${open ? details(panel, view, step, index) : nothing}
+    </li>
+    ${newStepAt(panel, step.stepId) && isEditable(plan) ? html`<li class="step editing">${addForm(panel, plan)}</li>` : nothing}`;
+}
+
+function meta(view: PlanView, step: Step): View {
+  const { plan } = view;
+  const call = view.calls.find((each) => each.stepId === step.stepId);
+  const after = dependencyNumbers(plan, step);
+  const retry = view.retries[step.stepId];
+  if (call !== undefined) return html`<span class="tool running">${icon("tools")}${shown(call.tool)} <span class="arg">${shown(headline(call.args))}</span></span>`;
+  if (step.status === "skipped") return html`<span>${SKIP_REASON[view.skipReasons[step.stepId] ?? ""] ?? "skipped"}</span>`;
+  if (step.status === "failed") return html`<span class="bad">${shown(step.result?.error)}</span>`;
+  if (retry !== undefined) return html`<span class="warn">tries again: ${shown(retry)}</span>`;
+  return html`${step.tool == null
+      ? html`<span class="tool">${icon(step.kind === "clarification" ? "question" : "hubot")}${step.kind === "clarification" ? "question" : step.agent}</span>`
+      : html`<span class="tool">${icon("tools")}${shown(step.tool)} <span class="arg">${shown(headline(step.args))}</span></span>`}
+    ${after === "" ? nothing : html`<span title="Waits for these steps">after ${shown(after)}</span>`}
+    ${step.critical ? html`<span class="warn" title="If this step fails, the plan fails">critical</span>` : nothing}
+    ${step.requiresApproval ? html`<span title="Asks before it changes anything">${icon("shield")}asks</span>` : nothing}
+    ${step.reverted == null ? nothing : html`<span class="warn">${icon("discard")}${step.reverted === "whole" ? "undone" : "partly undone"}</span>`}`;
+}
+
+function side(panel: Panel, view: PlanView, step: Step): View {
+  const taken = step.result?.durationMs ?? (step.startedAt == null || step.status !== "running" ? undefined : panel.ui.now - Date.parse(step.startedAt));
+  const written = view.files.filter((file) => file.stepId === step.stepId && file.state === "applied").length;
+  return html`${written > 0 ? html`<span class="quiet" title="Files changed">${icon("diff-modified")}${written}</span>` : nothing}
+    ${taken === undefined || taken < 0 ? nothing : html`<span class="quiet time">${duration(taken)}</span>`}
+    ${icon(panel.ui.open.has(step.stepId) ? "chevron-down" : "chevron-right")}`;
+}
+
+function details(panel: Panel, view: PlanView, step: Step, index: number): View {
+  const { plan } = view;
+  const stream = view.streams[step.stepId] ?? "";
+  return html`<div class="details">
+    ${step.instruction === "" || step.instruction === step.description ? nothing : html`<p class="instruction">${shown(step.instruction)}</p>`}
+    ${argumentTable(step)}
+    ${step.checks.length === 0 ? nothing : html`<ul class="checks" aria-label="Checks">${step.checks.map(checkRow)}</ul>`}
+    ${step.toolsExecuted.length === 0
+      ? nothing
+      : html`<ul class="calls" aria-label="Tool calls">
+          ${step.toolsExecuted.map(
+            (call) => html`<li>${icon(call.ok ? "check" : "close", call.ok ? "succeeded" : "failed", call.ok ? "good" : "bad")}<b>${shown(call.tool)}</b> <span class="arg">${shown(headline(call.args))}</span>${call.deduplicated ? html`<i class="quiet">same as before</i>` : nothing}<span class="quiet">${shown(call.summary)}</span></li>`,
+          )}
+        </ul>`}
+    ${stream === "" ? nothing : html`<pre class="stream">${shown(stream.slice(-1500))}</pre>`}
+    ${step.result?.summary == null ? nothing : html`<p class="result">${shown(step.result.summary)}</p>`}
+    ${step.result?.error == null ? nothing : html`<p class="bad">${shown(step.result.error)}</p>`}
+    ${isEditable(plan) ? tools(panel, plan, step, index) : undo(panel, view, step)}
+  </div>`;
+}
+
+function argumentTable(step: Step): View {
+  const names = Object.entries(step.args ?? {});
+  if (names.length === 0) return nothing;
+  return html`<dl class="args">
+    ${names.map(([name, value]) => html`<dt>${shown(name)}</dt><dd><pre>${shown(valueText(value))}</pre></dd>`)}
+  </dl>`;
+}
+
+function checkRow(check: Check): View {
+  const look = { passed: ["pass", "good"], failed: ["error", "bad"], unknown: ["question", "warn"] } as const;
+  const [name, tone] = check.outcome == null ? (["circle-outline", "quiet"] as const) : look[check.outcome];
+  const what = { file_exists: "exists", file_contains: "contains", no_new_errors: "no new errors", command: "runs" }[check.kind];
+  return html`<li>${icon(name, check.outcome ?? "not checked yet", tone)}<span>${shown(check.path ?? check.command)} ${what} ${check.text == null ? nothing : html`<code>${shown(check.text)}</code>`}</span><span class="quiet">${shown(check.detail)}</span></li>`;
+}
+
+function undo(panel: Panel, view: PlanView, step: Step): View {
+  const { planId, status } = view.plan;
+  const takes = view.files.some((file) => file.stepId === step.stepId && file.state === "applied");
+  if (!takes || !["paused", "completed", "failed", "cancelled"].includes(status)) return nothing;
+  return html`<button class="link" type="button" @click=${() => panel.post({ kind: "undo", planId, stepId: step.stepId })}>${icon("discard")} Undo this step</button>`;
+}
+
+function tools(panel: Panel, plan: Plan, step: Step, index: number): View {
+  if (step.status === "completed") return nothing;
+  const skipped = step.status === "skipped";
+  return html`<div class="step-tools" role="toolbar" aria-label="Edit step ${index + 1}">
+    ${iconButton("edit", "Edit (F2)", () => startEdit(panel, step))}
+    ${iconButton("arrow-up", "Move up (Alt+Up)", () => move(panel, plan, index, -1), index === 0)}
+    ${iconButton("arrow-down", "Move down (Alt+Down)", () => move(panel, plan, index, 1), index === plan.steps.length - 1)}
+    ${iconButton(skipped ? "debug-continue" : "debug-step-over", skipped ? "Do not skip (S)" : "Skip (S)", () => edit(panel, plan, { op: skipped ? "unskip" : "skip", stepId: step.stepId }))}
+    ${iconButton("add", "Add a step after this", () => startNew(panel, step.stepId))}
+    <span class="grow"></span>
+    ${iconButton("trash", "Remove (Delete)", () => edit(panel, plan, { op: "remove", stepId: step.stepId }))}
+  </div>`;
+}
+
+type Edit = { op: "skip" | "unskip" | "remove"; stepId: string } | { op: "move"; stepId: string; after: string | null };
+
+function edit(panel: Panel, plan: Plan, change: Edit): void {
+  panel.post({ kind: "edit", planId: plan.planId, version: plan.version, edits: [change] });
+}
+
+function move(panel: Panel, plan: Plan, index: number, by: -1 | 1): void {
+  const step = plan.steps[index];
+  const before = by === -1 ? index - 2 : index + 1;
+  if (step === undefined || index + by < 0 || index + by >= plan.steps.length) return;
+  edit(panel, plan, { op: "move", stepId: step.stepId, after: before < 0 ? null : (plan.steps[before]?.stepId ?? null) });
+}
+
+function onKey(panel: Panel, plan: Plan, event: KeyboardEvent): void {
+  const target = event.target;
+  if (!(target instanceof HTMLElement) || !target.classList.contains("step-row")) return;
+  const index = Number(target.dataset["index"]);
+  const step = plan.steps[index];
+  if (step === undefined) return;
+  const editable = isEditable(plan) && step.status !== "completed";
+  if ((event.key === "ArrowDown" || event.key === "ArrowUp") && !event.altKey) {
+    const next = index + (event.key === "ArrowDown" ? 1 : -1);
+    target.closest("ol")?.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus();
+  } else if (event.key === "Enter" || event.key === " ") target.click();
+  else if (!editable) return;
+  else if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) move(panel, plan, index, event.key === "ArrowUp" ? -1 : 1);
+  else if (event.key === "F2") startEdit(panel, step);
+  else if (event.key === "Delete") edit(panel, plan, { op: "remove", stepId: step.stepId });
+  else if (event.key === "s") edit(panel, plan, { op: step.status === "skipped" ? "unskip" : "skip", stepId: step.stepId });
+  else return;
+  event.preventDefault();
+}

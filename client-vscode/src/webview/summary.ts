@@ -1,0 +1,89 @@
+// What a plan ended with: its summary or error, the answer of a direct request, the files it changed, its log.
+
+import { html, nothing } from "lit";
+
+import { isUndoable, type ChangedFile, type PlanView } from "../planState";
+import { CHANGE_LETTER, latest, pathOf, spent } from "./format";
+import { plain } from "./marks";
+import { icon, shown, type Panel, type View } from "./ui";
+
+export function outcome(panel: Panel, view: PlanView): View {
+  return html`${answer(view)} ${error(panel, view)} ${summary(view)} ${files(panel, view)} ${log(view)}`;
+}
+
+function answer(view: PlanView): View {
+  if (view.answer === undefined) {
+    const [stepId] = view.plan.route === "direct" ? Object.keys(view.streams) : [];
+    const text = stepId === undefined ? "" : (view.streams[stepId] ?? "");
+    return text === "" ? nothing : html`<section class="answer-text streaming" aria-label="Answer">${shown(text)}</section>`;
+  }
+  const { text, confidence } = view.answer;
+  return html`<section class="answer-text" aria-label="Answer">${shown(text)}
+    ${confidence === undefined ? nothing : html`<p class="quiet">${icon("verified")} ${confidence} confidence</p>`}</section>`;
+}
+
+function error(panel: Panel, view: PlanView): View {
+  const { plan } = view;
+  if (plan.status === "rejected" && plan.rejectionReason) return html`<p class="banner">${icon("thumbsdown")}<span>${shown(plan.rejectionReason)}</span></p>`;
+  if (plan.error == null) return nothing;
+  const raw = plan.error.rawText;
+  return html`<section class="card failure" aria-label="Why the plan failed">
+    <h3>${icon("error")}<span class="grow">${shown(plan.error.message)}</span></h3>
+    ${plan.error.hint == null ? nothing : html`<p>${icon("lightbulb")} ${shown(plan.error.hint)}</p>`}
+    ${raw == null ? nothing : html`<details><summary>What the model wrote</summary><pre>${shown(raw)}</pre></details>`}
+    ${["model_unavailable", "model_refused"].includes(plan.error.code)
+      ? html`<div class="actions"><vscode-button secondary @click=${() => panel.post({ kind: "show", what: "models" })}>Choose a model</vscode-button></div>`
+      : nothing}
+  </section>`;
+}
+
+function summary(view: PlanView): View {
+  const { plan } = view;
+  if (plan.executionSummary == null || plan.executionSummary === "" || !["completed", "failed", "cancelled"].includes(plan.status)) return nothing;
+  return html`<section class="card outcome" data-status=${plan.status} aria-label="Summary">
+    <h3>${icon(plan.status === "completed" ? "pass-filled" : "info")}<span class="grow">Summary</span></h3>
+    <p class="summary-text">${shown(plan.executionSummary)}</p>
+    ${spent(plan) === "" ? nothing : html`<p class="quiet">${spent(plan)}</p>`}
+  </section>`;
+}
+
+const FILE_STATE: Readonly<Record<ChangedFile["state"], string>> = {
+  writing: "writing…",
+  applied: "",
+  refused: "not applied",
+  reverted: "undone",
+  conflict: "conflict",
+};
+
+function files(panel: Panel, view: PlanView): View {
+  const changed = latest(view.files);
+  if (changed.length === 0) return nothing;
+  const { planId, workspaceFolders } = view.plan;
+  const reverted = view.files.some((file) => file.state === "reverted");
+  return html`<section class="changed" aria-label="Changed files">
+    <h3>${icon("files")}<span class="grow">Changed files</span><span class="quiet">${changed.length}</span></h3>
+    <ul class="files">
+      ${changed.map(
+        (file) => html`<li class="file" data-state=${file.state}>
+          <span class="letter change-${file.change}" title=${file.change}>${CHANGE_LETTER[file.change] ?? "M"}</span>
+          <button class="path" type="button" title=${plain(file.uri)} @click=${() => panel.post({ kind: "open", uri: file.uri })}>${shown(pathOf(file.uri, workspaceFolders))}</button>
+          ${file.merged ? html`<span class="chip" title="Merged with what you typed meanwhile">${icon("git-merge")}merged</span>` : nothing}
+          <span class="quiet" title=${plain(file.reason ?? "")}>${FILE_STATE[file.state]}</span>
+        </li>`,
+      )}
+    </ul>
+    ${isUndoable(view)
+      ? html`<button class="link" id="undo" type="button" @click=${() => panel.post({ kind: "undo", planId })}>${icon("discard")} Undo all edits of this plan</button>`
+      : reverted && ["paused", "completed", "failed", "cancelled"].includes(view.plan.status)
+        ? html`<button class="link" id="redo" type="button" @click=${() => panel.post({ kind: "undo", planId, redo: true })}>${icon("redo")} Take back the undo</button>`
+        : nothing}
+  </section>`;
+}
+
+function log(view: PlanView): View {
+  if (view.log.length === 0) return nothing;
+  return html`<vscode-collapsible heading="Log" class="section">
+    <span slot="decorations" class="quiet">${view.log.length}</span>
+    <ul class="log">${view.log.map((line) => html`<li data-level=${line.level}><time>${line.at.slice(11, 19)}</time>${shown(line.message)}</li>`)}</ul>
+  </vscode-collapsible>`;
+}

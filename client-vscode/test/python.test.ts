@@ -1,0 +1,52 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+import { environment, findPython, isInside, onPath, startCommand } from "../src/python";
+
+const scratch = (): string => mkdtempSync(join(tmpdir(), "planloom-python-"));
+
+/** A program that answers the probe with a version, and tells of every run. */
+function fakePython(folder: string, version: string): string {
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, "python3");
+  writeFileSync(file, `#!/bin/sh\necho "$@" >> "${folder}/runs"\necho ${version}\n`);
+  chmodSync(file, 0o755);
+  return file;
+}
+
+const bundle = (folder: string) => ({ folder, pythons: ["3.11", "3.12"], target: "linux-x64" });
+
+test("an interpreter of an opened folder is never run, linked or not", async () => {
+  const home = scratch();
+  const workspace = join(home, "work");
+  const planted = fakePython(join(workspace, ".venv/bin"), "3.12");
+  symlinkSync(join(workspace, ".venv/bin"), join(home, "link"));
+  await findPython("", [planted, join(home, "link/python3")], bundle(home), [workspace], home);
+  expect(existsSync(join(workspace, ".venv/bin/runs"))).toBe(false);
+  expect(isInside(planted, [workspace])).toBe(true);
+  expect(isInside(join(home, "link/python3"), [workspace])).toBe(true);
+  expect(isInside("/usr/bin/python3", [workspace])).toBe(false);
+  expect(isInside(`${workspace}er/bin/python3`, [workspace])).toBe(false);
+});
+
+test("the first that fits is taken, and what was tried is told", async () => {
+  const home = scratch();
+  const old = fakePython(join(home, "old"), "3.9");
+  const good = fakePython(join(home, "good"), "3.12");
+  expect(await findPython("", [old, good], bundle(home), [], home)).toEqual({ kind: "found", python: good, version: "3.12" });
+  expect(await findPython(old, [good], bundle(home), [], home)).toEqual({ kind: "none", tried: [`${old} (3.9)`] });
+  expect(await findPython(join(home, "missing"), [], bundle(home), [], home)).toMatchObject({ kind: "none" });
+});
+
+test("relative folders of PATH are left out", () => {
+  expect(onPath(`.:bin:${scratch()}`)).toEqual([]);
+});
+
+test("the server starts isolated", () => {
+  const { args } = startCommand("/usr/bin/python3", bundle("/ext/bundled"), "/cache");
+  expect(args.slice(0, 2)).toEqual(["-I", "-S"]);
+  expect(args.slice(-3)).toEqual([join("/ext/bundled", "start.py"), "serve", "--stdio"]);
+  expect(environment({ PATH: "/bin", PYTHONPATH: "/evil", VIRTUAL_ENV: "/v", OPENAI_API_KEY: "k" })).toEqual({ PATH: "/bin", OPENAI_API_KEY: "k" });
+});
