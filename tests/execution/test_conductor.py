@@ -235,3 +235,23 @@ async def test_what_happened_is_what_the_ledger_folds_to() -> None:
     world = World([step("a"), step("b", "a"), step("c", "b")], runner, on_failure="skip")
     await world.until("completed")
     assert world.book.replay(PLAN) == world.plan
+
+
+async def test_steps_that_need_the_same_thing_alone_run_one_after_another_across_plans() -> None:
+    from planloom.execution.resources import Resources
+
+    runner = ScriptedSteps({})
+    book = Book(MemoryStore())
+    resources = Resources(lambda _plan, step: [step.step_id[0]], lambda name: 2 if name == "m" else 1)
+    conductor = Conductor(book, Jobs(), runner, do.Limits, resources=resources)
+    for number in (1, 2):
+        plan_id = PlanId(f"plan{number}")
+        book.open(plan_id, SessionId("s"), ev.PlanStart(request="r", route="plan", detection=DETECTION))
+        steps = tuple(step(f"a{n}") for n in range(4))
+        ready = ev.PlanReady(version=1, steps=steps, summary="", sequential=False, author="rules")
+        book.record(plan_id, ready, ev.PlanApproved(version=1, review="each"))
+        conductor.conduct(plan_id)
+    async with asyncio.timeout(5):
+        while any(plan.status != "completed" for plan in book.live()):
+            await asyncio.sleep(0)
+    assert runner.most == 1

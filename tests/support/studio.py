@@ -36,6 +36,10 @@ class OneModel:
             return self.model.identity
         return ModelIdentity(provider="embedded", name="rules", reason="a test has no model")
 
+    @property
+    def parallelism(self) -> int:
+        return 4
+
     async def current(self) -> Model | None:
         return self.model
 

@@ -16,6 +16,7 @@ from planloom.domain.values import PlanId, StepId
 from planloom.execution.book import Book
 from planloom.execution.jobs import Jobs
 from planloom.execution.outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
+from planloom.execution.resources import Resources
 from planloom.execution.summary import execution_summary
 
 RETRY_WAITS = (1.0, 2.0)
@@ -43,12 +44,14 @@ class Conductor:
         runner: StepRunner,
         limits: Callable[[], do.Limits],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        resources: Resources | None = None,
     ) -> None:
         self._book = book
         self._jobs = jobs
         self._runner = runner
         self._limits = limits
         self._sleep = sleep
+        self._resources = resources or Resources()
         self._news: dict[PlanId, asyncio.Event] = {}
         self._held: set[PlanId] = set()
         self._waiting: set[tuple[PlanId, StepId]] = set()
@@ -94,23 +97,24 @@ class Conductor:
                 del self._news[plan_id]
 
     async def _perform(self, plan: Plan) -> bool:
-        """Do the first thing that is due. True if the plan has changed, so that the rest must be asked anew."""
-        for directive in do.directives(plan, self._limits()):
-            if isinstance(directive, do.RunStep) and (plan.plan_id, directive.step_id) in self._waiting:
-                continue
+        """Do what is due. True if the plan has changed, so that it must be asked anew what is."""
+        due = do.directives(plan, self._limits())
+        done = False
+        for directive in due:
             if isinstance(directive, do.Complete):
                 return await self._complete(plan)
+            if isinstance(directive, do.RunStep):
+                done = self._start(plan, directive.step_id) or done
+                continue
             self._do(plan, directive)
-            return True
-        return False
+            done = True
+        return done
 
     def _do(self, plan: Plan, directive: do.Directive) -> None:
         plan_id = plan.plan_id
         match directive:
             case do.Begin():
                 self._book.record(plan_id, ev.PlanExecuting())
-            case do.RunStep():
-                self._start(plan, directive.step_id)
             case do.AskClarification():
                 step = _step(plan, directive.step_id)
                 question = step.question or step.instruction or step.description
@@ -129,8 +133,8 @@ class Conductor:
             case do.Fail():
                 self._jobs.start(f"end:{plan_id}", self._fail(plan_id, directive))
                 self._held.add(plan_id)
-            case do.Complete():
-                raise AssertionError("ending is awaited, not done at once")
+            case do.Complete() | do.RunStep():
+                raise AssertionError("a start and an end are not done at once")
             case _:
                 assert_never(directive)
 
@@ -151,14 +155,30 @@ class Conductor:
             error = PlanError(code=why.code, message=why.message)
             self._book.record(plan_id, ev.PlanFailed(summary=execution_summary(plan), error=error))
 
-    def _start(self, plan: Plan, step_id: StepId) -> None:
+    def _start(self, plan: Plan, step_id: StepId) -> bool:
+        """Start a step, unless what it needs alone is in use; it is asked for again when that is free."""
         step = _step(plan, step_id)
+        if (plan.plan_id, step_id) in self._waiting or not self._resources.take(plan, step):
+            return False
         self._book.record(plan.plan_id, ev.TaskStarted(task_id=step_id, agent=step.agent))
         # The job of the attempt before may not have ended yet, so each attempt has a name of its own.
         name = f"step:{plan.plan_id}:{step_id}:{step.attempts + 1}"
         self._jobs.start(name, self._run(plan.plan_id, step_id))
+        return True
+
+    def _free(self, plan_id: PlanId, step_id: StepId) -> None:
+        """Give back what a step needed alone; any plan may wait for it."""
+        if self._resources.give_back(plan_id, step_id):
+            for news in self._news.values():
+                news.set()
 
     async def _run(self, plan_id: PlanId, step_id: StepId) -> None:
+        try:
+            await self._run_to_end(plan_id, step_id)
+        finally:
+            self._free(plan_id, step_id)
+
+    async def _run_to_end(self, plan_id: PlanId, step_id: StepId) -> None:
         began = time.monotonic()
         try:
             outcome = await self._runner.run(plan_id, step_id)

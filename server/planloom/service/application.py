@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -16,11 +17,13 @@ from planloom.execution.book import Book
 from planloom.execution.conductor import Conductor
 from planloom.execution.gate import Gate
 from planloom.execution.jobs import Jobs
+from planloom.execution.resources import Resources
 from planloom.execution.steps import Means, Runner
 from planloom.intake.render import render
 from planloom.planning.port import Planner, PlanningRequest
 from planloom.planning.rules_planner import RulesPlanner
 from planloom.service.approvals import Approvals
+from planloom.service.claims import MODEL, claims_of
 from planloom.service.direct import put_to_review
 from planloom.service.drafting import Drafting
 from planloom.service.feed import Feed
@@ -81,7 +84,8 @@ class Application:
                 reroute=self._reroute,
             )
         )
-        conductor = Conductor(self._book, self._jobs, runner, self._limits)
+        resources = Resources(partial(claims_of, self._tools), self._capacity)
+        conductor = Conductor(self._book, self._jobs, runner, self._limits, resources=resources)
         self._ownership = Ownership(self._book, ledger)
         self.references = WorkspaceReferences(view, editor, lambda: self._settings, self._jobs)
         self.intake = Intake(self.references, lambda: view.roots, lambda: self._settings)
@@ -193,6 +197,10 @@ class Application:
             on_failure=execution.on_failure,
             pause_on_clarification=execution.pause_on_clarification,
         )
+
+    def _capacity(self, resource: str) -> int:
+        """How many steps may use a resource at a time: one, but for a model that takes several requests."""
+        return self.models.parallelism if resource == MODEL else 1
 
     def _cancel_soon(self, plan_id: PlanId) -> None:
         self._jobs.start(f"cancel-asked:{plan_id}", self._cancel(plan_id))

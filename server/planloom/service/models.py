@@ -45,11 +45,17 @@ class Models:
         self._identity = _NOT_LOOKED
         self._keys: Keyring | None = None
         self._looking = asyncio.Lock()
+        self._parallelism = 1
 
     @property
     def identity(self) -> ModelIdentity:
         """The model that was picked, and why."""
         return self._model.identity if self._model is not None else self._identity
+
+    @property
+    def parallelism(self) -> int:
+        """How many requests the model takes at a time, as far as that is known."""
+        return self._parallelism
 
     async def current(self) -> Model | None:
         """The model to use now; None stands for the embedded rules. Looks again as long as there is none."""
@@ -60,6 +66,8 @@ class Models:
                 choice = await pick(self._settings(), self._environment, self._editor, keys=self._keyring())
                 self._identity = choice.identity
                 self._model = self._recorded(choice.model)
+                if self._model is not None:
+                    self._parallelism = (await self._model.capabilities()).parallelism
             return self._model
 
     def _recorded(self, model: Model | None) -> Model | None:
