@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from planloom.domain.text import Range
-from planloom.domain.values import EditId, Sha256, StepId, Uri, Value
+from planloom.domain.values import Args, EditId, Sha256, StepId, Uri, Value
 
 ChangeKind = Literal["create", "edit", "delete", "rename", "createFolder"]
 EditOutcome = Literal["verified", "normalized", "unverified"]
@@ -96,7 +96,8 @@ class EditedFile(Value):
 class EditRecord(Value):
     """An edit in the journal: an intent without an outcome is settled by looking at the files.
 
-    `reverts` names the edits that this one takes back, if it is an undo.
+    `reverts` names the edits that this one takes back, if it is an undo. `args` are those that the step had,
+    `whole` tells that every file which was meant to change did.
     """
 
     edit_id: EditId
@@ -106,6 +107,8 @@ class EditRecord(Value):
     merged: bool = False
     outcome: EditOutcome | None = None
     reverts: tuple[EditId, ...] = ()
+    args: Args | None = None
+    whole: bool = True
 
 
 class ConflictHunk(Value):

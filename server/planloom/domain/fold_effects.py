@@ -8,7 +8,7 @@ from planloom.domain import events as ev
 from planloom.domain.changes import EditRecord
 from planloom.domain.folding import change, updated, without_questions
 from planloom.domain.plan import Plan, Question, Recovery, Step
-from planloom.domain.values import EditId
+from planloom.domain.values import Args, EditId
 
 Editing = ev.EditStarted | ev.EditApplied | ev.EditRejected | ev.EditReverted | ev.EditConflict
 
@@ -22,9 +22,11 @@ def fold_edit(plan: Plan, event: Editing) -> Plan:
                 files=event.files,
                 state="intended",
                 reverts=event.reverts,
+                args=_args(plan, event),
             )
             return updated(plan, edits=(*plan.edits, record))
         case ev.EditApplied():
+            meant = next((edit.files for edit in plan.edits if edit.edit_id == event.edit_id), ())
             return _edited(
                 plan,
                 event.edit_id,
@@ -32,6 +34,7 @@ def fold_edit(plan: Plan, event: Editing) -> Plan:
                 files=event.files,
                 merged=event.merged,
                 outcome=event.outcome,
+                whole=len(event.files) == len(meant),
             )
         case ev.EditRejected():
             return _edited(plan, event.edit_id, state="rejected")
@@ -51,6 +54,11 @@ def _edited(plan: Plan, edit_id: EditId, **changes: Any) -> Plan:
         plan,
         edits=tuple(updated(edit, **changes) if edit.edit_id == edit_id else edit for edit in plan.edits),
     )
+
+
+def _args(plan: Plan, event: ev.EditStarted) -> Args | None:
+    step = plan.step(event.task_id) if event.task_id is not None else None
+    return step.args if step is not None else None
 
 
 def _reverted(plan: Plan, event: ev.EditReverted) -> Plan:

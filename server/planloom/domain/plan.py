@@ -299,6 +299,17 @@ class Plan(Value):
     open_calls: tuple[OpenCall, ...] = ()
     edits: tuple[EditRecord, ...] = ()
 
+    def made(self, step: Step) -> bool:
+        """Whether the edit of a tool step has been made as its arguments say, so that it is not to be made again."""
+        return any(
+            edit.step_id == step.step_id
+            and edit.state == "applied"
+            and edit.whole
+            and not edit.reverts
+            and edit.args == step.args
+            for edit in self.edits
+        )
+
     def step(self, step_id: StepId) -> Step | None:
         """The step with this id, if the plan has one."""
         return next((step for step in self.steps if step.step_id == step_id), None)

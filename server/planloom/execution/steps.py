@@ -75,6 +75,8 @@ class Runner:
         tool = self._use.tools.get(step.tool or "")
         if tool is None:
             return Failed(error=f"There is no tool {step.tool!r}.", code="invalid_plan")
+        if plan.made(step):
+            return Done(summary="Done already, just before the step was interrupted.")
         args = resolved(plan, step.args or {})
         if isinstance(args, NoOutput):
             return Failed(error=f"{args.argument}: {args.problem}.", code="invalid_plan")

@@ -86,7 +86,7 @@ class Application:
         )
         resources = Resources(partial(claims_of, self._tools), self._capacity)
         conductor = Conductor(self._book, self._jobs, runner, self._limits, resources=resources)
-        self._ownership = Ownership(self._book, ledger)
+        self._ownership = Ownership(self._book, ledger, view)
         self.references = WorkspaceReferences(view, editor, lambda: self._settings, self._jobs)
         self.intake = Intake(self.references, lambda: view.roots, lambda: self._settings)
         drafting = Drafting(self._book, self.feed, self._planner_for, self._prepared)
@@ -141,6 +141,7 @@ class Application:
                 workspace=workspace_key(self.intake.folders()), statuses=("draft", "approved", "executing")
             )
         )
+        self._jobs.start("settle", self._ownership.settle())
 
     def detect(self, text: str) -> Detection:
         """Whether the rules say that the text wants a plan."""

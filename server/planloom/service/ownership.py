@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from planloom.domain import events as ev
 from planloom.domain.errors import OwnedElsewhere, UnknownThing
 from planloom.domain.plan import Plan, PlanError
 from planloom.domain.values import PlanId
 from planloom.execution.book import Book
+from planloom.execution.settling import settle_intents
 from planloom.execution.summary import execution_summary
 from planloom.storage.ledger import LEASE_SECONDS, Ledger
+from planloom.workspace.view import WorkspaceView
 
 
 class Ownership:
     """The plans of this process, and the order in which requests on one plan are taken."""
 
-    def __init__(self, book: Book, ledger: Ledger) -> None:
+    def __init__(self, book: Book, ledger: Ledger, view: WorkspaceView) -> None:
         self._book = book
+        self._view = view
+        self._unsettled: set[PlanId] = set()
         self._ledger = ledger
         self._ours: set[PlanId] = set()
         self._locks: dict[PlanId, asyncio.Lock] = {}
 
-    def turn(self, plan_id: PlanId) -> AbstractAsyncContextManager[None]:
-        """One request on a plan at a time, in order of arrival."""
-        return self._locks.setdefault(plan_id, asyncio.Lock())
+    @asynccontextmanager
+    async def turn(self, plan_id: PlanId) -> AsyncIterator[None]:
+        """One request on a plan at a time, in order of arrival. A plan of a dead server is settled first."""
+        async with self._locks.setdefault(plan_id, asyncio.Lock()):
+            if plan_id not in self._ours:
+                self.take(plan_id)
+            plan = self.see(plan_id)
+            if plan_id in self._unsettled:
+                self._unsettled.discard(plan_id)
+                await settle_intents(self._book, self._view, plan)
+            yield
 
     def add(self, plan_id: PlanId) -> None:
         """A plan that this process has begun."""
@@ -56,6 +69,8 @@ class Ownership:
         plan = self._book.load(plan_id)
         assert plan is not None
         self._ours.add(plan_id)
+        if any(edit.state == "intended" for edit in plan.edits):
+            self._unsettled.add(plan_id)
         return self._adopt(plan)
 
     def _adopt(self, plan: Plan) -> Plan:
@@ -89,6 +104,12 @@ class Ownership:
             try:
                 self.take(plan_id)
             except OwnedElsewhere:
+                continue
+
+    async def settle(self) -> None:
+        """Look at the files of every adopted plan whose last edit is in doubt."""
+        for plan_id in tuple(self._unsettled):
+            async with self.turn(plan_id):
                 continue
 
     def forget(self, plan_id: PlanId) -> None:

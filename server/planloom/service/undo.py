@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from planloom.domain import events as ev
 from planloom.domain.approvals import Grant
-from planloom.domain.changes import EditedFile, EditRecord
+from planloom.domain.changes import EditRecord
 from planloom.domain.errors import UnknownThing, UntrustedWorkspace, WrongState
 from planloom.domain.plan import Plan
 from planloom.domain.values import EditId, PlanId, StepId, Uri
-from planloom.execution.book import Book, EventStore
+from planloom.execution.book import Book
 from planloom.execution.journal import EditJournal
+from planloom.execution.settling import journal_files
 from planloom.service.ownership import Ownership
 from planloom.service.requests import Undone
 from planloom.service.states import ALLOWED, require
 from planloom.workspace.apply import apply_changeset
 from planloom.workspace.editor import Editor
-from planloom.workspace.outcomes import Applied, Conflicted, JournalFile, PartlyApplied, Refused
+from planloom.workspace.outcomes import Applied, Conflicted, PartlyApplied, Refused
 from planloom.workspace.undo import Reversal, reverse
 from planloom.workspace.view import WorkspaceView
 
@@ -111,17 +112,6 @@ class Undoing:
         return Undone(
             plan=now, reverted=tuple(reverted) if changed or reverted else (), conflicts=tuple(kept)
         )
-
-
-def journal_files(edits: Iterable[EditRecord], store: EventStore) -> tuple[JournalFile, ...]:
-    """The files of edits with their texts, in the order in which they were changed."""
-    return tuple(_with_texts(file, store) for edit in edits for file in edit.files)
-
-
-def _with_texts(file: EditedFile, store: EventStore) -> JournalFile:
-    before = store.text(file.before_sha256) if file.before_sha256 else None
-    after = store.text(file.after_sha256) if file.after_sha256 else None
-    return JournalFile(uri=file.uri, change=file.change, new_uri=file.new_uri, before=before, after=after)
 
 
 def _applied(plan: Plan, step_id: StepId | None) -> tuple[EditRecord, ...]:
