@@ -147,8 +147,8 @@ _FILE_NAMES: Final = (
         _BUILD,
         """
         package.json makefile gnumakefile bsdmakefile makefile.am makefile.in makefile.inc makefile.win
-        *.mk *.mak justfile .justfile justfile.* *.just taskfile.yml taskfile.yaml taskfile.dist.yml taskfile.dist.yaml rakefile
-        rakefile.rb *.rake gemfile gems.rb *.gemspec vagrantfile dangerfile dangerfile.* fastfile
+        *.mk *.mak justfile .justfile justfile.* *.just taskfile.yml taskfile.yaml taskfile.dist.yml
+        taskfile.dist.yaml rakefile rakefile.rb *.rake gemfile gems.rb *.gemspec vagrantfile dangerfile dangerfile.* fastfile
         podfile *.podspec brewfile guardfile capfile thorfile procfile procfile.* appraisals
         setup.py setup.cfg pyproject.toml tox.ini noxfile.py dodo.py fabfile.py hatch_build.py
         hatch.toml pdm_build.py wscript sconstruct sconscript build.bazel workspace.bazel
