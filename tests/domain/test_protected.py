@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from planloom.domain.protected import danger, is_git, is_secret, never_written
+from planloom.domain.protected import danger, folded, is_git, is_secret, never_written
 
 PROTECTED = """
 .vscode/settings.json .vscode/tasks.json .vscode/launch.json .vscode project.code-workspace
@@ -93,3 +95,11 @@ public.key.md .ssh/id_rsa.pub docs/secrets.md id_map.json
 def test_secrets_by_name(name: str, secret: bool) -> None:
     assert is_secret(name) is secret
     assert is_secret(f"deep/{name}".upper()) is secret
+
+
+@given(st.text())
+def test_any_name_is_taken(name: str) -> None:
+    danger(name)
+    is_secret(name)
+    never_written(name)
+    assert folded(folded(name)) == folded(name)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from planloom.domain.schemas import remote_schema
 
@@ -46,3 +48,9 @@ def test_a_megabyte_of_anything_takes_linear_time(unit: str) -> None:
         return time.perf_counter() - started
 
     assert taken(1_000_000) < 10
+
+
+@given(st.text() | st.text(alphabet="\"\\/*{}:,$schema http\n'ux0"))
+def test_any_text_is_taken(text: str) -> None:
+    for name in ("a.json", "a.yaml", "a"):
+        remote_schema(name, "{" + text + '"$schema"')

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from planloom.domain.changes import EditFile
 from planloom.domain.text import Encoding
+from planloom.domain.values import Uri
 from planloom.workspace.apply import settled_by_files
 from planloom.workspace.editor import EditorCapabilities, TextOperation
 from tests.support.fake_editor import EVERYTHING, Before, Refuse, Silent
@@ -133,6 +135,16 @@ async def test_row27_a_file_opened_before_the_edit_arrives_is_compared_anew(tmp_
     assert room.text("a") == TEXT.replace("line 7\n", "ours\n") + "unsaved\n"
 
 
+async def test_row27_a_file_opened_under_another_name_is_edited_there(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"a": TEXT})
+    room.path("other").symlink_to("a")
+    room.editor.open(room.path("other"), TEXT + "unsaved\n")
+    outcome = await room.apply(room.edit("a", TEXT, TEXT.replace("line 7\n", "ours\n")))
+    assert outcome.kind == "applied"
+    assert [file.uri for file in outcome.files] == [room.uri("other")]
+    assert room.text("other") == TEXT.replace("line 7\n", "ours\n") + "unsaved\n"
+
+
 async def test_row29_a_change_that_is_not_the_approved_one_any_more_is_not_made(tmp_path: Path) -> None:
     before = "".join(f"{n}\n" for n in range(30))
     after = before.replace("\n3\n", "\nthree\n").replace("\n20\n", "\ntwenty\n")
@@ -202,6 +214,33 @@ async def test_row41_what_is_never_touched_is_not_even_with_an_approval(tmp_path
     outcome = await room.apply(room.create(name, "x"))
     assert outcome.kind == "refused"
     assert tree(tmp_path / "w") == {}
+
+
+@pytest.mark.parametrize(
+    "uri", ["untitled:Untitled-1", "vscode-notebook-cell:/x#1", "git:/x", "file:///etc/motd"]
+)
+async def test_row48_only_files_of_the_workspace_are_edited(tmp_path: Path, uri: str) -> None:
+    room = Room(tmp_path)
+    room.documents.did_open(uri, "text", 1, "old\n")
+    outcome = await room.apply(EditFile(uri=Uri(uri), before="old\n", after="new\n"))
+    assert outcome.kind == "refused"
+    assert room.editor.received == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "asks"),
+    [
+        ("package.json", "{}", True),
+        ("a.json", '{"$schema": "https://x.example"}', True),
+        ("a.json", "{}", False),
+    ],
+)
+async def test_row52_what_is_dangerous_is_confirmed_in_the_editor_too(
+    tmp_path: Path, name: str, text: str, asks: bool
+) -> None:
+    room = Room(tmp_path)
+    assert (await room.apply(room.create(name, text))).kind == "applied"
+    assert room.editor.received[0].needs_confirmation is asks
 
 
 @pytest.mark.parametrize("reason", [None, "busy"])

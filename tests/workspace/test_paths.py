@@ -247,21 +247,21 @@ class Forgiving:
                 self.entries.setdefault(path, len(self.entries) + 1)
         self.files = {Path(file) for file in files}
 
-    def lstat(self, path: Path) -> os.stat_result:
+    def lstat(self, path: str) -> os.stat_result:
         for known, inode in self.entries.items():
-            if str(known).casefold() == str(path).casefold():
+            if str(known).casefold() == path.casefold():
                 mode = stat.S_IFREG if known in self.files else stat.S_IFDIR
                 return os.stat_result((mode, inode, 1, 1, 0, 0, 0, 0, 0, 0))
         raise FileNotFoundError(path)
 
-    def readlink(self, path: Path) -> str:
+    def readlink(self, path: str) -> str:
         raise OSError(path)
 
-    def names(self, folder: Path) -> Sequence[str]:
+    def names(self, folder: str) -> Sequence[str]:
         return [
             path.name
             for path in self.entries
-            if str(path.parent).casefold() == str(folder).casefold() and path.name
+            if str(path.parent).casefold() == folder.casefold() and path.name
         ]
 
 

@@ -146,9 +146,9 @@ _FILE_NAMES: Final = (
     (
         _BUILD,
         """
-        package.json makefile gnumakefile bsdmakefile makefile.am makefile.in makefile.inc makefile.win *.mk *.mak justfile .justfile
-        justfile.* *.just taskfile.yml taskfile.yaml taskfile.dist.yml taskfile.dist.yaml rakefile
-        rakefile.rb *.rake gemfile gems.rb *.gemspec vagrantfile dangerfile dangerfile.* fastfile
+        package.json makefile gnumakefile bsdmakefile makefile.am makefile.in makefile.inc makefile.win
+        *.mk *.mak justfile .justfile justfile.* *.just taskfile.yml taskfile.yaml taskfile.dist.yml
+        taskfile.dist.yaml rakefile rakefile.rb *.rake gemfile gems.rb *.gemspec vagrantfile dangerfile dangerfile.* fastfile
         podfile *.podspec brewfile guardfile capfile thorfile procfile procfile.* appraisals
         setup.py setup.cfg pyproject.toml tox.ini noxfile.py dodo.py fabfile.py hatch_build.py
         hatch.toml pdm_build.py wscript sconstruct sconscript build.bazel workspace.bazel
@@ -269,13 +269,14 @@ def danger(relative: str) -> str | None:
     for name in names:
         if name in _FOLDERS:
             return _FOLDERS[name]
-    last = names[-1]
-    if last in _EXACT:
-        return _EXACT[last]
-    for pattern, sentence in _PATTERNS:
-        if fnmatchcase(last, pattern):
-            return sentence
-    return None
+    return _danger_of_file(names[-1])
+
+
+@lru_cache(maxsize=4096)
+def _danger_of_file(name: str) -> str | None:
+    if name in _EXACT:
+        return _EXACT[name]
+    return next((sentence for pattern, sentence in _PATTERNS if fnmatchcase(name, pattern)), None)
 
 
 def is_secret(relative: str) -> bool:
@@ -284,10 +285,13 @@ def is_secret(relative: str) -> bool:
     last = names[-1]
     if any(name in _SECRET_FOLDERS for name in names):
         return not last.endswith(".pub")
-    if _NO_SECRET.fullmatch(last):
+    return names[-2:] == [".docker", "config.json"] or _is_secret_file(last)
+
+
+@lru_cache(maxsize=4096)
+def _is_secret_file(name: str) -> bool:
+    if _NO_SECRET.fullmatch(name):
         return False
-    if _KEY_FILE.fullmatch(last):
+    if _KEY_FILE.fullmatch(name):
         return True
-    if names[-2:] == [".docker", "config.json"]:
-        return True
-    return any(fnmatchcase(last, pattern) for pattern in _SECRET_FILES)
+    return any(fnmatchcase(name, pattern) for pattern in _SECRET_FILES)

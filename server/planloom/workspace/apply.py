@@ -40,7 +40,7 @@ async def apply_changeset(
         prepared = await prepare(view, changeset, editor.capabilities)
         if not isinstance(prepared, Prepared):
             return prepared
-        wanted = {work.change.uri for work in prepared.works}
+        wanted = {work.asked for work in prepared.works}
         changes = [change for change in changeset.changes if change.uri in wanted]
         edit = Edit(view, editor, grant, label, journal, patience)
         whole: ApplyOutcome = Applied(files=())
@@ -48,14 +48,14 @@ async def apply_changeset(
             if not isinstance(whole, Applied):
                 break
             part = Changeset(changes=tuple(changes[start : start + BATCH]))
-            outcome = await apply_batch(edit, part)
+            outcome = await apply_batch(edit, part, prepared if len(changes) <= BATCH else None)
             whole = _joined(whole, outcome, Changeset(changes=tuple(changes[start:])))
         return whole
 
 
 async def settled_by_files(view: WorkspaceView, files: Sequence[JournalFile]) -> tuple[Finding, ...]:
     """How an edit ended whose outcome was never recorded: each file compared with both of its texts."""
-    return tuple([await compared(view, file) for file in files])
+    return await compared(view, files)
 
 
 def _joined(whole: Applied, outcome: ApplyOutcome, waiting: Changeset) -> ApplyOutcome:

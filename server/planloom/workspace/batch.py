@@ -10,7 +10,7 @@ from typing import Final
 from planloom.domain.approvals import Grant
 from planloom.domain.changes import Changeset, CreateFolder, EditedFile, EditOutcome, FileChange
 from planloom.domain.values import EditId, Uri, Value
-from planloom.workspace.disk import Spot
+from planloom.workspace.disk import DiskRefused, Spot
 from planloom.workspace.disk_changes import create_folders, delete_folder
 from planloom.workspace.editor import Editor, EditorAnswer, EditorEdit, EditorSilent
 from planloom.workspace.effects import editor_edit, is_untouched, perform
@@ -101,14 +101,18 @@ def weakest(outcomes: Iterable[EditOutcome]) -> EditOutcome:
     return "verified"
 
 
-async def apply_batch(edit: Edit, changeset: Changeset) -> ApplyOutcome:
-    """Make the changes as one edit: anew while files move, and once more after a first refusal."""
+async def apply_batch(edit: Edit, changeset: Changeset, first: Prepared | None = None) -> ApplyOutcome:
+    """Make the changes as one edit: anew while files move, and once more after a first refusal.
+
+    `first` is what the caller has prepared just before, if it is the same.
+    """
     rejected = False
     parents: dict[Uri, Spot] = {}
     made: tuple[Spot, ...] = ()
     outcome: ApplyOutcome = Refused(reason=_RESTLESS, files=changeset.uris())
     for _ in range(_MOVES):
-        prepared = await prepare(edit.view, changeset, edit.editor.capabilities)
+        prepared = first or await prepare(edit.view, changeset, edit.editor.capabilities)
+        first = None
         if not isinstance(prepared, Prepared):
             outcome = prepared
             break
@@ -175,8 +179,8 @@ async def _look(edit: Edit, works: Sequence[Work], answer: EditorAnswer | None, 
     told = answer is not None and answer.applied
     if told:
         await arrived(edit.view, works, edit.patience)
-    for work in works:
-        tally.take(work.change, await verified(edit.view, work, told=told))
+    for work, finding in zip(works, await verified(edit.view, works, told=told), strict=True):
+        tally.take(work.change, finding)
     if not tally.stopped:
         return
     if answer is None:
@@ -187,16 +191,26 @@ async def _look(edit: Edit, works: Sequence[Work], answer: EditorAnswer | None, 
         tally.reason = f"The editor refused the edit: {answer.reason or 'it gave no reason'}."
 
 
-async def _on_disk(works: Iterable[Work], tally: _Tally) -> None:
+async def _on_disk(works: Sequence[Work], tally: _Tally) -> None:
     """Make changes on disk one after the other, up to the first that fails."""
-    for work in works:
-        if tally.stopped:
-            tally.leave((work,))
-            continue
-        refused = await asyncio.to_thread(perform, work)
+    if not works:
+        # Nothing is awaited here, since the comparison with the buffers must still hold afterwards.
+        return
+    done, refused = await asyncio.to_thread(_performed, works)
+    for work in works[:done]:
+        tally.take(work.change, "verified")
+    if refused is not None:
+        tally.reason = refused.reason
+        tally.leave(works[done:])
+
+
+def _performed(works: Sequence[Work]) -> tuple[int, DiskRefused | None]:
+    """How many changes were made, and why the next one was not; runs in a thread."""
+    for done, work in enumerate(works):
+        refused = perform(work)
         if refused is not None:
-            tally.reason = refused.reason
-        tally.take(work.change, "verified" if refused is None else "not_applied")
+            return done, refused
+    return len(works), None
 
 
 async def _settled(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from planloom.domain.protected import folded
 from planloom.workspace.links import FileSystem, Place, Stuck, follow
 from planloom.workspace.names import Problem, asked, normalized_parts, shown
-from planloom.workspace.roots import Root, Roots, below, owners, real_path
+from planloom.workspace.roots import Ground, Root, below, owner
 
 
 class Candidate(NamedTuple):
@@ -51,9 +51,9 @@ class Ambiguous(NamedTuple):
     there: bool
 
 
-def candidates(roots: Roots, text: str, disk: FileSystem) -> tuple[Candidate, ...] | Problem:
+def candidates(folders: Sequence[Ground], text: str, disk: FileSystem) -> tuple[Candidate, ...] | Problem:
     """Every meaning of a text, the plainest first; none if it leads outside every workspace folder."""
-    drives = any(root.path.drive for root in roots.folders)
+    drives = any(ground.root.path.drive for ground in folders)
     # A backslash may be part of a name where it does not separate names; only a file that is there proves it.
     readings = (True,) if drives or "\\" not in text else (False, True)
     found: tuple[Candidate, ...] = ()
@@ -62,20 +62,20 @@ def candidates(roots: Roots, text: str, disk: FileSystem) -> tuple[Candidate, ..
         if isinstance(taken, Problem):
             return taken
         if taken.anchor:
-            found = _absolute(roots, taken.anchor, taken.parts, disk)
+            found = _absolute(folders, taken.anchor, taken.parts, disk)
         else:
-            found = _relative(roots, taken.parts, disk)
+            found = _relative(folders, taken.parts, disk)
         if any(candidate.usable for candidate in found):
             break
     return found
 
 
-def choose(found: Sequence[Candidate], roots: Roots, home: Root | None) -> Candidate | Ambiguous:
+def choose(found: Sequence[Candidate], home: Root | None) -> Candidate | Ambiguous:
     """The meaning that is taken: what is there, else what `home` or the text itself decides."""
     there = [candidate for candidate in found if candidate.there]
     if len(found) == 1:
         return found[0]
-    if len(roots.folders) == 1:
+    if len({candidate.root.path for candidate in found}) == 1:
         # The plain reading comes first; the folder's own name in front counts only for what is there.
         return next((c for c in there if c.usable), there[0] if there else found[0])
     if not found[0].parts and home is not None:
@@ -94,41 +94,43 @@ def choose(found: Sequence[Candidate], roots: Roots, home: Root | None) -> Candi
     return decided[0] if len(decided) == 1 else Ambiguous(_written(found), there=False)
 
 
-def _absolute(roots: Roots, anchor: str, parts: Sequence[str], disk: FileSystem) -> tuple[Candidate, ...]:
+def _absolute(
+    folders: Sequence[Ground], anchor: str, parts: Sequence[str], disk: FileSystem
+) -> tuple[Candidate, ...]:
     names = normalized_parts(parts)
     if names is None:
         return ()
     path = Path(anchor, *names)
-    inside = [(root, rest) for root in roots.folders if (rest := below(path, root.path)) is not None]
+    inside = [(ground, rest) for ground in folders if (rest := below(path, ground.root.path)) is not None]
     if inside:
         # Of folders inside each other the innermost one owns the path.
-        root, rest = min(inside, key=lambda pair: len(pair[1]))
-        return (_candidate(root, rest, disk),)
+        ground, rest = min(inside, key=lambda pair: len(pair[1]))
+        return (_candidate(ground, rest, disk),)
     place = follow(Path(anchor), names, disk=disk)
-    if isinstance(place, Stuck):
-        return ()
-    return tuple(Candidate(root, rest, place) for root, rest in owners(place.path, roots, disk))[:1]
+    owned = owner(place.path, folders) if isinstance(place, Place) else None
+    return (Candidate(*owned, place),) if owned is not None else ()
 
 
-def _relative(roots: Roots, parts: Sequence[str], disk: FileSystem) -> tuple[Candidate, ...]:
+def _relative(folders: Sequence[Ground], parts: Sequence[str], disk: FileSystem) -> tuple[Candidate, ...]:
     found = []
-    for root in roots.folders:
-        names = normalized_parts((*root.path.parts[1:], *parts))
-        rest = below(Path(root.path.anchor, *names), root.path) if names is not None else None
+    for ground in folders:
+        path = ground.root.path
+        names = normalized_parts((*path.parts[1:], *parts))
+        rest = below(Path(path.anchor, *names), path) if names is not None else None
         if rest is not None:
-            found.append(_candidate(root, rest, disk))
+            found.append(_candidate(ground, rest, disk))
     named = normalized_parts(parts)
     if named:
         found += [
-            _candidate(root, named[1:], disk, named=True)
-            for root in roots.folders
-            if folded(root.name) == folded(named[0])
+            _candidate(ground, named[1:], disk, named=True)
+            for ground in folders
+            if folded(ground.root.name) == folded(named[0])
         ]
     return tuple(found)
 
 
-def _candidate(root: Root, parts: tuple[str, ...], disk: FileSystem, *, named: bool = False) -> Candidate:
-    return Candidate(root, parts, follow(real_path(root.path, disk), parts, disk=disk), named)
+def _candidate(ground: Ground, parts: tuple[str, ...], disk: FileSystem, *, named: bool = False) -> Candidate:
+    return Candidate(ground.root, parts, follow(ground.real, parts, disk=disk), named)
 
 
 def _written(found: Sequence[Candidate]) -> tuple[str, ...]:

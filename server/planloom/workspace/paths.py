@@ -5,14 +5,14 @@ from __future__ import annotations
 import stat
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, assert_never
+from typing import Literal, NamedTuple, assert_never
 
 from planloom.domain.protected import danger, is_git, is_secret, never_written
 from planloom.domain.values import Uri, Value
 from planloom.workspace.candidates import Ambiguous, Candidate, candidates, choose, told
-from planloom.workspace.links import REAL_DISK, FileSystem, Link, Place, Stuck, follow, is_link, twins
+from planloom.workspace.links import REAL_DISK, FileSystem, Link, Place, Stuck, twins
 from planloom.workspace.names import PathCode, Problem, shown, too_long
-from planloom.workspace.roots import Root, Roots, below, owners, real_path
+from planloom.workspace.roots import Ground, Root, Roots, below, grounds, owner, real_path
 from planloom.workspace.uris import child, to_path
 
 Purpose = Literal["read", "write"]
@@ -60,15 +60,16 @@ def resolve(
     text = text if text.strip() else ""
     if not text and for_ == "write":
         return PathRefused(code="empty", reason="The path is empty: name a file inside the workspace.")
-    found = candidates(roots, text, disk)
+    folders = grounds(roots, disk)
+    found = candidates(folders, text, disk)
     if isinstance(found, Problem):
         return PathRefused(code=found.code, reason=found.reason)
     if not found:
         return _outside(roots, text)
-    chosen = choose(found, roots, home)
+    chosen = choose(found, home)
     if isinstance(chosen, Ambiguous):
         return PathRefused(code="ambiguous", reason=told(text, chosen), candidates=chosen.written)
-    return _accepted(roots, text, chosen, for_, disk)
+    return _accepted(_Question(roots, folders, text, for_, disk), chosen)
 
 
 def resolve_uri(
@@ -82,66 +83,69 @@ def resolve_uri(
     return resolve(roots, str(path), for_=for_, disk=disk)
 
 
-def _accepted(
-    roots: Roots, text: str, chosen: Candidate, purpose: Purpose, disk: FileSystem
-) -> ResolvedPath | PathRefused:
-    forbidden = _forbidden(chosen.parts, purpose)
+class _Question(NamedTuple):
+    """What is asked of the resolver, with the folders as they really are."""
+
+    roots: Roots
+    folders: tuple[Ground, ...]
+    text: str
+    purpose: Purpose
+    disk: FileSystem
+
+
+def _accepted(asked: _Question, chosen: Candidate) -> ResolvedPath | PathRefused:
+    forbidden = _forbidden(chosen.parts, asked.purpose)
     if forbidden is not None:
-        return PathRefused(code="forbidden", reason=f"{shown(text)}: {forbidden}")
+        return PathRefused(code="forbidden", reason=f"{shown(asked.text)}: {forbidden}")
     place = chosen.place
     if isinstance(place, Stuck):
-        return _stuck(roots, text, place, disk)
-    owned = next(owners(place.path, roots, disk), None)
+        return _stuck(asked, place)
+    owned = owner(place.path, asked.folders)
     if owned is None:
-        return _leads_outside(text, place.path, place.links)
+        return _leads_outside(asked.text, place.path, place.links)
     root, names = owned
-    refused = _refused(roots, text, place, names, purpose=purpose, disk=disk)
+    refused = _refused(asked, place, names)
     if refused is not None:
         return refused
     relative, as_asked = "/".join(names), "/".join(chosen.parts)
-    last = follow(real_path(chosen.root.path, disk), chosen.parts, last=False, disk=disk)
     return ResolvedPath(
         path=place.path,
         relative=relative or ".",
         root=root,
         uri=child(root.uri, relative),
         exists=place.found is not None,
-        notes=_notes(place, relative, purpose, disk),
+        notes=_notes(asked, place, relative),
         protected=danger(relative) or danger(as_asked),
         secret=is_secret(relative) or is_secret(as_asked),
-        is_link=isinstance(last, Place) and last.found is not None and is_link(last.found),
+        is_link=place.ends_in_link,
     )
 
 
-def _refused(
-    roots: Roots, text: str, place: Place, names: Sequence[str], *, purpose: Purpose, disk: FileSystem
-) -> PathRefused | None:
+def _refused(asked: _Question, place: Place, names: Sequence[str]) -> PathRefused | None:
     """Why a place inside the workspace is not used after all."""
-    forbidden = _forbidden(names, purpose)
-    if forbidden is None and _inside_git(place.path, len(names), disk):
+    name = shown(asked.text)
+    private = (real_path(own, asked.disk) for own in asked.roots.private)
+    forbidden = _forbidden(names, asked.purpose)
+    if forbidden is None and _inside_git(place.path, len(names), asked.disk):
         forbidden = "this folder belongs to git, whose own files are never touched."
-    if forbidden is None and any(
-        below(place.path, real_path(own, disk)) is not None for own in roots.private
-    ):
+    if forbidden is None and any(below(place.path, own) is not None for own in private):
         forbidden = "this is Planloom's own state, which is never touched."
     if forbidden is not None:
-        return PathRefused(code="forbidden", reason=f"{shown(text)}: {forbidden}")
-    if (
-        place.found is not None
-        and not stat.S_ISREG(place.found.st_mode)
-        and not stat.S_ISDIR(place.found.st_mode)
-    ):
+        return PathRefused(code="forbidden", reason=f"{name}: {forbidden}")
+    if place.found is not None and not _is_usual(place.found.st_mode):
         return PathRefused(
-            code="special", reason=f"{shown(text)} is no regular file but a device, a socket or a pipe."
+            code="special", reason=f"{name} is no regular file but a device, a socket or a pipe."
         )
-    if purpose == "write" and not names:
-        return PathRefused(
-            code="invalid",
-            reason=f"{shown(text)} is a workspace folder itself: name a file or folder inside it.",
-        )
-    if any(too_long(name) for name in place.missing):
-        return PathRefused(code="too_long", reason=f"The name {shown(text)} is too long: use a shorter one.")
+    if asked.purpose == "write" and not names:
+        reason = f"{name} is a workspace folder itself: name a file or folder inside it."
+        return PathRefused(code="invalid", reason=reason)
+    if any(too_long(part) for part in place.missing):
+        return PathRefused(code="too_long", reason=f"The name {name} is too long: use a shorter one.")
     return None
+
+
+def _is_usual(mode: int) -> bool:
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
 
 def _forbidden(names: Sequence[str], purpose: Purpose) -> str | None:
@@ -153,23 +157,24 @@ def _forbidden(names: Sequence[str], purpose: Purpose) -> str | None:
 def _inside_git(path: Path, depth: int, disk: FileSystem) -> bool:
     """Whether a folder between the root and the path, or the path itself, is a git folder by its content."""
     for folder in (path, *path.parents)[:depth]:
-        if _is_there(folder / "HEAD", disk) and (
-            (_is_there(folder / "objects", disk) and _is_there(folder / "refs", disk))
-            or (_is_there(folder / "commondir", disk) and _is_there(folder / "gitdir", disk))
+        inside = str(folder)
+        if _holds(inside, ("HEAD", "objects", "refs"), disk) or _holds(
+            inside, ("HEAD", "commondir", "gitdir"), disk
         ):
             return True
     return False
 
 
-def _is_there(path: Path, disk: FileSystem) -> bool:
+def _holds(folder: str, names: Sequence[str], disk: FileSystem) -> bool:
     try:
-        disk.lstat(path)
+        for name in names:
+            disk.lstat(f"{folder}/{name}")
     except OSError:
         return False
     return True
 
 
-def _notes(place: Place, relative: str, purpose: Purpose, disk: FileSystem) -> tuple[str, ...]:
+def _notes(asked: _Question, place: Place, relative: str) -> tuple[str, ...]:
     notes = []
     if place.links:
         notes.append(f"It goes through a link: what changes is {shown(relative)}.")
@@ -178,7 +183,7 @@ def _notes(place: Place, relative: str, purpose: Purpose, disk: FileSystem) -> t
             f"The file has {place.found.st_nlink} names on this disk (hard links), perhaps outside the"
             " workspace: a change may show under each of them."
         )
-    others = twins(place, disk) if purpose == "write" else ()
+    others = twins(place, asked.disk) if asked.purpose == "write" else ()
     if others:
         notes.append(f"A name that differs only in case is there already: {shown(others[0])}.")
     return tuple(notes)
@@ -200,11 +205,11 @@ def _leads_outside(text: str, target: Path, links: Sequence[Link]) -> PathRefuse
     )
 
 
-def _stuck(roots: Roots, text: str, stuck: Stuck, disk: FileSystem) -> PathRefused:
+def _stuck(asked: _Question, stuck: Stuck) -> PathRefused:
     """The sentence for a path that ends nowhere; one that left the workspace on its way says only that."""
-    if stuck.links and stuck.code != "dangling" and next(owners(stuck.at, roots, disk), None) is None:
-        return _leads_outside(text, stuck.at, stuck.links)
-    name, at = shown(text), shown(str(stuck.at))
+    if stuck.links and stuck.code != "dangling" and owner(stuck.at, asked.folders) is None:
+        return _leads_outside(asked.text, stuck.at, stuck.links)
+    name, at = shown(asked.text), shown(str(stuck.at))
     match stuck.code:
         case "loop":
             reason = f"{name} goes round in links at {at}: use the path of the file itself."

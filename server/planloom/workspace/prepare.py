@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -16,15 +16,17 @@ from planloom.workspace.names import shown
 from planloom.workspace.outcomes import Conflicted, JournalFile, Refused, Superseded, recorded
 from planloom.workspace.paths import PathRefused, ResolvedPath
 from planloom.workspace.rebase import rebase
+from planloom.workspace.staging import named
 from planloom.workspace.uris import is_below, parent
-from planloom.workspace.view import Snapshot, WorkspaceView, spot
+from planloom.workspace.view import Look, Snapshot, WorkspaceView, of_document, spot
 
 
 @dataclass(frozen=True)
 class Work:
     """One change that is ready. `live` is what it was compared with, `document` the buffer if it was open.
 
-    `source` is where that text lies until an earlier rename of the same changeset has happened.
+    `source` is where that text lies until an earlier rename of the same changeset has happened, `asked` the
+    place as the changeset has it.
     """
 
     change: FileChange
@@ -32,6 +34,7 @@ class Work:
     spot: Spot
     relative: str
     source: Uri
+    asked: Uri
     document: Document | None = None
     new_spot: Spot | None = None
     way: Literal["editor", "disk"] = "disk"
@@ -64,16 +67,18 @@ async def prepare(
 ) -> Prepared | Refused | Conflicted | Superseded:
     """Compare every change with the file it is for, before anything is sent anywhere."""
     renames = tuple(change for change in changeset.changes if change.kind == "rename")
+    targets = dict(zip(renames, await view.look([r.new_uri for r in renames], for_="write"), strict=True))
+    looks = await view.look([change.uri for change in changeset.changes], for_="write")
     works: list[Work] = []
     changes: list[FileChange] = []
     conflicts: list[ConflictFile] = []
     merged = other = False
-    for change in changeset.changes:
-        work = await _work(view, change, renames)
+    for change, look in zip(changeset.changes, looks, strict=True):
+        work = await _work(view, change, look, targets)
         if isinstance(work, Refused):
             return work
-        target = await view.snapshot(change.new_uri) if change.kind == "rename" else None
-        rebased = rebase(change, work.live, target)
+        target = targets[change].snapshot if change.kind == "rename" else None
+        rebased = rebase(work.change, work.live, target)
         match rebased.kind:
             case "impossible":
                 return Refused(reason=rebased.reason, files=(change.uri,))
@@ -99,51 +104,50 @@ async def prepare(
     return Prepared(routed, merged, await asyncio.to_thread(_parents, routed))
 
 
-async def _work(view: WorkspaceView, change: FileChange, renames: Sequence[RenameFile]) -> Work | Refused:
-    if change.kind == "edit":
-        renamed = view.renamed_to(change.uri)
-        if renamed is not None and not (await view.snapshot(change.uri)).exists:
-            reason = (
-                f"{shown(change.uri)} has been renamed to {shown(renamed)}:"
-                " read that file and change it there."
-            )
-            return Refused(reason=reason, files=(change.uri,))
-    place = await _place(view, change.uri)
+async def _work(
+    view: WorkspaceView, change: FileChange, look: Look, targets: Mapping[RenameFile, Look]
+) -> Work | Refused:
+    place = _place(view, change.uri, look)
+    new_place = _place(view, change.new_uri, targets[change]) if change.kind == "rename" else None
     if isinstance(place, Refused):
         return place
-    new_place = await _place(view, change.new_uri) if change.kind == "rename" else None
     if isinstance(new_place, Refused):
         return new_place
-    live, source = await view.snapshot(change.uri), change.uri
+    asked = change.uri
+    if change.kind == "edit" and look.snapshot.source == "buffer" and look.snapshot.uri != asked:
+        # The file has been opened under another name: that buffer is what is edited.
+        change = change.model_copy(update={"uri": look.snapshot.uri})
+    live, source = look.snapshot, change.uri
     if not live.exists and change.kind in ("edit", "delete"):
-        origin = _before_renames(change.uri, renames)
+        origin = _before_renames(change.uri, tuple(targets))
         if origin is not None:
             live, source = await view.snapshot(origin), origin
-    if (
-        live.exists
-        and change.kind in ("create", "createFolder")
-        and await _is_freed(view, change.uri, renames)
-    ):
+    if not live.exists and change.kind == "edit":
+        renamed = view.renamed_to(change.uri)
+        if renamed is not None:
+            reason = f"{named(change.uri)} has been renamed to {named(renamed)}: read that file and change it there."
+            return Refused(reason=reason, files=(change.uri,))
+    if live.exists and change.kind in ("create", "createFolder") and _is_freed(change.uri, targets):
         live = Snapshot(uri=change.uri, exists=False)
     document = view.documents.get(source)
-    if document is not None and live.exists and live.version != document.version:
-        # The buffer moved between the two looks at it; both are taken from the same state here.
-        live = await view.snapshot(source)
-        document = view.documents.get(source)
+    if document is not None and live.exists:
+        # Both are taken at one moment: the buffer may have moved since the look.
+        live = of_document(document)
     return Work(
         change,
         live,
         spot(place),
         place.relative,
         source,
+        asked,
         document,
         spot(new_place) if new_place is not None else None,
     )
 
 
-async def _place(view: WorkspaceView, uri: Uri) -> ResolvedPath | Refused:
+def _place(view: WorkspaceView, uri: Uri, look: Look) -> ResolvedPath | Refused:
     """The place of a change, resolved once more: since the approval a link may have been put in its way."""
-    place = await asyncio.to_thread(view.locate, uri, "write")
+    place = look.place
     if isinstance(place, PathRefused):
         return Refused(reason=place.reason, files=(uri,))
     if place.uri != uri and view.documents.get(uri) is None:
@@ -159,12 +163,12 @@ def _before_renames(uri: Uri, renames: Sequence[RenameFile]) -> Uri | None:
     return None
 
 
-async def _is_freed(view: WorkspaceView, uri: Uri, renames: Sequence[RenameFile]) -> bool:
-    """Whether an earlier rename of the same changeset takes away what is at a place."""
-    for rename in renames:
-        if uri == rename.uri or is_below(uri, rename.uri):
-            return not (await view.snapshot(rename.new_uri)).exists
-    return False
+def _is_freed(uri: Uri, targets: Mapping[RenameFile, Look]) -> bool:
+    """Whether an earlier rename of the same changeset, not done yet, takes away what is at a place."""
+    return any(
+        (uri == rename.uri or is_below(uri, rename.uri)) and not target.snapshot.exists
+        for rename, target in targets.items()
+    )
 
 
 def _routed(works: Sequence[Work], capabilities: EditorCapabilities) -> tuple[Work, ...]:

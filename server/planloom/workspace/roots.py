@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,11 +52,19 @@ def below(path: Path, folder: Path) -> tuple[str, ...] | None:
     return path.parts[depth:] if path.parts[:depth] == folder.parts else None
 
 
-def owners(path: Path, roots: Roots, disk: FileSystem) -> Iterator[tuple[Root, tuple[str, ...]]]:
-    """The workspace folders that hold a real path, the innermost first, each with the names below it."""
-    found = [
-        (root, names)
-        for root in roots.folders
-        if (names := below(path, real_path(root.path, disk))) is not None
-    ]
-    return iter(sorted(found, key=lambda pair: len(pair[1])))
+class Ground(NamedTuple):
+    """A workspace folder, and its path behind every link."""
+
+    root: Root
+    real: Path
+
+
+def grounds(roots: Roots, disk: FileSystem) -> tuple[Ground, ...]:
+    """The workspace folders as they really are at this moment."""
+    return tuple(Ground(root, real_path(root.path, disk)) for root in roots.folders)
+
+
+def owner(path: Path, folders: Sequence[Ground]) -> tuple[Root, tuple[str, ...]] | None:
+    """The innermost workspace folder that holds a real path, with the names below it."""
+    found = [(root, names) for root, real in folders if (names := below(path, real)) is not None]
+    return min(found, key=lambda pair: len(pair[1]), default=None)

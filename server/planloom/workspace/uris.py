@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
@@ -46,6 +47,7 @@ def to_path(uri: str) -> Path | None:
     return Path(text)
 
 
+@lru_cache(maxsize=8192)
 def normalized(uri: str) -> Uri:
     """One spelling for all spellings of a document: `file:///C:/` and `file:///c%3A/` are the same.
 

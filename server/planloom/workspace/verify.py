@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, assert_never
 
 from planloom.domain.changes import EditOutcome
 from planloom.domain.text import with_eol
@@ -31,47 +31,57 @@ async def arrived(view: WorkspaceView, works: Sequence[Work], patience: float) -
         stop()
 
 
-async def verified(view: WorkspaceView, work: Work, *, told: bool) -> Finding:
-    """How one change of an edit ended; `told` says that the editor calls it applied.
+async def verified(view: WorkspaceView, works: Sequence[Work], *, told: bool) -> tuple[Finding, ...]:
+    """How every change of an edit ended; `told` says that the editor calls it applied.
 
     The editor's word is taken for a closed file that is unchanged on disk: its text may be in a buffer of
     which the editor has not told. The view then takes that text as acknowledged.
     """
-    change = work.change
-    finding = await compared(view, recorded(work.change))
-    if not told:
-        # Where the editor says no, another text than either of ours is what the user has typed meanwhile.
-        return "not_applied" if finding == "unexpected" and change.kind == "edit" else finding
-    if view.documents.get(change.uri) is not None or finding not in ("not_applied", "unexpected"):
-        return finding
-    if change.kind == "edit":
-        believed = finding == "not_applied"
-    else:
-        believed = change.kind == "create" and (await view.snapshot(change.uri)).text in (None, "")
-    if not believed:
-        return finding
-    await view.acknowledge(change.uri, recorded(work.change).after)
-    return "unverified"
+    files = tuple(recorded(work.change) for work in works)
+    findings = list(await compared(view, files))
+    for index, (file, finding) in enumerate(zip(files, findings, strict=True)):
+        if not told:
+            # Where the editor says no, another text than either of ours is what the user has typed meanwhile.
+            if finding == "unexpected" and file.change == "edit":
+                findings[index] = "not_applied"
+        elif finding in ("not_applied", "unexpected") and await _is_believed(view, file, finding):
+            await view.acknowledge(file.uri, file.after)
+            findings[index] = "unverified"
+    return tuple(findings)
 
 
-async def compared(view: WorkspaceView, file: JournalFile) -> Finding:
-    """One file of an edit compared with both of its texts, which also settles one that a crash cut short."""
-    live = await view.snapshot(file.uri)
+async def compared(view: WorkspaceView, files: Sequence[JournalFile]) -> tuple[Finding, ...]:
+    """Each file of an edit compared with both of its texts, which also settles one that a crash cut short."""
+    looks = await view.look([uri for file in files for uri in (file.uri, file.new_uri or file.uri)])
+    snapshots = [look.snapshot for look in looks]
+    return tuple(
+        _finding(file, snapshots[2 * index], snapshots[2 * index + 1]) for index, file in enumerate(files)
+    )
+
+
+async def _is_believed(view: WorkspaceView, file: JournalFile, finding: Finding) -> bool:
+    if view.documents.get(file.uri) is not None:
+        return False
+    if file.change == "edit":
+        return finding == "not_applied"
+    return file.change == "create" and (await view.snapshot(file.uri)).text in (None, "")
+
+
+def _finding(file: JournalFile, live: Snapshot, target: Snapshot) -> Finding:
     match file.change:
         case "create" | "edit":
             return _text(live, file.before, file.after or "")
         case "delete":
-            if not live.exists:
-                return "verified"
-            return "not_applied"
+            return "not_applied" if live.exists else "verified"
         case "rename":
-            assert file.new_uri is not None
             # Nothing was at the new name when this was intended; something new may be at the old one by now.
-            if (await view.snapshot(file.new_uri)).exists:
+            if target.exists:
                 return "verified"
             return "not_applied" if live.exists else "unexpected"
         case "createFolder":
             return "verified" if live.problem == "folder" else "not_applied"
+        case _:
+            assert_never(file.change)
 
 
 def _text(live: Snapshot, before: str | None, after: str) -> Finding:

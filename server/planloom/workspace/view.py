@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, assert_never
 
@@ -12,6 +13,7 @@ from planloom.domain.changes import sha256
 from planloom.domain.protected import is_git
 from planloom.domain.text import Eol, FileEncoding, dominant_eol
 from planloom.domain.values import Sha256, Uri, Value
+from planloom.workspace.aliases import Aliases, real_places
 from planloom.workspace.disk import TEXT_LIMIT, FileOnDisk, Spot, Stamp, read, stamp_at
 from planloom.workspace.documents import Document, DocumentStore
 from planloom.workspace.names import shown
@@ -76,6 +78,13 @@ class _Acknowledged(NamedTuple):
     stamp: Stamp | None
 
 
+class Look(NamedTuple):
+    """One file with its place."""
+
+    place: ResolvedPath | PathRefused
+    snapshot: Snapshot
+
+
 class WorkspaceView:
     """The workspace as it is now, before anything that is staged. `limit` is the largest text, in bytes."""
 
@@ -86,30 +95,27 @@ class WorkspaceView:
         self.queues = FileQueues()
         self._acknowledged: dict[Uri, _Acknowledged] = {}
         self._renamed: dict[Uri, Uri] = {}
+        self._aliases = Aliases(documents)
         documents.listen(self.forget)
 
     async def snapshot(self, uri: str) -> Snapshot:
         """The file as it is now; never raises."""
-        key = normalized(uri)
-        document = self.documents.get(key)
-        if document is None:
-            place = await asyncio.to_thread(self.locate, key, "read")
-            document = await self._open_under_another_name(place)
+        document = self.documents.get(uri)
         if document is not None:
             return of_document(document)
-        if isinstance(place, PathRefused):
-            return Snapshot(uri=key, exists=False, problem="refused", detail=place.reason)
-        found = await asyncio.to_thread(read, spot(place), self.limit)
-        # While the disk was read the editor may have opened the file: then its buffer is the truth.
-        document = self.documents.get(place.uri)
-        if document is not None:
-            return of_document(document)
-        told = self._acknowledged.get(place.uri)
-        if told is not None:
-            if told.stamp == found.stamp:
-                return _of_acknowledged(place.uri, told, found)
-            del self._acknowledged[place.uri]
-        return _of_disk(place.uri, found)
+        return (await self.look((uri,)))[0].snapshot
+
+    async def look(self, uris: Sequence[str], *, for_: Purpose = "read") -> tuple[Look, ...]:
+        """Many files at once, each with its place, or why it is not used for this purpose; never raises."""
+        keys = [normalized(uri) for uri in uris]
+        closed = frozenset(key for key in keys if self.documents.get(key) is None)
+        unknown = self._aliases.unknown() if closed else ()
+        seen, places = await asyncio.to_thread(self._seen, keys, closed, for_, unknown)
+        self._aliases.learn(places)
+        return tuple(
+            Look(place, self._snapshot(key, place, found))
+            for key, (place, found) in zip(keys, seen, strict=True)
+        )
 
     async def list_folder(self, uri: str) -> Listing:
         """The names in a folder, sorted, without git's own; never raises."""
@@ -170,16 +176,42 @@ class WorkspaceView:
         found = await asyncio.to_thread(read, spot(place), self.limit)
         return found.decoded is None or found.decoded.text != document.text.removeprefix(MARK)
 
-    async def _open_under_another_name(self, place: ResolvedPath | PathRefused) -> Document | None:
-        """The open document that is this very file, if the client opened it by another spelling or a link."""
+    def _seen(
+        self,
+        keys: Sequence[Uri],
+        closed: frozenset[Uri],
+        purpose: Purpose,
+        unknown: tuple[tuple[Uri, Path], ...],
+    ) -> tuple[list[tuple[ResolvedPath | PathRefused, FileOnDisk | None]], dict[Uri, str]]:
+        """The places and what is there on disk; runs in a thread."""
+        seen: list[tuple[ResolvedPath | PathRefused, FileOnDisk | None]] = []
+        for key in keys:
+            place = self.locate(key, purpose)
+            found = None
+            if key in closed and isinstance(place, ResolvedPath):
+                found = read(spot(place), self.limit)
+            seen.append((place, found))
+        return seen, real_places(unknown)
+
+    def _snapshot(self, key: Uri, place: ResolvedPath | PathRefused, found: FileOnDisk | None) -> Snapshot:
+        document = self.documents.get(key)
+        if document is None and isinstance(place, ResolvedPath):
+            document = self.documents.get(place.uri) or self.documents.get(self._aliases.at(place.path) or "")
+        if document is not None:
+            # The editor may have opened the file while the disk was read: its buffer is the truth.
+            return of_document(document)
         if isinstance(place, PathRefused):
-            return None
-        found = self.documents.get(place.uri)
-        if found is not None:
-            return found
-        paths = {document.uri: to_path(document.uri) for document in self.documents.all()}
-        uri = await asyncio.to_thread(_same_place, place.path, paths)
-        return self.documents.get(uri) if uri is not None else None
+            return Snapshot(uri=key, exists=False, problem="refused", detail=place.reason)
+        if found is None:
+            # It was closed in this very moment, which is too rare for a second turn in a thread.
+            found = read(spot(place), self.limit)
+        told = self._acknowledged.get(place.uri)
+        if told is None:
+            return _of_disk(place.uri, found)
+        if told.stamp == found.stamp:
+            return _of_acknowledged(place.uri, told, found)
+        del self._acknowledged[place.uri]
+        return _of_disk(place.uri, found)
 
 
 def spot(place: ResolvedPath) -> Spot:
@@ -249,13 +281,6 @@ def _of_disk(uri: Uri, found: FileOnDisk) -> Snapshot:
             )
         case _:
             assert_never(found.kind)
-
-
-def _same_place(path: Path, open_paths: dict[Uri, Path | None]) -> Uri | None:
-    for uri, other in open_paths.items():
-        if other is not None and os.path.realpath(other) == str(path):
-            return uri
-    return None
 
 
 def _listed(place: ResolvedPath) -> Listing:
