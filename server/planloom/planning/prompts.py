@@ -39,7 +39,7 @@ _GUIDELINES = """GUIDELINES
 _JSON = """FORMAT
 Answer with one JSON object: {"summary": "...", "steps": [...]}. Every step has "id", "description"
 and "dependsOn" (ids of steps that must be over before it; [] if none), and one of:
-- "tool" and "args": a call of a tool below. An argument that is as a whole "$id" or "$id.field"
+- "tool" and "args": a call of a tool above. An argument that is as a whole "$id" or "$id.field"
   stands for the result of the step with that id; "$$" is a dollar sign.
 - "instruction": work in words.
 - "question": a question to the user.
@@ -87,6 +87,30 @@ _EXAMPLE_JSON = {
     ],
 }
 
+_CALLS_REQUEST = "Make a folder for reports with a page that says that there are none yet."
+
+_CALLS_JSON = {
+    "summary": "A folder and its first page.",
+    "steps": [
+        {
+            "id": "folder",
+            "description": "Create the folder reports",
+            "tool": "create_folder",
+            "args": {"path": "reports"},
+            "agent": "koda",
+            "dependsOn": [],
+        },
+        {
+            "id": "page",
+            "description": "Write the page",
+            "tool": "write_file",
+            "args": {"path": "reports/index.md", "content": "# Reports\n\nNone yet.\n"},
+            "agent": "koda",
+            "dependsOn": ["folder"],
+        },
+    ],
+}
+
 _EXAMPLE_MARKERS = """---PLAN-START---
 STEP 1: See how the code is laid out
 DO: List the files and find where small functions and their tests stand.
@@ -105,7 +129,6 @@ _AGENT_WORK = {
 
 def system_prompt(tools: Registry, style: PlanStyle, extra: str = "") -> str:
     """Everything that does not depend on the request: the same bytes for the same tools, style and settings."""
-    example = _EXAMPLE_MARKERS if style == "markers" else json.dumps(_EXAMPLE_JSON, ensure_ascii=False)
     return "\n\n".join(
         filter(
             None,
@@ -115,11 +138,21 @@ def system_prompt(tools: Registry, style: PlanStyle, extra: str = "") -> str:
                 _agents(),
                 _tools(tools),
                 _JSON if style == "json" else _MARKERS,
-                f"EXAMPLE\nRequest: {_EXAMPLE_REQUEST}\n{example}",
+                _examples(tools, style),
                 extra.strip(),
             ),
         )
     )
+
+
+def _examples(tools: Registry, style: PlanStyle) -> str:
+    """Few and neutral: weak models copy from examples, so nothing in them is destructive."""
+    if style == "markers":
+        return f"EXAMPLE\nRequest: {_EXAMPLE_REQUEST}\n{_EXAMPLE_MARKERS}"
+    shown = f"EXAMPLE\nRequest: {_EXAMPLE_REQUEST}\n{json.dumps(_EXAMPLE_JSON)}"
+    if {"create_folder", "write_file"} <= set(tools.names()):
+        shown += f"\n\nEXAMPLE\nRequest: {_CALLS_REQUEST}\n{json.dumps(_CALLS_JSON)}"
+    return shown
 
 
 def _agents() -> str:
