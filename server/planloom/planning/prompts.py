@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from planloom.domain.agents import EFFECTS, NAMES
 from planloom.domain.plan import Step
 from planloom.domain.validation import Problem
+from planloom.domain.values import Json
 from planloom.intake.render import Rendered
 from planloom.planning.port import PlanningRequest
 from planloom.tools.registry import Registry
@@ -166,9 +167,27 @@ def _tools(tools: Registry) -> str:
     specs = {spec.name: spec for spec in tools.specs()}
     lines = []
     for tool in tools:
-        parameters = json.dumps(specs[tool.name].parameters, ensure_ascii=False, separators=(",", ":"))
+        parameters = json.dumps(
+            _brief(specs[tool.name].parameters), ensure_ascii=False, separators=(",", ":")
+        )
         lines.append(f"- {tool.name} ({_who(tool)}): {tool.description}\n  {parameters}")
     return "TOOLS\n" + "\n".join(lines)
+
+
+def _brief(schema: Mapping[str, Json]) -> Json:
+    """The arguments of a tool without the bounds that only machines need: they cost tokens in every call."""
+    left_out = ("additionalProperties", "description", "type", "maxLength", "minLength", "title")
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        return dict(schema)
+    brief: dict[str, Json] = {key: value for key, value in schema.items() if key not in left_out}
+    brief["properties"] = {
+        name: {key: value for key, value in each.items() if key not in ("maxLength", "minLength", "title")}
+        if isinstance(each, dict)
+        else each
+        for name, each in properties.items()
+    }
+    return brief
 
 
 def _who(tool: Tool) -> str:
