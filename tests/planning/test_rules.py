@@ -225,7 +225,9 @@ def test_literal_calls(text: str, expected: list[tuple[str, dict[str, Any]]] | N
 
 
 def test_append_adds_lines_at_the_end_by_a_patch() -> None:
-    (step,) = plan('append "x\ny" to the end of @notes.txt')
+    text = 'append "x\ny" to the end of @notes.txt'
+    assert [step.kind for step in plan(text)] == ["processing"]
+    (step,) = plan_by_rules(text, TOOLS, takes=lambda tool, args: True)
     assert step.tool == "edit_file"
     assert step.args == {
         "path": "notes.txt",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from planloom.domain.attachments import Attachment
 from planloom.domain.perspectives import Agent
 from planloom.domain.plan import Step
-from planloom.domain.values import AttachmentId, StepId
+from planloom.domain.values import Args, AttachmentId, StepId
 from planloom.planning.calls import LiteralCall, literal_calls
 from planloom.planning.clauses import parts
 from planloom.planning.literals import PLACE, Taken, mask, restored
@@ -43,12 +43,15 @@ def plan_by_rules(
     tools: Collection[str],
     references: Sequence[Attachment] = (),
     paths: Mapping[str, str] | None = None,
+    takes: Callable[[str, Args], bool] | None = None,
 ) -> tuple[Step, ...]:
     """The steps that a request spells out, in its own order; they form a sequential plan.
 
     `tools` are the names of the tools there are: a literal call for one that is not becomes a processing
     step. `references` are the request's attachments; each step names those that its words name. `paths`
     leads from a reference as it was written (`@a.py`) to its workspace path, where the two differ.
+    `takes` tells whether a tool takes these arguments; if it does not, the part is a processing step too.
+    Left out, every tool is taken to have the arguments that all have in common: `edit_file` no `patch`.
     Empty only for a text without any word. Quotations, fences and heredocs are kept byte for byte.
     """
     masked = mask(text)
@@ -56,7 +59,9 @@ def plan_by_rules(
     for span in parts(masked):
         words = masked.text[span.start : span.end]
         literals = masked.inside(span.start, span.end)
-        found = _steps_of(words.rstrip("?") if span.polite else words, literals, tools, paths or {})
+        found = _steps_of(
+            words.rstrip("?") if span.polite else words, literals, tools, paths or {}, takes or _without_patch
+        )
         attached = _attached(masked.source(span.start, span.end), references)
         steps += [step.model_copy(update={"attachments": attached}) for step in found]
     return tuple(
@@ -69,17 +74,25 @@ def all_literal(steps: Sequence[Step]) -> bool:
     return bool(steps) and all(step.kind == "tool_call" for step in steps)
 
 
+def _without_patch(tool: str, args: Args) -> bool:
+    return tool != "edit_file" or "patch" not in args
+
+
 _UNNAMED = StepId("step")
 
 
 def _steps_of(
-    words: str, literals: Sequence[Taken], tools: Collection[str], paths: Mapping[str, str]
+    words: str,
+    literals: Sequence[Taken],
+    tools: Collection[str],
+    paths: Mapping[str, str],
+    takes: Callable[[str, Args], bool],
 ) -> list[Step]:
     question = _question(words, literals)
     if question is not None:
         return [question]
     calls = literal_calls(words, literals, tools, paths)
-    if calls:
+    if calls and all(takes(call.tool, call.args) for call in calls):
         instruction = restored(words, tuple(literals)).strip()
         return [_call_step(call, instruction) for call in calls]
     return [_processing(words, literals)]

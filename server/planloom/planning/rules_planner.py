@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from planloom.domain.errors import ModelFailed
-from planloom.domain.plan import Risk
+from planloom.domain.plan import Step
 from planloom.domain.validation import problems
+from planloom.domain.values import Args, StepId
 from planloom.planning.port import PlanDrafted, PlannerEvent, PlanningRequest, StepDrafted
 from planloom.planning.rules import plan_by_rules
+from planloom.planning.scoring import estimated_duration, overall_risk
 from planloom.tools.registry import Registry
 
 
@@ -20,24 +22,49 @@ class RulesPlanner:
 
     async def draft(self, request: PlanningRequest) -> AsyncIterator[PlannerEvent]:
         """Say every step, then the plan. Raises ModelFailed if the text holds no word to plan by."""
-        attached = tuple(each.attachment for each in request.attachments)
-        steps = plan_by_rules(request.text, self._tools.names(), attached)
+        rules = self._tools.rules()
+        steps = _besides(self._written(request), request.finished)
         if not steps:
             raise ModelFailed("model_output_invalid", "The request holds nothing that could become a step.")
         for step in steps:
             yield StepDrafted(step=step)
         literal = sum(step.kind == "tool_call" for step in steps)
-        found = problems(steps, self._tools.rules(), sequential=True, request=request.text)
-        risk: Risk = "low"
-        for step in steps:
-            tool = self._tools.get(step.tool or "")
-            if tool is not None and tool.effect in ("destroy", "execute"):
-                risk = "medium"
+        found = problems(steps, rules, sequential=True, request=request.text)
         yield PlanDrafted(
             steps=steps,
             summary=f"{len(steps)} steps, {literal} of them literal tool calls.",
             sequential=True,
             author="rules",
-            overall_risk=risk,
+            estimated_duration=estimated_duration(steps, rules, sequential=True),
+            overall_risk=overall_risk(steps, rules, request.qualification),
             warnings=tuple(each for each in found if each.severity == "warning"),
         )
+
+    def _written(self, request: PlanningRequest) -> tuple[Step, ...]:
+        rules = self._tools.rules()
+
+        def takes(tool: str, args: Args) -> bool:
+            return tool in rules and not rules[tool].check(args)
+
+        attached = tuple(each.attachment for each in request.attachments)
+        return plan_by_rules(request.text, self._tools.names(), attached, takes=takes)
+
+
+def _besides(steps: tuple[Step, ...], finished: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The steps without those that are finished already, their ids apart from the finished ones'."""
+    if not finished:
+        return steps
+    done = [(step.instruction, step.tool, step.args) for step in finished]
+    taken = {step.step_id for step in finished}
+    left: list[Step] = []
+    number = 1
+    for step in steps:
+        key = (step.instruction, step.tool, step.args)
+        if key in done:
+            done.remove(key)
+            continue
+        while f"step_{number}" in taken:
+            number += 1
+        left.append(step.model_copy(update={"step_id": StepId(f"step_{number}")}))
+        number += 1
+    return tuple(left)

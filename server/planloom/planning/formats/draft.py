@@ -32,11 +32,15 @@ class DraftStep(Value):
 
 
 class PlanText(Value):
-    """The steps of a plan in the order they appear. `cut` tells that the text ends before the plan does."""
+    """The steps of a plan in the order they appear.
+
+    `cut` tells that the text ends before the plan does. `summary` is what its author says of the whole.
+    """
 
     steps: tuple[DraftStep, ...]
     format: PlanFormat
     cut: bool = False
+    summary: str = ""
 
 
 class NoPlan(Value):

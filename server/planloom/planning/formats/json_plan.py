@@ -29,6 +29,7 @@ _NO_PROGRAM = frozenset(
         "md",
     }
 )
+_LONGEST_SUMMARY = 500
 _EFFORT = 20
 """Characters tried for each character of the text, before the search for JSON is given up."""
 
@@ -41,6 +42,7 @@ class JsonPlan:
     start: int
     cut: bool
     weak: bool
+    summary: str = ""
 
 
 def read_json(text: str, tools: Collection[str] = ()) -> JsonPlan | None:
@@ -64,11 +66,17 @@ def read_json(text: str, tools: Collection[str] = ()) -> JsonPlan | None:
             continue
         found = steps_in(parsed.value, tools)
         if found is not None and _is_meant(text, start, parsed.end, found, parsed.cut):
-            return JsonPlan(tuple(found.steps), start, parsed.cut, found.weak)
+            return JsonPlan(tuple(found.steps), start, parsed.cut, found.weak, _summary(parsed.value))
         if isinstance(parsed.value, dict) and not parsed.cut:
             alone += _single(start, parsed.value, tools)
         at = start + 1 if parsed.cut else parsed.end
     return _lines_of_json(alone)
+
+
+def _summary(value: object) -> str:
+    """What the author says of the whole plan, if it is an object that says so."""
+    said = value.get("summary", value.get("goal")) if isinstance(value, dict) else None
+    return " ".join(said.split())[:_LONGEST_SUMMARY] if isinstance(said, str) else ""
 
 
 def _programs(lines: Sequence[str]) -> list[tuple[int, int]]:

@@ -134,7 +134,7 @@ def _unmarked(text: str, tools: Collection[str]) -> PlanText | None:
     numbered = read_numbered(lines)
     as_json = read_json(text, tools)
     if as_json is not None and not _only_shown(as_json, text, labelled, numbered):
-        return PlanText(steps=as_json.steps, format="json", cut=as_json.cut)
+        return PlanText(steps=as_json.steps, format="json", cut=as_json.cut, summary=as_json.summary)
     if labelled.steps and labelled.labels:
         return _plan(labelled.steps, "legacy")
     headed = labelled.numbered >= 2 and len(labelled.steps) >= 2

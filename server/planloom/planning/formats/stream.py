@@ -135,7 +135,7 @@ class _Lines:
         if self.open is not None or self.marked:
             return False
         if self.item is None:
-            return entry.number <= 1 and not self.ended
+            return not self.ended
         if entry.indent > self.item.indent + 1:
             return False
         if self.doubt and entry.number != self.item.number + 1:

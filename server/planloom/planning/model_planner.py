@@ -1,0 +1,280 @@
+"""The author that asks a language model: streamed, checked, sent back once where it cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Literal
+
+from planloom.domain.errors import ContextOverflow, ModelFailed
+from planloom.domain.plan import Step, Usage
+from planloom.domain.validation import Problem, errors, problems
+from planloom.intake.render import Rendered, render
+from planloom.models.port import (
+    Capabilities,
+    Finished,
+    Message,
+    Model,
+    ModelEvent,
+    ModelRequest,
+    TextDelta,
+    UsageReported,
+)
+from planloom.planning.assemble import Assembly
+from planloom.planning.formats.draft import NoPlan, PlanText
+from planloom.planning.formats.stream import PlanStream
+from planloom.planning.port import (
+    PlanDrafted,
+    PlannerEvent,
+    PlanningRequest,
+    StepDrafted,
+    TextSeen,
+    UsageSeen,
+)
+from planloom.planning.prompts import PlanStyle, repair_prompt, request_prompt, system_prompt
+from planloom.planning.schema import plan_schema
+from planloom.planning.scoring import ModelSpeed, estimated_duration, overall_risk
+from planloom.tools.registry import Registry
+
+CHARACTERS_PER_TOKEN = 3
+"""A cautious estimate for prompts before a model's own counts are known."""
+
+ANSWER_TOKENS = 4_096
+"""Tokens kept for a plan; more is refused by the request itself, and read as cut."""
+
+_SNAPSHOT_SHARE = 0.15
+_LONGEST_BLANK = 1_000
+"""White space in a row after which a model is taken to have run dry."""
+
+
+@dataclass(slots=True)
+class _Answer:
+    """One answer while it comes in."""
+
+    stream: PlanStream
+    text: list[str] = field(default_factory=list)
+    blank: int = 0
+    cut: bool = False
+    refused: bool = False
+    usage: Usage = field(default_factory=lambda: Usage(requests=1))
+
+    def add(self, text: str) -> bool:
+        """Take more text; False once nothing but white space comes."""
+        self.text.append(text)
+        stripped = text.rstrip()
+        self.blank = self.blank + len(text) if not stripped else len(text) - len(stripped)
+        return self.blank < _LONGEST_BLANK
+
+    @property
+    def whole(self) -> str:
+        """All of the text."""
+        return "".join(self.text)
+
+
+class ModelPlanner:
+    """Drafts with a language model.
+
+    `style` says how the plan is asked for: "auto" constrains it by a schema where the engine can, else asks
+    for markers. `extra` is the user's own addition to the prompt. `speed` is what was measured of the model.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        tools: Registry,
+        *,
+        style: Literal["auto", "json", "markers"] = "auto",
+        extra: str = "",
+        temperature: float | None = None,
+        speed: ModelSpeed | None = None,
+        parallel: int = 4,
+    ) -> None:
+        self._model = model
+        self._tools = tools
+        self._style = style
+        self._extra = extra
+        self._temperature = temperature
+        self._speed = speed
+        self._parallel = parallel
+
+    async def draft(self, request: PlanningRequest) -> AsyncIterator[PlannerEvent]:
+        """Say steps as they are written, then the plan.
+
+        Raises ModelFailed: `model_output_invalid` with the raw text if the second answer is no better than
+        the first; what the model itself raises; ContextOverflow if the prompt does not fit.
+        """
+        capabilities = await self._model.capabilities()
+        style = self._chosen(capabilities)
+        asked = self._asked(request, capabilities, style)
+        taken = [step.step_id for step in request.finished]
+        first = _Answer(PlanStream(self._tools.names()))
+        glimpsed = Assembly(self._tools.rules(), taken)
+        async for event in self._heard(asked, first):
+            if isinstance(event, TextDelta):
+                yield TextSeen(text=event.text)
+                for drafted in first.stream.feed(event.text):
+                    yield StepDrafted(step=glimpsed.add(drafted))
+        yield UsageSeen(usage=first.usage)
+        read = self._read(first, request)
+        if isinstance(read, PlanDrafted):
+            yield read
+            return
+        again = self._sent_back(asked, first, read, style)
+        second = _Answer(PlanStream(self._tools.names()))
+        async for event in self._heard(again, second):
+            if isinstance(event, TextDelta):
+                yield TextSeen(text=event.text)
+                second.stream.feed(event.text)
+        yield UsageSeen(usage=second.usage)
+        read = self._read(second, request)
+        if isinstance(read, PlanDrafted):
+            yield read
+            return
+        raise _unusable(read, second)
+
+    def _chosen(self, capabilities: Capabilities) -> PlanStyle:
+        if self._style == "auto":
+            return "json" if capabilities.json_schema else "markers"
+        return self._style
+
+    def _asked(self, request: PlanningRequest, capabilities: Capabilities, style: PlanStyle) -> ModelRequest:
+        system = system_prompt(self._tools, style, self._extra)
+        room = None
+        if capabilities.context_tokens is not None:
+            room = max(0, capabilities.context_tokens - ANSWER_TOKENS) * CHARACTERS_PER_TOKEN - len(system)
+        fixed = len(request_prompt(request, Rendered(""), ""))
+        if room is not None and room < fixed:
+            raise ContextOverflow(
+                "The request does not fit the model's context beside the planner's own prompt.",
+                hint="Shorten the request, or configure a model with a larger context (model.contextTokens).",
+            )
+        spare = None if room is None else room - fixed
+        snapshot = _shortened(request.snapshot, None if spare is None else int(spare * _SNAPSHOT_SHARE))
+        left = None if spare is None else max(0, spare - len(snapshot) - 2_000)
+        attached = [*([request.instructions] if request.instructions else []), *request.attachments]
+        rendered = render(attached, most_characters=left, images=capabilities.images)
+        told = request_prompt(request, rendered, snapshot)
+        return ModelRequest(
+            messages=(
+                Message(role="system", text=system),
+                Message(role="user", text=told, images=rendered.images),
+            ),
+            response_schema=plan_schema(self._tools)
+            if style == "json" and capabilities.json_schema
+            else None,
+            max_tokens=ANSWER_TOKENS,
+            temperature=self._temperature,
+        )
+
+    async def _heard(self, asked: ModelRequest, answer: _Answer) -> AsyncIterator[ModelEvent]:
+        """The model's answer, noted down; it is left early once the model only writes white space."""
+        stream = self._model.stream(asked)
+        async with aclosing(stream) as events:  # type: ignore[type-var]
+            async for event in events:
+                match event:
+                    case TextDelta():
+                        if not answer.add(event.text):
+                            answer.cut = isinstance(answer.stream.close(), NoPlan)
+                            return
+                    case UsageReported():
+                        answer.usage = Usage(
+                            requests=1,
+                            prompt_tokens=event.prompt_tokens,
+                            completion_tokens=event.completion_tokens,
+                        )
+                    case Finished():
+                        answer.cut = event.reason == "length"
+                        answer.refused = event.reason == "refused"
+                    case _:
+                        pass
+                yield event
+        if answer.refused:
+            raise ModelFailed(
+                "model_refused", "The model refused to write this plan.", raw_text=answer.whole or None
+            )
+
+    def _read(self, answer: _Answer, request: PlanningRequest) -> PlanDrafted | tuple[Problem, ...]:
+        """The plan of an answer, or what is wrong with it."""
+        plan = answer.stream.close()
+        if isinstance(plan, NoPlan):
+            text = (
+                "The answer was cut before the first step was complete."
+                if answer.cut
+                else "There is no plan in the answer."
+            )
+            return (Problem(step_id=None, field="", problem=text),)
+        steps, sequential = self._steps(plan, request)
+        fresh = {step.step_id for step in steps}
+        found = [
+            problem
+            for problem in problems(
+                (*request.finished, *steps),
+                self._tools.rules(),
+                sequential=sequential,
+                request=_words(request),
+            )
+            if problem.step_id is None or problem.step_id in fresh
+        ]
+        wrong = list(errors(found))
+        if plan.cut or answer.cut:
+            text = "The plan was cut: its end is missing."
+            wrong.insert(0, Problem(step_id=None, field="", problem=text))
+        if wrong:
+            return tuple(wrong)
+        rules = self._tools.rules()
+        return PlanDrafted(
+            steps=steps,
+            summary=plan.summary or f"{len(steps)} {'step' if len(steps) == 1 else 'steps'}.",
+            sequential=sequential,
+            author="model",
+            estimated_duration=estimated_duration(
+                steps, rules, sequential=sequential, speed=self._speed, parallel=self._parallel
+            ),
+            overall_risk=overall_risk(steps, rules, request.qualification),
+            warnings=tuple(found),
+        )
+
+    def _steps(self, plan: PlanText, request: PlanningRequest) -> tuple[tuple[Step, ...], bool]:
+        assembly = Assembly(self._tools.rules(), [step.step_id for step in request.finished])
+        for drafted in plan.steps:
+            assembly.add(drafted)
+        return assembly.steps(), assembly.sequential
+
+    def _sent_back(
+        self, asked: ModelRequest, answer: _Answer, wrong: Sequence[Problem], style: PlanStyle
+    ) -> ModelRequest:
+        said = answer.whole.strip() or "(nothing)"
+        back = (
+            Message(role="assistant", text=said[: ANSWER_TOKENS * CHARACTERS_PER_TOKEN]),
+            Message(role="user", text=repair_prompt(wrong, style)),
+        )
+        return asked.model_copy(update={"messages": (*asked.messages, *back)})
+
+
+def _words(request: PlanningRequest) -> str:
+    """All that the user has said, without which a destructive step counts as unrequested."""
+    return "\n".join(filter(None, (request.text, request.feedback)))
+
+
+def _shortened(snapshot: str, most: int | None) -> str:
+    """The snapshot cut at a line, saying so."""
+    if most is None or len(snapshot) <= most:
+        return snapshot
+    if most < 100:
+        return ""
+    kept = snapshot[: most - 40].rpartition("\n")[0]
+    left = snapshot.count("\n") - kept.count("\n")
+    return f"{kept}\n… ({left} more lines)"
+
+
+def _unusable(wrong: Sequence[Problem], answer: _Answer) -> ModelFailed:
+    first = wrong[0]
+    where = f"{first.step_id}: " if first.step_id else ""
+    more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+    return ModelFailed(
+        "model_output_invalid",
+        f"The model wrote no usable plan, twice. {where}{first.problem}{more}",
+        hint="Regenerate, say more precisely what you want, or choose a stronger model (model.name).",
+        raw_text=answer.whole,
+    )

@@ -1,0 +1,237 @@
+"""Planning with a model: what it is asked, what is announced, when its plan is sent back, and how that ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planloom.domain.attachments import Attachment, ResolvedAttachment
+from planloom.domain.errors import ContextOverflow, ModelFailed
+from planloom.domain.plan import Qualification, Step, Usage
+from planloom.domain.values import AttachmentId, StepId
+from planloom.models.port import Capabilities
+from planloom.models.scripted import ScriptedModel, Turn, fails, says
+from planloom.planning.model_planner import ModelPlanner
+from planloom.planning.port import PlanDrafted, PlanningRequest, StepDrafted, TextSeen, UsageSeen
+from planloom.planning.prompts import repair_prompt, system_prompt
+from tests.support.small_tools import small_tools
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"
+CONSTRAINED = Capabilities(json_schema=True, context_tokens=32_000)
+PLAIN = Capabilities(context_tokens=32_000)
+GOOD = json.dumps(
+    {
+        "summary": "Two steps.",
+        "steps": [
+            {
+                "id": "a",
+                "description": "Read it",
+                "tool": "read_file",
+                "args": {"path": "a.txt"},
+                "agent": "koda",
+                "dependsOn": [],
+            },
+            {"id": "b", "description": "Change it", "instruction": "Change a.txt.", "dependsOn": ["a"]},
+        ],
+    }
+)
+MARKED = "---PLAN-START---\nSTEP 1: A\nDO: x\nSTEP 2: B\nDO: y\n---PLAN-END---"
+
+
+def asking(text: str = "Change a.txt", **more: Any) -> PlanningRequest:
+    return PlanningRequest(text=text, **more)
+
+
+async def drafted(
+    turns: Sequence[Turn],
+    request: PlanningRequest | None = None,
+    capabilities: Capabilities = CONSTRAINED,
+    **options: Any,
+) -> tuple[ScriptedModel, list[Any]]:
+    model = ScriptedModel(turns, capabilities=capabilities)
+    planner = ModelPlanner(model, small_tools(), **options)
+    return model, [event async for event in planner.draft(request or asking())]
+
+
+def plan_in(events: Sequence[Any]) -> PlanDrafted:
+    (plan,) = [event for event in events if isinstance(event, PlanDrafted)]
+    return plan
+
+
+async def test_a_constrained_plan() -> None:
+    model, events = await drafted([says(GOOD, prompt_tokens=100, completion_tokens=20)])
+    plan = plan_in(events)
+    assert [(step.step_id, step.kind, step.depends_on) for step in plan.steps] == [
+        ("a", "tool_call", ()),
+        ("b", "processing", ("a",)),
+    ]
+    assert (plan.summary, plan.sequential, plan.author, plan.warnings) == ("Two steps.", False, "model", ())
+    assert model.requests[0].response_schema is not None
+    assert "".join(event.text for event in events if isinstance(event, TextSeen)) == GOOD
+    (usage,) = [event.usage for event in events if isinstance(event, UsageSeen)]
+    assert usage == Usage(requests=1, prompt_tokens=100, completion_tokens=20)
+
+
+async def test_steps_are_announced_while_the_model_writes() -> None:
+    _, events = await drafted([says(GOOD)])
+    kinds = [type(event).__name__ for event in events]
+    assert kinds.index("StepDrafted") < len(kinds) - 1 - kinds[::-1].index("TextSeen")
+    announced = [event.step for event in events if isinstance(event, StepDrafted)]
+    assert [step.step_id for step in announced] == ["a", "b"]
+    assert tuple(announced) == plan_in(events).steps
+
+
+async def test_markers_where_the_engine_cannot_constrain() -> None:
+    model, events = await drafted([says(MARKED)], capabilities=PLAIN)
+    plan = plan_in(events)
+    assert model.requests[0].response_schema is None
+    assert "---PLAN-START---" in model.requests[0].messages[0].text
+    assert [(step.step_id, step.instruction) for step in plan.steps] == [("step_1", "x"), ("step_2", "y")]
+    assert plan.sequential
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (GOOD.replace("read_file", "fly"), "There is no tool 'fly'"),
+        (GOOD.replace('"a.txt"', '"../a.txt"'), "outside the workspace"),
+        (GOOD.replace('{"path": "a.txt"}', "{}"), "args.path"),
+        (GOOD.replace('["a"]', '["zz"]'), "There is no step 'zz'"),
+        (GOOD.replace('"dependsOn": []', '"dependsOn": ["b"]'), "circle"),
+        (GOOD[:-80], "cut"),
+        ("I would rather talk about the weather.", "There is no plan"),
+        ("", "There is no plan"),
+    ],
+)
+async def test_what_cannot_be_used_is_sent_back_once(text: str, told: str) -> None:
+    model, events = await drafted([says(text), says(GOOD)])
+    assert [step.step_id for step in plan_in(events).steps] == ["a", "b"]
+    first, second = model.requests
+    assert second.messages[: len(first.messages)] == first.messages
+    assert told in second.messages[-1].text
+    assert sum(isinstance(event, UsageSeen) for event in events) == 2
+
+
+async def test_a_second_failure_keeps_the_text() -> None:
+    with pytest.raises(ModelFailed) as failure:
+        await drafted([says("No."), says("Never.")])
+    assert failure.value.code == "model_output_invalid"
+    assert failure.value.raw_text == "Never."
+    assert "There is no plan in the answer" in failure.value.message
+
+
+async def test_an_answer_that_was_cut_is_never_a_plan() -> None:
+    model, events = await drafted([says(GOOD, finish="length"), says(GOOD)])
+    assert len(model.requests) == 2
+    assert plan_in(events).steps
+
+
+async def test_endless_white_space_ends_the_read() -> None:
+    model, events = await drafted([says(GOOD + " " * 20_000)])
+    assert plan_in(events).steps
+    assert len(model.requests) == 1
+    assert sum(len(event.text) for event in events if isinstance(event, TextSeen)) < 3_000
+
+
+async def test_a_refusal_and_a_broken_engine_are_told_apart() -> None:
+    with pytest.raises(ModelFailed) as refused:
+        await drafted([says("I must not.", finish="refused")])
+    assert (refused.value.code, refused.value.raw_text) == ("model_refused", "I must not.")
+    with pytest.raises(ModelFailed) as broken:
+        await drafted([fails("unavailable")])
+    assert broken.value.code == "model_unavailable"
+
+
+async def test_a_deletion_nobody_asked_for_is_a_warning() -> None:
+    text = json.dumps([{"description": "Clean", "tool": "delete_path", "args": {"path": "src/a.py"}}])
+    _, events = await drafted([says(text)], asking("Write docs"))
+    plan = plan_in(events)
+    assert [warning.field for warning in plan.warnings] == ["args.path"]
+    assert plan.overall_risk == "high"
+    _, events = await drafted([says(text)], asking("Delete src/a.py"))
+    assert plan_in(events).warnings == ()
+
+
+async def test_regeneration_keeps_finished_steps_out_and_their_ids_taken() -> None:
+    done = Step(step_id=StepId("a"), description="Did it", instruction="x", status="completed")
+    request = asking(finished=(done,), previous=(done,), feedback="Shorter, please")
+    model, events = await drafted([says(GOOD.replace('"dependsOn": []', '"dependsOn": ["a"]'))], request)
+    told = model.requests[0].messages[1].text
+    assert "Shorter, please" in told
+    assert "a: Did it" in told
+    steps = plan_in(events).steps
+    assert steps[0].step_id != "a"
+    assert steps[0].depends_on == ("a",)
+
+
+async def test_a_request_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(ContextOverflow):
+        await drafted([says(GOOD)], asking("x" * 100_000))
+
+
+async def test_attachments_and_the_snapshot_share_what_is_left() -> None:
+    attachment = ResolvedAttachment(
+        attachment=Attachment(
+            attachment_id=AttachmentId("1"), kind="file", reference="@big.txt", bytes=10**6
+        ),
+        text="line\n" * 200_000,
+    )
+    request = asking(attachments=(attachment,), snapshot="file.py\n" * 50_000)
+    model, _ = await drafted([says(GOOD)], request)
+    size = sum(len(message.text) for message in model.requests[0].messages)
+    assert size < 32_000 * 3
+    assert "more lines)" in model.requests[0].messages[1].text
+
+
+def full() -> PlanningRequest:
+    return PlanningRequest(
+        text="Make @src/a.py greet politely",
+        snapshot="src/\n  a.py\nREADME.md",
+        qualification=Qualification(
+            task_type="code", complexity="simple", risk_level="low", reasons=(), by="rules"
+        ),
+        attachments=(
+            ResolvedAttachment(
+                attachment=Attachment(
+                    attachment_id=AttachmentId("1"), kind="file", reference="@src/a.py", bytes=12
+                ),
+                text="print('hi')\n",
+            ),
+        ),
+    )
+
+
+@pytest.mark.parametrize(("name", "capabilities"), [("json", CONSTRAINED), ("markers", PLAIN)])
+async def test_golden_prompts(name: str, capabilities: Capabilities) -> None:
+    turn = says(GOOD if name == "json" else MARKED)
+    model, _ = await drafted([turn], full(), capabilities, extra="Prefer small functions.")
+    system, user = model.requests[0].messages
+    text = f"[system]\n{system.text}\n\n[user]\n{user.text}\n"
+    assert text == (GOLDEN / f"{name}.txt").read_text("utf-8")
+
+
+async def test_the_prompt_begins_with_the_same_bytes_whatever_is_asked() -> None:
+    one, _ = await drafted([says(GOOD)], asking("Fix a"))
+    two, _ = await drafted([says(GOOD)], full())
+    first, second = one.requests[0].messages[0].text, two.requests[0].messages[0].text
+    assert first == second == system_prompt(small_tools(), "json")
+    assert one.requests[0].response_schema == two.requests[0].response_schema
+
+
+def test_the_prompts_examples_destroy_nothing() -> None:
+    for style in ("json", "markers"):
+        text = system_prompt(small_tools(), style)
+        shown = text[text.index("EXAMPLE") :]
+        assert not any(word in shown for word in ("delete_path", "rename", "run_command"))
+
+
+def test_a_long_list_of_problems_is_shortened() -> None:
+    from planloom.domain.validation import Problem
+
+    wrong = [Problem(step_id=StepId(f"s{n}"), field="tool", problem="no") for n in range(40)]
+    text = repair_prompt(wrong, "json")
+    assert "and 28 more of this kind" in text

@@ -1,0 +1,87 @@
+"""The bundled templates make valid plans, and what they write is right."""
+
+from __future__ import annotations
+
+import ast
+import json
+import tomllib
+
+import pytest
+
+from planloom.domain.plan import Step
+from planloom.domain.templates import Template, applied
+from planloom.domain.validation import problems
+from planloom.planning.port import PlanDrafted, PlanningRequest, StepDrafted
+from planloom.planning.templates import BUNDLED, TemplatePlanner
+from planloom.tools.registry import Registry, builtin
+from tests.support.small_tools import small_tools
+
+VALUES = {"name": "teapot", "file": "@src/app.py", "old": "brew", "new": "steep", "folder": "@src/"}
+
+
+def filled(template: Template) -> tuple[Step, ...]:
+    wanted = {parameter.name for parameter in template.parameters}
+    steps = applied(template, {name: value for name, value in VALUES.items() if name in wanted})
+    assert isinstance(steps, tuple)
+    return steps
+
+
+@pytest.mark.parametrize("template", BUNDLED, ids=lambda template: template.template_id)
+def test_a_bundled_template_makes_a_valid_plan(template: Template) -> None:
+    steps = filled(template)
+    assert problems(steps, builtin().rules(), sequential=template.sequential) == ()
+    assert template.builtin
+    assert template.description
+    assert all(parameter.description for parameter in template.parameters)
+    assert "{{" not in json.dumps([step.model_dump(mode="json") for step in steps])
+
+
+def test_the_five_are_there() -> None:
+    assert [template.name for template in BUNDLED] == [
+        "New Python package",
+        "New TypeScript package",
+        "Add tests for a file",
+        "Rename across files",
+        "Write docs for a folder",
+    ]
+
+
+def contents(template: Template) -> dict[str, str]:
+    return {str(step.args["path"]): str(step.args["content"]) for step in filled(template) if step.args}
+
+
+def test_the_python_package_is_python() -> None:
+    files = contents(BUNDLED[0])
+    assert tomllib.loads(files["pyproject.toml"])["project"]["name"] == "teapot"
+    for path in ("src/teapot/__init__.py", "tests/test_teapot.py"):
+        ast.parse(files[path])
+    assert "from teapot import greet" in files["tests/test_teapot.py"]
+
+
+def test_the_typescript_package_has_a_manifest() -> None:
+    files = contents(BUNDLED[1])
+    assert json.loads(files["package.json"])["name"] == "teapot"
+    assert json.loads(files["tsconfig.json"])["compilerOptions"]["strict"] is True
+    assert "`Hello, ${whom}!`" in files["src/index.ts"]
+
+
+async def drafted(planner: TemplatePlanner, request: PlanningRequest) -> list[object]:
+    return [event async for event in planner.draft(request)]
+
+
+async def test_the_template_planner_says_its_steps() -> None:
+    steps = filled(BUNDLED[2])
+    planner = TemplatePlanner("Tests", steps, small_tools(), sequential=True)
+    *announced, plan = await drafted(planner, PlanningRequest(text="x"))
+    assert [event.step for event in announced if isinstance(event, StepDrafted)] == list(steps)
+    assert isinstance(plan, PlanDrafted)
+    assert (plan.author, plan.steps) == ("template", steps)
+
+
+async def test_a_call_without_its_tool_becomes_an_instruction() -> None:
+    planner = TemplatePlanner("Tests", filled(BUNDLED[2]), Registry(()), sequential=True)
+    events = await drafted(planner, PlanningRequest(text="x"))
+    plan = events[-1]
+    assert isinstance(plan, PlanDrafted)
+    assert {step.kind for step in plan.steps} == {"processing"}
+    assert plan.steps[0].instruction == "Read @src/app.py."
