@@ -179,10 +179,10 @@ class PathTable:
         return len(self._ends) - len(self._dead)
 
     def _append(self, files: Sequence[str]) -> None:
-        folders = {path.rpartition("/")[0] for path in files} - self._folders
-        new = [path for folder in folders for path in self._new_folders(folder)]
-        self._put(new)
-        self._put(files)
+        parts = [path.rpartition("/") for path in files]
+        new = {folder for folder, _, _ in parts} - self._folders
+        self._put([path for folder in new for path in self._new_folders(folder)])
+        self._put(files, [name for _, _, name in parts])
         self._files += len(files)
 
     def _new_folders(self, folder: str) -> list[str]:
@@ -193,15 +193,20 @@ class PathTable:
             folder = folder.rpartition("/")[0]
         return new
 
-    def _put(self, paths: Sequence[str]) -> None:
+    def _put(self, paths: Sequence[str], names: Sequence[str] | None = None) -> None:
+        """Add paths; `names` are their last names, found out if they are not given."""
         if not paths:
             return
-        raw = [path.encode("utf-8", "replace") for path in paths]
-        start = len(self._blob)
-        self._blob += _SEPARATOR.join(raw) + _SEPARATOR
-        self._ends.extend(accumulate((len(path) + 1 for path in raw[1:]), initial=start + len(raw[0]) + 1))
-        self._paths.extend(list(paths))
-        self._names.extend([path[path.rfind("/", 0, -1) + 1 :] for path in paths])
+        joined = "\0".join(paths)
+        raw = joined.encode("utf-8", "replace")
+        plain = len(raw) == len(joined)
+        widths = map(len, paths if plain else [path.encode("utf-8", "replace") for path in paths])
+        ends = accumulate(widths, lambda end, width: end + width + 1, initial=len(self._blob))
+        next(ends)
+        self._ends.extend(ends)
+        self._blob += raw + _SEPARATOR
+        self._paths.extend(paths)
+        self._names.extend(names or [path[path.rfind("/", 0, -1) + 1 :] for path in paths])
 
     def _path(self, index: int) -> str:
         start = self._ends[index - 1] if index else 1
