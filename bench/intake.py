@@ -30,10 +30,37 @@ from planloom.intake.references import find_references
 from planloom.workspace.index import FileIndex
 from planloom.workspace.roots import root_at
 
-WORDS = """
-alpha beta gamma delta core util view model service page form menu order user auth data cache index router panel
-chart table widget store queue worker parser token stream event task plan step guest recipe basket garden harbour
-""".split()
+WORDS = [
+    *("alpha", "beta", "gamma", "delta", "core", "util", "view", "model", "service", "page", "form", "menu"),
+    *(
+        "order",
+        "user",
+        "auth",
+        "data",
+        "cache",
+        "index",
+        "router",
+        "panel",
+        "chart",
+        "table",
+        "widget",
+        "store",
+    ),
+    *(
+        "queue",
+        "worker",
+        "parser",
+        "token",
+        "stream",
+        "event",
+        "task",
+        "plan",
+        "step",
+        "guest",
+        "recipe",
+        "basket",
+    ),
+]
 SUFFIXES = (".ts", ".tsx", ".py", ".go", ".rs", ".md", ".json", ".css", ".test.ts", ".html")
 MESSAGES = (
     "Create a recipe app with a form for guests and a page for orders",
@@ -134,24 +161,25 @@ def listing(root: Path, rounds: int) -> dict[str, Any]:
         for name, way in ways.items():
             started = time.perf_counter()
             detail = way()
-            times[name].append(time.perf_counter() - started)
+            taken = time.perf_counter() - started
             if isinstance(detail, dict):
+                taken = detail["listed"]
                 details.setdefault(name, []).append(detail)
-    medians = {name: statistics.median(values) * 1000 for name, values in times.items()}
-    print("\nListing, ms (median)")
-    for name, value in medians.items():
-        ratio = value / medians["git ls-files -co"]
-        row(name, f"{value:9.0f}", f"{ratio:6.2f} × git")
-    walk = medians["index, own walk"] / medians["pathspec, pruned walk"]
-    row("own walk ÷ pruned pathspec", f"{walk:9.2f}")
+            times[name].append(taken)
+    figures = {name: statistics.median(values) * 1000 for name, values in times.items()}
+    print("\nListing, ms (median); ÷ git ls-files, ÷ pruned pathspec of the same rounds")
+    for name in ways:
+        cells = [f"{figures[name]:9.0f}"]
+        for other in ("git ls-files -co", "pathspec, pruned walk"):
+            pairs = zip(times[name], times[other], strict=True)
+            cells.append(f"{statistics.median(one / two for one, two in pairs):6.2f}")
+        row(name, *cells)
     for name, several in details.items():
-        first = statistics.median(each["first_ms"] for each in several)
-        stall = statistics.median(each["stall_ms"] for each in several)
-        row(f"{name}: first usable completion", f"{first:9.0f} ms")
-        row(f"{name}: longest stall of the loop", f"{stall:9.1f} ms")
-        medians[f"{name}, first completion"] = first
-        medians[f"{name}, loop stall"] = stall
-    return {name: round(value, 1) for name, value in medians.items()}
+        for what in several[0]:
+            if what != "listed":
+                figures[f"{name}: {what}"] = statistics.median(each[what] for each in several) * 1000
+                row(f"{name}: {what}", f"{figures[f'{name}: {what}']:9.1f}")
+    return {name: round(value, 1) for name, value in figures.items()}
 
 
 def run(*command: object) -> None:
@@ -159,27 +187,44 @@ def run(*command: object) -> None:
 
 
 async def indexed(root: Path, *, git: bool) -> dict[str, float]:
-    """Build an index, asking it for completions all the while."""
+    """Build an index, asking it for completions until the first one comes; stalls beside those of an idle loop."""
     index = FileIndex([root_at(root)], git="find" if git else None)
     started = time.perf_counter()
-    stalls = [0.0]
+    building = asyncio.create_task(index.build())
+    watching = asyncio.create_task(longest_stall())
+    first = 0.0
+    while not first:
+        await asyncio.sleep(0.001)
+        if index.files and (await complete("@me", 3, index)).items:
+            first = time.perf_counter() - started
+    await index.built(600)
+    listed = time.perf_counter() - started
+    await building
+    ordered = time.perf_counter() - started
+    watching.cancel()
+    stall = await watching
+    idle = asyncio.create_task(longest_stall())
+    await asyncio.sleep(ordered)
+    idle.cancel()
+    return {
+        "listed": listed,
+        "first usable completion": first,
+        "in order": ordered,
+        "longest stall of the loop": stall,
+        "longest stall of an idle loop": await idle,
+    }
 
-    async def watch() -> None:
+
+async def longest_stall() -> float:
+    """How late the loop came back at worst, in seconds, until this is cancelled."""
+    worst = 0.0
+    try:
         while True:
             before = time.perf_counter()
             await asyncio.sleep(0.001)
-            stalls.append(time.perf_counter() - before - 0.001)
-
-    watching = asyncio.create_task(watch())
-    building = asyncio.create_task(index.build())
-    first = 0.0
-    while not building.done():
-        await asyncio.sleep(0.001)
-        if not first and index.files and (await complete("@me", 3, index)).items:
-            first = time.perf_counter() - started
-    await building
-    watching.cancel()
-    return {"first_ms": first * 1000, "stall_ms": max(stalls) * 1000}
+            worst = max(worst, time.perf_counter() - before - 0.001)
+    except asyncio.CancelledError:
+        return worst
 
 
 def pruned(root: Path) -> None:
@@ -228,9 +273,7 @@ async def completion(root: Path, rounds: int) -> dict[str, Any]:
             ours.append(await timed(complete(f"@{query}", 1 + len(query), index)))
             engine.append(await timed(index.search(query, 50)))
             if has_fzf and number < 2:
-                started = time.perf_counter()
-                subprocess.run(["fzf", "--filter", query], input=lines, stdout=subprocess.PIPE, check=False)
-                fzf.append(time.perf_counter() - started)
+                fzf.append(await timed(asyncio.to_thread(filtered, query, lines)))
             if number == 0:
                 started = time.perf_counter()
                 sorted((path for path in paths if subsequence(query, path)), key=len)[:50]
@@ -245,6 +288,10 @@ async def completion(root: Path, rounds: int) -> dict[str, Any]:
     if fzf:
         row("engine ÷ fzf", f"p50 {percentile(engine, 50) / percentile(fzf, 50):8.3f}", "")
     return result
+
+
+def filtered(query: str, lines: bytes) -> None:
+    subprocess.run(["fzf", "--filter", query], input=lines, stdout=subprocess.PIPE, check=False)
 
 
 async def timed(awaitable: Any) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing, suppress
@@ -15,6 +16,8 @@ from planloom.workspace.pathtable import Hit, PathTable
 from planloom.workspace.roots import Root
 from planloom.workspace.scan import GitFailed, find_git, git_deleted, list_folder_tree, walked
 from planloom.workspace.uris import to_path
+
+logger = logging.getLogger(__name__)
 
 MOST_FILES = 1_000_000
 """Files that are indexed; a larger workspace is indexed in part, and says so."""
@@ -139,37 +142,41 @@ class FileIndex:
             self._table = table
             self._ready.set()
         # From here on answers are complete; what follows makes them better.
+        ordered = await asyncio.to_thread(table.ordered)
         for root in by_git:
             assert git is not None
             with suppress(GitFailed):
                 for path in await git_deleted(git, root.path):
-                    await asyncio.to_thread(table.remove, self._prefix(root) + path)
-        self._table = await asyncio.to_thread(table.ordered)
+                    await asyncio.to_thread(ordered.remove, self._prefix(root) + path)
+        self._table = ordered
 
     async def _list(self, root: Root, table: PathTable, git: Path | None) -> bool:
         """List one folder; whether git's word was taken for it."""
         prefix = self._prefix(root)
         if git is not None:
             try:
-                await self._take(root, table, list_folder_tree(root.path, self._exclude, git))
-            except GitFailed:
-                git = None
-            found = await asyncio.to_thread(table.ending_with, IGNORE_FILES[1], MOST_FILES)
-            if git is not None and not any(path.startswith(prefix) for path in found):
-                return True
+                if not await self._take(root, table, list_folder_tree(root.path, self._exclude, git)):
+                    return True
+            except GitFailed as error:
+                logger.info("%s is listed without git: %s", root.path, error)
             # Git stopped half-way, or files that only search tools know may show what it hides.
             await asyncio.to_thread(table.remove, prefix.rstrip("/"))
         await self._take(root, table, list_folder_tree(root.path, self._exclude, None))
         return False
 
-    async def _take(self, root: Root, table: PathTable, tree: AsyncGenerator[list[str], None]) -> None:
+    async def _take(self, root: Root, table: PathTable, tree: AsyncGenerator[list[str], None]) -> bool:
+        """Put a listing into the table; whether there are ignore files in it that git does not know."""
         prefix = self._prefix(root)
+        own = IGNORE_FILES[1]
+        found = False
         async with aclosing(tree) as batches:
             async for batch in batches:
+                found = found or any(path.endswith(own) and path.rpartition("/")[2] == own for path in batch)
                 await asyncio.to_thread(table.extend, [prefix + path for path in batch] if prefix else batch)
                 if table.files > MOST_FILES:
                     self._partial = True
-                    return
+                    break
+        return found
 
     def _usable_git(self) -> Path | None:
         if self._git == "find":
