@@ -44,7 +44,7 @@ def hidden(rules: Rules, path: str) -> bool:
     chain = IgnoreChain().within("", (rules,))
     names = path.split("/")
     return any(
-        chain.hides("/".join(names[:depth]), names[depth - 1], folder=depth < len(names))
+        chain.inside("".join(f"{name}/" for name in names[: depth - 1]))(names[depth - 1], depth < len(names))
         for depth in range(1, len(names) + 1)
     )
 

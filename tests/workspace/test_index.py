@@ -238,6 +238,7 @@ async def test_tails_are_whole_names(tmp_path: Path) -> None:
     assert await index.ending_with("menu.TS") == ("src/form/Menu.ts",)
     assert await index.ending_with("form/") == ("src/form/",)
     assert await index.ending_with("enu.ts") == ()
+    assert await index.ending_with("FORM/menu.ts") == ("src/form/Menu.ts",)
 
 
 async def test_names_match_before_folders_and_short_paths_before_long_ones(tmp_path: Path) -> None:

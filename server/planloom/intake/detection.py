@@ -20,7 +20,9 @@ _TRIMMED = " \t\n\r\f\v\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3
 )
 _DECORATION = re.compile(r"[\s\"'“”‘’«»*_`#>•·([{\-–—]*")
 _QUOTED_REFERENCE = re.compile(r'@(?:"[^"\n]*"|“[^”\n]*”)')
-_TOKEN = re.compile(r"[^\s,;()\[\]{}<>\"'“”‘’`|]+")
+_APART = r"\s,;()\[\]{}<>\"'“”‘’`|"
+_PATH_LIKE = re.compile(rf"(?<![^{_APART}])(?>(?:[^{_APART}@/\\.]|\.(?!\w))*)(?:[@/\\]|\.\w)[^{_APART}]*")
+"""A token with a sign that paths and references have; from its start, so that each token is looked at once."""
 _DOTTED = re.compile(r"(?:^|[\w-])\.[\w]")
 _SENTENCE_BREAK = re.compile(r"[a-z]\.[A-Z][a-z]")
 _ITEM = re.compile(r"(?<!\w)([0-9]{1,9})[.)](?=(\s))")
@@ -90,7 +92,7 @@ def without_paths(text: str) -> tuple[str, int]:
         return "\0"
 
     text = _QUOTED_REFERENCE.sub("@/", text)
-    return _TOKEN.sub(covered, text), count
+    return _PATH_LIKE.sub(covered, text), count
 
 
 def count_items(text: str) -> int:

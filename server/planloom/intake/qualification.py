@@ -10,22 +10,33 @@ from planloom.domain.attachments import Attachment
 from planloom.domain.plan import Detection, Qualification, Risk, Route
 from planloom.domain.values import Value
 from planloom.intake.detection import count_items, request_body, without_paths
-from planloom.intake.words import ANY_SCOPE, JOINED_TASK, WORD_END, WORD_START, any_of
+from planloom.intake.words import JOINED_TASK, SCOPE_SET, WORD_END, WORD_START
 from planloom.settings import PlanningSettings
 
 Mode = Literal["auto", "plan", "direct", "perspectives"]
 TaskType = Literal["question", "code", "devops", "mixed"]
 Complexity = Literal["trivial", "simple", "moderate", "complex"]
 
+_TOKEN = re.compile(r"\w+")
 _LOOKED_AT = 8000
 """Code points of a request that the rules look at."""
 
 
-def _words(*words: str) -> re.Pattern[str]:
-    return re.compile(rf"{WORD_START}(?:{any_of(words)}){WORD_END}", re.IGNORECASE)
+class _Vocabulary:
+    """Words and phrases to look for, hyphens being as good as blanks."""
+
+    def __init__(self, *entries: str) -> None:
+        plain = [" ".join(_TOKEN.findall(entry)) for entry in entries]
+        self.words = frozenset(entry for entry in plain if " " not in entry)
+        self.phrases = tuple(entry for entry in plain if " " in entry)
+
+    def found(self, tokens: Sequence[str], spaced: str) -> tuple[str, ...]:
+        """The different entries that are there; `spaced` is the tokens with a blank around each."""
+        phrases = [phrase for phrase in self.phrases if f" {phrase} " in spaced]
+        return tuple(dict.fromkeys(phrases + [token for token in tokens if token in self.words]))
 
 
-_DEVOPS = _words(
+_DEVOPS = _Vocabulary(
     *("deploy", "deploys", "deployed", "deploying", "deployment", "deployments", "docker", "dockerfile"),
     *("docker compose", "docker-compose", "container", "containers", "kubernetes", "k8s", "kubectl", "helm"),
     *("terraform", "ansible", "pulumi", "nginx", "systemd", "jenkins", "github actions", "gitlab ci"),
@@ -34,7 +45,7 @@ _DEVOPS = _words(
     *("production", "prod", "rollback", "roll back", "backup", "backups", "certificate", "tls", "dns"),
     *("aws", "azure", "gcp", "ec2", "s3", "lambda", "cron", "cronjob", "provision", "hosting", "devops"),
 )
-_CODE = _words(
+_CODE = _Vocabulary(
     *("function", "functions", "class", "classes", "method", "methods", "interface", "interfaces"),
     *("component", "components", "module", "modules", "page", "pages", "form", "forms", "endpoint"),
     *("endpoints", "api", "apis", "refactor", "implement", "bug", "bugs", "unit test", "unit tests", "tests"),
@@ -42,16 +53,16 @@ _CODE = _words(
     *("variable", "variables", "type", "types", "import", "imports", "algorithm", "parser", "schema"),
     *("feature", "features", "app", "application", "website", "game", "ui", "frontend", "backend"),
 )
-_BROAD = _words(
+_BROAD = _Vocabulary(
     *("entire", "whole codebase", "whole project", "whole application", "all files", "every file"),
     *("everywhere", "across the codebase", "across the project", "across all", "from scratch", "end to end"),
     *("end-to-end", "architecture", "rearchitect", "rewrite", "re-architect", "migrate", "migration"),
     *("port to", "microservices", "monorepo", "full stack", "full-stack", "all modules", "all services"),
 )
-_DESTRUCTIVE = _words(
+_DESTRUCTIVE = _Vocabulary(
     *("delete", "remove", "drop", "wipe", "erase", "purge", "truncate", "destroy", "overwrite", "reset")
 )
-_PRECIOUS = _words(
+_PRECIOUS = _Vocabulary(
     *("all", "everything", "every", "database", "databases", "table", "tables", "production", "prod", "data"),
     *("users", "accounts", "history", "branch", "branches", "repository", "backups", "bucket", "volume"),
 )
@@ -60,7 +71,7 @@ _DANGEROUS = re.compile(
     rf"|{WORD_START}(?:on|in|to)\s+(?:production|prod){WORD_END}|{WORD_START}(?:live|customer)\s+data{WORD_END}",
     re.IGNORECASE,
 )
-_DELICATE = _words(
+_DELICATE = _Vocabulary(
     *("authentication", "authorization", "auth", "login", "permissions", "permission", "security", "secret"),
     *("secrets", "credentials", "password", "passwords", "encryption", "payment", "payments", "billing"),
     *("migrate", "migration", "migrations", "schema", "deploy", "deployment", "dependencies", "upgrade"),
@@ -108,6 +119,9 @@ class _Signs(NamedTuple):
     devops: tuple[str, ...]
     code: tuple[str, ...]
     broad: tuple[str, ...]
+    destructive: tuple[str, ...]
+    precious: tuple[str, ...]
+    delicate: tuple[str, ...]
 
 
 def qualify(text: str, attachments: Sequence[Attachment], detection: Detection) -> Qualification:
@@ -184,24 +198,21 @@ def _decided(detection: Detection, qualification: Qualification, settings: Plann
 def _read(text: str, attachments: Sequence[Attachment]) -> _Signs:
     body, paths = without_paths(request_body(text)[:_LOOKED_AT])
     places = [attachment.uri or attachment.reference for attachment in attachments]
-    devops = _found(_DEVOPS, body) + tuple(
-        place.rsplit("/", 1)[-1] for place in places if _DEVOPS_FILE.search(place)
-    )
-    joined = len(JOINED_TASK.findall(body))
+    tokens = _TOKEN.findall(body.lower())
+    spaced = f" {' '.join(tokens)} "
+    names = tuple(place.rsplit("/", 1)[-1] for place in places if _DEVOPS_FILE.search(place))
     return _Signs(
         text=body,
-        tasks=max(count_items(body), joined + 1),
-        scopes=len(set(_found(ANY_SCOPE, body))),
+        tasks=max(count_items(body), len(JOINED_TASK.findall(body)) + 1),
+        scopes=len(SCOPE_SET.intersection(tokens)),
         files=max(paths, sum(attachment.kind in ("file", "folder") for attachment in attachments)),
-        devops=devops,
-        code=_found(_CODE, body),
-        broad=_found(_BROAD, body),
+        devops=_DEVOPS.found(tokens, spaced) + names,
+        code=_CODE.found(tokens, spaced),
+        broad=_BROAD.found(tokens, spaced),
+        destructive=_DESTRUCTIVE.found(tokens, spaced),
+        precious=_PRECIOUS.found(tokens, spaced),
+        delicate=_DELICATE.found(tokens, spaced),
     )
-
-
-def _found(pattern: re.Pattern[str], text: str) -> tuple[str, ...]:
-    """The different words that are there, in lower case and in order."""
-    return tuple(dict.fromkeys(match.group().lower() for match in pattern.finditer(text)))
 
 
 def _task_type(signs: _Signs, detection: Detection, reasons: list[str]) -> TaskType:
@@ -246,13 +257,11 @@ def _risk(signs: _Signs, attachments: Sequence[Attachment], detection: Detection
     if detection.rule == "question":
         return "low"
     dangerous = tuple(match.group() for match in _DANGEROUS.finditer(signs.text))
-    destructive = _found(_DESTRUCTIVE, signs.text)
-    precious = _found(_PRECIOUS, signs.text)
-    if dangerous or (destructive and precious):
-        named = dangerous or (*destructive, *precious)
+    if dangerous or (signs.destructive and signs.precious):
+        named = dangerous or (*signs.destructive, *signs.precious)
         reasons.append(f"What it asks may not be taken back: {_told(named)}.")
         return "high"
-    delicate = _found(_DELICATE, signs.text) + destructive
+    delicate = signs.delicate + signs.destructive
     if any(attachment.secret for attachment in attachments):
         reasons.append("A secret is attached.")
         return "medium"

@@ -50,7 +50,7 @@ LONGEST_PATH = 4096
 """Code points that a path, or the rest of a line after a quote mark, may have; longer ones name nothing."""
 
 _STOP = '\\s"“”«»`<>|\0，。、；：！？（）「」『』【】《》'
-_SIGN = re.compile(r"[@`]|~~~|https?://", re.IGNORECASE)
+_SIGN = re.compile(r"@+|`|~~~|https?://", re.IGNORECASE)
 _WORD = re.compile(rf"[^{_STOP}]+")
 _URL = re.compile(r"https?://[^\s\"“”`<>|\\^{}\0]+", re.IGNORECASE)
 _QUOTED = re.compile(rf'"([^"\n\r]{{1,{LONGEST_PATH}}})"|“([^”\n\r]{{1,{LONGEST_PATH}}})”')
@@ -89,6 +89,8 @@ def find_references(text: str) -> tuple[Reference, ...]:
         match text[start]:
             case "`" | "~":
                 at = _after_code(text, start, closing_ticks)
+            case "@" if sign.end() > start + 1:
+                at = sign.end()
             case "@":
                 reference = _after_at(text, start)
                 at = reference.end if reference else start + 1
@@ -188,9 +190,7 @@ def _plain(text: str, start: int, at: int) -> Reference | None:
     if word is None:
         return None
     token = word.group()
-    if not _NAME.search(token):
-        return Reference(kind="path", start=start, end=word.end(), text="")
-    if len(token) > LONGEST_PATH or token[0] == "@":
+    if len(token) > LONGEST_PATH or not _NAME.search(token):
         rest = _WORD.match(text, at)
         return Reference(kind="path", start=start, end=rest.end() if rest else word.end(), text="")
     if _is_decorator(text, start, token):

@@ -74,6 +74,7 @@ class _Resolver:
         self._sources = sources
         self._context = context
         self._attached = attached
+        self._tails: dict[str, tuple[str, ...]] = {}
 
     async def take(self, reference: Reference) -> None:
         """Resolve one reference of the message."""
@@ -129,9 +130,7 @@ class _Resolver:
             tail = reading.path.replace("\\", "/").removeprefix("./")
             if tail.startswith(("/", "..", "~")) or not tail.strip("/"):
                 continue
-            found = await self._sources.ending_with(tail)
-            if not found and not tail.endswith("/"):
-                found = await self._sources.ending_with(tail + "/")
+            found = await self._ending_with(tail)
             if len(found) > 1:
                 return _ambiguous(reference.text, found)
             for path in found:
@@ -140,7 +139,7 @@ class _Resolver:
                     return reading, place
             name = tail.rstrip("/").rpartition("/")[2]
             if not candidates and name != tail:
-                candidates = await self._sources.ending_with(name)
+                candidates = await self._ending_with(name)
         path = reference.readings[-1].path
         hint = f" There is {_listed(candidates)}." if candidates else " Check the path, or name it in full."
         return Unresolved(
@@ -149,6 +148,15 @@ class _Resolver:
             message=f"No file or folder of the workspace is called {shown(path)}.{hint}",
             candidates=candidates[:10],
         )
+
+    async def _ending_with(self, tail: str) -> tuple[str, ...]:
+        """The files, else the folders, whose last names are these; each tail is looked up once a message."""
+        if tail not in self._tails:
+            found = await self._sources.ending_with(tail)
+            if not found and not tail.endswith("/"):
+                found = await self._sources.ending_with(tail + "/")
+            self._tails[tail] = found
+        return self._tails[tail]
 
     async def _selections(self, reference: str) -> Sequence[Found]:
         chosen = [span for span in self._context.selections if span.start != span.end]

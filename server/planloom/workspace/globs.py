@@ -23,6 +23,25 @@ _CLASSES: Final = {
 }
 
 
+class Test(NamedTuple):
+    """A pattern within one folder: the name must fit `segment`, and if `whole` the way to it the rest.
+
+    Without a segment every name fits.
+    """
+
+    glob: Glob
+    segment: Segment
+    whole: bool
+
+    def fits(self, relative: str, name: str, *, folder: bool) -> bool:
+        """Whether this name of the folder is meant."""
+        if self.glob.folders_only and not folder:
+            return False
+        if self.segment is not None and not _fits(self.segment, name):
+            return False
+        return not self.whole or _leads(self.glob.segments, relative.split("/"))
+
+
 class Glob(NamedTuple):
     """One line of an ignore file; `anywhere` patterns look at the last name alone."""
 
@@ -33,6 +52,19 @@ class Glob(NamedTuple):
     @property
     def anywhere(self) -> bool:
         return len(self.segments) == 2 and self.segments[0] is None
+
+    def inside(self, names: Sequence[str]) -> Test | None:
+        """What is left to ask of the names in the folder that these names lead to; None if none can match."""
+        last = self.segments[-1]
+        if self.anywhere:
+            return Test(self, last, whole=False)
+        if None not in self.segments:
+            if len(self.segments) != len(names) + 1 or not _leads(self.segments[:-1], names):
+                return None
+            return Test(self, last, whole=False)
+        if last is None and not _leads(self.segments, (*names, "")):
+            return None
+        return Test(self, last, whole=last is not None)
 
     def matches(self, relative: str, name: str, *, folder: bool) -> bool:
         """Whether the pattern names this path; what lies below a named folder is not asked for."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from planloom.workspace.globs import Glob, read_glob
+from planloom.workspace.globs import Glob, Test, read_glob
 
 _SUFFIX = re.compile(r"\.\*((?:[\w-]|\\[^\w\s])+)\\Z")
 """What `*.suffix` is compiled to."""
@@ -19,6 +19,28 @@ IGNORE_FILES: Final = (".gitignore", ".ignore")
 
 _MOST_BYTES = 1_000_000
 _MOST_PATTERNS = 10_000
+
+
+Hides = Callable[[str, bool], bool]
+"""Of a name, and whether it is a folder."""
+
+
+class FolderRules(NamedTuple):
+    """What the rules of one file say of the names in one folder."""
+
+    exact: Set[str]
+    folders: Set[str]
+    suffixes: tuple[str, ...]
+    tests: tuple[Test, ...]
+
+    def verdict(self, relative: str, name: str, folder: bool) -> bool | None:
+        """As `Rules.verdict`."""
+        if name in self.exact or (folder and name in self.folders) or name.endswith(self.suffixes):
+            return True
+        for test in self.tests:
+            if test.fits(relative, name, folder=folder):
+                return not test.glob.negated
+        return None
 
 
 class Rules:
@@ -51,12 +73,12 @@ class Rules:
 
     def verdict(self, relative: str, name: str, *, folder: bool) -> bool | None:
         """True if the path is hidden, False if it is shown whatever weaker rules say, else None."""
-        if name in self._exact or (folder and name in self._folders) or name.endswith(self._suffixes):
-            return True
-        for glob in self._globs:
-            if glob.matches(relative, name, folder=folder):
-                return not glob.negated
-        return None
+        return self.inside(relative.split("/")[:-1]).verdict(relative, name, folder)
+
+    def inside(self, names: Sequence[str]) -> FolderRules:
+        """The same for the names of one folder, which is `names` below the folder of these rules."""
+        tests = tuple(test for glob in self._globs if (test := glob.inside(names)) is not None)
+        return FolderRules(self._exact, self._folders, self._suffixes, tests)
 
     def __bool__(self) -> bool:
         return bool(self._exact or self._folders or self._suffixes or self._globs)
@@ -70,27 +92,52 @@ class Layer(NamedTuple):
 
 
 class IgnoreChain(NamedTuple):
-    """Everything that decides on the names of one folder: its own rules last, the user's excludes above all."""
+    """Everything that decides on names: the rules of each folder on the way, the user's excludes above all."""
 
     layers: tuple[Layer, ...] = ()
     excludes: Rules | None = None
 
-    def hides(self, relative: str, name: str, *, folder: bool) -> bool:
-        """Whether a name of this folder is hidden; `relative` is its path below the root."""
-        if name == ".git":
-            return True
-        if self.excludes is not None and self.excludes.verdict(relative, name, folder=folder):
-            return True
-        for depth, rules in reversed(self.layers):
-            verdict = rules.verdict(relative[depth:], name, folder=folder)
-            if verdict is not None:
-                return verdict
-        return False
+    def inside(self, prefix: str) -> Hides:
+        """What hides names in the folder at `prefix` (with a slash after it; "" is the root)."""
+        layers = [(depth, rules.inside(_names(prefix[depth:]))) for depth, rules in reversed(self.layers)]
+        excluded = self.excludes.inside(_names(prefix)) if self.excludes is not None else None
+        if not any(rules.tests for _, rules in layers) and not (excluded and excluded.tests):
+            return _plainly([rules for _, rules in layers] + ([excluded] if excluded else []))
+
+        def hides(name: str, folder: bool) -> bool:
+            if name == ".git":
+                return True
+            path = prefix + name
+            if excluded is not None and excluded.verdict(path, name, folder):
+                return True
+            for depth, rules in layers:
+                said = rules.verdict(path[depth:], name, folder)
+                if said is not None:
+                    return said
+            return False
+
+        return hides
 
     def within(self, prefix: str, rules: Iterable[Rules]) -> IgnoreChain:
         """The chain for a folder at `prefix` (with a slash after it) that has these rules of its own."""
         own = tuple(Layer(len(prefix), each) for each in rules if each)
         return self._replace(layers=self.layers + own) if own else self
+
+
+def _plainly(several: Sequence[FolderRules]) -> Hides:
+    """The same where all rules are plain names and suffixes, of which any one decides."""
+    exact = {".git"}.union(*(rules.exact for rules in several))
+    folders: set[str] = set().union(*(rules.folders for rules in several))
+    suffixes = tuple(suffix for rules in several for suffix in rules.suffixes)
+
+    def hides(name: str, folder: bool) -> bool:
+        return name in exact or (folder and name in folders) or name.endswith(suffixes)
+
+    return hides
+
+
+def _names(prefix: str) -> list[str]:
+    return prefix.split("/")[:-1]
 
 
 def top_chain(root: Path, exclude: Sequence[str]) -> IgnoreChain:
@@ -108,7 +155,7 @@ def chain_of(root: Path, folder: str, top: IgnoreChain) -> IgnoreChain | None:
     chain = top.within("", _own_rules(root))
     prefix = ""
     for name in folder.split("/") if folder else ():
-        if chain.hides(prefix + name, name, folder=True):
+        if chain.inside(prefix)(name, True):
             return None
         prefix += name + "/"
         chain = chain.within(prefix, _own_rules(root / prefix))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncGenerator, Iterable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -15,6 +16,8 @@ from planloom.workspace.pathtable import Hit, PathTable
 from planloom.workspace.roots import Root
 from planloom.workspace.scan import GitFailed, find_git, git_deleted, list_folder_tree, walked
 from planloom.workspace.uris import to_path
+
+logger = logging.getLogger(__name__)
 
 MOST_FILES = 1_000_000
 """Files that are indexed; a larger workspace is indexed in part, and says so."""
@@ -129,40 +132,51 @@ class FileIndex:
 
     async def _build(self) -> None:
         table = await asyncio.to_thread(PathTable)
-        first = self._table is None
-        if first:
+        if self._table is None:
             self._table = table
         git = await asyncio.to_thread(self._usable_git)
+        partial = self._partial
         self._partial = False
-        for root in self.folders:
-            await self._list(root, table, git)
-        self._table = await asyncio.to_thread(table.ordered)
-        self._ready.set()
+        by_git = [root for root in self.folders if await self._list(root, table, git)]
+        if not self._ready.is_set() or partial:
+            self._table = table
+            self._ready.set()
+        # From here on answers are complete; what follows makes them better.
+        ordered = await asyncio.to_thread(table.ordered)
+        for root in by_git:
+            assert git is not None
+            with suppress(GitFailed):
+                for path in await git_deleted(git, root.path):
+                    await asyncio.to_thread(ordered.remove, self._prefix(root) + path)
+        self._table = ordered
 
-    async def _list(self, root: Root, table: PathTable, git: Path | None) -> None:
+    async def _list(self, root: Root, table: PathTable, git: Path | None) -> bool:
+        """List one folder; whether git's word was taken for it."""
         prefix = self._prefix(root)
         if git is not None:
             try:
-                await self._take(root, table, list_folder_tree(root.path, self._exclude, git))
-                for path in await git_deleted(git, root.path):
-                    await asyncio.to_thread(table.remove, prefix + path)
-            except GitFailed:
-                git = None
-            found = await asyncio.to_thread(table.ending_with, IGNORE_FILES[1], MOST_FILES)
-            if git is not None and not any(path.startswith(prefix) for path in found):
-                return
+                if not await self._take(root, table, list_folder_tree(root.path, self._exclude, git)):
+                    return True
+            except GitFailed as error:
+                logger.info("%s is listed without git: %s", root.path, error)
             # Git stopped half-way, or files that only search tools know may show what it hides.
             await asyncio.to_thread(table.remove, prefix.rstrip("/"))
         await self._take(root, table, list_folder_tree(root.path, self._exclude, None))
+        return False
 
-    async def _take(self, root: Root, table: PathTable, tree: AsyncGenerator[list[str], None]) -> None:
+    async def _take(self, root: Root, table: PathTable, tree: AsyncGenerator[list[str], None]) -> bool:
+        """Put a listing into the table; whether there are ignore files in it that git does not know."""
         prefix = self._prefix(root)
+        own = IGNORE_FILES[1]
+        found = False
         async with aclosing(tree) as batches:
             async for batch in batches:
+                found = found or any(path.endswith(own) and path.rpartition("/")[2] == own for path in batch)
                 await asyncio.to_thread(table.extend, [prefix + path for path in batch] if prefix else batch)
                 if table.files > MOST_FILES:
                     self._partial = True
-                    return
+                    break
+        return found
 
     def _usable_git(self) -> Path | None:
         if self._git == "find":
@@ -183,7 +197,8 @@ class FileIndex:
         chain = chain_of(root.path, folder, top_chain(root.path, self._exclude))
         real = root.path / relative
         is_folder = real.is_dir() and not real.is_symlink()
-        if chain is None or chain.hides(relative, name, folder=is_folder) or not os.path.lexists(real):
+        prefix = f"{folder}/" if folder else ""
+        if chain is None or chain.inside(prefix)(name, is_folder) or not os.path.lexists(real):
             return
         path = self._prefix(root) + relative
         if is_folder:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from contextlib import contextmanager
+from itertools import accumulate, chain
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from unicodedata import normalize
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class PathTable:
         self._names = Haystacks()
         self._folders: set[str] = {""}
         self._dead: set[int] = set()
+        self._waiting: list[Sequence[str]] = []
         self._files = 0
 
     @property
@@ -59,24 +61,27 @@ class PathTable:
         return len(self._dead)
 
     def extend(self, files: Sequence[str]) -> None:
-        """Add files, and the folders that lead to them. No file may be there already."""
-        for at in range(0, len(files), _SLICE):
-            with self._lock:
-                self._append(files[at : at + _SLICE])
+        """Add files, and the folders that lead to them. No file may be there already.
+
+        They are only taken down here; whoever looks something up first, or orders the table, puts them in.
+        """
+        with self._lock:
+            self._waiting.append(files)
+            self._files += len(files)
 
     def add_folder(self, folder: str) -> None:
         """Add a folder that may be empty, and those that lead to it."""
-        with self._lock:
+        with self._settled():
             self._put(self._new_folders(folder))
 
     def contains(self, path: str) -> bool:
         """Whether the file, or the folder with a slash after it, is there."""
-        with self._lock:
+        with self._settled():
             return self._index(path) is not None
 
     def remove(self, path: str) -> bool:
         """Take out a file, or a folder with everything in it ("" is everything); False if neither is there."""
-        with self._lock:
+        with self._settled():
             prefix = path + "/" if path else ""
             gone = self._starting_with(prefix)
             if gone:
@@ -90,34 +95,23 @@ class PathTable:
 
     def below(self, folder: str, limit: int) -> tuple[str, ...]:
         """The paths inside a folder ("" is everything), in order, at most `limit`."""
-        with self._lock:
+        with self._settled():
             found = self._starting_with(f"{folder}/" if folder else "", limit)
             return tuple(sorted(path for at in found if (path := self._path(at)) != f"{folder}/"))
 
     def ending_with(self, tail: str, limit: int = 20) -> tuple[str, ...]:
         """The paths that are, or whose last names are, exactly `tail` (with a slash at its end: folders)."""
-        raw = tail.encode("utf-8", "replace") + _SEPARATOR
-        found: list[str] = []
-        with self._lock:
-            at = -1
-            while len(found) < limit and (at := self._blob.find(raw, at + 1)) > 0:
-                if self._blob[at - 1] in b"\0/":
-                    index = bisect_right(self._ends, at)
-                    if index not in self._dead:
-                        found.append(self._path(index))
-        return tuple(found)
+        with self._settled():
+            return self._with_tail(self._blob, tail.encode("utf-8", "replace"), limit)
 
     def ending_with_folded(self, tail: str, limit: int = 20) -> tuple[str, ...]:
-        """The same whatever the case and the Unicode form; for rare use, since it looks at every path."""
-        wanted = _folded(tail)
-        found: list[str] = []
-        for path in self:
-            folded = _folded(path)
-            if folded == wanted or folded.endswith("/" + wanted):
-                found.append(path)
-                if len(found) == limit:
-                    break
-        return tuple(found)
+        """The same whatever the case of plain letters, and in either Unicode form of the others."""
+        forms: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
+        tails = dict.fromkeys(normalize(form, tail).encode("utf-8", "replace").lower() for form in forms)
+        with self._settled():
+            folded = self._blob.lower()
+            found = [path for each in tails for path in self._with_tail(folded, each, limit)]
+        return tuple(dict.fromkeys(found))[:limit]
 
     def search(self, query: str, limit: int) -> tuple[Hit, ...]:
         """The best matches, best first; of equal ones those that are first in the table."""
@@ -152,11 +146,16 @@ class PathTable:
 
     def ordered(self) -> PathTable:
         """The same paths, shorter ones first, so that they win where matches are equal."""
-        buckets: dict[int, list[str]] = {}
-        for path in self:
-            buckets.setdefault(len(path), []).append(path)
+        with self._lock:
+            count, waiting = len(self._ends), tuple(self._waiting)
         table = PathTable()
-        table._folders = set(self._folders)
+        table._folders.update(self._folders)
+        buckets: dict[int, list[str]] = {}
+        for path in self._stored(count):
+            buckets.setdefault(len(path), []).append(path)
+        for files in waiting:
+            for path in chain(table._folders_of(files), files):
+                buckets.setdefault(len(path), []).append(path)
         for length in sorted(buckets):
             paths = buckets.pop(length)
             for at in range(0, len(paths), _SLICE):
@@ -165,25 +164,41 @@ class PathTable:
         return table
 
     def __iter__(self) -> Iterator[str]:
-        at = 0
-        while True:
-            with self._lock:
-                stop = min(at + _SLICE, len(self._ends))
-                part = [self._path(index) for index in range(at, stop) if index not in self._dead]
-            if at >= stop:
-                return
-            yield from part
-            at = stop
+        with self._settled():
+            count = len(self._ends)
+        return self._stored(count)
 
     def __len__(self) -> int:
-        return len(self._ends) - len(self._dead)
+        with self._settled():
+            return len(self._ends) - len(self._dead)
+
+    def _stored(self, count: int) -> Iterator[str]:
+        """The first `count` entries that are not dead, a slice at a time, so that others get their turn."""
+        for at in range(0, count, _SLICE):
+            with self._lock:
+                stop = min(at + _SLICE, count)
+                part = [self._path(index) for index in range(at, stop) if index not in self._dead]
+            yield from part
+
+    @contextmanager
+    def _settled(self) -> Iterator[None]:
+        """The lock, with everything put in that was only taken down."""
+        with self._lock:
+            while self._waiting:
+                files = self._waiting[0]
+                for at in range(0, len(files), _SLICE):
+                    self._append(files[at : at + _SLICE])
+                del self._waiting[0]
+            yield
 
     def _append(self, files: Sequence[str]) -> None:
-        folders = {path.rpartition("/")[0] for path in files} - self._folders
-        new = [path for folder in folders for path in self._new_folders(folder)]
-        self._put(new)
+        self._put(self._folders_of(files))
         self._put(files)
-        self._files += len(files)
+
+    def _folders_of(self, files: Sequence[str]) -> list[str]:
+        """The folders of these files that were not known, which they are now."""
+        folders = {path[: path.rfind("/")] if "/" in path else "" for path in files} - self._folders
+        return [path for folder in folders for path in self._new_folders(folder)]
 
     def _new_folders(self, folder: str) -> list[str]:
         new: list[str] = []
@@ -196,11 +211,15 @@ class PathTable:
     def _put(self, paths: Sequence[str]) -> None:
         if not paths:
             return
-        raw = [path.encode("utf-8", "replace") for path in paths]
-        start = len(self._blob)
-        self._blob += _SEPARATOR.join(raw) + _SEPARATOR
-        self._ends.extend(accumulate((len(path) + 1 for path in raw[1:]), initial=start + len(raw[0]) + 1))
-        self._paths.extend(list(paths))
+        joined = "\0".join(paths)
+        raw = joined.encode("utf-8", "replace")
+        plain = len(raw) == len(joined)
+        widths = map(len, paths if plain else [path.encode("utf-8", "replace") for path in paths])
+        ends = accumulate(widths, lambda end, width: end + width + 1, initial=len(self._blob))
+        next(ends)
+        self._ends.extend(ends)
+        self._blob += raw + _SEPARATOR
+        self._paths.extend(paths)
         self._names.extend([path[path.rfind("/", 0, -1) + 1 :] for path in paths])
 
     def _path(self, index: int) -> str:
@@ -216,6 +235,18 @@ class PathTable:
                 return index
         return None
 
+    def _with_tail(self, blob: bytearray, tail: bytes, limit: int) -> tuple[str, ...]:
+        """The paths whose last names are `tail` in `blob`, which may spell them in another way."""
+        raw = tail + _SEPARATOR
+        found: list[str] = []
+        at = -1
+        while len(found) < limit and (at := blob.find(raw, at + 1)) > 0:
+            if blob[at - 1] in b"\0/":
+                index = bisect_right(self._ends, at)
+                if index not in self._dead:
+                    found.append(self._path(index))
+        return tuple(found)
+
     def _starting_with(self, prefix: str, limit: int | None = None) -> list[int]:
         raw = _SEPARATOR + prefix.encode("utf-8", "replace")
         found: list[int] = []
@@ -229,14 +260,10 @@ class PathTable:
         return found
 
     def _search(self, matcher: Matcher, *, in_names: bool) -> dict[int, int]:
-        with self._lock:
+        with self._settled():
             found = {match.index: match.score for match in matcher.match_list(self._paths)}
             if in_names:
                 for match in matcher.match_list(self._names):
                     score = match.score + _NAME_BONUS
                     found[match.index] = max(found.get(match.index, 0), score)
         return {index: score for index, score in found.items() if index not in self._dead}
-
-
-def _folded(path: str) -> str:
-    return path.lower() if path.isascii() else normalize("NFC", path.casefold())

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 
-from planloom.workspace.ignore import IGNORE_FILES, IgnoreChain, Rules, chain_of, read_rules, top_chain
+from planloom.workspace.ignore import IGNORE_FILES, Hides, IgnoreChain, Rules, chain_of, read_rules, top_chain
 
 BATCH = 4000
 """Names that a walk hands over at a time."""
@@ -127,16 +127,19 @@ def walked(root: Path, exclude: Sequence[str], inside: str = "") -> Iterator[lis
         names = {entry.name for entry in entries}
         own = [read_rules(root / prefix / name) for name in IGNORE_FILES if name in names]
         chain = chain.within(prefix, own)
+        hides = chain.inside(prefix)
         for entry in entries:
             name = entry.name
-            path = prefix + name
-            folder = _is_folder(entry)
-            if chain.hides(path, name, folder=folder) or not _is_text(name):
+            try:
+                folder = entry.is_dir(follow_symlinks=False)
+            except OSError:
+                continue
+            if hides(name, folder) or not (name.isascii() or _is_text(name)):
                 continue
             if folder:
-                stack.append((path + "/", chain))
+                stack.append((f"{prefix}{name}/", chain))
             else:
-                found.append(path)
+                found.append(prefix + name)
         if len(found) >= BATCH:
             yield found
             found = []
@@ -149,19 +152,21 @@ class _Shown:
 
     def __init__(self, chain: IgnoreChain) -> None:
         self._chain = chain
-        self._hidden: dict[str, bool] = {"": False}
+        self._folders: dict[str, Hides | None] = {"": chain.inside("")}
 
     def __call__(self, path: str) -> bool:
         folder, _, name = path.rpartition("/")
-        return not self._is_hidden(folder) and not self._chain.hides(path, name, folder=False)
+        hides = self._inside(folder)
+        return hides is not None and not hides(name, False)
 
-    def _is_hidden(self, folder: str) -> bool:
-        known = self._hidden.get(folder)
-        if known is None:
+    def _inside(self, folder: str) -> Hides | None:
+        """What hides names in a folder; None if it is hidden itself."""
+        if folder not in self._folders:
             above, _, name = folder.rpartition("/")
-            known = self._is_hidden(above) or self._chain.hides(folder, name, folder=True)
-            self._hidden[folder] = known
-        return known
+            hides = self._inside(above)
+            hidden = hides is None or hides(name, True)
+            self._folders[folder] = None if hidden else self._chain.inside(folder + "/")
+        return self._folders[folder]
 
 
 def _in_work_tree(root: Path) -> bool:
@@ -213,17 +218,8 @@ def _decoded(raw: bytes) -> list[str]:
         return [text for text in texts if "\ufffd" not in text]
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir(follow_symlinks=False)
-    except OSError:
-        return False
-
-
 def _is_text(name: str) -> bool:
     """Whether a name is Unicode; Python spells other bytes as lone surrogates."""
-    if name.isascii():
-        return True
     try:
         name.encode()
     except UnicodeEncodeError:
