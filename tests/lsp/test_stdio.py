@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 from collections.abc import Iterator
@@ -39,7 +40,7 @@ def read_all(pieces: list[bytes]) -> tuple[list[bytes], list[str]]:
 def test_messages_come_whole_however_they_are_cut(bodies: list[bytes], cuts: list[int], end: bytes) -> None:
     stream = b"".join(frame(body, end=end) for body in bodies)
     places = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
-    pieces = [stream[start:stop] for start, stop in zip(places, places[1:], strict=False)]
+    pieces = [stream[start:stop] for start, stop in itertools.pairwise(places)]
     assert read_all(pieces) == (bodies, [])
 
 

@@ -6,10 +6,10 @@ import asyncio
 import contextlib
 import importlib
 import logging
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
@@ -53,26 +53,29 @@ WARM = (
 """What is loaded after the answer to `initialize`, so that the first request need not wait for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What the command line says: settings by name, and places."""
+class Given(NamedTuple):
+    """What the command line says: settings by name, and places. `open_log` begins the log file, after the start.
+
+    `on_answered` is called when the client has its answer to `initialize`, `on_loaded` once everything is imported and the application is open.
+    """
 
     settings: tuple[str, ...] = ()
-    log_path: Path | None = None
+    open_log: Callable[[], Path | None] = lambda: None
+    on_answered: Callable[[], object] = lambda: None
+    on_loaded: Callable[[], None] = lambda: None
     storage: Path | None = None
     record: Path | None = None
 
 
-@dataclass(slots=True)
-class Client:
+class Client(NamedTuple):
     """What the client said in `initialize`."""
 
-    capabilities: types.ClientCapabilities = field(default_factory=types.ClientCapabilities)
-    declared: Declared = field(default_factory=Declared)
-    encoding: Encoding = "utf-16"
-    folders: dict[str, str] = field(default_factory=dict)
-    options: Any = None
-    process: int | None = None
+    capabilities: types.ClientCapabilities
+    declared: Declared
+    encoding: Encoding
+    folders: dict[str, str]
+    options: Any
+    process: int | None
 
 
 class Connection:
@@ -80,10 +83,11 @@ class Connection:
 
     def __init__(self, protocol: PlanloomProtocol, make_application: MakeApplication, given: Given) -> None:
         self.protocol = protocol
-        self.client = Client()
+        self.client = Client(types.ClientCapabilities(), Declared(), "utf-16", {}, None, None)
         self.given = given
         self.app: Any
         self.bars: Bars | None = None
+        self.log_path: Path | None = None
         self._make_application = make_application
         self._opening: asyncio.Task[None] | None = None
         self._trusted = True
@@ -188,6 +192,8 @@ class Connection:
         return opening is not None and (opening.cancelled() or opening.exception() is not None)
 
     async def _open(self) -> None:
+        self.given.on_answered()
+        self.log_path = self.given.open_log()
         pull = self.jobs.start("settings", self.pull()) if self._can_pull() else None
         for name in WARM:
             # One room at a time, so that the loop can read between them.
@@ -203,7 +209,7 @@ class Connection:
             view=self.view,
             declared=self.client.declared,
             ask_client=self.protocol.ask,
-            log_path=self.given.log_path,
+            log_path=self.log_path,
             storage=self.given.storage,
             record=self.given.record,
         )
@@ -211,6 +217,7 @@ class Connection:
         app.set_trusted(self._trusted)
         self._listen(app)
         self.app = app
+        self.given.on_loaded()
 
     def _listen(self, app: Any) -> None:
         from planloom.lsp.event_stream import TextStream, send_events
@@ -306,7 +313,7 @@ class Connection:
         from planloom.workspace.roots import Roots, root_of_uri
 
         found = [root_of_uri(uri, name) for uri, name in self.client.folders.items()]
-        private = tuple(path for path in (self.given.storage, self.given.log_path) if path is not None)
+        private = tuple(path for path in (self.given.storage, self.log_path) if path is not None)
         return Roots(tuple(root for root in found if root is not None), private)
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -18,8 +17,7 @@ REQUEST_FAILED = -32803
 MessageId = int | str
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """A message that wants an answer; `params` is plain JSON, None if absent."""
 
     id: MessageId
@@ -27,16 +25,14 @@ class Request:
     params: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Notification:
+class Notification(NamedTuple):
     """A message that wants no answer."""
 
     method: str
     params: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(NamedTuple):
     """The answer to a request of ours. `error` is the error object if there is one, of any shape."""
 
     id: MessageId
@@ -44,8 +40,7 @@ class Response:
     error: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """A message that cannot be taken, with the answer that it gets; `id` is None where none could be read."""
 
     id: MessageId | None

@@ -13,6 +13,8 @@ from planloom.lsp.codec import PlanloomProtocol, wire_converter
 from planloom.lsp.connection import Connection, Given
 from planloom.lsp.routing import route
 
+__all__ = ["Given", "PlanloomServer", "make_server"]
+
 if TYPE_CHECKING:
     from planloom.lsp.opening import MakeApplication
 

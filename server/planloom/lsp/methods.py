@@ -6,8 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 PROTOCOL_VERSION = 1
 
@@ -15,8 +14,7 @@ Kind = Literal["read", "change", "wait"]
 """How a request runs: a read can be cancelled at any moment, a change is finished first, a wait may take long."""
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
+class Method(NamedTuple):
     """A request from the client."""
 
     name: str
@@ -26,8 +24,7 @@ class Method:
     kind: Kind = "change"
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """A notification, in either direction."""
 
     name: str
@@ -35,8 +32,7 @@ class Note:
     handler: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(NamedTuple):
     """A request from the server; `declared` is the field of `planloomClient` that must be true for it."""
 
     name: str

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from planloom.settings import Settings
@@ -13,8 +12,7 @@ if TYPE_CHECKING:
     from planloom.workspace.view import WorkspaceView
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(NamedTuple):
     """What the editor's extension can do beyond LSP: `initializationOptions.planloomClient`."""
 
     events: bool = False
@@ -48,8 +46,7 @@ def declared(options: Any) -> Declared:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(NamedTuple):
     """Everything an application needs of its connection. `record` names a file for the model's traffic.
 
     `ask_client` sends a request to the editor and awaits its answer as plain JSON, for its language model.

@@ -5,37 +5,40 @@ The answer to `initialize` needs the protocol library alone; types, service and 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import gc
 import logging
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from planloom.lsp.opening import MakeApplication, Opening
     from planloom.service.application import Application
 
+LOG_LIMIT = 5_000_000
+"""Bytes after which the log is begun anew; the one before it is kept."""
+
 
 def serve(argv: Sequence[str], make_application: MakeApplication | None = None) -> int:
     """Serve one editor over stdin and stdout until it is done; the exit code that LSP wants."""
-    options = _parser().parse_args(argv)
-    # The protocol's types are half a million objects that all stay: to collect garbage while they are made
-    # is a tenth of the start-up for nothing, and to look at them again later is a pause for nothing.
+    # To collect garbage while the protocol's types are made is time that the editor waits for; it is done
+    # once it has its answer, and the collector is on again when everything is loaded.
     gc.disable()
     from planloom.lsp import language_server, stdio
-    from planloom.lsp.connection import Given
 
-    gc.enable()
-    gc.freeze()
-    given = Given(
-        settings=tuple(options.setting),
-        log_path=_log_to(options.log_file, options.log_level),
+    options = _options(argv)
+    given = language_server.Given(
+        settings=tuple(options.settings),
+        on_answered=gc.collect,
+        on_loaded=_loaded,
+        open_log=partial(_log_to_file, options.log_file, options.log_level),
         storage=options.storage,
         record=options.record,
     )
+    _log_to_stderr(options.log_level)
     server = language_server.make_server(make_application or open_application, given)
 
     async def converse() -> int:
@@ -48,6 +51,13 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
         return asyncio.run(converse())
     except KeyboardInterrupt:
         return 130
+
+
+def _loaded() -> None:
+    """All that stays is there now: the collector need never look at it, which would be a pause for nothing."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 async def open_application(opening: Opening) -> Application:
@@ -78,7 +88,22 @@ def state_folder() -> Path:
     return user_state_path("planloom", appauthor=False)
 
 
-def _parser() -> argparse.ArgumentParser:
+class Options(NamedTuple):
+    """What the command line asks for."""
+
+    log_level: str = "info"
+    log_file: Path | None = None
+    storage: Path | None = None
+    record: Path | None = None
+    settings: Sequence[str] = ()
+
+
+def _options(argv: Sequence[str]) -> Options:
+    if tuple(argv) in ((), ("--stdio",)):
+        # So editors start it, and need not wait for a parser.
+        return Options()
+    import argparse
+
     parser = argparse.ArgumentParser(prog="planloom serve", description="The language server, for editors.")
     parser.add_argument("--stdio", action="store_true", help="speak over stdin and stdout (the only way)")
     parser.add_argument(
@@ -90,42 +115,41 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--setting", action="append", default=[], metavar="NAME=VALUE", help="a setting; may be repeated"
     )
-    # Editors that start servers by habit add this, and older clients the process id.
-    parser.add_argument("--clientProcessId", dest="client_process_id", help=argparse.SUPPRESS)
-    return parser
+    # Language clients add this by habit; the process id also comes with `initialize`.
+    parser.add_argument("--clientProcessId", help=argparse.SUPPRESS)
+    given = parser.parse_args(argv)
+    return Options(given.log_level, given.log_file, given.storage, given.record, tuple(given.setting))
 
 
-def _log_to(path: Path | None, level: str) -> Path | None:
-    """Log warnings to stderr, and what `level` asks for to a file; the file's place, None if there is none."""
+_SHAPE = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
+
+
+def _log_to_stderr(level: str) -> None:
+    """Log warnings to stderr: editors show it, and stdout belongs to the protocol."""
     root = logging.getLogger()
     root.setLevel(logging.DEBUG if level == "debug" else logging.INFO)
     # The protocol library logs every body it sends.
     logging.getLogger("pygls").setLevel(logging.WARNING)
-    shape = logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s")
     to_stderr = logging.StreamHandler(sys.stderr)
     to_stderr.setLevel(logging.WARNING)
-    to_stderr.setFormatter(shape)
+    to_stderr.setFormatter(logging.Formatter(_SHAPE))
     root.addHandler(to_stderr)
+
+
+def _log_to_file(path: Path | None, level: str) -> Path | None:
+    """Log what `level` asks for to a file too; its place, None if there can be none."""
+    root = logging.getLogger()
     path = path or state_folder() / "planloom.log"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Several servers may write to it at once: whole lines, appended.
-        to_file = _LogFile(path)
+        if path.exists() and path.stat().st_size > LOG_LIMIT:
+            path.replace(path.with_suffix(path.suffix + ".1"))
+        # Several servers may write to it at once: each line goes there in one piece.
+        to_file = logging.FileHandler(path, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         root.warning("No log file: %s", error)
         return None
     to_file.setLevel(level.upper())
-    to_file.setFormatter(shape)
+    to_file.setFormatter(logging.Formatter(_SHAPE))
     root.addHandler(to_file)
     return path
-
-
-class _LogFile(logging.FileHandler):
-    """A log that is begun anew when it has grown too large."""
-
-    LIMIT = 5_000_000
-
-    def __init__(self, path: Path) -> None:
-        if path.exists() and path.stat().st_size > self.LIMIT:
-            path.replace(path.with_suffix(path.suffix + ".1"))
-        super().__init__(path, encoding="utf-8", errors="backslashreplace")

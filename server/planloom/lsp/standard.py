@@ -12,7 +12,6 @@ from lsprotocol import types
 logger = logging.getLogger(__name__)
 
 _WITHOUT_PARAMS = frozenset({types.SHUTDOWN, types.EXIT})
-_PLACE = re.compile(r"[^.\[\]]+")
 
 
 class Unreadable(Exception):
@@ -70,7 +69,7 @@ def _initialize(converter: cattrs.Converter, message: dict[str, Any]) -> types.I
 
 def _leave_out(tree: Any, field: str) -> bool:
     """Take the value at `field` out of the tree, or what holds it where it is missing; False if not found."""
-    *way, last = (int(part) if part.isdigit() else part for part in _PLACE.findall(field))
+    *way, last = (int(part) if part.isdigit() else part for part in re.findall(r"[^.\[\]]+", field))
     holder, key = None, None
     for part in way:
         if not _has(tree, part):

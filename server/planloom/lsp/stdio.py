@@ -10,7 +10,36 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+
+    class Writer(Protocol):
+        """Where answers and notifications go."""
+
+        @property
+        def congested(self) -> bool: ...
+
+        def write(self, data: bytes) -> None: ...
+
+        async def drain(self, timeout: float) -> None: ...
+
+        def close(self) -> None: ...
+
+    class Receiver(Protocol):
+        """What takes messages: the protocol of `codec`."""
+
+        on_exit: Callable[[int], None]
+
+        def receive(self, body: bytes) -> None: ...
+
+        def refuse(self, ident: None, code: int, problem: str) -> None: ...
+
+        def set_writer(self, writer: Any) -> None: ...
+
+        def disconnect(self) -> None: ...
+
 
 logger = logging.getLogger(__name__)
 
@@ -91,19 +120,6 @@ def _content_length(headers: bytes) -> int | None:
         if colon and name.strip().lower() == b"content-length" and value.isdigit() and len(value) < 16:
             return int(value)
     return None
-
-
-class Writer(Protocol):
-    """Where answers and notifications go."""
-
-    @property
-    def congested(self) -> bool: ...
-
-    def write(self, data: bytes) -> None: ...
-
-    async def drain(self, timeout: float) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class PipeWriter:
@@ -247,20 +263,6 @@ class _Input(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         self._on_end()
-
-
-class Receiver(Protocol):
-    """What takes messages: the protocol of `codec`."""
-
-    on_exit: Callable[[int], None]
-
-    def receive(self, body: bytes) -> None: ...
-
-    def refuse(self, ident: None, code: int, problem: str) -> None: ...
-
-    def set_writer(self, writer: Any) -> None: ...
-
-    def disconnect(self) -> None: ...
 
 
 async def converse(protocol: Receiver, stdin: BinaryIO | None = None, stdout: BinaryIO | None = None) -> int:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 async def status(at: Connection, params: take.NoParams) -> give.StatusResult:  # noqa: ARG001
     """`planloom/status`."""
-    now = at.app.status(str(at.given.log_path or ""))
+    now = at.app.status(str(at.log_path or ""))
     return give.StatusResult(
         version=now.version,
         protocol_version=PROTOCOL_VERSION,
