@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planloom.domain.errors import ModelFailed
@@ -77,6 +77,7 @@ def test_the_address_that_was_reached_is_judged(scheme: str, address: str, allow
     assert (refused_address(scheme, address) is None) is allowed
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_is_an_endpoint_or_refused(text: str) -> None:
     for url in (text, f"http://{text}", f"https://host{text}"):

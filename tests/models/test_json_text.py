@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planloom.models.call_fragments import CallFragments
@@ -41,6 +41,7 @@ def test_what_is_no_json_is_told(text: str) -> None:
     assert isinstance(read_json(text), Unreadable)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused(text: str) -> None:
     read_json(text)
@@ -48,6 +49,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     read_arguments(text)
 
 
+@settings(deadline=None)
 @given(values)
 def test_json_is_read_as_it_is(value: object) -> None:
     assert read_json(json.dumps(value)) == value
@@ -65,6 +67,7 @@ def test_half_surrogate_pairs_are_replaced(text: str, value: object) -> None:
     assert read_json(text) == value
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="a\U0001f600é世", max_size=12), st.data())
 def test_text_cut_between_its_utf_16_units_is_joined(text: str, data: st.DataObject) -> None:
     units = text.encode("utf-16-le", "surrogatepass")
@@ -81,6 +84,7 @@ def _cut(text: str, cuts: list[int]) -> list[str]:
     return [text[start:end] for start, end in zip([0, *places], [*places, len(text)], strict=True)]
 
 
+@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(["f", "g"]), objects), min_size=1, max_size=4),
     st.lists(st.integers(0, 500), max_size=6),
@@ -112,6 +116,7 @@ def test_fragments_come_to_the_same_calls_however_they_are_cut(
     assert len(set(ids)) == len(calls)
 
 
+@settings(max_examples=40, deadline=None)
 @given(
     st.lists(
         st.fixed_dictionaries({}, optional={"index": values, "id": values, "function": values}), max_size=6
@@ -124,6 +129,7 @@ def test_fragments_of_any_form_are_no_exception(fragments: list[dict[str, object
     joined.events(cut=True)
 
 
+@settings(max_examples=40, deadline=None)
 @given(objects.filter(bool), st.integers(0, 200))
 def test_a_call_that_is_cut_is_never_made(arguments: dict[str, object], cut: int) -> None:
     text = json.dumps(arguments)
@@ -134,8 +140,8 @@ def test_a_call_that_is_cut_is_never_made(arguments: dict[str, object], cut: int
     assert "cut" in event.problem
 
 
-def test_a_megabyte_of_fragments_takes_linear_time() -> None:
+def test_many_fragments_take_linear_time() -> None:
     joined = CallFragments(asks())
-    for _ in range(100_000):
+    for _ in range(20_000):
         joined.add({"index": 0, "id": "a", "function": {"name": "f", "arguments": '{"a": "}"}, '}})
     assert len(joined.events(cut=False)) <= 256

@@ -94,6 +94,7 @@ async def serving(answer: Answer, *, port: int = 0) -> AsyncIterator[Running]:
     """A server whose every request is answered by `answer`; it ends, with its connections, with the block."""
     tasks: set[asyncio.Task[None]] = set()
     running = Running("")
+    ending = False
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -107,6 +108,10 @@ async def serving(answer: Answer, *, port: int = 0) -> AsyncIterator[Running]:
                 await answer(asked, Wire(writer, reader))
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
+        except asyncio.CancelledError:
+            # The end of the block cancels who is still at work; anyone else's cancellation goes on.
+            if not ending:
+                raise
         except Exception as error:
             running.errors.append(error)
             raise
@@ -122,6 +127,7 @@ async def serving(answer: Answer, *, port: int = 0) -> AsyncIterator[Running]:
     try:
         yield running
     finally:
+        ending = True
         server.close()
         for task in list(tasks):
             task.cancel()

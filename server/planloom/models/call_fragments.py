@@ -19,7 +19,6 @@ MAX_CALLS = 256
 class _Call:
     """A call that is still being written. `value` holds arguments that came as an object."""
 
-    index: int
     call_id: str = ""
     name: str = ""
     parts: list[str] = field(default_factory=list)
@@ -52,6 +51,8 @@ class CallFragments:
 
     def __init__(self, request: ModelRequest) -> None:
         self._calls: list[_Call] = []
+        # By index and by id: a hostile answer has so many fragments that none may cost a search.
+        self._latest: dict[int | str | None, _Call] = {}
         self._used = {call.call_id for message in request.messages for call in message.tool_calls}
         self._turn = len(request.messages)
 
@@ -86,10 +87,10 @@ class CallFragments:
 
         Servers leave the index out, give all calls the index 0, or repeat id and name in every fragment.
         """
-        same_id = [call for call in self._calls if index is None and call_id and call.call_id == call_id]
-        known = (same_id or [call for call in self._calls if index is None or call.index == index])[-1:]
-        if known:
-            call = known[0]
+        call = self._latest.get(index) or (self._latest.get(call_id) if index is None and call_id else None)
+        if call is None and index is None and self._calls:
+            call = self._calls[-1]
+        if call is not None:
             other_id = bool(call_id and call.call_id and call_id != call.call_id)
             # The index settles it, unless what is there is whole already and this one begins anew.
             begins = (
@@ -101,8 +102,9 @@ class CallFragments:
                 return call
         if len(self._calls) >= MAX_CALLS:
             return None
-        call = _Call(len(self._calls) if index is None else index)
+        call = _Call()
         self._calls.append(call)
+        self._latest.update(dict.fromkeys((key for key in (index, call_id) if key not in {None, ""}), call))
         return call
 
     def _event(self, number: int, call: _Call, cut: bool) -> ModelEvent:
