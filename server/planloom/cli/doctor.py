@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from planloom.cli import show
-from planloom.cli.connection import ServerError, ServerLost
+from planloom.cli.connection import Server, ServerError, ServerLost
 from planloom.cli.plain import visible
 from planloom.cli.session import session
 from planloom.cli.wire import Json
@@ -38,13 +38,13 @@ class Finding(NamedTuple):
     advice: str = ""
 
 
-async def examine(*, folders: Sequence[Path], model_needed: bool, command: Sequence[str]) -> int:
+async def examine(process: Server, *, folders: Sequence[Path], model_needed: bool) -> int:
     """Print every finding. Returns 1 if something that is needed is missing, else 0.
 
     A model is needed only where the command line names one: plans with literal steps run without.
     """
     findings = [python(sys.version_info[:3]), *packages(), *(workspace(folder) for folder in folders)]
-    findings += await _server([folder for folder in folders if folder.is_dir()], model_needed, command)
+    findings += await _asked(process, [folder for folder in folders if folder.is_dir()], model_needed)
     console = show.console()
     console.print(_table(findings))
     missing = sum(finding.state == "missing" for finding in findings)
@@ -144,12 +144,12 @@ def model(listed: Json, active: Json, *, needed: bool) -> Iterator[Finding]:
             )
 
 
-async def _server(folders: Sequence[Path], model_needed: bool, command: Sequence[str]) -> list[Finding]:
+async def _asked(process: Server, folders: Sequence[Path], model_needed: bool) -> list[Finding]:
     told: list[Finding] = []
     started = time.monotonic()
     try:
         async with session(
-            folders, lambda level, message: told.append(_told(level, message)), command
+            process, folders, say=lambda level, message: told.append(_told(level, message))
         ) as opened:
             told += server(opened.status, time.monotonic() - started)
             try:
