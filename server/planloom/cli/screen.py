@@ -47,6 +47,7 @@ class Screen:
         self._as_json = as_json
         self._status: Status | None = None
         self._running: dict[str, str] = {}
+        self._answered: set[str] = set()
         self._tails: dict[str, str] = {}
         self._started: dict[str, float] = {}
 
@@ -191,7 +192,7 @@ class Screen:
                 self._console.print(mark.append(one_line(event.get("summary", ""), 160), "dim"))
             case "task_completed":
                 result = event.get("result") or {}
-                told = _told(result.get("summary"), step)
+                told = "" if key in self._answered else _told(result.get("summary"), step)
                 self._settled(number, step, "completed", told, lasted=result.get("durationMs"))
             case "task_failed":
                 again = " It is tried again." if event.get("willRetry") else ""
@@ -208,6 +209,9 @@ class Screen:
                 self.pause()
                 self._console.print()
                 self._console.print(Padding(Markdown(visible(event.get("text", ""))), (0, 2)))
+                if event.get("confidence") in ("low", "medium"):
+                    self._console.print(Text(f"  confidence: {event['confidence']}", "yellow"))
+                self._answered.add(key)
 
     def _settled(self, number: int, step: Step, status: str, told: str, *, lasted: int | None = None) -> None:
         key = step["stepId"]
