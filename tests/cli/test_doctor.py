@@ -17,6 +17,7 @@ UNREACHABLE = {
     "reachable": False,
     "reason": "No key: set OPENAI_API_KEY.",
 }
+RULES = {"provider": "embedded", "name": "rules", "reachable": True, "reason": "plans what is literal"}
 ACTIVE = {"provider": "ollama", "name": "small", "reason": "it answers"}
 
 
@@ -34,17 +35,23 @@ def test_the_packages_of_this_environment_are_found() -> None:
     ("models", "needed", "states"),
     [
         ([REACHABLE], True, ["found"]),
-        ([REACHABLE, UNREACHABLE], False, ["found", "optional"]),
-        ([UNREACHABLE], False, ["optional", "optional"]),
-        ([UNREACHABLE], True, ["missing", "missing"]),
-        ([], False, ["optional"]),
+        ([REACHABLE, UNREACHABLE, RULES], False, ["found", "optional", "found"]),
+        ([UNREACHABLE, RULES], False, ["optional", "found"]),
+        ([UNREACHABLE], True, ["missing"]),
+        ([RULES], False, ["found", "optional"]),
+        ([RULES], True, ["found", "missing"]),
         ([], True, ["missing"]),
     ],
 )
 def test_a_model_is_missing_only_where_one_is_needed(models: Any, needed: bool, states: list[str]) -> None:
-    found = list(doctor.model({"models": models}, ACTIVE, needed=needed))
+    found = list(doctor.model({"models": models, "active": None}, needed=needed))
     assert [finding.state for finding in found] == states
     assert all(finding.advice for finding in found if finding.state != "found")
+
+
+def test_the_model_in_use_is_told() -> None:
+    (found,) = doctor.model({"models": [REACHABLE], "active": ACTIVE}, needed=True)
+    assert found.found == "ollama small, 8192 tokens, in use"
 
 
 def test_a_ledger_may_lie_in_a_folder_that_is_still_to_be_made(tmp_path: Path) -> None:

@@ -220,6 +220,24 @@ def test_a_paused_plan_goes_on_or_not(start: Start) -> None:
     assert ended.params("planloom/plan/resume") == [{"planId": "p"}]
 
 
+def test_a_conflict_is_shown_with_both_sides(start: Start) -> None:
+    hunk = {"range": {}, "base": "a", "mine": "my line", "theirs": "its line"}
+    files = [{"uri": f"$ROOT/{name}", "hunks": [hunk]} for name in ("one", "two")]
+    conflict = {"editId": "e", "stepId": "s1", "files": files}
+    turns = script(
+        STEPS,
+        [events({"type": "edit_conflict", "taskId": "s1", "conflict": conflict})],
+        conflict_resolve=[[{"reply": {}}, events(COMPLETED)]],
+    )
+    terminal = start(turns, "--yes")
+    terminal.wait_for("on disk:  my line")
+    terminal.wait_for("the step: its line")
+    terminal.type("m")
+    terminal.type("t")
+    (params,) = terminal.finish().params("planloom/conflict/resolve")
+    assert [file["choice"] for file in params["files"]] == ["mine", "theirs"]
+
+
 EDITED = plan(STEPS, version=2)
 EDITS: list[tuple[list[tuple[str, str]], dict[str, Any]]] = [
     ([("r 2", "edit> ")], {"op": "remove", "stepId": "s2"}),

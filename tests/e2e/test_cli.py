@@ -191,6 +191,42 @@ def test_ctrl_c_leaves_a_plan_that_is_over_and_no_process(work: Path, terminal: 
     assert "Traceback" not in ended.out
 
 
+@pytest.fixture
+def model(tmp_path: Path) -> Iterator[str]:
+    """The address of a model server in a process of its own, which answers every request in the same words."""
+    answer = {"name": "final_answer", "arguments": {"text": "It prints a **number**.", "confidence": "low"}}
+    script = tmp_path / "turns.json"
+    script.write_text(json.dumps([{"calls": [answer], "repeat": True}]))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.model_server", str(script), "--port", "0"],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert process.stdout is not None
+    yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
+    process.terminate()
+    process.communicate()
+
+
+def test_a_question_is_answered_by_the_model_and_changes_nothing(work: Path, model: str) -> None:
+    asked = ("What does @src/app.py do?", "--yes", "--base-url", model, "--model", "scripted")
+    ended = planloom(work, "run", *asked)
+    assert ended.code == 0, ended.out + ended.err
+    assert "It prints a number." in ended.out
+    assert "confidence: low" in ended.out
+    assert files(work) == BEFORE
+
+
+def test_no_model_server_is_a_sentence_that_names_the_setting(work: Path) -> None:
+    ended = planloom(
+        work, "run", "What does it do?", "--yes", "--base-url", "http://127.0.0.1:9/v1", "--model", "m"
+    )
+    assert ended.code == 1
+    assert "Nothing answers at http://127.0.0.1:9" in ended.out
+    assert "model.baseUrl" in ended.out
+
+
 def test_doctor_finds_what_is_there(work: Path) -> None:
     ended = command_line.run(work.parent, ["doctor", "-w", str(work)], **own_state(work))
     assert ended.code == 0, ended.out + ended.err

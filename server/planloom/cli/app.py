@@ -6,13 +6,13 @@ import asyncio
 import io
 import json
 import sys
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Literal, NoReturn
 
 import typer
 
-from planloom.cli.connection import SERVER_COMMAND
+from planloom.cli.connection import SERVER_COMMAND, Server, started
 
 USAGE, INTERRUPTED = 2, 130
 
@@ -82,19 +82,19 @@ def run(
         _usage(
             "There is no terminal to ask at. Use --yes to approve the plan and its writes, or `planloom plan`."
         )
-    from planloom.cli.ask import Flags
-    from planloom.cli.commands import run_request
-    from planloom.cli.run import Request
+    words, folders = _words(text), _folders(workspace)
 
-    _finish(
-        run_request(
-            Request(_words(text), mode, review),
-            folders=_folders(workspace),
-            flags=Flags(yes, yes_commands, terminal and text != "-"),
-            as_json=as_json,
-            command=_server_command(context, base_url, model, provider, set_),
+    async def work(server: Server) -> int:
+        from planloom.cli.ask import Flags
+        from planloom.cli.commands import run_request
+        from planloom.cli.run import Request
+
+        flags = Flags(yes, yes_commands, terminal and text != "-")
+        return await run_request(
+            server, Request(words, mode, review), folders=folders, flags=flags, as_json=as_json
         )
-    )
+
+    _finish(_server_command(context, base_url, model, provider, set_), work)
 
 
 @app.command()
@@ -113,19 +113,18 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Show the plan for a request; nothing is changed."""
-    from planloom.cli.ask import Flags
-    from planloom.cli.commands import run_request
-    from planloom.cli.run import Request
+    words, folders = _words(text), _folders(workspace)
 
-    _finish(
-        run_request(
-            Request(_words(text), mode, until_ready=True),
-            folders=_folders(workspace),
-            flags=Flags(terminal=_is_terminal() and text != "-"),
-            as_json=as_json,
-            command=_server_command(context, base_url, model, provider, set_),
-        )
-    )
+    async def work(server: Server) -> int:
+        from planloom.cli.ask import Flags
+        from planloom.cli.commands import run_request
+        from planloom.cli.run import Request
+
+        flags = Flags(terminal=_is_terminal() and text != "-")
+        request = Request(words, mode, until_ready=True)
+        return await run_request(server, request, folders=folders, flags=flags, as_json=as_json)
+
+    _finish(_server_command(context, base_url, model, provider, set_), work)
 
 
 @app.command()
@@ -139,15 +138,14 @@ def doctor(
     set_: Set = None,
 ) -> None:
     """Look at everything that Planloom needs, and say what is missing and what to do about it."""
-    from planloom.cli.doctor import examine
 
-    _finish(
-        examine(
-            folders=[folder.resolve() for folder in workspace or [Path()]],
-            model_needed=bool(base_url or model or provider),
-            command=_server_command(context, base_url, model, provider, set_),
-        )
-    )
+    async def work(server: Server) -> int:
+        from planloom.cli.doctor import examine
+
+        folders = [folder.resolve() for folder in workspace or [Path()]]
+        return await examine(server, folders=folders, model_needed=bool(base_url or model or provider))
+
+    _finish(_server_command(context, base_url, model, provider, set_), work)
 
 
 def main(arguments: Sequence[str], *, server_command: Sequence[str] = SERVER_COMMAND) -> int:
@@ -163,9 +161,15 @@ def main(arguments: Sequence[str], *, server_command: Sequence[str] = SERVER_COM
     return 0
 
 
-def _finish(work: Coroutine[Any, Any, int]) -> None:
+def _finish(command: Sequence[str], work: Callable[[Server], Awaitable[int]]) -> NoReturn:
+    """Start the server, then do the work, whose imports take as long as the server's own start."""
+
+    async def both() -> int:
+        async with started(command) as server:
+            return await work(server)
+
     try:
-        code = asyncio.run(work)
+        code = asyncio.run(both())
     except KeyboardInterrupt:
         code = INTERRUPTED
     raise typer.Exit(code)

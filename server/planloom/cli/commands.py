@@ -10,7 +10,7 @@ from pathlib import Path
 
 from planloom.cli import show
 from planloom.cli.ask import Flags, Nobody
-from planloom.cli.connection import ServerError, ServerLost
+from planloom.cli.connection import Server, ServerError, ServerLost
 from planloom.cli.run import Journey, Outcome, Request
 from planloom.cli.screen import Screen
 from planloom.cli.session import session
@@ -23,19 +23,19 @@ DONE, FAILED, INTERRUPTED = 0, 1, 130
 
 
 async def run_request(
+    server: Server,
     request: Request,
     *,
     folders: Sequence[Path],
     flags: Flags,
     as_json: bool,
-    command: Sequence[str],
 ) -> int:
     """Carry a request as far as it says, and return the exit code of the command line."""
     console = show.console(stderr=as_json or (flags.terminal and not sys.stdout.isatty()))
     screen = Screen(console, folders, as_json=as_json)
     person = Terminal(console, folders) if flags.terminal else Nobody()
     try:
-        async with session(folders, screen.say, command) as opened:
+        async with session(server, folders, say=screen.say, stream=screen.stream) as opened:
             screen.log_path(opened.status.get("logPath") or "")
             journey = Journey(opened.connection, opened.events, screen, person, flags)
             try:

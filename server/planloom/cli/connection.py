@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from pygls.client import JsonRPCClient
@@ -19,7 +19,7 @@ Handler = Callable[[Any], Any]
 """Takes the params of a message as plain JSON; what it returns (or resolves to) is the answer."""
 
 SHUTDOWN_SECONDS = 5.0
-STDERR_LINES = 12
+STDERR_LINES, STDERR_BYTES = 12, 8192
 
 SERVER_COMMAND = (sys.executable, "-I", "-m", "planloom", "serve", "--stdio")
 """`-I` and a working folder elsewhere keep modules that lie in a workspace out of the server."""
@@ -44,20 +44,20 @@ class ServerLost(Exception):
         self.tail = tail
 
 
+class Server(NamedTuple):
+    """A running server process, and what it writes to stderr."""
+
+    process: asyncio.subprocess.Process
+    stderr: IO[bytes]
+
+
 class Connection:
     """Requests and notifications to one running server."""
 
-    def __init__(
-        self,
-        process: asyncio.subprocess.Process,
-        client: JsonRPCClient,
-        reading: asyncio.Task[None],
-        stderr: IO[bytes],
-    ) -> None:
-        self._process = process
+    def __init__(self, server: Server, client: JsonRPCClient, reading: asyncio.Task[None]) -> None:
+        self._process, self._stderr = server
         self._client = client
         self._reading = reading
-        self._stderr = stderr
 
     @property
     def lost(self) -> asyncio.Task[None]:
@@ -91,7 +91,8 @@ class Connection:
 
     def stderr_tail(self) -> str:
         """The last lines that the server wrote to stderr."""
-        self._stderr.seek(0)
+        end = self._stderr.seek(0, os.SEEK_END)
+        self._stderr.seek(max(end - STDERR_BYTES, 0))
         lines = self._stderr.read().decode("utf-8", "replace").splitlines()
         return "\n".join(lines[-STDERR_LINES:])
 
@@ -115,12 +116,9 @@ class Connection:
 
 
 @contextlib.asynccontextmanager
-async def connected(
-    handlers: Mapping[str, Handler], *, command: Sequence[str] = SERVER_COMMAND
-) -> AsyncIterator[Connection]:
-    """Start the server and speak with it; it is ended when the block is left.
+async def started(command: Sequence[str]) -> AsyncIterator[Server]:
+    """Start a server process, which is ended when the block is left, by force if nothing else has ended it.
 
-    The process starts before the protocol library is imported here, so that both imports overlap.
     It gets a session of its own: Ctrl-C is for the command line, which then cancels in good order.
     """
     with tempfile.TemporaryFile(prefix="planloom-") as stderr:
@@ -132,40 +130,39 @@ async def connected(
             cwd=Path(sys.executable).anchor or os.sep,
             start_new_session=True,
         )
-        client, reading = _speak(process, handlers)
-        connection = Connection(process, client, reading, stderr)
         try:
-            yield connection
+            yield Server(process, stderr)
         finally:
-            await asyncio.shield(asyncio.ensure_future(connection.close()))
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
 
 
-def _speak(
-    process: asyncio.subprocess.Process, handlers: Mapping[str, Handler]
-) -> tuple[JsonRPCClient, asyncio.Task[None]]:
-    # Importing the protocol library takes most of a second, which the server's own start hides.
+@contextlib.asynccontextmanager
+async def connected(server: Server, handlers: Mapping[str, Handler]) -> AsyncIterator[Connection]:
+    """Speak with a server that was started, and shut it down when the block is left."""
+    # Importing the protocol library takes a good part of a second, which the server's own start hides.
     from threading import Event
 
     from pygls.io_ import run_async
 
     from planloom.cli.rpc import raw_client
 
-    if process.stdin is None or process.stdout is None:
+    if server.process.stdin is None or server.process.stdout is None:
         raise RuntimeError("the server was started without pipes")
     client = raw_client(handlers)
-    client.protocol.set_writer(process.stdin)
-    reading = asyncio.create_task(
-        _read(
-            run_async(
-                stop_event=Event(),
-                reader=process.stdout,
-                protocol=client.protocol,
-                logger=logging.getLogger("pygls"),
-            )
-        ),
-        name="server messages",
+    client.protocol.set_writer(server.process.stdin)
+    messages = run_async(
+        stop_event=Event(),
+        reader=server.process.stdout,
+        protocol=client.protocol,
+        logger=logging.getLogger("pygls"),
     )
-    return client, reading
+    connection = Connection(server, client, asyncio.create_task(_read(messages), name="server messages"))
+    try:
+        yield connection
+    finally:
+        await asyncio.shield(asyncio.ensure_future(connection.close()))
 
 
 async def _read(messages: Awaitable[None]) -> None:

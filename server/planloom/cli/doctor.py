@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from planloom.cli import show
-from planloom.cli.connection import ServerError, ServerLost
+from planloom.cli.connection import Server, ServerError, ServerLost
 from planloom.cli.plain import visible
 from planloom.cli.session import session
 from planloom.cli.wire import Json
@@ -27,6 +27,10 @@ _MARKS: Mapping[State, tuple[str, str]] = {
     "optional": ("!", "bold yellow"),
     "missing": ("✘", "bold red"),
 }
+_NO_MODEL = (
+    "Literal steps run without one, all others wait. Start a local server such as Ollama or llama.cpp, "
+    "or name one: --base-url http://localhost:11434/v1 --model NAME."
+)
 
 
 class Finding(NamedTuple):
@@ -38,13 +42,13 @@ class Finding(NamedTuple):
     advice: str = ""
 
 
-async def examine(*, folders: Sequence[Path], model_needed: bool, command: Sequence[str]) -> int:
+async def examine(process: Server, *, folders: Sequence[Path], model_needed: bool) -> int:
     """Print every finding. Returns 1 if something that is needed is missing, else 0.
 
     A model is needed only where the command line names one: plans with literal steps run without.
     """
     findings = [python(sys.version_info[:3]), *packages(), *(workspace(folder) for folder in folders)]
-    findings += await _server([folder for folder in folders if folder.is_dir()], model_needed, command)
+    findings += await _asked(process, [folder for folder in folders if folder.is_dir()], model_needed)
     console = show.console()
     console.print(_table(findings))
     missing = sum(finding.state == "missing" for finding in findings)
@@ -121,35 +125,31 @@ def server(status: Json, seconds: float) -> Iterator[Finding]:
         yield Finding("optional", "problem", str(problem))
 
 
-def model(listed: Json, active: Json, *, needed: bool) -> Iterator[Finding]:
-    """Which models answer. `active` is the one that the server would use."""
-    models = listed.get("models") or []
-    name = f"{active.get('provider') or 'none'} {active.get('name') or ''}".strip()
-    reachable = [item for item in models if item.get("reachable")]
-    used = next((item for item in reachable if item.get("name") == active.get("name")), None)
+def model(listed: Json, *, needed: bool) -> Iterator[Finding]:
+    """Every model that could answer, and whether it does. The embedded rules are always there, and no model."""
     without: State = "missing" if needed else "optional"
-    if used is not None:
-        tokens = f", {used['contextTokens']} tokens" if used.get("contextTokens") else ""
-        yield Finding("found", "model", name + tokens)
-    else:
-        advice = (
-            "Steps that need a model wait. Start a local server such as Ollama or llama.cpp, or name one: "
-            "--base-url http://localhost:11434/v1 --model NAME."
-        )
-        yield Finding(without, "model", active.get("reason") or name, advice)
+    active = listed.get("active") or {}
+    models = listed.get("models") or []
     for item in models:
+        name = f"{item.get('provider', '')} {item.get('name', '')}".strip()
+        reason = item.get("reason") or ""
         if not item.get("reachable"):
-            yield Finding(
-                without, "model", f"{item.get('provider')} {item.get('name')}", item.get("reason") or ""
-            )
+            yield Finding(without, "model", name, reason)
+            continue
+        details = [f"{item['contextTokens']} tokens"] if item.get("contextTokens") else []
+        if (item.get("provider"), item.get("name")) == (active.get("provider"), active.get("name")):
+            details.append("in use")
+        yield Finding("found", "model", ", ".join([name, *details, *([reason] if reason else [])]))
+    if all(item.get("provider") == "embedded" for item in models):
+        yield Finding(without, "model", "no language model", _NO_MODEL)
 
 
-async def _server(folders: Sequence[Path], model_needed: bool, command: Sequence[str]) -> list[Finding]:
+async def _asked(process: Server, folders: Sequence[Path], model_needed: bool) -> list[Finding]:
     told: list[Finding] = []
     started = time.monotonic()
     try:
         async with session(
-            folders, lambda level, message: told.append(_told(level, message)), command
+            process, folders, say=lambda level, message: told.append(_told(level, message))
         ) as opened:
             told += server(opened.status, time.monotonic() - started)
             try:
@@ -158,7 +158,7 @@ async def _server(folders: Sequence[Path], model_needed: bool, command: Sequence
                 without: State = "missing" if model_needed else "optional"
                 told.append(Finding(without, "model", error.message, error.hint or ""))
             else:
-                told += model(listed, opened.status.get("model") or {}, needed=model_needed)
+                told += model(listed, needed=model_needed)
     except ServerError as error:
         told.append(Finding("missing", "server", error.message, error.hint or ""))
     except ServerLost as error:

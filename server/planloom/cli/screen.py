@@ -47,6 +47,8 @@ class Screen:
         self._as_json = as_json
         self._status: Status | None = None
         self._running: dict[str, str] = {}
+        self._answered: set[str] = set()
+        self._tails: dict[str, str] = {}
         self._started: dict[str, float] = {}
 
     def log_path(self, path: str) -> None:
@@ -129,6 +131,13 @@ class Screen:
         """The last JSON line, for programs."""
         self._json({"type": "cli_result", **outcome})
 
+    def stream(self, params: Json) -> None:
+        """Running text of a model or a command: its last words are shown beside what is under way."""
+        key = params.get("stepId") or "draft"
+        if key in self._running and self._status is not None:
+            self._tails[key] = (self._tails.get(key, "") + str(params.get("delta", "")))[-400:]
+            self._show_running()
+
     def pause(self) -> None:
         """Stop showing what is under way, so that a person can be asked."""
         if self._status is not None:
@@ -150,6 +159,8 @@ class Screen:
                 self._busy(f"perspective {event.get('agent')}", f"{event.get('agent')} looks at it …")
             case "perspective_complete":
                 self._idle(f"perspective {event.get('agent')}")
+                told = (event.get("perspective") or {}).get("analysis") or event.get("error") or ""
+                self._console.print(Text(f"  {event.get('agent')}: {one_line(told, 240)}", "dim"))
             case "task_created":
                 self._busy("draft", f"Planning … {len(plan.get('steps') or [])} steps so far")
             case "plan_ready" | "plan_executing" | "plan_direct":
@@ -181,7 +192,7 @@ class Screen:
                 self._console.print(mark.append(one_line(event.get("summary", ""), 160), "dim"))
             case "task_completed":
                 result = event.get("result") or {}
-                told = _told(result.get("summary"), step)
+                told = "" if key in self._answered else _told(result.get("summary"), step)
                 self._settled(number, step, "completed", told, lasted=result.get("durationMs"))
             case "task_failed":
                 again = " It is tried again." if event.get("willRetry") else ""
@@ -198,6 +209,9 @@ class Screen:
                 self.pause()
                 self._console.print()
                 self._console.print(Padding(Markdown(visible(event.get("text", ""))), (0, 2)))
+                if event.get("confidence") in ("low", "medium"):
+                    self._console.print(Text(f"  confidence: {event['confidence']}", "yellow"))
+                self._answered.add(key)
 
     def _settled(self, number: int, step: Step, status: str, told: str, *, lasted: int | None = None) -> None:
         key = step["stepId"]
@@ -213,6 +227,7 @@ class Screen:
 
     def _idle(self, key: str) -> None:
         self._running.pop(key, None)
+        self._tails.pop(key, None)
         self._show_running()
 
     def _show_running(self) -> None:
@@ -222,6 +237,8 @@ class Screen:
             self.pause()
             return
         text = Text(" · ".join(self._running.values()), "cyan", overflow="ellipsis", no_wrap=True)
+        for tail in self._tails.values():
+            text.append(f"  {one_line(tail[-120:])}", "dim")
         if self._status is None:
             self._status = self._console.status(text)
             self._status.start()

@@ -7,9 +7,9 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from planloom.cli.connection import SERVER_COMMAND, Connection, connected
+from planloom.cli.connection import Connection, Server, connected
 from planloom.cli.editor import HeadlessEditor, Level
 from planloom.cli.wire import Json
 
@@ -23,24 +23,28 @@ class Session(NamedTuple):
     status: Json
 
 
+def _unread(_: Json) -> None:
+    """The whole of a running text comes as an event when it is complete."""
+
+
 @contextlib.asynccontextmanager
 async def session(
+    server: Server,
     folders: Sequence[Path],
+    *,
     say: Callable[[Level, str], None],
-    command: Sequence[str] = SERVER_COMMAND,
+    stream: Callable[[Json], None] = _unread,
 ) -> AsyncIterator[Session]:
-    """Raises ServerLost if the server does not start, ServerError if it refuses to be initialized."""
+    """Make a started server ready. `say` is told its messages to the user, `stream` the running text of a model.
+
+    Raises ServerLost if the server does not start, ServerError if it refuses to be initialized."""
     events: asyncio.Queue[Json] = asyncio.Queue()
     editor = HeadlessEditor(folders, say)
-    handlers = editor.handlers() | {"planloom/event": events.put_nowait, "planloom/stream": _unread}
-    async with connected(handlers, command=command) as connection:
+    handlers = editor.handlers() | {"planloom/event": events.put_nowait, "planloom/stream": stream}
+    async with connected(server, handlers) as connection:
         editor.initialized(
             await connection.request("initialize", editor.initialize_params(metadata.version("planloom")))
         )
         connection.notify("initialized")
         status = await connection.request("planloom/status")
         yield Session(connection, editor, events, status)
-
-
-def _unread(_: Any) -> None:
-    """Running text of a model: the whole of it comes as an event when it is complete."""

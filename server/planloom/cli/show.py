@@ -194,11 +194,18 @@ def relative(uri: str, folders: Sequence[Path]) -> str:
 def problems(details: Any) -> list[str]:
     """The problems that an error lists, one line each; none for details of another kind."""
     listed = [item for item in details if isinstance(item, dict)] if isinstance(details, list) else []
-    places = ("stepId", "field")
-    return [
-        visible(f"{' '.join(str(item[key]) for key in places if item.get(key))}: {item.get('problem', '')}")
-        for item in listed
-    ]
+    return [line for line in map(_problem, listed) if line]
+
+
+def _problem(item: Mapping[str, Any]) -> str:
+    """A problem of a plan or of a field, or a reference that did not resolve with what it may mean."""
+    if item.get("problem"):
+        place = " ".join(str(item[key]) for key in ("stepId", "field") if item.get(key))
+        return visible(f"{place}: {item['problem']}")
+    candidates = item.get("candidates") or []
+    if candidates:
+        return visible(f"{item.get('reference', '')} may be {', '.join(map(str, candidates[:20]))}")
+    return ""
 
 
 def duration(milliseconds: int | None) -> str:

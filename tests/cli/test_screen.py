@@ -1,0 +1,130 @@
+"""One line for each thing that happens, and nothing for what a person need not know."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from planloom.cli.screen import Screen
+from planloom.cli.show import problems
+from tests.support.scripts import plan, step
+
+STEPS = [step(1, "Create x"), step(2, "Think", kind="processing")]
+TOLD: list[tuple[dict[str, Any], str]] = [
+    (
+        {"type": "task_completed", "taskId": "s1", "result": {"summary": "Created x.", "durationMs": 5}},
+        "✔ 1 Create x 5 ms",
+    ),
+    (
+        {"type": "task_completed", "taskId": "s1", "result": {"summary": "Found 3 of them", "durationMs": 5}},
+        "✔ 1 Create x 5 ms Found 3 of them",
+    ),
+    (
+        {"type": "task_failed", "taskId": "s1", "error": "No.", "willRetry": True},
+        "✘ 1 Create x No. It is tried again.",
+    ),
+    ({"type": "task_failed", "taskId": "s1", "error": "No.", "willRetry": False}, "✘ 1 Create x No."),
+    (
+        {"type": "task_skipped", "taskId": "s1", "reason": "dependency_failed"},
+        "– 1 Create x skipped: a step that it needs did not finish",
+    ),
+    ({"type": "task_skipped", "taskId": "s1", "reason": "from the future"}, "– 1 Create x skipped"),
+    ({"type": "tool_completed", "taskId": "s2", "ok": True, "summary": "Read a.py"}, "· Read a.py"),
+    ({"type": "tool_completed", "taskId": "s1", "ok": True, "summary": "Read a.py"}, ""),
+    ({"type": "tool_completed", "taskId": "s2", "ok": False, "summary": "No such file"}, "✘ No such file"),
+    (
+        {"type": "edit_applied", "taskId": "s1", "merged": True, "files": []},
+        "merged with what changed meanwhile",
+    ),
+    ({"type": "edit_applied", "taskId": "s1", "merged": False, "files": []}, ""),
+    ({"type": "edit_rejected", "taskId": "s1", "reason": "The client said no."}, "! The client said no."),
+    (
+        {"type": "check_completed", "taskId": "s1", "check": {"outcome": "failed", "detail": "no such file"}},
+        "✘ check: no such file",
+    ),
+    ({"type": "check_completed", "taskId": "s1", "check": {"outcome": "passed"}}, ""),
+    ({"type": "answer", "taskId": "s2", "text": "It is **bold**."}, "It is bold."),
+    (
+        {"type": "approval_resolved", "approvalId": "a", "decision": "superseded", "by": "server"},
+        "superseded: by the server",
+    ),
+    ({"type": "approval_resolved", "approvalId": "a", "decision": "allow", "by": "user"}, ""),
+    ({"type": "perspective_complete", "agent": "devo", "perspective": {"analysis": "Fine."}}, "devo: Fine."),
+    ({"type": "perspective_complete", "agent": "devo", "error": "It broke."}, "devo: It broke."),
+    ({"type": "plan_routed", "route": "direct"}, "The model chose: direct"),
+    ({"type": "plan_paused", "reason": "user"}, "Paused."),
+    (
+        {"type": "log", "level": "warning", "message": "Disk\x1b[2J nearly full"},
+        "Disk<U+001B>[2J nearly full",
+    ),
+    ({"type": "context_compacted", "beforeTokens": 1}, ""),
+    ({"type": "from_the_future", "taskId": "s1", "anything": {}}, ""),
+    ({"type": "task_completed", "taskId": "unknown"}, ""),
+]
+
+
+def screen(*, terminal: bool = False) -> tuple[Screen, StringIO]:
+    out = StringIO()
+    console = Console(file=out, width=100, force_terminal=terminal, no_color=True, markup=False, emoji=False)
+    return Screen(console, [Path("/w")]), out
+
+
+@pytest.mark.parametrize(("event", "told"), TOLD)
+def test_what_an_event_prints(event: dict[str, Any], told: str) -> None:
+    at, out = screen()
+    at.event(event, plan(STEPS))  # type: ignore[arg-type]
+    assert " ".join(out.getvalue().split()) == told
+
+
+def test_running_text_is_shown_beside_its_step_and_goes_with_it() -> None:
+    at, out = screen(terminal=True)
+    now: Any = plan(STEPS)
+    at.stream({"stepId": "s2", "kind": "text", "delta": "too early"})
+    at.event({"type": "task_started", "taskId": "s2"}, now)
+    at.stream({"stepId": "s2", "kind": "text", "delta": "the sea"})
+    at.event({"type": "task_completed", "taskId": "s2", "result": {}}, now)
+    at.pause()
+    assert "too early" not in out.getvalue()
+    assert "✔" in out.getvalue()
+
+
+def test_nothing_moves_without_a_terminal() -> None:
+    at, out = screen()
+    at.event({"type": "task_started", "taskId": "s2"}, plan(STEPS))  # type: ignore[arg-type]
+    at.stream({"stepId": "s2", "delta": "x"})
+    assert out.getvalue() == ""
+
+
+def test_the_end_tells_why_and_what_is_different() -> None:
+    at, out = screen()
+    error = {"code": "x", "message": "It broke.", "hint": "Mend it."}
+    progress = {"total": 3, "completed": 1, "failed": 2, "skipped": 0}
+    at.ended(
+        "failed",
+        {"error": error, "summary": "1 of 3 steps done.", "progress": progress},
+        {"file:///w/a": "edit"},
+    )
+    told = " ".join(out.getvalue().split())
+    assert (
+        told
+        == "✘ The plan failed. 1 completed, 2 failed 1 of 3 steps done. It broke. Mend it. Changed └── a edit"
+    )
+
+
+@pytest.mark.parametrize(
+    ("details", "lines"),
+    [
+        ([{"stepId": "s1", "field": "args", "problem": "is off"}], ["s1 args: is off"]),
+        ([{"reference": "@a", "candidates": ["x/a", "y/a"]}], ["@a may be x/a, y/a"]),
+        ([{"reference": "@a", "message": "none"}], []),
+        ({"status": "draft"}, []),
+        (None, []),
+        ("text", []),
+    ],
+)
+def test_problems_that_an_error_lists(details: Any, lines: list[str]) -> None:
+    assert problems(details) == lines
