@@ -80,7 +80,7 @@ export const JOURNEYS = [
       await window.shot(join(shots, "diff-dark.png"));
       await card.locator(".allow").click();
       await applyAll(window);
-      await page.locator('.tabs-container .tab[data-resource-name="note.txt"]').click();
+      await page.locator('.tabs-container .tab[aria-label="note.txt"]').click();
       const text = await until("the edits in the buffer", async () => {
         const now = await window.editorText();
         return now.includes("the end") ? now : false;
