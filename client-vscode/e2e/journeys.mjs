@@ -40,6 +40,8 @@ export const JOURNEYS = [
       await area.waitFor();
       await panel.locator("footer").waitFor({ timeout: 60_000 });
       await until("the caret in the composer", () => area.evaluate((element) => document.activeElement === element));
+      await window.widen();
+      await area.click();
       await page.keyboard.type('1. Replace "beta" with "BETA" in note.txt');
       await page.keyboard.press("Shift+Enter");
       await page.keyboard.type('2. Create file hello.txt with content "hello"');
