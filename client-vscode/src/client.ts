@@ -8,7 +8,7 @@ import { answerWithModel, hasModels } from "./languageModel";
 import { isEvent } from "./messages";
 import type { EditorCompletion, ErrorData, Params, PlanEvent, Requests, Result, StreamDelta } from "./protocol";
 import { environment, type Command } from "./python";
-import { sharedValues, userValues } from "./settings";
+import { defaults, sharedValues, userValues, type Values } from "./settings";
 
 export interface Listeners {
   event(event: PlanEvent): void;
@@ -16,6 +16,7 @@ export interface Listeners {
   running(): void;
   stopped(): void;
   planRequested(): void;
+  settingsSent(): void;
 }
 
 export class Client implements vscode.Disposable {
@@ -40,7 +41,7 @@ export class Client implements vscode.Disposable {
       language.onRequest("planloom/editor/complete", (request: EditorCompletion, token: vscode.CancellationToken) => answerWithModel(request, token)),
       vscode.workspace.onDidGrantWorkspaceTrust(() => void language.sendNotification("planloom/workspace/trust", { trusted: true })),
       vscode.workspace.onDidChangeConfiguration((change) => {
-        if (change.affectsConfiguration("planloom") && language.isRunning()) void sendSettings(language);
+        if (change.affectsConfiguration("planloom") && language.isRunning()) void sendSettings(language).then(listeners.settingsSent, (error: unknown) => log.warn(`The settings were not taken: ${errorData(error).message}`));
       }),
     ];
     const client = new Client(language, owned);
@@ -86,14 +87,15 @@ export function errorData(error: unknown): ErrorData {
 }
 
 async function options(log: vscode.LogOutputChannel, listeners: Listeners): Promise<LanguageClientOptions> {
+  const languageModel = await hasModels();
   return {
     documentSelector: [{ scheme: "file" }],
     outputChannel: log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
     progressOnInitialization: false,
-    connectionOptions: { maxRestartCount: 10 },
-    initializationOptions: {
-      planloom: userValues(),
+    // A function, since a server that is started again must be told what holds by then.
+    initializationOptions: () => ({
+      planloom: remembered(userValues()),
       planloomClient: {
         events: true,
         approvals: true,
@@ -103,10 +105,10 @@ async function options(log: vscode.LogOutputChannel, listeners: Listeners): Prom
         diagnostics: true,
         save: true,
         diff: true,
-        languageModel: await hasModels(),
+        languageModel,
         trusted: vscode.workspace.isTrusted,
       },
-    },
+    }),
     middleware: {
       workspace: {
         configuration: (params) =>
@@ -120,13 +122,16 @@ async function options(log: vscode.LogOutputChannel, listeners: Listeners): Prom
   };
 }
 
-/** The names sent before are sent again when they are unset, as null: the server then takes its own value. */
-const sent = new Set<string>();
+/** Names that the server has been given: once unset they are sent again with their default. */
+const given = new Set<string>();
 
-export async function sendSettings(language: LanguageClient): Promise<void> {
-  const set = userValues();
-  const values = { ...Object.fromEntries([...sent].map((name) => [name, null])), ...set };
-  Object.keys(set).forEach((name) => sent.add(name));
+function remembered(values: Values): Values {
+  Object.keys(values).forEach((name) => given.add(name));
+  return values;
+}
+
+async function sendSettings(language: LanguageClient): Promise<void> {
+  const values = { ...defaults([...given]), ...remembered(userValues()) };
   await language.sendRequest("planloom/settings/user", { values });
   await language.sendNotification("workspace/didChangeConfiguration", { settings: { planloom: sharedValues() } });
 }

@@ -115,6 +115,7 @@ export class Ctx implements vscode.Disposable {
         running: () => void this.refresh().catch((error: unknown) => this.log.error(String(error))),
         stopped: () => this.setServer({ kind: "stopped", detail: "The server has stopped. It is started again by itself a few times." }),
         planRequested: () => void this.panel.reveal(),
+        settingsSent: () => this.askAgain(),
       });
       this.log.info(`Server ready after ${Math.round(performance.now() - began)} ms`);
       await this.refresh();
@@ -150,15 +151,7 @@ export class Ctx implements vscode.Disposable {
   /** After a start or a restart: what the server says of itself, and what was missed of the plans. */
   private async refresh(): Promise<void> {
     if (!this.isRunning) return;
-    const status = await this.request("planloom/status", {});
-    const { provider, name } = status.model;
-    this.setServer({
-      kind: "running",
-      model: name === "" || name === provider ? provider : `${provider} · ${name}`,
-      problems: [...status.problems],
-      trusted: status.trusted,
-      unasked: [...unasked()],
-    });
+    const status = await this.askStatus();
     const kept = this.extension.workspaceState.get<string>(CURRENT_KEY);
     const open = [...status.plans.active, ...status.plans.resumable];
     const known = Object.values(this.state.plans).filter((view) => isLive(view.plan)).map((view) => view.plan.planId);
@@ -169,14 +162,28 @@ export class Ctx implements vscode.Disposable {
     this.changed();
   }
 
+  /** What the server says of itself: told to the panel, and anew whenever a plan has ended or a setting has changed. */
+  private async askStatus(): Promise<Result<"planloom/status">> {
+    const status = await this.request("planloom/status", {});
+    const { provider, name } = status.model;
+    const model = provider === "auto" ? "Model chosen when needed" : name === "" || name === provider ? provider : `${provider} · ${name}`;
+    this.setServer({ kind: "running", model, problems: [...status.problems], trusted: status.trusted, unasked: [...unasked()] });
+    return status;
+  }
+
   private receive(event: PlanEvent): void {
     const { state, gap } = fold(this.state, event);
     if (gap !== undefined) return this.wait(gap, event);
     if (state === this.state) return;
     this.state = state;
     if (event.type === "approval_resolved") this.diffs.forget(event.approvalId);
+    if (event.type === "plan_ready" || event.type === "plan_completed" || event.type === "plan_failed") this.askAgain();
     this.panel.forward(event);
     this.changed();
+  }
+
+  private askAgain(): void {
+    void this.askStatus().catch((error: unknown) => this.log.warn(`The server's status is not known: ${errorData(error).message}`));
   }
 
   /** Keep an event that came too early, and fetch what is missing before it. */

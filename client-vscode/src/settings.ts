@@ -59,6 +59,12 @@ export function userValues(): Values {
   return found;
 }
 
+/** The default of each of these names. */
+export function defaults(names: readonly string[]): Values {
+  const section = vscode.workspace.getConfiguration("planloom");
+  return Object.fromEntries(names.map((name) => [name, section.inspect(name)?.defaultValue]));
+}
+
 /** What is set, by anyone, for the names that a folder may set; VS Code has left out what is restricted. */
 export function sharedValues(scope?: vscode.Uri): Values {
   const section = vscode.workspace.getConfiguration("planloom", scope);

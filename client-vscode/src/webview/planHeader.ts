@@ -22,6 +22,7 @@ export function planHeader(panel: Panel, view: PlanView): View {
       <div class="title-row">
         ${statusPill(plan)}
         ${plan.status === "draft" || plan.steps.length === 0 ? nothing : html`<span class="chip risk-${plan.overallRisk}" title="Overall risk">${icon("shield")}${plan.overallRisk} risk</span>`}
+        ${plan.qualification == null || plan.qualification.taskType === "question" ? nothing : html`<span class="chip" title=${plain(plan.qualification.reasons.join("\n"))}>${plan.qualification.complexity} ${plan.qualification.taskType}</span>`}
         ${plan.route === "direct" ? html`<span class="chip" title="Runs without a plan of its own">${icon("zap")}direct</span>` : nothing}
       </div>
       ${request(panel, plan)} ${attached(view)} ${plan.summary === "" ? nothing : html`<p class="summary">${shown(plan.summary)}</p>`}
@@ -40,7 +41,7 @@ function statusPill(plan: Plan): View {
 
 function request(panel: Panel, plan: Plan): View {
   const whole = panel.ui.wholeRequest;
-  const long = plan.request.length > 220 || plan.request.split("\n").length > 4;
+  const long = plan.request.length > 160 || plan.request.split("\n").length > 3;
   return html`<div class="request ${whole || !long ? "" : "clipped"}">${shown(plan.request)}</div>
     ${long
       ? html`<button class="link" type="button" @click=${() => panel.update((ui) => (ui.wholeRequest = !whole))}>${whole ? "Show less" : "Show the whole request"}</button>`
@@ -62,10 +63,8 @@ function attachmentTip(attachment: Attachment): string {
 
 function verdictLine(view: PlanView): View {
   const { plan, detection } = view;
-  const parts: string[] = [];
-  if (detection !== undefined && plan.status === "draft") parts.push(`${detection.planned ? "Planned" : "Direct"}: ${reasonOf(detection)}`);
-  if (plan.qualification != null && plan.qualification.taskType !== "question") parts.push(`${plan.qualification.complexity} ${plan.qualification.taskType}`);
-  return parts.length === 0 ? nothing : html`<p class="quiet">${parts.join(" · ")}</p>`;
+  if (detection === undefined || plan.status !== "draft") return nothing;
+  return html`<p class="quiet">${detection.planned ? "Planned" : "Direct"}: ${reasonOf(detection)}</p>`;
 }
 
 function progress(view: PlanView): View {
@@ -96,7 +95,8 @@ function progress(view: PlanView): View {
 
 function pause(view: PlanView): View {
   const reason = view.pause?.reason ?? view.plan.pauseReason;
-  if (view.plan.status !== "paused" || reason == null) return nothing;
+  // What waits for an answer says so in a card of its own.
+  if (view.plan.status !== "paused" || reason == null || attention(view.plan) > 0) return nothing;
   return html`<p class="banner">${icon("debug-pause")}<span>${PAUSE_REASON[reason] ?? "Paused."} ${shown(view.pause?.detail ?? view.plan.pauseDetail)}</span></p>`;
 }
 
@@ -137,7 +137,7 @@ function controls(panel: Panel, view: PlanView): View {
       </div>`;
     case "paused":
       return html`<div class="actions">
-        <vscode-button id="resume" ?disabled=${attention(plan) > 0} @click=${control("resume")}>${icon("debug-continue")} Resume</vscode-button>
+        ${attention(plan) > 0 ? nothing : html`<vscode-button id="resume" @click=${control("resume")}>${icon("debug-continue")} Resume</vscode-button>`}
         <vscode-button secondary id="cancel" @click=${control("cancel")}>${icon("debug-stop")} Cancel</vscode-button>
         <span class="grow"></span>
         <button class="link" type="button" @click=${prompt("regenerate")}>Regenerate…</button>
