@@ -146,24 +146,25 @@ _FILE_NAMES: Final = (
     (
         _BUILD,
         """
-        package.json makefile gnumakefile bsdmakefile makefile.am makefile.in makefile.inc makefile.win
-        *.mk *.mak justfile .justfile justfile.* *.just taskfile.yml taskfile.yaml taskfile.dist.yml
-        taskfile.dist.yaml rakefile rakefile.rb *.rake gemfile gems.rb *.gemspec vagrantfile dangerfile dangerfile.* fastfile
-        podfile *.podspec brewfile guardfile capfile thorfile procfile procfile.* appraisals
-        setup.py setup.cfg pyproject.toml tox.ini noxfile.py dodo.py fabfile.py hatch_build.py
-        hatch.toml pdm_build.py wscript sconstruct sconscript build.bazel workspace.bazel
-        module.bazel .bazelrc .buckconfig *.bzl cmakelists.txt cmakepresets.json
-        cmakeuserpresets.json *.cmake meson.build configure.ac build.rs rust-toolchain
-        rust-toolchain.toml composer.json deno.json deno.jsonc build.gradle build.gradle.kts
-        settings.gradle settings.gradle.kts init.gradle init.gradle.kts gradle.properties gradlew
-        gradlew.bat gradle-wrapper.properties gradle-wrapper.jar pom.xml mvnw mvnw.cmd build.xml
-        build.sbt *.sbt build.sc build.mill *.csproj *.fsproj *.vbproj *.vcxproj *.proj *.props
-        *.targets *.sln *.slnx nuget.config directory.build.rsp global.json mix.exs .formatter.exs
-        rebar.config rebar.config.script project.clj deps.edn bb.edn build.boot shadow-cljs.edn
-        flake.nix shell.nix default.nix setup.hs build.zig package.swift dune-project
-        docker-compose*.yml docker-compose*.yaml compose*.yml compose*.yaml .pnpmfile.cjs
-        .pnpmfile.mjs pnpm-workspace.yaml .pnp.cjs .pnp.loader.mjs turbo.json nx.json lerna.json
-        skaffold.yaml tiltfile earthfile magefile.go build.xs .rspec .rubocop.yml .solargraph.yml
+        package.json makefile gnumakefile bsdmakefile makefile.am makefile.in makefile.inc
+        makefile.win *.mk *.mak justfile .justfile justfile.* *.just taskfile.yml taskfile.yaml
+        taskfile.dist.yml taskfile.dist.yaml rakefile rakefile.rb *.rake gemfile gems.rb *.gemspec
+        vagrantfile dangerfile dangerfile.* fastfile podfile *.podspec brewfile guardfile capfile
+        thorfile procfile procfile.* appraisals setup.py setup.cfg pyproject.toml tox.ini noxfile.py
+        dodo.py fabfile.py hatch_build.py hatch.toml pdm_build.py wscript sconstruct sconscript
+        build.bazel workspace.bazel module.bazel .bazelrc .buckconfig *.bzl cmakelists.txt
+        cmakepresets.json cmakeuserpresets.json *.cmake meson.build configure.ac build.rs
+        rust-toolchain rust-toolchain.toml composer.json deno.json deno.jsonc build.gradle
+        build.gradle.kts settings.gradle settings.gradle.kts init.gradle init.gradle.kts
+        gradle.properties gradlew gradlew.bat gradle-wrapper.properties gradle-wrapper.jar pom.xml
+        mvnw mvnw.cmd build.xml build.sbt *.sbt build.sc build.mill *.csproj *.fsproj *.vbproj
+        *.vcxproj *.proj *.props *.targets *.sln *.slnx nuget.config directory.build.rsp global.json
+        mix.exs .formatter.exs rebar.config rebar.config.script project.clj deps.edn bb.edn
+        build.boot shadow-cljs.edn flake.nix shell.nix default.nix setup.hs build.zig package.swift
+        dune-project docker-compose*.yml docker-compose*.yaml compose*.yml compose*.yaml
+        .pnpmfile.cjs .pnpmfile.mjs pnpm-workspace.yaml .pnp.cjs .pnp.loader.mjs turbo.json nx.json
+        lerna.json skaffold.yaml tiltfile earthfile magefile.go build.xs .rspec .rubocop.yml
+        .solargraph.yml
         """,
     ),
     (
