@@ -5,8 +5,9 @@ The model never decides that a task is done: what was really called, and what it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple, Protocol
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from typing import Literal, NamedTuple, Protocol, cast
 
 from planloom.agent.answer import Confidence, Malformed, Turn, call_key, control_specs, turn_of
 from planloom.agent.prompts import ToolNote, remaining, step_prompt, system_prompt
@@ -19,6 +20,7 @@ from planloom.models.port import (
     Finished,
     Message,
     Model,
+    ModelEvent,
     ModelRequest,
     ReasoningDelta,
     Restarted,
@@ -161,23 +163,27 @@ async def _read(task: Work, model: Model, request: ModelRequest) -> Turn:
     broken: list[Malformed] = []
     cut = False
     prompt_tokens = completion_tokens = 0
-    async for event in model.stream(request):
-        match event:
-            case TextDelta():
-                text.append(event.text)
-                task.stream("text", event.text)
-            case ReasoningDelta():
-                task.stream("reasoning", event.text)
-            case CallMade():
-                calls.append(event.call)
-            case CallBroken():
-                broken.append(Malformed(name=event.name, text=event.arguments_text, problem=event.problem))
-            case UsageReported():
-                prompt_tokens, completion_tokens = event.prompt_tokens, event.completion_tokens
-            case Restarted():
-                text, calls, broken = [], [], []
-            case Finished():
-                cut = event.reason == "length"
+    events = model.stream(request)
+    async with aclosing(cast("AsyncGenerator[ModelEvent]", events)):
+        async for event in events:
+            match event:
+                case TextDelta():
+                    text.append(event.text)
+                    task.stream("text", event.text)
+                case ReasoningDelta():
+                    task.stream("reasoning", event.text)
+                case CallMade():
+                    calls.append(event.call)
+                case CallBroken():
+                    broken.append(
+                        Malformed(name=event.name, text=event.arguments_text, problem=event.problem)
+                    )
+                case UsageReported():
+                    prompt_tokens, completion_tokens = event.prompt_tokens, event.completion_tokens
+                case Restarted():
+                    text, calls, broken = [], [], []
+                case Finished():
+                    cut = event.reason == "length"
     task.spend(Usage(requests=1, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens))
     return turn_of("".join(text), calls, broken, cut=cut)
 

@@ -55,6 +55,7 @@ class PlanStart(Value):
     unresolved: tuple[Unresolved, ...] = ()
     workspace_folders: tuple[Uri, ...] = ()
     template_id: TemplateId | None = None
+    template_parameters: dict[str, str] = Field(default_factory=dict)
 
 
 class PlanRouted(Value):

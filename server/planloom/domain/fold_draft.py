@@ -95,7 +95,7 @@ def fold_draft(plan: Plan, event: Drafting, at: Instant) -> Plan:
 def _drafting(plan: Plan) -> Plan:
     """Open a draft. A plan that had a version keeps it aside, with its finished steps in place."""
     if plan.version == 0:
-        return plan
+        return updated(plan, status="draft", steps=(), error=None, completed_at=None, execution_summary=None)
     before = Draft(
         version=plan.version,
         steps=plan.steps,

@@ -114,6 +114,7 @@ def _started(plan: Plan | None, recorded: ev.Recorded, event: ev.PlanStart) -> P
         qualification=event.qualification,
         route=event.route,
         template_id=event.template_id,
+        template_parameters=event.template_parameters,
         created_at=recorded.at,
         updated_at=recorded.at,
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from planloom.domain.approvals import Approval
 from planloom.domain.attachments import Attachment
 from planloom.domain.changes import Conflict, EditRecord
@@ -280,6 +282,7 @@ class Plan(Value):
     review: Review | None = None
     author: Author = "rules"
     template_id: TemplateId | None = None
+    template_parameters: dict[str, str] = Field(default_factory=dict)
     execution_summary: str | None = None
     context_summary: str | None = None
     usage: Usage = Usage()

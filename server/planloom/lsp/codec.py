@@ -270,7 +270,9 @@ class PlanloomProtocol(LanguageServerProtocol):
         Raises TimeoutError after `timeout` seconds, ClientGone if the connection closes, ClientRefused if the
         client answers with an error. An answer that comes after that is passed over.
         """
-        return await asyncio.wait_for(asyncio.wrap_future(self.send_request(method, params)), timeout)
+        answer = asyncio.wrap_future(self.send_request(method, params))
+        async with asyncio.timeout(timeout):
+            return await answer
 
     def disconnect(self) -> None:
         """The client is gone: send no more, and wake whoever waits for its answers."""

@@ -56,7 +56,8 @@ WARM = (
 class Given(NamedTuple):
     """What the command line says: settings by name, and places. `open_log` begins the log file, after the start.
 
-    `on_answered` is called when the client has its answer to `initialize`, `on_loaded` once everything is imported and the application is open.
+    `on_answered` is called when the client has its answer to `initialize`, `on_loaded` once everything is
+    imported and the application is open.
     """
 
     settings: tuple[str, ...] = ()
@@ -240,7 +241,8 @@ class Connection:
         if "app" in vars(self):
             app = vars(self).pop("app")
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(app.close(), CLOSE_SECONDS)
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await app.close()
 
     # Settings, folders and trust.
 

@@ -175,7 +175,8 @@ class PipeWriter:
     async def drain(self, timeout: float) -> None:
         """Wait until all is sent, at most `timeout` seconds."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._empty.wait(), timeout)
+            async with asyncio.timeout(timeout):
+                await self._empty.wait()
 
     def close(self) -> None:
         """Send no more, and leave the pipe as it was found."""

@@ -32,7 +32,7 @@ class RulesPlanner:
         found = problems(steps, rules, sequential=True, request=request.text)
         yield PlanDrafted(
             steps=steps,
-            summary=f"{len(steps)} steps, {literal} of them literal tool calls.",
+            summary=_summary(len(steps), literal),
             sequential=True,
             author="rules",
             estimated_duration=estimated_duration(steps, rules, sequential=True),
@@ -68,3 +68,9 @@ def _besides(steps: tuple[Step, ...], finished: tuple[Step, ...]) -> tuple[Step,
         left.append(step.model_copy(update={"step_id": StepId(f"step_{number}")}))
         number += 1
     return tuple(left)
+
+
+def _summary(steps: int, literal: int) -> str:
+    """How many steps there are, and how many of them need no model."""
+    what = "1 step" if steps == 1 else f"{steps} steps"
+    return f"{what}, {literal} of them literal." if literal < steps else f"{what}, nothing that needs a model."

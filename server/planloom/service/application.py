@@ -20,9 +20,8 @@ from planloom.execution.jobs import Jobs
 from planloom.execution.resources import Resources
 from planloom.execution.steps import Means, Runner
 from planloom.intake.render import render
-from planloom.planning.port import Planner, PlanningRequest
-from planloom.planning.rules_planner import RulesPlanner
 from planloom.service.approvals import Approvals
+from planloom.service.authors import Authors
 from planloom.service.claims import MODEL, claims_of
 from planloom.service.direct import put_to_review
 from planloom.service.drafting import Drafting
@@ -34,6 +33,7 @@ from planloom.service.plans import Plans, Rooms
 from planloom.service.references import WorkspaceReferences
 from planloom.service.requests import Status, StreamDelta
 from planloom.service.steps import Steps
+from planloom.service.templates import Templates
 from planloom.service.undo import Undoing
 from planloom.settings import Settings
 from planloom.storage.ledger import Ledger, workspace_key
@@ -89,7 +89,17 @@ class Application:
         self._ownership = Ownership(self._book, ledger, view)
         self.references = WorkspaceReferences(view, editor, lambda: self._settings, self._jobs)
         self.intake = Intake(self.references, lambda: view.roots, lambda: self._settings)
-        drafting = Drafting(self._book, self.feed, self._planner_for, self._prepared)
+        self.templates = Templates(ledger, self._ownership.see)
+        authors = Authors(
+            self.models,
+            self.templates,
+            self.references,
+            self._tools,
+            lambda: self._settings,
+            lambda: self.trusted,
+            ledger.text,
+        )
+        drafting = Drafting(self._book, self.feed, authors.author, self._prepared)
         rooms = Rooms(
             book=self._book,
             ledger=ledger,
@@ -142,6 +152,7 @@ class Application:
             )
         )
         self._jobs.start("settle", self._ownership.settle())
+        self._jobs.start("model", self.models.current())
 
     def detect(self, text: str) -> Detection:
         """Whether the rules say that the text wants a plan."""
@@ -248,15 +259,3 @@ class Application:
         ready = put_to_review(plan, step, wanted, self._book.clock())
         steps = self._prepared(ready.steps)
         self._book.record(plan.plan_id, ready.model_copy(update={"steps": steps}), ev.PlanApprovalRequest())
-
-    async def _planner_for(self, plan: Plan) -> tuple[Planner, PlanningRequest]:
-        finished = tuple(step for step in plan.steps if step.status == "completed")
-        previous = plan.before_draft.steps if plan.before_draft else ()
-        request = PlanningRequest(
-            text=plan.request,
-            attachments=self.references.attached(plan.attachments, self._ledger.text),
-            qualification=plan.qualification,
-            finished=finished,
-            previous=previous,
-        )
-        return RulesPlanner(self._tools), request

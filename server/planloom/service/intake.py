@@ -79,13 +79,15 @@ class Intake:
         )
         start = ev.PlanStart(
             request=request.text,
-            route=routing.route,
+            # Who asks for a template asks for its plan.
+            route="plan" if request.template_id is not None else routing.route,
             detection=routing.detection,
             qualification=routing.qualification,
             attachments=attachments,
             unresolved=resolution.unresolved,
             workspace_folders=self.folders(),
             template_id=request.template_id,
+            template_parameters=dict(request.parameters),
         )
         texts = tuple(
             (each.attachment.sha256, each.text)

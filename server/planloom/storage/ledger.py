@@ -22,7 +22,7 @@ from typing import NamedTuple
 from planloom.domain import events as ev
 from planloom.domain.errors import StorageFailed
 from planloom.domain.plan import Plan, PlanStatus
-from planloom.domain.values import Instant, PlanId, SessionId, Sha256
+from planloom.domain.values import Instant, PlanId, SessionId, Sha256, TemplateId
 from planloom.storage.schema import NewerSchema, migrate
 
 LEASE_SECONDS = 15.0
@@ -158,6 +158,23 @@ class Ledger:
             "SELECT body FROM blobs WHERE sha256 = ? LIMIT 1", (digest,)
         ).fetchone()
         return None if row is None else zlib.decompress(row[0]).decode("utf-8", "surrogatepass")
+
+    def templates(self) -> tuple[str, ...]:
+        """The saved templates, as JSON."""
+        return tuple(row[0] for row in self._connection.execute("SELECT body FROM templates"))
+
+    def keep_template(self, template_id: TemplateId, body: str) -> None:
+        """Keep a template. Raises StorageFailed."""
+        try:
+            with self._transaction(durable=True) as connection:
+                connection.execute("INSERT OR REPLACE INTO templates VALUES (?, ?)", (template_id, body))
+        except sqlite3.Error as error:
+            raise StorageFailed(f"The template could not be saved ({error}).") from error
+
+    def drop_template(self, template_id: TemplateId) -> None:
+        """Forget a template."""
+        with self._transaction(durable=True) as connection:
+            connection.execute("DELETE FROM templates WHERE template_id = ?", (template_id,))
 
     def claim(self, plan_id: PlanId, now: str) -> Lease | None:
         """Take or renew the lease of a plan. Returns the other holder's lease if there is a live one."""

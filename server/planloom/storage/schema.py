@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-VERSION = 1
+VERSION = 2
 
 _MIGRATIONS: tuple[str, ...] = (
     """
@@ -42,6 +42,9 @@ _MIGRATIONS: tuple[str, ...] = (
         since TEXT NOT NULL,
         renewed REAL NOT NULL
     ) STRICT;
+    """,
+    """
+    CREATE TABLE templates (template_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT;
     """,
 )
 

@@ -74,7 +74,9 @@ class FileIndex:
     async def built(self, timeout_seconds: float) -> bool:
         """Wait until the first listing has ended, for so long at most; whether it has."""
         try:
-            await asyncio.wait_for(self._ready.wait(), timeout_seconds)
+            # Not `wait_for`, which in Python 3.11 can swallow a cancellation that comes as the wait ends.
+            async with asyncio.timeout(timeout_seconds):
+                await self._ready.wait()
         except TimeoutError:
             return False
         return True
