@@ -76,6 +76,8 @@ VERB_AND_SCOPE = [
     "Create, if you can, a page",
     "“Create a game”",
     "- Create a page",
+    "\ufeffCreate a page",
+    "\u200bplease create a page",
     "Add src/x.ts to the page",
     "Create a login/signup page",
     "Design a form",
@@ -279,7 +281,7 @@ def test_any_numbers_have_a_verdict(text: str) -> None:
     "unit", ["@", "1.", "1. ", "x 1) ", "\n#", '@"', " ", "and ", "set ", "hi ", "(", "> ", "a.", "a-", "hi-"]
 )
 def test_time_is_linear_on_adversarial_text(unit: str) -> None:
-    text = unit * (1_000_000 // len(unit))
+    text = unit * (200_000 // len(unit))
     started = time.perf_counter()
     detect(text + "x")
     assert time.perf_counter() - started < 10

@@ -132,7 +132,7 @@ def test_any_text_is_read_and_spans_are_in_order(text: str) -> None:
 )
 def test_time_is_linear_on_adversarial_text(unit: str) -> None:
     started = time.perf_counter()
-    find_references(unit * (1_000_000 // len(unit)))
+    find_references(unit * (200_000 // len(unit)))
     assert time.perf_counter() - started < 15
 
 

@@ -15,6 +15,7 @@ from planloom.intake.contents import cut
 from planloom.intake.reference_sources import Context, Limits, Requested, Resolution
 from planloom.intake.resolve import look_again, resolve_references
 from planloom.workspace.editor import Diagnostic
+from planloom.workspace.index import FileIndex
 from tests.intake.support import TellingEditor, World, span
 
 FILES: dict[str, str | bytes] = {
@@ -291,6 +292,17 @@ async def test_either_unicode_form_finds_the_file(world: World) -> None:
 
 async def test_without_a_folder_nothing_resolves(tmp_path: Path) -> None:
     assert (await none(World(tmp_path), "@a.ts")).code == "no_context"
+
+
+async def test_an_unfinished_index_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planloom.intake.workspace_sources.INDEX_SECONDS", 0.01)
+    world = World(tmp_path, "w")
+    world.write(FILES)
+    world.index = FileIndex(world.roots.folders, git=None)
+    assert "Not all files are listed yet" in (await none(world, "@menu.ts")).message
+    assert (await one(world, "@src/menu.ts")).text == "menu"
+    await world.index.build()
+    assert (await one(world, "@menu.ts")).text == "menu"
 
 
 async def test_an_attachment_is_looked_at_again(world: World) -> None:

@@ -15,10 +15,7 @@ LONG_REQUEST = 250
 BAND = range(40, 61)
 """Scores in which the rules' verdict is called ambiguous; the threshold is its middle."""
 
-_TRIMMED = " \t\n\r\f\v\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
-    map(chr, range(0x2000, 0x200B))
-)
-_DECORATION = re.compile(r"[\s\"'“”‘’«»*_`#>•·([{\-–—]*")
+_DECORATION = re.compile(r"[\s\"'“”‘’«»*_`#>•·([{\-–—\u200b-\u200d\u2060\ufeff]*")
 _QUOTED_REFERENCE = re.compile(r'@(?:"[^"\n]*"|“[^”\n]*”)')
 _APART = r"\s,;()\[\]{}<>\"'“”‘’`|"
 _PATH_LIKE = re.compile(rf"(?<![^{_APART}])(?>(?:[^{_APART}@/\\.]|\.(?!\w))*)(?:[@/\\]|\.\w)[^{_APART}]*")
@@ -66,7 +63,7 @@ def detect(text: str, *, enabled: bool = True) -> Detection:
 
 def request_body(text: str) -> str:
     """The text without white space around it and without the greetings and courtesies it starts with."""
-    body = text.strip(_TRIMMED)
+    body = text.strip()
     at = 0
     while True:
         start = _DECORATION.match(body, at)
@@ -162,7 +159,7 @@ def _inside_line(text: str, item: re.Match[str], bracketed: bool) -> bool:
 
 
 def _read(text: str) -> _Signs:
-    trimmed = text.strip(_TRIMMED)
+    trimmed = text.strip()
     body = request_body(trimmed)
     plain, paths = without_paths(body)
     verb = words.LEADING_VERB.match(plain)

@@ -57,6 +57,10 @@ class ReferenceSources(Protocol):
 
     def language_id(self, uri: str) -> str | None: ...
 
+    def listed(self) -> bool:
+        """Whether every file of the workspace is known by now."""
+        ...
+
     async def ending_with(self, tail: str) -> tuple[str, ...]:
         """The paths, folders with a slash at their end, whose last names are these."""
         ...

@@ -141,7 +141,11 @@ class _Resolver:
             if not candidates and name != tail:
                 candidates = await self._ending_with(name)
         path = reference.readings[-1].path
-        hint = f" There is {_listed(candidates)}." if candidates else " Check the path, or name it in full."
+        hint = " Check the path, or name it in full."
+        if candidates:
+            hint = f" There is {_listed(candidates)}."
+        elif not self._sources.listed():
+            hint = " Not all files are listed yet: ask again in a moment, or name the path in full."
         return Unresolved(
             reference=reference.text,
             code="not_found",

@@ -33,6 +33,7 @@ class WorkspaceSources:
         self._view = view
         self._index = index
         self._editor = editor
+        self._waited_for: FileIndex | None = None
 
     @property
     def encoding(self) -> Encoding:
@@ -51,16 +52,18 @@ class WorkspaceSources:
         document = self._view.documents.get(uri)
         return document.language_id if document else None
 
-    async def ending_with(self, tail: str) -> tuple[str, ...]:
+    def listed(self) -> bool:
         index = self._index()
-        if index is None or not await index.built(INDEX_SECONDS):
-            return ()
-        return await index.ending_with(tail)
+        return index is None or index.complete
+
+    async def ending_with(self, tail: str) -> tuple[str, ...]:
+        index = await self._listed_index()
+        return await index.ending_with(tail) if index is not None else ()
 
     async def below(self, place: ResolvedPath, limit: int) -> tuple[str, ...]:
-        index = self._index()
+        index = await self._listed_index()
         folder = index.path_of(place.uri) if index is not None else None
-        if index is not None and folder is not None and await index.built(INDEX_SECONDS):
+        if index is not None and folder is not None:
             found = await index.below(folder, limit)
             if found:
                 return tuple(path.removeprefix(f"{folder}/") for path in found)
@@ -68,6 +71,14 @@ class WorkspaceSources:
         listing = await self._view.list_folder(place.uri)
         names = [entry.name + "/" * (entry.kind == "folder") for entry in listing.entries[:limit]]
         return tuple(names)
+
+    async def _listed_index(self) -> FileIndex | None:
+        """The index, waited for once; what it has found so far has to do after that."""
+        index = self._index()
+        if index is not None and index is not self._waited_for:
+            self._waited_for = index
+            await index.built(INDEX_SECONDS)
+        return index
 
     async def image(self, place: ResolvedPath, most_bytes: int) -> bytes | None:
         return await asyncio.to_thread(read_image, place, most_bytes)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate, chain
 from threading import Lock
+from time import sleep
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from unicodedata import normalize
 
@@ -19,7 +20,8 @@ LONGEST_QUERY = 200
 
 _NAME_BONUS = 24
 """What a match in the last name is worth more than one that needs the folders."""
-_SLICE = 4000
+_SLICE = 1000
+"""Paths between which a long task gives way, so that the event loop's thread waits a millisecond for its turn."""
 _SEPARATOR = b"\0"
 
 
@@ -153,13 +155,11 @@ class PathTable:
         buckets: dict[int, list[str]] = {}
         for path in self._stored(count):
             buckets.setdefault(len(path), []).append(path)
-        for files in waiting:
+        for files in _slices(waiting):
             for path in chain(table._folders_of(files), files):
                 buckets.setdefault(len(path), []).append(path)
-        for length in sorted(buckets):
-            paths = buckets.pop(length)
-            for at in range(0, len(paths), _SLICE):
-                table._put(paths[at : at + _SLICE])
+        for paths in _slices(buckets.pop(length) for length in sorted(buckets)):
+            table._put(paths)
         table._files = self._files
         return table
 
@@ -179,15 +179,15 @@ class PathTable:
                 stop = min(at + _SLICE, count)
                 part = [self._path(index) for index in range(at, stop) if index not in self._dead]
             yield from part
+            sleep(0)
 
     @contextmanager
     def _settled(self) -> Iterator[None]:
         """The lock, with everything put in that was only taken down."""
         with self._lock:
             while self._waiting:
-                files = self._waiting[0]
-                for at in range(0, len(files), _SLICE):
-                    self._append(files[at : at + _SLICE])
+                for files in _slices((self._waiting[0],)):
+                    self._append(files)
                 del self._waiting[0]
             yield
 
@@ -267,3 +267,11 @@ class PathTable:
                     score = match.score + _NAME_BONUS
                     found[match.index] = max(found.get(match.index, 0), score)
         return {index: score for index, score in found.items() if index not in self._dead}
+
+
+def _slices(several: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
+    """The sequences in slices, giving way after each."""
+    for paths in several:
+        for at in range(0, len(paths), _SLICE):
+            yield paths[at : at + _SLICE]
+            sleep(0)
