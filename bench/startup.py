@@ -22,7 +22,7 @@ PARAMS = {
     "processId": None,
     "rootUri": None,
     "capabilities": {
-        "workspace": {"applyEdit": True, "configuration": True, "workspaceEdit": {"documentChanges": True}},
+        "workspace": {"applyEdit": True, "workspaceEdit": {"documentChanges": True}},
         "window": {"workDoneProgress": True},
     },
 }

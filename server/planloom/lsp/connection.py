@@ -54,10 +54,10 @@ WARM = (
 
 
 class Given(NamedTuple):
-    """What the command line says: settings by name, and places. `open_log` begins the log file, after the start.
+    """What the command line says: settings by name, and places.
 
-    `on_answered` is called when the client has its answer to `initialize`, `on_loaded` once everything is
-    imported and the application is open.
+    `open_log` begins the log file, after the start. `on_answered` is called when the client has its answer to
+    `initialize`, `on_loaded` once everything is imported and the application is open.
     """
 
     settings: tuple[str, ...] = ()

@@ -1,0 +1,122 @@
+"""Events arrive in order, and the text of what runs at most thirty times a second."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from planloom.domain import events as ev
+from planloom.lsp.event_stream import TextStream
+from planloom.service.requests import StreamDelta
+from tests.lsp.samples import EVENTS, PLAN
+from tests.support.fake_application import FakeApplication, a_plan
+from tests.support.lsp_client import connected
+
+
+def delta(text: str, step: str | None = "step_1", kind: Any = "text", call: str | None = None) -> StreamDelta:
+    return StreamDelta.model_validate(
+        {"plan_id": "p1", "step_id": step, "call_id": call, "kind": kind, "delta": text}
+    )
+
+
+async def test_events_are_sent_in_order_to_a_client_that_declares_them() -> None:
+    app = FakeApplication()
+    async with connected(app.make) as client:
+        await client.request("planloom/status")
+        for seq in range(1, 6):
+            app.feed.happen(ev.PlanResumed(), a_plan(seq=seq))
+        assert [event["seq"] for event in client.events] == [1, 2, 3, 4, 5]
+        assert client.events[0]["type"] == "plan_resumed"
+
+
+async def test_a_plain_client_hears_nothing_of_ours() -> None:
+    app = FakeApplication()
+    async with connected(app.make, extension=None) as client:
+        await client.request("planloom/status")
+        app.feed.happen(ev.PlanResumed(), a_plan(status="completed"))
+        app.feed.speak(delta("x"))
+        assert not [name for name, _ in client.notifications if name.startswith("planloom/")]
+
+
+async def test_every_kind_of_event_can_be_told() -> None:
+    app = FakeApplication()
+    async with connected(app.make) as client:
+        await client.request("planloom/status")
+        for event in EVENTS.values():
+            app.feed.happen(event, PLAN)
+        assert [event["type"] for event in client.events] == list(EVENTS)
+
+
+async def test_an_event_that_cannot_be_told_is_logged_and_stops_nothing(caplog: Any) -> None:
+    app = FakeApplication()
+    async with connected(app.make) as client:
+        await client.request("planloom/status")
+        app.feed.happen(ev.PlanApprovalRequest(), a_plan(created_at=None))
+        app.feed.happen(ev.PlanResumed(), a_plan(seq=4))
+        assert [event["seq"] for event in client.events] == [4]
+    assert "cannot be told" in caplog.text
+
+
+class Ear:
+    """Takes what a stream says."""
+
+    def __init__(self) -> None:
+        self.heard: list[dict[str, Any]] = []
+        self.congested = False
+        self.stream = TextStream(self.hear, lambda: self.congested, interval=0.01)
+
+    def hear(self, method: str, params: Any) -> None:
+        assert method == "planloom/stream"
+        self.heard.append(params)
+
+    def text(self, **wanted: str) -> str:
+        return "".join(
+            each["delta"] for each in self.heard if all(each.get(key) == wanted[key] for key in wanted)
+        )
+
+    async def silence(self) -> None:
+        while self.stream._waiting:
+            await asyncio.sleep(0.005)
+
+
+async def test_pieces_are_joined_while_their_step_may_not_speak() -> None:
+    ear = Ear()
+    for number in range(100):
+        ear.stream.take(delta(f"{number} "))
+    assert ear.heard == [{"planId": "p1", "stepId": "step_1", "kind": "text", "delta": "0 "}]
+    await ear.silence()
+    assert len(ear.heard) == 2
+    assert ear.text() == "".join(f"{number} " for number in range(100))
+
+
+async def test_each_step_speaks_for_itself_and_voices_are_not_mixed() -> None:
+    ear = Ear()
+    for _ in range(5):
+        ear.stream.take(delta("a"))
+        ear.stream.take(delta("b", step="step_2"))
+        ear.stream.take(delta("r", kind="reasoning"))
+        ear.stream.take(delta("o", kind="stdout", call="c1"))
+    assert len(ear.heard) == 2
+    await ear.silence()
+    assert ear.text(stepId="step_1", kind="text") == "aaaaa"
+    assert ear.text(stepId="step_2") == "bbbbb"
+    assert ear.text(kind="reasoning") == "rrrrr"
+    assert ear.text(kind="stdout", callId="c1") == "ooooo"
+
+
+async def test_a_quiet_step_speaks_at_once_again() -> None:
+    ear = Ear()
+    ear.stream.take(delta("a"))
+    await ear.silence()
+    ear.stream.take(delta("b"))
+    assert ear.text() == "ab"
+    await ear.silence()
+
+
+async def test_what_a_slow_client_cannot_take_is_dropped() -> None:
+    ear = Ear()
+    ear.congested = True
+    ear.stream.take(delta("a"))
+    ear.stream.take(delta("b"))
+    await ear.silence()
+    assert ear.heard == []
