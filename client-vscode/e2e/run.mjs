@@ -8,6 +8,7 @@ import { startWorkbench } from "./workbench.mjs";
 
 const [tools, vsix, shots, only = ""] = process.argv.slice(2);
 const failures = [];
+const failed = join(import.meta.dirname, "../../dist/e2e");
 const began = Date.now();
 const lap = (line) => console.log(`${((Date.now() - began) / 1000).toFixed(1).padStart(6)} s  ${line}`);
 
@@ -30,7 +31,7 @@ async function journey(workbench, { name, files, run }) {
   } catch (error) {
     failures.push(name);
     lap(`FAIL  ${name}: ${error.stack}`);
-    await workbench.context.pages()[0]?.screenshot({ path: join(shots, "..", `failed-${failures.length}.png`) }).catch(() => undefined);
+    await workbench.context.pages()[0]?.screenshot({ path: join(failed, `failed-${failures.length}.png`) }).catch(() => undefined);
     return undefined;
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -51,6 +52,7 @@ async function session(options, journeys) {
 }
 
 mkdirSync(shots, { recursive: true });
+mkdirSync(failed, { recursive: true });
 const real = await session({}, JOURNEYS);
 const fake = join(import.meta.dirname, "fake-server.mjs");
 const scripted = await session({ machine: { "planloom.server.command": [process.execPath, fake] } }, [looks, storm]);

@@ -11,7 +11,6 @@ const COMPLETIONS = 30;
 export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
   switch (message.kind) {
     case "ready":
-    case "dismiss":
       return;
     case "create":
       return create(ctx, { text: message.text, mode: message.mode });
@@ -33,7 +32,7 @@ export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
   }
 }
 
-type Decision = Exclude<FromPanel, { kind: "ready" | "dismiss" | "create" | "complete" | "detect" | "diff" | "open" | "show" }>;
+type Decision = Exclude<FromPanel, { kind: "ready" | "create" | "complete" | "detect" | "diff" | "open" | "show" }>;
 
 /** A decision about a plan: one request each; undefined if it was refused, which has been shown. */
 async function decide(ctx: Ctx, message: Decision): Promise<object | undefined> {

@@ -1,7 +1,7 @@
 // Starts the language server and speaks with it: typed requests, its notifications, and its questions to the editor.
 
 import * as vscode from "vscode";
-import { LanguageClient, RevealOutputChannelOn, State, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
+import { LanguageClient, RevealOutputChannelOn, State, type LanguageClientOptions, type ServerOptions, type StaticFeature } from "vscode-languageclient/node";
 
 import { diagnosticsOf, saveFiles } from "./editor";
 import { answerWithModel, hasModels } from "./languageModel";
@@ -29,6 +29,7 @@ export class Client implements vscode.Disposable {
   static async start(command: Command, cwd: string, log: vscode.LogOutputChannel, listeners: Listeners): Promise<Client> {
     const server: ServerOptions = { command: command.command, args: [...command.args], options: { cwd, env: environment(process.env) } };
     const language = new LanguageClient("planloom", "Planloom", server, await options(log, listeners));
+    language.registerFeature(OWN_CONFIRMATION);
     const owned = [
       language.onDidChangeState(({ newState }) => (newState === State.Running ? listeners.running() : newState === State.Stopped ? listeners.stopped() : undefined)),
       language.onNotification("planloom/event", (event: unknown) => {
@@ -71,6 +72,19 @@ export class Client implements vscode.Disposable {
     void this.stop().catch(() => undefined);
   }
 }
+
+/**
+ * The panel is where changes are confirmed: announcing the editor's own confirmation too would ask for each deletion twice,
+ * the second time in a preview where nothing is ticked.
+ */
+const OWN_CONFIRMATION: StaticFeature = {
+  fillClientCapabilities(capabilities) {
+    delete capabilities.workspace?.workspaceEdit?.changeAnnotationSupport;
+  },
+  initialize: () => undefined,
+  getState: () => ({ kind: "static" }),
+  clear: () => undefined,
+};
 
 /** What an error of the server says, whatever threw it. */
 export function errorData(error: unknown): ErrorData {

@@ -78,7 +78,6 @@ const fromPanel = v.variant("kind", [
   }),
   v.strictObject({ ...kind("open"), uri: text, line: v.optional(offset) }),
   v.strictObject({ ...kind("show"), what: v.picklist(["log", "plans", "models", "settings", "python", "restart"]) }),
-  v.strictObject({ ...kind("dismiss") }),
 ]);
 
 const known = v.custom<PanelState>((value) => typeof value === "object" && value !== null && "plans" in value);
