@@ -1,0 +1,89 @@
+"""What stands around a place in a text: its line, the line before with its cues (T5), brackets that are open."""
+
+from __future__ import annotations
+
+import re
+
+_CUE = re.compile(
+    r"(?<![\w/.@\\-])(?:examples?|e\.g\.|for instance|samples?|syntax|formats?|schemas?|usage|looks? like|would|could|"
+    r"you can|docs?|documentation|documented|previously|earlier|instead of|do not|don['’]t|never|as follows)"
+    r"(?![\w]|[/\\_-]\w|\.\w)",
+    re.IGNORECASE,
+)
+_JOINING = re.compile(r"\W*(?:or|and|then|and then|or:)\W*", re.IGNORECASE)
+_KEPT = 2_000
+_BRACKETS = re.compile(r'\\.|["{}\[\]]|\n[ \t\r]*(?=\n)', re.DOTALL)
+_DEEPEST = 100
+
+
+class Lines:
+    """The line being written and the last one before it that was not blank."""
+
+    def __init__(self) -> None:
+        self._line = ""
+        self._last = ""
+
+    def add(self, text: str) -> None:
+        """Take text that is shown, line ends included."""
+        head, newline, tail = text.rpartition("\n")
+        if newline:
+            for line in (self._line + head[-_KEPT:]).split("\n")[-3:]:
+                self._end(line)
+            self._line = ""
+        self._line = (self._line + tail)[-_KEPT:]
+
+    def _end(self, line: str) -> None:
+        if line.strip() and not _JOINING.fullmatch(line[:40]):
+            self._last = line
+
+    def set_last(self, line: str) -> None:
+        """Put a line before the one being written that holds no cue of its own."""
+        self._last = line
+
+    def blank(self) -> bool:
+        """Whether nothing but white space stands on this line yet."""
+        return not self._line.strip()
+
+    def cued(self) -> bool:
+        """Whether what comes next is announced as something that only shows a call."""
+        return _CUE.search(self._last if self.blank() else self._line) is not None
+
+    def clear(self) -> None:
+        self._line = self._last = ""
+
+
+class Brackets:
+    """Follows JSON that is no call to its end, so that nothing inside of it is taken for one (T14)."""
+
+    def __init__(self) -> None:
+        self.in_string = False
+        self.open = True
+        self._depth = 0
+        self._tail = ""
+
+    def add(self, text: str) -> None:
+        """Take the text that is shown; `open` turns false where the JSON, or its paragraph, ends."""
+        text = self._tail + text
+        self._tail = ""
+        if self._depth > _DEEPEST:
+            self.open = "\n\n" not in text
+            return
+        end = 0
+        for sign in _BRACKETS.finditer(text):
+            mark, end = sign[0], sign.end()
+            if mark[0] == "\n":
+                self.open = False
+            elif mark == '"':
+                self.in_string = not self.in_string
+            elif not self.in_string and mark in ("{", "["):
+                self._depth += 1
+            elif not self.in_string and mark in ("}", "]"):
+                self._depth -= 1
+                self.open = self._depth > 0
+            if not self.open or self._depth > _DEEPEST:
+                return
+        rest = text[end:]
+        # An escape or a blank line may be split between two pieces.
+        kept = len(rest) - len(rest.rstrip(" \t\r"))
+        if rest.rstrip(" \t\r").endswith(("\\", "\n")):
+            self._tail = rest[-(kept + 1) :]
