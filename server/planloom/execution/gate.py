@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from planloom.domain import events as ev
@@ -15,9 +16,10 @@ from planloom.domain.approvals import Approval, Decision, Effect, Grant
 from planloom.domain.changes import Changeset, Conflict, ConflictFile
 from planloom.domain.errors import UnknownThing, UntrustedWorkspace, WrongState
 from planloom.domain.plan import Plan
-from planloom.domain.values import ApprovalId, EditId, PlanId, StepId, Uri, Value
+from planloom.domain.values import ApprovalId, EditId, PlanId, Sha256, StepId, Uri, Value
 from planloom.execution.book import Book
 from planloom.execution.journal import EditJournal
+from planloom.execution.permission import CommandProposal, command_question
 from planloom.execution.proposals import described, narrowed, question, resolve_conflicts
 from planloom.settings import Settings
 from planloom.workspace.apply import apply_changeset
@@ -27,7 +29,8 @@ from planloom.workspace.view import WorkspaceView
 
 
 class Proposal(NamedTuple):
-    """Changes that a step wants to make. `blind` are files it would replace without having read them."""
+    """Changes that a step wants to make. `blind` are files it would replace without having read them,
+    `doubtful` those whose new text seems to have lost a part."""
 
     plan_id: PlanId
     step_id: StepId | None
@@ -36,6 +39,7 @@ class Proposal(NamedTuple):
     tool: str | None
     changeset: Changeset
     blind: frozenset[Uri] = frozenset()
+    doubtful: frozenset[Uri] = frozenset()
 
 
 class Committed(Value):
@@ -61,6 +65,12 @@ class NotMade(Value):
     kind: Literal["not_made"] = "not_made"
     reason: str
     code: str | None = None
+
+
+class Permitted(Value):
+    """The command may run."""
+
+    kind: Literal["permitted"] = "permitted"
 
 
 Verdict = Committed | Denied | NotMade
@@ -106,6 +116,7 @@ class Gate:
         self._waiting: dict[ApprovalId, _Waiting] = {}
         self._resolved: dict[ApprovalId, _Resolved] = {}
         self._granted: set[tuple[PlanId, int, Effect]] = set()
+        self._granted_commands: set[tuple[PlanId, int, Sha256]] = set()
         self._conflicts: dict[EditId, asyncio.Future[tuple[ev.ConflictChoice, ...]]] = {}
 
     async def commit(self, proposal: Proposal, grant: Grant) -> Verdict:
@@ -146,10 +157,39 @@ class Gate:
                     proposal = proposal._replace(changeset=settled)
                     asked = True
 
+    def folders(self) -> tuple[Path, ...]:
+        """The workspace folders, in which a command may run."""
+        return tuple(root.path for root in self._view.roots.folders)
+
+    async def permit_command(self, proposal: CommandProposal) -> Permitted | Denied:
+        """Ask whether a command may run, as far as the policy wants; only its exact repeat is granted ahead.
+
+        Raises UntrustedWorkspace. A cancellation supersedes the question.
+        """
+        if not self._trusted():
+            raise UntrustedWorkspace("The workspace is not trusted, so no command runs in it.")
+        plan = self._plan(proposal.plan_id)
+        verdict = self._settings().approvals.policy().verdict("execute")
+        if verdict == "deny":
+            return Denied(reason="The setting planloom.approvals.execute denies commands.")
+        key = (plan.plan_id, plan.version, proposal.bound)
+        if proposal.again is None and (verdict == "allow" or key in self._granted_commands):
+            return Permitted()
+        approval = command_question(proposal, ApprovalId(uuid.uuid4().hex))
+        response = await self._ask(plan, approval, Changeset())
+        if response.decision == "cancel":
+            self._on_cancel(plan.plan_id)
+            return Denied(reason="You cancelled the plan.", cancelled=True)
+        if response.decision == "deny":
+            return Denied(reason=response.reason or "The user did not allow this command.")
+        if response.decision == "allowForPlan":
+            self._granted_commands.add(key)
+        return Permitted()
+
     async def _permit(self, proposal: Proposal) -> _Permit | Denied:
         """Decide by policy, by an earlier grant for the plan, or by asking."""
         plan = self._plan(proposal.plan_id)
-        facts = await described(self._view, proposal.changeset, proposal.blind)
+        facts = await described(self._view, proposal.changeset, proposal.blind, proposal.doubtful)
         auto = plan.review == "auto"
         policy = self._settings().approvals.policy()
         verdict = policy.verdict(facts.effect, auto=auto, protected=facts.protected)

@@ -8,29 +8,26 @@ from planloom.domain import events as ev
 from planloom.domain.plan import Plan, Step
 from planloom.domain.values import CallId
 from planloom.execution.book import Book
+from planloom.execution.commands import INTERRUPTED, CancelledByUser
 from planloom.execution.gate import Denied, Gate, NotMade, Proposal, grant_of
+from planloom.execution.kit import Kit
 from planloom.models.port import ToolCall
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry, argument_problems
-from planloom.tools.tool import ToolResult, failed
-
-
-class CancelledByUser(Exception):
-    """A person answered an approval by cancelling the whole plan."""
+from planloom.tools.tool import Tool, ToolResult, failed
 
 
 class StepHands:
     """Carries out the calls of one step's model. Writes are staged, and asked for once, when the step could end."""
 
-    def __init__(
-        self, book: Book, gate: Gate, tools: Registry, plan: Plan, step: Step, context: ToolContext
-    ) -> None:
+    def __init__(self, book: Book, gate: Gate, tools: Registry, plan: Plan, step: Step, kit: Kit) -> None:
         self._book = book
         self._gate = gate
         self._tools = tools
         self._plan_id = plan.plan_id
         self._step = step
-        self._context = context
+        self._kit = kit
+        self._context: ToolContext = kit.context(plan, step)
         self._effects = sum(call.ok and self._writes(call.tool) for call in step.tools_executed)
         self._good = sum(call.ok for call in step.tools_executed)
 
@@ -51,9 +48,11 @@ class StepHands:
         )
         self._book.record(self._plan_id, started)
         began = self._book.clock()
-        result = failed("Interrupted")
+        result = failed(INTERRUPTED)
         try:
-            result = await tool.run(tool.arguments.model_validate(call.arguments), self._context)
+            result = await self._not_settled(tool) or await tool.run(
+                tool.arguments.model_validate(call.arguments), self._context
+            )
         except OSError as error:
             result = failed(f"{call.name} could not be carried out: {error.strerror or error}.")
         finally:
@@ -63,6 +62,15 @@ class StepHands:
             self._good += 1
             self._effects += self._writes(call.name)
         return result
+
+    async def _not_settled(self, tool: Tool) -> ToolResult | None:
+        """A command must find the files as the step has left them: what is staged is asked for first."""
+        denied = await self.settle() if tool.effect == "execute" else None
+        return (
+            None
+            if denied is None
+            else failed(f"The command was not run, for the changes before it: {denied}")
+        )
 
     def _settled(self, call_id: CallId, result: ToolResult, took_ms: int) -> None:
         plan = self._book.load(self._plan_id)
@@ -97,16 +105,19 @@ class StepHands:
             tool=None,
             changeset=changes,
             blind=frozenset(self._context.blind),
+            doubtful=frozenset(self._context.doubtful),
         )
         verdict = await self._gate.commit(proposal, grant_of(plan))
         self._context.files.clear()
         self._context.blind.clear()
+        self._context.doubtful.clear()
         if isinstance(verdict, Denied):
             if verdict.cancelled:
                 raise CancelledByUser
             return verdict.reason
         if isinstance(verdict, NotMade):
             return verdict.reason
+        await self._kit.made(self._plan_id, changes)
         if verdict.denied:
             names = ", ".join(uri.rpartition("/")[2] for uri in verdict.denied)
             return f"The user allowed the other files but not {names}."

@@ -42,7 +42,9 @@ class Facts(NamedTuple):
     proposal: Sha256
 
 
-async def described(view: WorkspaceView, changeset: Changeset, blind: Collection[Uri]) -> Facts:
+async def described(
+    view: WorkspaceView, changeset: Changeset, blind: Collection[Uri], doubtful: Collection[Uri] = ()
+) -> Facts:
     """Look at every file of the changes as it will be shown."""
     files: list[ApprovalFile] = []
     warnings: dict[str, None] = {}
@@ -59,8 +61,12 @@ async def described(view: WorkspaceView, changeset: Changeset, blind: Collection
             warnings[danger] = None
         if isinstance(change, EditFile):
             warnings.update(dict.fromkeys(change.notes))
-        if isinstance(change, DeleteFile) or change.uri in blind:
+        if isinstance(change, DeleteFile) or change.uri in blind or change.uri in doubtful:
             effect = "destroy"
+        if isinstance(change, DeleteFile | RenameFile) and await view.is_dirty(change.uri):
+            protected = True
+            name = change.uri.rpartition("/")[2]
+            warnings[f"{name} has changes that are not saved."] = None
         if change.uri in blind:
             warnings[f"{change.uri.rpartition('/')[2]} is replaced as a whole without having been read."] = (
                 None

@@ -14,18 +14,18 @@ from planloom.domain.errors import BudgetExhausted, ModelFailed
 from planloom.domain.plan import Plan, Step, Usage
 from planloom.domain.values import Args, CallId, Json, PlanId, StepId
 from planloom.execution.book import Book
+from planloom.execution.commands import INTERRUPTED, CancelledByUser
 from planloom.execution.gate import Committed, Denied, Gate, Proposal, grant_of
-from planloom.execution.hands import CancelledByUser, StepHands
-from planloom.execution.outcomes import Asked, Done, Failed, Outcome, Rerouted, Skipped
+from planloom.execution.hands import StepHands
+from planloom.execution.kit import Kit
+from planloom.execution.outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
 from planloom.execution.outputs import NoOutput, resolved
+from planloom.execution.unsaved import UnsavedFiles
 from planloom.models.port import Model
 from planloom.settings import Settings
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import READ_ONLY, Registry, argument_problems
 from planloom.tools.tool import Tool, ToolResult, failed
-from planloom.workspace.overlay import Overlay
-from planloom.workspace.roots import Root
-from planloom.workspace.view import WorkspaceView
 
 NO_MODEL = "This step needs a language model, and none is set up."
 HOW_TO_GET_ONE = (
@@ -42,7 +42,7 @@ class Means(NamedTuple):
 
     book: Book
     gate: Gate
-    view: WorkspaceView
+    kit: Kit
     tools: Registry
     settings: Callable[[], Settings]
     model: Callable[[], Awaitable[Model | None]]
@@ -63,9 +63,12 @@ class Runner:
         assert plan is not None
         step = plan.step(step_id)
         assert step is not None
-        if step.kind == "tool_call":
-            return await self._call(plan, step)
-        return await self._work(plan, step)
+        try:
+            return await (self._call if step.kind == "tool_call" else self._work)(plan, step)
+        except CancelledByUser:
+            return Rerouted()
+        except UnsavedFiles as unsaved:
+            return Interrupted(reason="unsaved_files", detail=unsaved.sentence)
 
     async def before_end(self, plan_id: PlanId) -> bool:
         """Nothing is staged beyond a step, so nothing is left to do."""
@@ -94,7 +97,7 @@ class Runner:
             plan.plan_id, ev.ToolStarted(task_id=step.step_id, call_id=call_id, tool=tool.name, args=args)
         )
         began = time.monotonic()
-        ok, summary = False, "Interrupted"
+        ok, summary = False, INTERRUPTED
         try:
             outcome = await self._effect(plan, step, tool, args)
             ok, summary = isinstance(outcome, Done), _said(outcome)
@@ -109,7 +112,7 @@ class Runner:
                 book.record(plan.plan_id, completed)
 
     async def _effect(self, plan: Plan, step: Step, tool: Tool, args: Args) -> Outcome:
-        context = self._context(plan)
+        context = self._use.kit.context(plan, step)
         result = await _run_tool(tool, args, context)
         if not result.ok:
             return Failed(error=result.text)
@@ -124,10 +127,12 @@ class Runner:
             tool=tool.name,
             changeset=changes,
             blind=frozenset(context.blind),
+            doubtful=frozenset(context.doubtful),
         )
         verdict = await self._use.gate.commit(proposal, grant_of(plan))
         match verdict:
             case Committed():
+                await self._use.kit.made(plan.plan_id, changes)
                 return Done(summary=result.summary, value=result.value)
             case Denied():
                 if verdict.cancelled:
@@ -136,10 +141,6 @@ class Runner:
             case _:
                 return Failed(error=verdict.reason, code=verdict.code)
 
-    def _context(self, plan: Plan) -> ToolContext:
-        view = self._use.view
-        return ToolContext(files=Overlay(view), roots=view.roots, home=_home(plan, view))
-
     async def _work(self, plan: Plan, step: Step) -> Outcome:
         """Let the model work on the step, with the tools that its agent may use."""
         model = await self._use.model()
@@ -147,7 +148,7 @@ class Runner:
             raise ModelFailed("model_unavailable", NO_MODEL, hint=HOW_TO_GET_ONE)
         allowed = READ_ONLY if _is_question(plan) else EFFECTS[step.agent]
         tools = self._use.tools.only(allowed)
-        hands = StepHands(self._use.book, self._use.gate, tools, plan, step, self._context(plan))
+        hands = StepHands(self._use.book, self._use.gate, tools, plan, step, self._use.kit)
         settings = self._use.settings()
         task = Work(
             plan=lambda: self._now(plan.plan_id),
@@ -160,11 +161,7 @@ class Runner:
             spend=lambda usage: self._spend(plan.plan_id, step.step_id, usage),
             notes=_so_far(step),
         )
-        try:
-            end = await work_on(task, model, hands)
-        except CancelledByUser:
-            return Rerouted()
-        return self._ended(plan, step, end)
+        return self._ended(plan, step, await work_on(task, model, hands))
 
     def _ended(self, plan: Plan, step: Step, end: LoopEnd) -> Outcome:
         match end:
@@ -220,12 +217,6 @@ def _so_far(step: Step) -> tuple[str, ...]:
     return (("Already done in an earlier run of this task: " + "; ".join(done[-20:])),) if done else ()
 
 
-def _home(plan: Plan, view: WorkspaceView) -> Root | None:
-    """The folder that relative paths of the plan begin at."""
-    first = plan.workspace_folders[0] if plan.workspace_folders else None
-    return next((root for root in view.roots.folders if root.uri == first), None)
-
-
 def _said(outcome: Outcome) -> str:
     match outcome:
         case Done():
@@ -235,4 +226,4 @@ def _said(outcome: Outcome) -> str:
         case Skipped():
             return outcome.detail or "Not allowed"
         case _:
-            return "Interrupted"
+            return INTERRUPTED

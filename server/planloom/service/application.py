@@ -17,6 +17,7 @@ from planloom.execution.book import Book
 from planloom.execution.conductor import Conductor
 from planloom.execution.gate import Gate
 from planloom.execution.jobs import Jobs
+from planloom.execution.kit import Kit
 from planloom.execution.resources import Resources
 from planloom.execution.steps import Means, Runner
 from planloom.intake.render import render
@@ -75,7 +76,7 @@ class Application:
             Means(
                 book=self._book,
                 gate=self._gate,
-                view=view,
+                kit=self._kit(view, editor),
                 tools=self._tools,
                 settings=lambda: self._settings,
                 model=self.models.current,
@@ -249,8 +250,24 @@ class Application:
         context = self._settings.context.budget_tokens or self._settings.model.context_tokens or 32_000
         return context * 2
 
+    def _kit(self, view: WorkspaceView, editor: Editor) -> Kit:
+        """What steps' tools use; the index is asked for late, as the workspace folders may change."""
+        return Kit(
+            book=self._book,
+            gate=self._gate,
+            view=view,
+            editor=editor,
+            settings=lambda: self._settings,
+            index=lambda: self.references.index(),
+            stream=self._stream,
+        )
+
     def _stream(
-        self, plan_id: PlanId, step_id: StepId, kind: Literal["text", "reasoning"], delta: str
+        self,
+        plan_id: PlanId,
+        step_id: StepId,
+        kind: Literal["text", "reasoning", "stdout", "stderr"],
+        delta: str,
     ) -> None:
         self.feed.stream(StreamDelta(plan_id=plan_id, step_id=step_id, kind=kind, delta=delta))
 

@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from planloom.domain.values import Uri
+from planloom.workspace.editor import FileDiagnostics
+from planloom.workspace.index import FileIndex
 from planloom.workspace.overlay import Overlay
 from planloom.workspace.paths import PathRefused, ResolvedPath, resolve
 from planloom.workspace.roots import Root, Roots
 
+if TYPE_CHECKING:
+    from planloom.tools.commands import CommandRunner
+
 READ_LIMIT_BYTES = 5_000_000
 """A larger file is read by ranges only (EDITS.md row 11)."""
+
+
+class Diagnostics(Protocol):
+    """Where findings of the editor's other tools come from."""
+
+    async def __call__(self, uris: tuple[Uri, ...]) -> tuple[FileDiagnostics, ...] | None:
+        """The findings for these files; None if the editor does not tell, or not in time."""
+        ...
+
+
+def _no_index() -> FileIndex | None:
+    return None
 
 
 @dataclass
@@ -20,12 +38,18 @@ class ToolContext:
     """One step's view of the workspace. Writing tools only stage; the gate turns what is staged into effects.
 
     `blind` collects files that a call replaces without their having been read: that counts as destroying.
+    `doubtful` are files whose new text seems to have lost a part: a person is asked, whatever the policy says.
+    Without an `index` the folders are walked; without `diagnostics` or `commands` the tools for them say so.
     """
 
     files: Overlay
     roots: Roots
     home: Root | None = None
     blind: set[Uri] = field(default_factory=set)
+    doubtful: set[Uri] = field(default_factory=set)
+    index: Callable[[], FileIndex | None] = _no_index
+    diagnostics: Diagnostics | None = None
+    commands: CommandRunner | None = None
 
     async def resolve(self, path: str, for_: Literal["read", "write"]) -> ResolvedPath | PathRefused:
         """Where a path of the plan or the model leads, or why it is not used."""

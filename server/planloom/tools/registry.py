@@ -11,6 +11,7 @@ from planloom.domain.approvals import Effect
 from planloom.domain.validation import ArgumentProblem, ToolRules
 from planloom.domain.values import Args, Json
 from planloom.models.port import ToolSpec
+from planloom.tools.commands import RUN_COMMAND
 from planloom.tools.reading import LIST_FILES, READ_FILE
 from planloom.tools.tool import Tool
 from planloom.tools.writing import CREATE_FOLDER, EDIT_FILE, WRITE_FILE
@@ -54,7 +55,7 @@ class Registry:
 
 def builtin() -> Registry:
     """The tools that ship."""
-    return Registry((READ_FILE, LIST_FILES, WRITE_FILE, EDIT_FILE, CREATE_FOLDER))
+    return Registry((READ_FILE, LIST_FILES, WRITE_FILE, EDIT_FILE, CREATE_FOLDER, RUN_COMMAND))
 
 
 def schema(arguments: type[BaseModel]) -> dict[str, Json]:

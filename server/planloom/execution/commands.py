@@ -1,0 +1,107 @@
+"""Runs the commands of one step: unsaved files settled, a person asked, scripts checked once more, then run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from typing import Final, Literal
+
+from planloom.domain import events as ev
+from planloom.domain.plan import Step
+from planloom.domain.values import CallId, PlanId
+from planloom.execution.book import Book
+from planloom.execution.gate import Denied, Gate
+from planloom.execution.permission import CommandProposal, scripts_of
+from planloom.execution.unsaved import Unsaved
+from planloom.tools.commands import Command, NotRun
+from planloom.tools.processes import Ended, environment, run_process, shell_argv
+
+_CHANGED: Final = "A file that the command runs has changed since you allowed it."
+_REPEATED: Final = "It was started before and cut off, so that it may have run already."
+INTERRUPTED: Final = "Interrupted"
+"""The summary of a call whose end nobody has seen."""
+Output = Callable[[Literal["stdout", "stderr"], str], None]
+
+
+class CancelledByUser(Exception):
+    """A person answered an approval by cancelling the whole plan."""
+
+
+class StepCommands:
+    """`CommandRunner` for one step. `refresh` takes in what a command may have made of the workspace's files."""
+
+    def __init__(
+        self,
+        book: Book,
+        gate: Gate,
+        unsaved: Unsaved,
+        plan_id: PlanId,
+        step: Step,
+        on_output: Output,
+        refresh: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._book = book
+        self._gate = gate
+        self._unsaved = unsaved
+        self._plan_id = plan_id
+        self._step = step
+        self._on_output = on_output
+        self._refresh = refresh
+
+    async def run(self, command: Command) -> Ended | NotRun:
+        """Ask and run. Raises UnsavedFiles, CancelledByUser, UntrustedWorkspace.
+
+        The permission is for the scripts as they were shown: if one has changed when the command is about
+        to start, it is asked again.
+        """
+        plan = self._book.load(self._plan_id)
+        assert plan is not None
+        await self._unsaved.settle(plan)
+        again = _REPEATED if self._was_cut_off() else None
+        while True:
+            proposal = await self._proposal(command, again)
+            verdict = await self._gate.permit_command(proposal)
+            if isinstance(verdict, Denied):
+                if verdict.cancelled:
+                    raise CancelledByUser
+                return NotRun(reason=verdict.reason)
+            if (await self._proposal(command, None)).bound == proposal.bound:
+                break
+            again = _CHANGED
+        argv = command.argv if command.line is None else shell_argv(command.line)
+        try:
+            return await run_process(
+                argv,
+                cwd=command.cwd,
+                env=environment(os.environ),
+                timeout_seconds=command.timeout_seconds,
+                on_output=self._on_output,
+            )
+        finally:
+            await self._refresh()
+
+    async def _proposal(self, command: Command, again: str | None) -> CommandProposal:
+        scripts = await asyncio.to_thread(scripts_of, command, self._gate.folders())
+        return CommandProposal(
+            plan_id=self._plan_id,
+            step_id=self._step.step_id,
+            title=self._step.description,
+            command=command,
+            scripts=scripts,
+            again=again,
+        )
+
+    def _was_cut_off(self) -> bool:
+        """Whether the command before this one in the step was started, and its end is not known."""
+        open_call: CallId | None = None
+        cut_off = False
+        for recorded in self._book.store.events(self._plan_id):
+            event = recorded.event
+            if isinstance(event, ev.ToolStarted) and event.task_id == self._step.step_id:
+                if event.tool == "run_command":
+                    cut_off = open_call is not None
+                    open_call = event.call_id
+            elif isinstance(event, ev.ToolCompleted) and event.call_id == open_call:
+                open_call = event.call_id if event.summary == INTERRUPTED else None
+        return cut_off

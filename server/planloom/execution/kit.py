@@ -1,0 +1,115 @@
+"""What the tools of a step are given: its files, the index, the editor's findings, and a way to run commands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Literal
+
+from planloom.domain.changes import Changeset
+from planloom.domain.plan import Plan, Step
+from planloom.domain.values import PlanId, StepId, Uri
+from planloom.execution.book import Book
+from planloom.execution.commands import StepCommands
+from planloom.execution.gate import Gate
+from planloom.execution.unsaved import Unsaved
+from planloom.settings import Settings
+from planloom.tools.context import ToolContext
+from planloom.workspace.editor import Editor, EditorSilent, FileDiagnostics
+from planloom.workspace.index import Changed, FileIndex
+from planloom.workspace.overlay import Overlay
+from planloom.workspace.roots import Root
+from planloom.workspace.view import WorkspaceView
+
+Stream = Callable[[PlanId, StepId, Literal["stdout", "stderr"], str], None]
+INDEX_SECONDS = 5.0
+"""How long a step waits for the index to take in what a command has made; it goes on with the old one then."""
+
+
+class Kit:
+    """Makes the context of each step's tools, and keeps the index at what steps have changed."""
+
+    def __init__(
+        self,
+        book: Book,
+        gate: Gate,
+        view: WorkspaceView,
+        editor: Editor,
+        settings: Callable[[], Settings],
+        index: Callable[[], FileIndex | None],
+        stream: Stream,
+    ) -> None:
+        self._book = book
+        self._gate = gate
+        self._view = view
+        self._editor = editor
+        self._index = index
+        self._stream = stream
+        self._unsaved = Unsaved(book, view, editor, settings)
+
+    def context(self, plan: Plan, step: Step) -> ToolContext:
+        """What the tools of this step see and use; nothing is staged in it yet."""
+        plan_id, step_id = plan.plan_id, step.step_id
+        commands = StepCommands(
+            self._book,
+            self._gate,
+            self._unsaved,
+            plan_id,
+            step,
+            on_output=lambda kind, text: self._stream(plan_id, step_id, kind, text),
+            refresh=self._refresh,
+        )
+        return ToolContext(
+            files=Overlay(self._view),
+            roots=self._view.roots,
+            home=_home(plan, self._view),
+            index=self._index,
+            diagnostics=self._diagnostics,
+            commands=commands,
+        )
+
+    async def made(self, plan_id: PlanId, changes: Changeset) -> None:
+        """Changes of files were made: the index takes them in, and the editor saves them if it is to."""
+        index = self._index()
+        if index is not None:
+            await index.update(_changed(changes))
+        plan = self._book.load(plan_id)
+        if plan is not None:
+            await self._unsaved.after_edit(plan)
+
+    async def _refresh(self) -> None:
+        """Nobody knows what a command has made, so everything is listed anew."""
+        index = self._index()
+        if index is not None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(index.build(), INDEX_SECONDS)
+
+    async def _diagnostics(self, uris: tuple[Uri, ...]) -> tuple[FileDiagnostics, ...] | None:
+        if not self._editor.capabilities.diagnostics:
+            return None
+        try:
+            return await self._editor.diagnostics(uris)
+        except EditorSilent:
+            return None
+
+
+def _home(plan: Plan, view: WorkspaceView) -> Root | None:
+    """The folder that relative paths of the plan begin at."""
+    first = plan.workspace_folders[0] if plan.workspace_folders else None
+    return next((root for root in view.roots.folders if root.uri == first), None)
+
+
+def _changed(changes: Changeset) -> tuple[Changed, ...]:
+    found: list[Changed] = []
+    for change in changes.changes:
+        match change.kind:
+            case "create" | "createFolder":
+                found.append(Changed(change.uri, "created"))
+            case "delete":
+                found.append(Changed(change.uri, "deleted"))
+            case "rename":
+                found += (Changed(change.uri, "deleted"), Changed(change.new_uri, "created"))
+            case "edit":
+                found.append(Changed(change.uri, "changed"))
+    return tuple(found)

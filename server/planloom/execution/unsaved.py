@@ -1,0 +1,138 @@
+"""Unsaved files before a command: those that are ours are saved by the editor, the others are left to the user."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from planloom.domain import events as ev
+from planloom.domain.changes import EditRecord, sha256
+from planloom.domain.plan import Plan
+from planloom.domain.values import PlanId, Sha256, Uri
+from planloom.execution.book import Book
+from planloom.settings import Settings
+from planloom.workspace.disk import read
+from planloom.workspace.editor import Editor, EditorSilent
+from planloom.workspace.paths import PathRefused
+from planloom.workspace.uris import normalized
+from planloom.workspace.view import WorkspaceView, spot
+
+_EMPTY = sha256("")
+
+
+class UnsavedFiles(Exception):
+    """A command needs files as they are on disk, and these are not: the plan waits for the user to save them."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__(", ".join(names))
+        self.names = names
+
+    @property
+    def sentence(self) -> str:
+        """What to do, for the user."""
+        shown = ", ".join(self.names[:10]) + (f" and {len(self.names) - 10} more" if self.names[10:] else "")
+        files = "this file has" if len(self.names) == 1 else "these files have"
+        return f"A command is next, and {files} unsaved changes: {shown}. Save them, or resume to run it without."
+
+
+class Unsaved:
+    """Settles unsaved files before commands, and lets a plan that waits for them go on once they are saved."""
+
+    def __init__(
+        self, book: Book, view: WorkspaceView, editor: Editor, settings: Callable[[], Settings]
+    ) -> None:
+        self._book = book
+        self._view = view
+        self._editor = editor
+        self._settings = settings
+        self._waiting: dict[PlanId, frozenset[Uri]] = {}
+        view.documents.listen(self._heard)
+
+    async def settle(self, plan: Plan) -> None:
+        """Have the editor save what only we have changed. Raises UnsavedFiles for what the user must save.
+
+        Files that the user was asked to save before are passed over: resuming the plan was the answer.
+        """
+        waived = self._waiting.pop(plan.plan_id, frozenset())
+        dirty = await self._dirty(plan)
+        if dirty and self._settings().edits.save != "never":
+            await self.save_ours(dirty)
+            dirty = await self._dirty(plan)
+        left = tuple(uri for uri in dirty if uri not in waived)
+        if left:
+            self._waiting[plan.plan_id] = frozenset(left)
+            raise UnsavedFiles(tuple(self._name(uri) for uri in left))
+
+    async def after_edit(self, plan: Plan) -> None:
+        """Have the editor save at once what only we have changed, if the user wants that of every edit."""
+        if self._settings().edits.save == "always":
+            await self.save_ours(await self._dirty(plan))
+
+    async def save_ours(self, uris: Iterable[Uri]) -> None:
+        """Ask the editor to save those files in which nothing is unsaved but what we wrote."""
+        if not self._editor.capabilities.save:
+            return
+        edits = [edit for plan in self._book.live() for edit in plan.edits]
+        ours = [uri for uri in uris if await self._is_ours(uri, edits)]
+        if ours:
+            try:
+                await self._editor.save(tuple(ours))
+            except EditorSilent:
+                return
+
+    async def _dirty(self, plan: Plan) -> tuple[Uri, ...]:
+        """The files of the workspace whose text is not on disk, as far as can be told."""
+        found: dict[Uri, None] = {}
+        for document in self._view.documents.all():
+            place = await asyncio.to_thread(self._view.locate, document.uri, "read")
+            if not isinstance(place, PathRefused) and await self._view.is_dirty(document.uri):
+                found[document.uri] = None
+        for edit in plan.edits:
+            for file in edit.files if edit.state == "applied" else ():
+                uri = normalized(file.new_uri or file.uri)
+                if uri in found or file.change not in ("edit", "create"):
+                    continue
+                if (await self._view.snapshot(uri)).source == "acknowledged":
+                    found[uri] = None
+        return tuple(found)
+
+    async def _is_ours(self, uri: Uri, edits: list[EditRecord]) -> bool:
+        """Whether edits of ours, one after the other, lead from what is on disk to what the editor holds."""
+        now = (await self._view.snapshot(uri)).sha256
+        saved = await self._on_disk(uri)
+        if now is None:
+            return False
+        for edit in reversed(edits):
+            for file in edit.files if edit.state == "applied" else ():
+                if normalized(file.new_uri or file.uri) == uri and file.after_sha256 == now:
+                    now = file.before_sha256
+                    if now == saved or (now is None and saved == _EMPTY):
+                        return True
+                    break
+            if now is None:
+                return False
+        return False
+
+    async def _on_disk(self, uri: Uri) -> Sha256 | None:
+        place = await asyncio.to_thread(self._view.locate, uri, "read")
+        if isinstance(place, PathRefused):
+            return None
+        found = await asyncio.to_thread(read, spot(place), self._view.limit)
+        return sha256(found.decoded.text) if found.decoded is not None else None
+
+    def _name(self, uri: Uri) -> str:
+        place = self._view.locate(uri, "read")
+        return uri.rpartition("/")[2] if isinstance(place, PathRefused) else place.relative
+
+    def _heard(self, uri: Uri) -> None:
+        """A document was saved or closed: plans that wait for nothing more go on."""
+        for plan_id, waiting in tuple(self._waiting.items()):
+            if uri not in waiting:
+                continue
+            plan = self._book.load(plan_id)
+            if plan is None or plan.status != "paused" or plan.pause_reason != "unsaved_files":
+                continue
+            documents = (self._view.documents.get(each) for each in waiting)
+            if not any(document.dirty for document in documents if document is not None):
+                del self._waiting[plan_id]
+                self._book.record(plan_id, ev.PlanResumed())
