@@ -54,11 +54,12 @@ class WorkspaceSources:
 
     def listed(self) -> bool:
         index = self._index()
-        return index is None or index.complete
+        return index is None or index.listed
 
     async def ending_with(self, tail: str) -> tuple[str, ...]:
         index = await self._listed_index()
-        return await index.ending_with(tail) if index is not None else ()
+        # Of an unfinished list nobody can say that a name is in it once.
+        return await index.ending_with(tail) if index is not None and index.listed else ()
 
     async def below(self, place: ResolvedPath, limit: int) -> tuple[str, ...]:
         index = await self._listed_index()
@@ -73,7 +74,7 @@ class WorkspaceSources:
         return tuple(names)
 
     async def _listed_index(self) -> FileIndex | None:
-        """The index, waited for once; what it has found so far has to do after that."""
+        """The index, waited for once."""
         index = self._index()
         if index is not None and index is not self._waited_for:
             self._waited_for = index

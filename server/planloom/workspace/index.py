@@ -67,6 +67,11 @@ class FileIndex:
         return self._ready.is_set() and not self._partial
 
     @property
+    def listed(self) -> bool:
+        """Whether the first listing has ended, even if of too large a workspace it holds a part alone."""
+        return self._ready.is_set()
+
+    @property
     def files(self) -> int:
         """How many files have been found so far."""
         return self._table.files if self._table else 0
