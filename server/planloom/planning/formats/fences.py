@@ -41,6 +41,8 @@ def fences(lines: Sequence[str]) -> list[Fence]:
     mark = info = ""
     first = -1
     for number, line in enumerate(lines):
+        if "```" not in line and "~~~" not in line:
+            continue
         if first < 0:
             opened = opening(line)
             if opened is not None:

@@ -11,7 +11,7 @@ from planloom.planning.formats.fences import Fence, fences
 from planloom.planning.formats.json_steps import Found, steps_in
 from planloom.planning.formats.lenient_json import Unreadable, parse
 
-_CANDIDATE = re.compile(r"\[\s*(?:[{\"'“\[]|//|/\*)|\{\s*(?:[\"'“A-Za-z_$]|//|/\*)")
+_CANDIDATE = re.compile(r"\[\s*(?:\[\s*)?(?:[{\"'“]|//|/\*)|\{\s*(?:[\"'“A-Za-z_$]|//|/\*)")
 _NO_PROGRAM = frozenset(
     {
         "",
@@ -30,7 +30,7 @@ _NO_PROGRAM = frozenset(
     }
 )
 _LONGEST_SUMMARY = 500
-_EFFORT = 20
+_EFFORT = 15
 """Characters tried for each character of the text, before the search for JSON is given up."""
 
 
@@ -60,7 +60,7 @@ def read_json(text: str, tools: Collection[str] = ()) -> JsonPlan | None:
             programs = [program for program in programs if program[1] > behind]
             continue
         parsed = parse(text, start)
-        effort -= parsed.end - start + 1
+        effort -= parsed.effort + 1
         if isinstance(parsed, Unreadable):
             at = start + 1
             continue

@@ -13,6 +13,12 @@ from planloom.domain.values import Json, Value
 DEPTH = 64
 """Levels of nesting that are read; deeper text is no plan."""
 
+_TOO_DEEP = 20_000
+"""Characters that an attempt at endless nesting counts for: it is slow, and never a plan."""
+
+_SLOWER = 3
+"""How much slower the lenient reader is to be taken for than the strict one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cut:
@@ -27,17 +33,18 @@ Loose = Any
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A container and the position behind it."""
+    """A container and the position behind it; `effort` is what reading it took, in characters."""
 
     value: Loose
     end: int
     cut: bool
+    effort: int
 
 
 class Unreadable(Value):
-    """Nothing can be read from a position; `end` is how far it was tried."""
+    """Nothing can be read from a position; `effort` is what trying took, in characters."""
 
-    end: int
+    effort: int
 
 
 _BLANK = re.compile(r"(?:[\s\u200b\ufeff]+|//[^\n]*|/\*.*?(?:\*/|\Z)|\#[^\n]*)*", re.DOTALL)
@@ -83,21 +90,22 @@ def parse(text: str, start: int) -> Parsed | Unreadable:
     try:
         value, end = _STRICT.raw_decode(text, start)
     except ValueError as failure:
-        tried = getattr(failure, "pos", start)
+        tried = getattr(failure, "pos", start) - start
     except RecursionError:
-        return Unreadable(end=start + 1_000)
+        return Unreadable(effort=_TOO_DEEP)
     else:
-        return Parsed(value=_sound(value), end=end, cut=False)
+        return Parsed(value=_sound(value), end=end, cut=False, effort=end - start)
     reader = _Reader(text, start)
     try:
         loose = reader.container(0)
     except _Broken:
-        return Unreadable(end=max(tried, reader.at))
+        loose = Cut(None)
+    effort = max(tried, _SLOWER * (reader.at - start), _TOO_DEEP if reader.too_deep else 1)
     if not isinstance(loose, Cut):
-        return Parsed(value=loose, end=reader.at, cut=False)
+        return Parsed(value=loose, end=reader.at, cut=False, effort=effort)
     if not loose.value:
-        return Unreadable(end=max(tried, reader.at))
-    return Parsed(value=loose.value, end=reader.at, cut=True)
+        return Unreadable(effort=effort)
+    return Parsed(value=loose.value, end=reader.at, cut=True, effort=effort)
 
 
 def _sound(value: Json, depth: int = 0) -> Json:
@@ -125,6 +133,7 @@ class _Reader:
     def __init__(self, text: str, start: int) -> None:
         self.text = text
         self.at = start
+        self.too_deep = False
 
     def blank(self) -> str:
         """Step over white space and comments; the character that follows, empty at the end."""
@@ -135,6 +144,7 @@ class _Reader:
 
     def container(self, depth: int) -> Loose:
         if depth > DEPTH:
+            self.too_deep = True
             raise _Broken
         sign = self.text[self.at : self.at + 1]
         self.at += 1

@@ -19,7 +19,9 @@ _PAIRS = (
     (r"◁think▷", r"◁/think▷"),
 )
 _TAG = re.compile(
-    "|".join(f"(?P<open{n}>{opens})|(?P<close{n}>{closes})" for n, (opens, closes) in enumerate(_PAIRS)),
+    "(?=[<[◁])(?:"
+    + "|".join(f"(?P<open{n}>{opens})|(?P<close{n}>{closes})" for n, (opens, closes) in enumerate(_PAIRS))
+    + ")",
     re.IGNORECASE,
 )
 _HARMONY = 5
