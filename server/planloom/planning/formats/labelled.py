@@ -103,6 +103,20 @@ def label(line: str) -> str | None:
     return value
 
 
+_SEVERAL = re.compile(
+    r"(?<=\S)[ \t]{1,8}(?=[*_]{0,2}(?:STEP[ \t]{1,4}[0-9]{1,4}[ \t]{0,4}[:.)–—-][*_ \t]|(?:DO|INSTRUCTION):[*_ \t]))"
+)
+
+
+def parted(line: str) -> list[str]:
+    """A header line with further headers and labels in capitals behind it, each on a line of its own."""
+    if ("DO:" not in line and "STEP" not in line and "INSTRUCTION:" not in line) or header(line) is None:
+        return [line]
+    begins = line.lower().index("step") + len("step")
+    first, *others = _SEVERAL.split(line[begins:])
+    return [line[:begins] + first, *others]
+
+
 @dataclass(slots=True)
 class Open:
     """A step whose end has not been seen yet."""
@@ -154,6 +168,9 @@ def read_labelled(lines: Sequence[str]) -> Labelled:
     """The labelled steps of a text (P3 to P6). What stands before the first header is left out."""
     read = Labelled()
     code = code_lines(lines, holds_steps)
+    if any(not code[number] and len(parted(line)) > 1 for number, line in enumerate(lines)):
+        apart = [[line] if code[number] else parted(line) for number, line in enumerate(lines)]
+        return read_labelled([line for lines_of_one in apart for line in lines_of_one])
     current: Open | None = None
     for number, line in enumerate(lines):
         head = None if code[number] else header(line)

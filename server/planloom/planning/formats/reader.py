@@ -169,7 +169,8 @@ def _only_shown(found: JsonPlan, text: str, labelled: Labelled, numbered: Number
         return True
     if not numbered.steps:
         return False
-    inside = numbered.first_line < line < numbered.end_line
+    indented = text[text.rfind("\n", 0, found.start) + 1 :][:1].isspace()
+    inside = indented and numbered.first_line < line < numbered.end_line
     return found.weak or (inside and len(numbered.steps) > 1)
 
 

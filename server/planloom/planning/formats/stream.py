@@ -8,7 +8,7 @@ from collections.abc import Collection, Generator, Iterator
 from planloom.planning.formats.draft import DraftStep, NoPlan, PlanText
 from planloom.planning.formats.fences import closes, opening
 from planloom.planning.formats.json_steps import steps_in
-from planloom.planning.formats.labelled import Open, header
+from planloom.planning.formats.labelled import Open, header, parted
 from planloom.planning.formats.lenient_json import Unreadable, parse
 from planloom.planning.formats.numbered import Item, item
 from planloom.planning.formats.reader import MARKER, read_plan
@@ -111,6 +111,11 @@ class _Lines:
                 self.fence = ""
             self._body(line, code=True)
             return
+        for part in parted(line):
+            yield from self._outside(part)
+
+    def _outside(self, line: str) -> Iterator[DraftStep]:
+        """Take a line that is no code."""
         opened = opening(line)
         marker = MARKER.search(line)
         if marker is not None:
