@@ -201,7 +201,7 @@ def adapt_eol(new: str, before: str) -> str:
     above: str = usual
     for (text, end), wanted in zip(lines, ends, strict=True):
         # An LF alone on its line would make the CR above it a CRLF.
-        if wanted and (text or (above, wanted) != ("\r", "\n")):
+        if wanted and (text or not adapted or (above, wanted) != ("\r", "\n")):
             above = wanted
         adapted.append(text + above if end else text)
     return "".join(adapted)
