@@ -15,6 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from planloom.cli.disk import Applied, apply_workspace_edit
+
 STREAMS = Path(__file__).resolve().parent.parent / "test" / "streams"
 NOTE = "alpha\nbeta\ngamma\n"
 
@@ -61,7 +63,9 @@ class Server:
         if message.get("method") == "planloom/event":
             self.events.append(message["params"])
         elif "method" in message and "id" in message:
-            self.send({"id": message["id"], "result": reply(message["method"], message["params"])})
+            self.send(
+                {"id": message["id"], "result": reply(self.folder, message["method"], message["params"])}
+            )
         return message
 
     def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -85,9 +89,9 @@ class Server:
             self.read()
 
 
-def reply(method: str, params: dict[str, Any]) -> object:
+def reply(folder: Path, method: str, params: dict[str, Any]) -> object:
     if method == "workspace/applyEdit":
-        return {"applied": True}
+        return {"applied": isinstance(apply_workspace_edit(params["edit"], [folder], "utf-16"), Applied)}
     if method == "planloom/editor/save":
         return {"saved": params["uris"], "failed": []}
     return [{}] if method == "workspace/configuration" else None
@@ -173,6 +177,12 @@ def wait_for_decision(server: Server, plan: dict[str, Any]) -> None:
     server.ask("planloom/status", {})
 
 
+def undo_and_redo(server: Server, plan: dict[str, Any]) -> None:
+    run_through(server, plan)
+    for redo in (False, True, False):
+        server.ask("planloom/plan/undo", {"planId": plan["planId"], "redo": redo})
+
+
 def main() -> None:
     """Record every stream anew."""
     STREAMS.mkdir(parents=True, exist_ok=True)
@@ -183,6 +193,7 @@ def main() -> None:
     record("edited", literal, edit_first)
     record("cancelled", literal, cancel_it)
     record("rejected", literal, reject_it)
+    record("undone-redone-undone", literal, undo_and_redo)
     record("asked", asking, run_through)
     record("failed-and-skipped", failing, run_through)
     record("waiting-for-a-decision", failing, wait_for_decision)

@@ -42,6 +42,12 @@ export interface ChangedFile {
   reason?: string;
 }
 
+/** An undo of the user's, which is an edit too: what it took back holds again if it is taken back itself. */
+export interface Undo {
+  editId: string;
+  reverted: readonly string[];
+}
+
 export interface LogLine {
   level: string;
   message: string;
@@ -56,6 +62,7 @@ export interface PlanView {
   unresolved: readonly Unresolved[];
   calls: readonly OpenCall[];
   files: readonly ChangedFile[];
+  undos: readonly Undo[];
   streams: Readonly<Record<string, string>>;
   asking: readonly Agent[];
   perspectiveErrors: Readonly<Partial<Record<Agent, string>>>;
@@ -77,6 +84,9 @@ export interface Folded {
   state: PanelState;
   gap?: string;
 }
+
+/** Statuses in which edits can be taken back. */
+export const UNDOABLE: readonly PlanStatus[] = ["paused", "completed", "failed", "cancelled"];
 
 export const EMPTY: PanelState = { plans: {} };
 
@@ -165,6 +175,7 @@ function started(event: PlanEvent & { type: "plan_start" }): PlanView {
     unresolved: event.unresolved,
     calls: [],
     files: [],
+    undos: [],
     streams: {},
     asking: [],
     perspectiveErrors: {},
@@ -177,7 +188,7 @@ function started(event: PlanEvent & { type: "plan_start" }): PlanView {
 function apply(view: PlanView, event: PlanEvent): PlanView {
   const around = foldAround(view, event);
   const plan = event.seq > view.plan.seq ? { ...foldPlan(view.plan, event), seq: event.seq } : view.plan;
-  const shown = event.seq > view.plan.seq ? withSettledCall(view, plan, event) : plan;
+  const shown = event.seq > view.plan.seq ? withReverted(withSettledCall(view, plan, event), around.files, event) : plan;
   return { ...around, plan: shown, folded: event.seq };
 }
 
@@ -189,6 +200,17 @@ function withSettledCall(view: PlanView, plan: Plan, event: PlanEvent): Plan {
   const { ok, deduplicated, summary, durationMs } = event;
   const executed = { tool: call.tool, args: call.args, ok, deduplicated, summary, durationMs };
   return change(plan, call.stepId, (step) => ({ ...step, toolsExecuted: [...step.toolsExecuted, executed] }));
+}
+
+/** How much of what each step did to files has been taken back. */
+function withReverted(plan: Plan, files: readonly ChangedFile[], event: PlanEvent): Plan {
+  if (event.type !== "edit_reverted") return plan;
+  const steps = plan.steps.map((step) => {
+    const states = files.filter((file) => file.stepId === step.stepId).map((file) => file.state);
+    const reverted = !states.includes("reverted") ? null : states.includes("applied") ? "part" : "whole";
+    return { ...step, reverted } as const;
+  });
+  return { ...plan, steps };
 }
 
 /** The part of an event that the plan itself does not hold: files, calls, text, reasons. */
@@ -244,12 +266,15 @@ function foldFiles(view: PlanView, event: PlanEvent): PlanView {
   switch (event.type) {
     case "edit_started": {
       const { editId } = event;
+      // A plan that does not run changes files only to take something back, at the user's word.
+      if (UNDOABLE.includes(view.plan.status)) return { ...view, undos: [...view.undos, { editId, reverted: [] }] };
       const stepId = event.taskId ?? "";
       const files = event.files.map(({ uri, change }): ChangedFile => ({ editId, stepId, uri, change, state: "writing", merged: false }));
       return { ...view, files: [...view.files.filter((file) => file.editId !== editId), ...files] };
     }
     case "edit_applied": {
       const { editId, merged, outcome } = event;
+      if (view.undos.some((undo) => undo.editId === editId)) return view;
       const stepId = event.taskId ?? "";
       const files = event.files.map(({ uri, change }): ChangedFile => ({ editId, stepId, uri, change, state: "applied", merged, outcome }));
       return { ...view, files: [...view.files.filter((file) => file.editId !== editId), ...files] };
@@ -257,7 +282,7 @@ function foldFiles(view: PlanView, event: PlanEvent): PlanView {
     case "edit_rejected":
       return { ...view, files: marked(view.files, event, { state: "refused", reason: event.reason }) };
     case "edit_reverted":
-      return { ...view, files: marked(view.files, event, { state: "reverted" }) };
+      return takenBack(view, event);
     case "edit_conflict": {
       const { editId, files } = event.conflict;
       return { ...view, files: marked(view.files, { editId, files }, { state: "conflict" }) };
@@ -265,6 +290,16 @@ function foldFiles(view: PlanView, event: PlanEvent): PlanView {
     default:
       return view;
   }
+}
+
+function takenBack(view: PlanView, event: { editId: string; files: readonly { uri: string }[] }): PlanView {
+  const undone = view.undos.find((undo) => undo.editId === event.editId);
+  if (undone !== undefined) {
+    const files = view.files.map((file): ChangedFile => (undone.reverted.includes(file.editId) ? { ...file, state: "applied" } : file));
+    return { ...view, files, undos: view.undos.filter((undo) => undo !== undone) };
+  }
+  const undos = view.undos.map((undo, index) => (index === view.undos.length - 1 ? { ...undo, reverted: [...undo.reverted, event.editId] } : undo));
+  return { ...view, undos, files: marked(view.files, event, { state: "reverted" }) };
 }
 
 function marked(
@@ -323,8 +358,6 @@ function foldPlan(plan: Plan, event: PlanEvent): Plan {
       return ended(plan, "failed", event);
     case "plan_cancelled":
       return ended(plan, "cancelled", event);
-    case "edit_reverted":
-      return event.taskId == null ? plan : change(plan, event.taskId, (step) => ({ ...step, reverted: step.reverted ?? "whole" }));
     case "check_completed":
       return change(plan, event.taskId, (step) => ({ ...step, checks: withCheck(step.checks, event.check) }));
     default:
@@ -506,7 +539,5 @@ export function isLive(plan: Plan): boolean {
 
 /** Whether there are applied edits that this status allows to take back. */
 export function isUndoable(view: PlanView): boolean {
-  return (
-    ["paused", "completed", "failed", "cancelled"].includes(view.plan.status) && view.files.some((file) => file.state === "applied")
-  );
+  return UNDOABLE.includes(view.plan.status) && view.files.some((file) => file.state === "applied");
 }

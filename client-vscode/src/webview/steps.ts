@@ -3,7 +3,7 @@
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
-import { shownStatus, type PlanView } from "../planState";
+import { shownStatus, UNDOABLE, type PlanView } from "../planState";
 import type { Check, Plan, Step } from "../protocol";
 import { dependencyNumbers, duration, headline, SKIP_REASON, STEP_STATUS, valueText } from "./format";
 import { plain } from "./marks";
@@ -133,9 +133,9 @@ function checkRow(check: Check): View {
 }
 
 function undo(panel: Panel, view: PlanView, step: Step): View {
-  const { planId, status } = view.plan;
+  const { planId } = view.plan;
   const takes = view.files.some((file) => file.stepId === step.stepId && file.state === "applied");
-  if (!takes || !["paused", "completed", "failed", "cancelled"].includes(status)) return nothing;
+  if (!takes || !UNDOABLE.includes(view.plan.status)) return nothing;
   return html`<button class="link" type="button" @click=${() => panel.post({ kind: "undo", planId, stepId: step.stepId })}>${icon("discard")} Undo this step</button>`;
 }
 

@@ -2,7 +2,7 @@
 
 import { html, nothing } from "lit";
 
-import { isUndoable, type ChangedFile, type PlanView } from "../planState";
+import { isUndoable, UNDOABLE, type ChangedFile, type PlanView } from "../planState";
 import { CHANGE_LETTER, latest, pathOf, spent } from "./format";
 import { plain } from "./marks";
 import { icon, shown, type Panel, type View } from "./ui";
@@ -74,7 +74,7 @@ function files(panel: Panel, view: PlanView): View {
     </ul>
     ${isUndoable(view)
       ? html`<button class="link" id="undo" type="button" @click=${() => panel.post({ kind: "undo", planId })}>${icon("discard")} Undo all edits of this plan</button>`
-      : reverted && ["paused", "completed", "failed", "cancelled"].includes(view.plan.status)
+      : reverted && UNDOABLE.includes(view.plan.status)
         ? html`<button class="link" id="redo" type="button" @click=${() => panel.post({ kind: "undo", planId, redo: true })}>${icon("redo")} Take back the undo</button>`
         : nothing}
   </section>`;
