@@ -241,8 +241,7 @@ class Connection:
         if "app" in vars(self):
             app = vars(self).pop("app")
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(CLOSE_SECONDS):
-                    await app.close()
+                await asyncio.wait_for(app.close(), CLOSE_SECONDS)
 
     # Settings, folders and trust.
 
