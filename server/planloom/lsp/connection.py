@@ -247,7 +247,8 @@ class Connection:
         if "app" in vars(self):
             app = vars(self).pop("app")
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(app.close(), CLOSE_SECONDS)
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await app.close()
 
     # Settings, folders and trust.
 
