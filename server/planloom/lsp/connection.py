@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from planloom.lsp.editor import LspEditor
     from planloom.lsp.progress import Bars
     from planloom.models.editor_model import EditorCompletion
+    from planloom.service.application import Application
     from planloom.workspace.documents import DocumentStore
     from planloom.workspace.roots import Roots
     from planloom.workspace.view import WorkspaceView
@@ -87,7 +88,7 @@ class Connection:
         self.protocol = protocol
         self.client = Client(types.ClientCapabilities(), Declared(), "utf-16", {}, None, None)
         self.given = given
-        self.app: Any
+        self.app: Application
         self.bars: Bars | None = None
         self.log_path: Path | None = None
         self._make_application = make_application
@@ -173,7 +174,7 @@ class Connection:
             logger.warning("The editor's process %d is gone", self.client.process)
             self.protocol.on_exit(1)
 
-    async def application(self) -> Any:
+    async def application(self) -> Application:
         """The application, once it is open; opened now if the client never said `initialized`."""
         if self._opening is None or (self._opening.done() and self._failed()):
             self._begin()
@@ -226,7 +227,7 @@ class Connection:
 
         return LanguageModel(self.protocol)
 
-    def _listen(self, app: Any) -> None:
+    def _listen(self, app: Application) -> None:
         from planloom.lsp.event_stream import TextStream, send_events
         from planloom.lsp.progress import Bars
 
