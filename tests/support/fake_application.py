@@ -120,6 +120,7 @@ class FakeApplication:
             "plans.export": "# Plan",
             "approvals.respond": None,
             "templates.list": (),
+            "references.changed": None,
             "templates.delete": None,
         }
         for name in ("edit", "regenerate", "approve", "reject", "direct", "pause", "resume", "cancel"):

@@ -136,7 +136,8 @@ class LspClient:
     async def request(self, method: str, params: Any = None, *, timeout: float = TIMEOUT) -> Any:
         """Ask and wait. Raises Failed if the answer is an error."""
         _, answer = self.start(method, params)
-        return await asyncio.wait_for(answer, timeout)
+        async with asyncio.timeout(timeout):
+            return await answer
 
     def start(self, method: str, params: Any = None) -> tuple[int, Awaitable[Any]]:
         """Ask, and wait later: the id of the request, and its answer."""
@@ -208,7 +209,8 @@ class LspClient:
             while not (found := reached()):
                 self._news.clear()
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._news.wait(), 0.005)
+                    async with asyncio.timeout(0.005):
+                        await self._news.wait()
         return found
 
     async def wait_event(

@@ -268,11 +268,18 @@ class PlanloomProtocol(LanguageServerProtocol):
         """Send a request before the first suspension, and await its answer as plain JSON.
 
         Raises TimeoutError after `timeout` seconds, ClientGone if the connection closes, ClientRefused if the
-        client answers with an error. An answer that comes after that is passed over.
+        client answers with an error. A request that nobody waits for any more is withdrawn, and an answer that
+        comes all the same is passed over.
         """
-        answer = asyncio.wrap_future(self.send_request(method, params))
-        async with asyncio.timeout(timeout):
-            return await answer
+        ident = f"planloom-{next(self._numbers)}"
+        answer = asyncio.wrap_future(self.send_request(method, params, msg_id=ident))
+        try:
+            async with asyncio.timeout(timeout):
+                return await answer
+        except (asyncio.CancelledError, TimeoutError):
+            if self._outgoing.pop(ident, None) is not None:
+                self.notify(types.CANCEL_REQUEST, {"id": ident})
+            raise
 
     def disconnect(self) -> None:
         """The client is gone: send no more, and wake whoever waits for its answers."""

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from planloom.execution.jobs import Jobs
     from planloom.lsp.editor import LspEditor
     from planloom.lsp.progress import Bars
+    from planloom.models.editor_model import EditorCompletion
+    from planloom.service.application import Application
     from planloom.workspace.documents import DocumentStore
     from planloom.workspace.roots import Roots
     from planloom.workspace.view import WorkspaceView
@@ -86,7 +88,7 @@ class Connection:
         self.protocol = protocol
         self.client = Client(types.ClientCapabilities(), Declared(), "utf-16", {}, None, None)
         self.given = given
-        self.app: Any
+        self.app: Application
         self.bars: Bars | None = None
         self.log_path: Path | None = None
         self._make_application = make_application
@@ -164,17 +166,15 @@ class Connection:
         """The client is ready: load what was left out, ask for its settings, open the application."""
         self._begin()
         self.jobs.start("parent", self._leave_with_parent())
-        if get_capability(
-            self.client.capabilities, "workspace.did_change_configuration.dynamic_registration", False
-        ):
-            self.jobs.start("register", self._register())
+        if wanted := registrations(self.client.capabilities):
+            self.jobs.start("register", self._register(wanted))
 
     async def _leave_with_parent(self) -> None:
         if self.client.process is not None and await parent.gone(self.client.process):
             logger.warning("The editor's process %d is gone", self.client.process)
             self.protocol.on_exit(1)
 
-    async def application(self) -> Any:
+    async def application(self) -> Application:
         """The application, once it is open; opened now if the client never said `initialized`."""
         if self._opening is None or (self._opening.done() and self._failed()):
             self._begin()
@@ -209,7 +209,7 @@ class Connection:
             editor=self.editor,
             view=self.view,
             declared=self.client.declared,
-            ask_client=self.protocol.ask,
+            completion=self._completion(),
             log_path=self.log_path,
             storage=self.given.storage,
             record=self.given.record,
@@ -220,7 +220,14 @@ class Connection:
         self.app = app
         self.given.on_loaded()
 
-    def _listen(self, app: Any) -> None:
+    def _completion(self) -> EditorCompletion | None:
+        if not self.client.declared.language_model:
+            return None
+        from planloom.lsp.language_model import LanguageModel
+
+        return LanguageModel(self.protocol)
+
+    def _listen(self, app: Application) -> None:
         from planloom.lsp.event_stream import TextStream, send_events
         from planloom.lsp.progress import Bars
 
@@ -300,16 +307,11 @@ class Connection:
     def _can_pull(self) -> bool:
         return bool(get_capability(self.client.capabilities, "workspace.configuration", False))
 
-    async def _register(self) -> None:
-        wanted = {
-            "id": "planloom-configuration",
-            "method": types.WORKSPACE_DID_CHANGE_CONFIGURATION,
-            "registerOptions": {"section": config.SECTION},
-        }
+    async def _register(self, wanted: list[dict[str, Any]]) -> None:
         try:
-            await self.protocol.ask(types.CLIENT_REGISTER_CAPABILITY, {"registrations": [wanted]})
+            await self.protocol.ask(types.CLIENT_REGISTER_CAPABILITY, {"registrations": wanted})
         except (ClientGone, ClientRefused) as error:
-            logger.info("The client will not tell of changed settings: %s", error)
+            logger.info("The client will not tell of changes: %s", error)
 
     def _roots(self) -> Roots:
         from planloom.workspace.roots import Roots, root_of_uri
@@ -317,6 +319,22 @@ class Connection:
         found = [root_of_uri(uri, name) for uri, name in self.client.folders.items()]
         private = tuple(path for path in (self.given.storage, self.log_path) if path is not None)
         return Roots(tuple(root for root in found if root is not None), private)
+
+
+def registrations(client: types.ClientCapabilities) -> list[dict[str, Any]]:
+    """What a client that registers on demand shall tell us of: changed settings, and changed files."""
+    wanted: list[dict[str, Any]] = []
+    if get_capability(client, "workspace.did_change_configuration.dynamic_registration", False):
+        options: dict[str, Any] = {"section": config.SECTION}
+        wanted.append(_registration(types.WORKSPACE_DID_CHANGE_CONFIGURATION, options))
+    if get_capability(client, "workspace.did_change_watched_files.dynamic_registration", False):
+        options = {"watchers": [{"globPattern": "**/*"}]}
+        wanted.append(_registration(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options))
+    return wanted
+
+
+def _registration(method: str, options: dict[str, Any]) -> dict[str, Any]:
+    return {"id": f"planloom:{method}", "method": method, "registerOptions": options}
 
 
 def _folders(params: types.InitializeParams) -> dict[str, str]:

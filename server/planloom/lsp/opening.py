@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from planloom.models.editor_model import EditorCompletion
     from planloom.settings import Settings
     from planloom.workspace.editor import Editor
     from planloom.workspace.view import WorkspaceView
@@ -49,14 +50,14 @@ def declared(options: Any) -> Declared:
 class Opening(NamedTuple):
     """Everything an application needs of its connection. `record` names a file for the model's traffic.
 
-    `ask_client` sends a request to the editor and awaits its answer as plain JSON, for its language model.
+    `completion` is the editor's own language model, if it declares one.
     """
 
     settings: Settings
     editor: Editor
     view: WorkspaceView
     declared: Declared
-    ask_client: Callable[[str, Any], Awaitable[Any]]
+    completion: EditorCompletion | None = None
     log_path: Path | None = None
     storage: Path | None = None
     record: Path | None = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from planloom.domain.plan import Plan, progress
+from planloom.domain.values import PlanId
 from planloom.execution.jobs import Jobs
 from planloom.lsp.codec import ClientGone, ClientRefused, PlanloomProtocol
 
@@ -29,14 +30,14 @@ class Bars:
     """One progress bar for every plan that is being drafted or carried out."""
 
     def __init__(
-        self, protocol: PlanloomProtocol, jobs: Jobs, cancel: Callable[[str], Awaitable[Any]]
+        self, protocol: PlanloomProtocol, jobs: Jobs, cancel: Callable[[PlanId], Awaitable[Any]]
     ) -> None:
         self._protocol = protocol
         self._jobs = jobs
         self._cancel = cancel
-        self._latest: dict[str, Plan] = {}
-        self._news: dict[str, asyncio.Event] = {}
-        self._tokens: dict[str, str] = {}
+        self._latest: dict[PlanId, Plan] = {}
+        self._news: dict[PlanId, asyncio.Event] = {}
+        self._tokens: dict[str, PlanId] = {}
         self._refused = False
 
     def take(self, recorded: Recorded, after: Plan) -> None:
@@ -60,7 +61,7 @@ class Bars:
         else:
             self._jobs.start(f"progress-cancel:{plan_id}", self._cancelled(plan_id))
 
-    async def _cancelled(self, plan_id: str) -> None:
+    async def _cancelled(self, plan_id: PlanId) -> None:
         from planloom.domain.errors import PlanloomError
 
         try:
@@ -69,7 +70,7 @@ class Bars:
             # The plan may have ended while the user reached for the button.
             logger.info("Plan %s was not cancelled: %s", plan_id, error.message)
 
-    async def _show(self, plan_id: str, token: str) -> None:
+    async def _show(self, plan_id: PlanId, token: str) -> None:
         try:
             await self._protocol.ask(
                 types.WINDOW_WORK_DONE_PROGRESS_CREATE, {"token": token}, timeout=CREATE_SECONDS
@@ -90,7 +91,7 @@ class Bars:
             self._close(plan_id, token)
             self._report(token, {"kind": "end", "message": ended.status.replace("_", " ")})
 
-    async def _follow(self, plan_id: str, token: str) -> None:
+    async def _follow(self, plan_id: PlanId, token: str) -> None:
         news = self._news[plan_id]
         said: dict[str, Any] = {}
         while self._latest[plan_id].status in _SHOWN:
@@ -101,7 +102,7 @@ class Bars:
             await asyncio.sleep(REPORT_SECONDS)
             await news.wait()
 
-    def _said(self, plan_id: str) -> dict[str, Any]:
+    def _said(self, plan_id: PlanId) -> dict[str, Any]:
         plan = self._latest[plan_id]
         if plan.status == "draft":
             steps = len(plan.steps)
@@ -115,7 +116,7 @@ class Bars:
             "percentage": counted.percent_complete,
         }
 
-    def _close(self, plan_id: str, token: str) -> None:
+    def _close(self, plan_id: PlanId, token: str) -> None:
         self._tokens.pop(token, None)
         self._news.pop(plan_id, None)
         self._latest.pop(plan_id, None)

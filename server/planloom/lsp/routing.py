@@ -13,11 +13,15 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
     from planloom.domain.errors import InvalidParams
+    from planloom.domain.values import Json
     from planloom.lsp.codec import PlanloomProtocol
     from planloom.lsp.connection import Connection
     from planloom.lsp.wire_base import Wire
 
 T = TypeVar("T")
+
+MOST_DETAILS = 100
+"""Fields that one answer names as off; a client needs no more to see its mistake."""
 
 
 def route(
@@ -79,8 +83,9 @@ def invalid(method: str, error: ValidationError, given: Any) -> InvalidParams:
         for problem in found
         if problem["type"] != "too_short" or not any(_within(place, problem["loc"]) for place in places)
     ]
+    details: list[Json] = [{"field": field, "problem": problem} for field, problem in shown[:MOST_DETAILS]]
     told = f"The params of {method} are off: {shown[0][0]}: {shown[0][1]}."
-    return InvalidParams(told, details=[{"field": field, "problem": problem} for field, problem in shown])
+    return InvalidParams(told, details=details)
 
 
 def _within(place: tuple[int | str, ...], whole: tuple[int | str, ...]) -> bool:

@@ -75,6 +75,7 @@ async def open_application(opening: Opening) -> Application:
         opening.view,
         storage=named / "ledger.sqlite3",
         environment=os.environ,
+        completion=opening.completion,
         record=opening.record,
     )
     app.start()

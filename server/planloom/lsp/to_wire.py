@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from planloom.domain import plan as plans
 from planloom.domain.graph import all_blocks, shown_statuses
+from planloom.domain.templates import Template
 from planloom.domain.values import StepId
 from planloom.lsp import wire_plan
 from planloom.lsp.to_wire_review import approval, attachment, conflict, perspectives
@@ -247,7 +247,7 @@ def summary(whole: plans.Plan) -> wire_plan.PlanSummary:
     )
 
 
-def template(kept: Any) -> wire_plan.Template:
+def template(kept: Template) -> wire_plan.Template:
     """A plan to be used again; its steps are those of no plan, so nothing has become of them."""
     blocks = all_blocks(kept.steps)
     return wire_plan.Template(

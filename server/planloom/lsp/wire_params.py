@@ -214,7 +214,7 @@ class DetectParams(Wire):
 class NamedValue(Wire):
     """A value of a plan that becomes a parameter of its template."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$")]
+    name: Annotated[str, Field(min_length=1, max_length=64)]
     value: Annotated[str, Field(min_length=1)]
 
 

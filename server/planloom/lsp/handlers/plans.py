@@ -105,7 +105,7 @@ async def wait(at: Connection, params: take.WaitParams) -> give.WaitResult:
 
 async def undo(at: Connection, params: take.UndoParams) -> give.UndoResult:
     """`planloom/plan/undo`."""
-    step_id = params.step_id and StepId(params.step_id)
+    step_id = None if params.step_id is None else StepId(params.step_id)
     undone = await at.app.plans.undo(PlanId(params.plan_id), step_id, params.redo)
     return give.UndoResult(
         plan=to_wire.plan(undone.plan), reverted=undone.reverted, conflicts=undone.conflicts

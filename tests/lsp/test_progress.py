@@ -1,0 +1,150 @@
+"""Running plans as progress bars, with a button that cancels."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from planloom.domain import events as ev
+from planloom.domain.errors import WrongState
+from planloom.domain.plan import Step
+from planloom.domain.values import StepId
+from planloom.lsp import progress
+from tests.support.fake_application import FakeApplication, a_plan
+from tests.support.lsp_client import BARE, Failed, LspClient, NeverAnswered, connected
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "REPORT_SECONDS", 0.001)
+
+
+def steps(*statuses: Any) -> tuple[Step, ...]:
+    return tuple(
+        Step(
+            step_id=StepId(f"step_{place}"),
+            description=f"Do {place}",
+            instruction="",
+            active_form=f"Doing {place}",
+            status=status,
+        )
+        for place, status in enumerate(statuses, start=1)
+    )
+
+
+def bars(client: LspClient) -> list[dict[str, Any]]:
+    return [note["value"] for note in client.told("$/progress")]
+
+
+async def started(app: FakeApplication, client: LspClient, **plan: Any) -> None:
+    await client.request("planloom/status")
+    app.feed.happen(ev.PlanResumed(), a_plan(**plan))
+    await client.until(lambda: bars(client))
+
+
+async def test_a_bar_begins_moves_and_ends_with_its_plan() -> None:
+    app = FakeApplication()
+    async with connected(app.make) as client:
+        await started(app, client, status="draft", steps=())
+        assert bars(client)[0] == {
+            "kind": "begin",
+            "title": "Planloom",
+            "cancellable": True,
+            "message": "Planning",
+        }
+        app.feed.happen(ev.PlanResumed(), a_plan(status="executing", steps=steps("completed", "running")))
+        await client.until(lambda: bars(client)[-1].get("percentage") == 50)
+        assert bars(client)[-1]["message"] == "1/2 Doing 2"
+        app.feed.happen(ev.PlanResumed(), a_plan(status="completed", steps=steps("completed", "completed")))
+        await client.until(lambda: bars(client)[-1]["kind"] == "end")
+        assert [value["kind"] for value in bars(client)].count("end") == 1
+        tokens = {note["token"] for note in client.told("$/progress")}
+        assert len(tokens) == 1 and all(isinstance(token, str) for token in tokens)
+
+
+async def test_a_plan_that_goes_on_gets_another_bar() -> None:
+    app = FakeApplication()
+    async with connected(app.make) as client:
+        await started(app, client, status="executing")
+        app.feed.happen(ev.PlanResumed(), a_plan(status="paused"))
+        await client.until(lambda: bars(client)[-1]["kind"] == "end")
+        app.feed.happen(ev.PlanResumed(), a_plan(status="executing"))
+        await client.until(lambda: [each["kind"] for each in bars(client)].count("begin") == 2)
+        app.feed.happen(ev.PlanResumed(), a_plan(status="failed"))
+        await client.until(lambda: [each["kind"] for each in bars(client)].count("end") == 2)
+
+
+async def test_many_events_make_few_reports() -> None:
+    app = FakeApplication()
+    async with connected(app.make) as client:
+        await started(app, client, status="executing")
+        for number in range(500):
+            app.feed.happen(ev.PlanResumed(), a_plan(status="executing", summary=f"{number}"))
+        app.feed.happen(ev.PlanResumed(), a_plan(status="completed"))
+        await client.until(lambda: bars(client)[-1]["kind"] == "end")
+        assert len(bars(client)) < 20
+
+
+async def test_the_button_cancels_the_plan() -> None:
+    app = FakeApplication()
+    async with connected(app.make) as client:
+        await started(app, client, status="executing")
+        token = client.told("$/progress")[0]["token"]
+        client.notify("window/workDoneProgress/cancel", {"token": token})
+        await client.until(lambda: ("plans.cancel", "p1") in app.calls)
+        app.feed.happen(ev.PlanResumed(), a_plan(status="cancelled"))
+        await client.until(lambda: bars(client)[-1]["kind"] == "end")
+        client.notify("window/workDoneProgress/cancel", {"token": token})
+        client.notify("window/workDoneProgress/cancel", {"token": 5})
+        await client.request("planloom/status")
+        assert app.calls.count(("plans.cancel", "p1")) == 1
+
+
+async def test_a_button_pressed_too_late_is_no_defect(caplog: Any) -> None:
+    app = FakeApplication(plans__cancel=WrongState("Over.", status="completed"))
+    async with connected(app.make) as client:
+        await started(app, client, status="executing")
+        client.notify("window/workDoneProgress/cancel", {"token": client.told("$/progress")[0]["token"]})
+        await client.until(lambda: ("plans.cancel", "p1") in app.calls)
+        await client.request("planloom/status")
+    assert "failed" not in caplog.text
+
+
+@pytest.mark.parametrize("how", ["refuses", "is silent"])
+async def test_a_client_that_shows_no_bar_is_asked_once(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "CREATE_SECONDS", 0.01)
+
+    def answer(_: Any) -> Any:
+        if how == "refuses":
+            raise Failed({"code": -32601, "message": "no"})
+        raise NeverAnswered
+
+    app = FakeApplication()
+    async with connected(app.make) as client:
+        client.answer("window/workDoneProgress/create", answer)
+        await client.request("planloom/status")
+        for plan_id in ("p1", "p2"):
+            app.feed.happen(ev.PlanResumed(), a_plan(plan_id, status="executing"))
+            await asyncio.sleep(0.05)
+        names = [name for name, _ in client.asked]
+        assert names.count("window/workDoneProgress/create") == 1
+        assert not bars(client)
+
+
+async def test_without_the_capability_there_is_no_bar() -> None:
+    app = FakeApplication()
+    async with connected(app.make, capabilities=BARE) as client:
+        await client.request("planloom/status")
+        app.feed.happen(ev.PlanResumed(), a_plan(status="executing"))
+        await client.request("planloom/status")
+        assert not client.asked and not bars(client)
+
+
+async def test_shutdown_ends_a_bar() -> None:
+    app = FakeApplication()
+    async with connected(app.make) as client:
+        await started(app, client, status="executing")
+        await client.request("shutdown")
+        assert bars(client)[-1]["kind"] == "end"

@@ -1,0 +1,161 @@
+"""The protocol over the real service: what an editor sees from a request to edits in its buffers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planloom.lsp.wire_events import events as wire_events
+from tests.support.lsp_client import EGLOT, FULL, LspClient, connected
+from tests.support.real_application import real_application
+
+EMBEDDED = {"model": {"provider": "embedded"}}
+THREE = (
+    '1. Create folder src\n2. Create file src/x.py with content "x = 1"\n'
+    '3. Replace "old" with "new" in @a.txt'
+)
+
+
+@pytest.fixture(autouse=True)
+def _no_user_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PLANLOOM_CONFIG", str(tmp_path.parent / "none.json"))
+
+
+async def drafted(client: LspClient, text: str = THREE) -> dict[str, Any]:
+    created = await client.request("planloom/plan/create", {"text": text})
+    ready = await client.wait_event("plan_ready", plan_id=created["plan"]["planId"])
+    plan: dict[str, Any] = ready["plan"]
+    return plan
+
+
+async def finished(client: LspClient, plan: dict[str, Any]) -> dict[str, Any]:
+    """Approve the plan and all it asks; the plan as it ended."""
+    named = {"planId": plan["planId"]}
+    await client.request("planloom/plan/approve", {**named, "version": plan["version"]})
+    while True:
+        params = {**named, "until": "attention", "timeoutSeconds": 20}
+        waited = (await client.request("planloom/plan/wait", params, timeout=30))["plan"]
+        if not waited["pending"]["approvals"]:
+            return dict(waited)
+        for approval in waited["pending"]["approvals"]:
+            answer = {"approvalId": approval["approvalId"], "decision": "allow"}
+            await client.request("planloom/approval/respond", answer)
+
+
+@pytest.mark.parametrize("capabilities", [FULL, EGLOT], ids=["full", "eglot"])
+async def test_a_request_becomes_edits_of_live_buffers(tmp_path: Path, capabilities: dict[str, Any]) -> None:
+    (tmp_path / "a.txt").write_text("on disk\n")
+    uri = (tmp_path / "a.txt").as_uri()
+    make = real_application()
+    async with connected(make, folders=[tmp_path], settings=EMBEDDED, capabilities=capabilities) as client:
+        client.open(uri, "old 😀\r\nand unsaved\r\n")
+        plan = await finished(client, await drafted(client))
+        assert plan["status"] == "completed", plan
+        assert client.buffers[uri].text == "new 😀\r\nand unsaved\r\n"
+        assert (tmp_path / "a.txt").read_text() == "on disk\n"
+        made = (tmp_path / "src" / "x.py").as_uri()
+        in_buffer = client.buffers[made].text if made in client.buffers else None
+        assert "x = 1" in (in_buffer, (tmp_path / "src" / "x.py").read_text())
+        undone = await client.request("planloom/plan/undo", {"planId": plan["planId"]})
+        assert client.buffers[uri].text == "old 😀\r\nand unsaved\r\n"
+        assert undone["conflicts"] == []
+
+
+async def test_events_tell_a_client_that_reconnects_what_it_has_missed(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    async with connected(real_application(), folders=[tmp_path], settings=EMBEDDED) as client:
+        plan = await finished(client, await drafted(client))
+        seen = [event for event in client.events if event["planId"] == plan["planId"]]
+        assert [event["seq"] for event in seen] == list(range(1, plan["seq"] + 1))
+        again = await client.request("planloom/plan/events", {"planId": plan["planId"]})
+        assert again["events"] == seen
+        for event in seen:
+            assert wire_events.validate_python(event, by_alias=True, by_name=False).json_value() == event
+        some = await client.request(
+            "planloom/plan/events", {"planId": plan["planId"], "after": 3, "limit": 2}
+        )
+        assert [event["seq"] for event in some["events"]] == [4, 5]
+        past = await client.request("planloom/plan/get", {"planId": plan["planId"], "atSeq": 4})
+        assert past["plan"]["seq"] == 4
+
+
+async def test_the_server_goes_on_after_every_mistake(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    async with connected(real_application(), folders=[tmp_path], settings=EMBEDDED) as client:
+        plan = await drafted(client)
+        named = {"planId": plan["planId"]}
+        mistakes = [
+            ("planloom/plan/get", {"planId": "nope"}, "unknown_plan"),
+            ("planloom/plan/approve", {"planId": "nope", "version": 1}, "unknown_plan"),
+            ("planloom/plan/approve", {**named, "version": 99}, "stale_version"),
+            ("planloom/plan/resume", named, "wrong_state"),
+            ("planloom/plan/create", {"text": "  "}, "invalid_params"),
+            ("planloom/approval/respond", {"approvalId": "x", "decision": "allow"}, "unknown_approval"),
+            ("planloom/approval/diff", {"approvalId": "x", "uri": "file:///x"}, "unknown_approval"),
+            (
+                "planloom/plan/edit",
+                {**named, "version": plan["version"], "edits": [{"op": "remove", "stepId": "nope"}]},
+                "invalid_plan",
+            ),
+            (
+                "planloom/plan/edit",
+                {
+                    **named,
+                    "version": plan["version"],
+                    "edits": [
+                        {
+                            "op": "update",
+                            "stepId": plan["steps"][0]["stepId"],
+                            "set": {"dependsOn": [plan["steps"][2]["stepId"], plan["steps"][0]["stepId"]]},
+                        }
+                    ],
+                },
+                "invalid_plan",
+            ),
+        ]
+        for method, params, word in mistakes:
+            error = await client.fails(method, params)
+            assert (error.word, bool(error.message)) == (word, True), (method, error)
+        assert (await client.request("planloom/plan/get", named))["plan"]["version"] == plan["version"]
+
+
+async def test_an_edit_goes_there_and_back(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    async with connected(real_application(), folders=[tmp_path], settings=EMBEDDED) as client:
+        plan = await drafted(client)
+        first = plan["steps"][0]["stepId"]
+        edits = [
+            {"op": "update", "stepId": first, "set": {"description": "Make it", "priority": "high"}},
+            {"op": "add", "after": None, "step": {"description": "Look", "stepId": "look"}},
+            {"op": "skip", "stepId": plan["steps"][2]["stepId"]},
+        ]
+        params = {"planId": plan["planId"], "version": plan["version"], "edits": edits}
+        edited = (await client.request("planloom/plan/edit", params))["plan"]
+        assert edited["version"] == plan["version"] + 1
+        assert [step["order"] for step in edited["steps"]] == [0, 1, 2, 3]
+        assert edited["steps"][0]["stepId"] == "look"
+        told = await client.wait_event("plan_edited")
+        assert told["edits"] == edits
+        assert told["plan"]["steps"] == edited["steps"]
+
+
+async def test_a_workspace_without_folders_is_told(tmp_path: Path) -> None:
+    async with connected(real_application(), settings=EMBEDDED) as client:
+        error = await client.fails("planloom/plan/create", {"text": THREE})
+        assert error.word == "workspace_required"
+
+
+async def test_status_detect_and_references(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("x\n")
+    async with connected(real_application(), folders=[tmp_path], settings=EMBEDDED) as client:
+        status = await client.request("planloom/status")
+        assert status["workspaceFolders"] == [tmp_path.as_uri()]
+        assert (await client.request("planloom/detect", {"text": THREE}))["rule"] == "numbered_list"
+        found = await client.request("planloom/reference/resolve", {"text": "Fix @main.py and @no.py"})
+        assert [each["reference"] for each in found["attachments"]] == ["@main.py"]
+        assert [each["code"] for each in found["unresolved"]] == ["not_found"]
+        items = await client.request("planloom/reference/complete", {"text": "Fix @ma", "offset": 7})
+        assert set(items) == {"items", "isIncomplete"}
+        assert (await client.request("planloom/model/list", {}))["active"]["provider"]
