@@ -36,8 +36,8 @@ class EditFile(BaseModel):
     patch: str | None = Field(
         None,
         description=(
-            "Instead of old_text and new_text, for several changes: a unified diff, or *** Begin Patch … *** End Patch. "
-            "If it changes several files, path is one of them."
+            "Instead of old_text and new_text, for several changes: a unified diff, or *** Begin Patch … *** End Patch."
+            " If it changes several files, path is one of them."
         ),
         max_length=MAX_CONTENT,
     )

@@ -56,10 +56,8 @@ async def rename_path(args: RenamePath, context: ToolContext) -> ToolResult:
         return failed(target.reason)
     uri, name = target.uri, target.relative
     there = await context.files.peek(target.uri)
-    if there.problem == "folder" and target.path != place.path:
-        last = place.relative.rpartition("/")[2]
-        uri, name = child(target.uri, last), f"{target.relative}/{last}"
-    elif args.new_path.endswith(("/", "\\")):
+    into = there.problem == "folder" and target.path != place.path
+    if into or args.new_path.endswith(("/", "\\")):
         last = place.relative.rpartition("/")[2]
         uri, name = child(target.uri, last), f"{target.relative}/{last}"
     if uri == place.uri:

@@ -16,16 +16,16 @@ _PLACEHOLDER: Final = re.compile(
     rf"{_DOTS}.{{0,80}}\b{_KEPT}\b|\b{_KEPT}\b.{{0,80}}{_DOTS}"
     r"|\b(?:rest|remainder) of (?:the |this |your )?(?:\w+ )?(?:code|file|class|function|method|module|content|text|"
     r"document|implementation|script|page|component|template|body|section|styles?|html|tests?)\b"
-    r"|\b(?:existing|remaining|previous|original|unchanged|other|same) (?:\w+ )?(?:code|content|lines|methods|functions|"
-    r"imports|implementation|logic|tests|text|parts?|sections?|rules|styles|fields|cases)\b"
+    r"|\b(?:existing|remaining|previous|original|unchanged|other|same) (?:\w+ )?(?:code|content|lines|methods|"
+    r"functions|imports|implementation|logic|tests|text|parts?|sections?|rules|styles|fields|cases)\b"
     r".{0,40}\b(?:here|unchanged|above|below|omitted|continues?|stays?|remains?|goes|as before|as is|the same)\b"
     r"|\b(?:code|content|lines|text|section|part|file|everything else|rest|methods|functions) "
     r"(?:\w+ ){0,2}(?:unchanged|omitted|truncated|not shown|as before|stays the same|remains the same)\b"
     r"|\b(?:omitted|truncated|shortened|elided) for (?:brevity|clarity|space)\b",
     re.IGNORECASE,
 )
-_BARE: Final = re.compile(rf"[\s/#*;<>!\-{{}}(\[\])\"']*{_DOTS}[\s/#*;<>!\-{{}}(\[\])\"']*|[\s/#*;<>!{{}}-]*existing code"
-                          r"[\s/#*;<>!{}.-]*", re.IGNORECASE)  # fmt: skip
+_MARKS: Final = r"[\s/#*;<>!\-{}(\[\])\"']*"
+_BARE: Final = re.compile(rf"{_MARKS}(?:{_DOTS}|existing code){_MARKS}\.?", re.IGNORECASE)
 """A line that says nothing but that something was there."""
 _LONGEST: Final = 240
 

@@ -167,7 +167,7 @@ def _close_file(
 
 def _name(text: str) -> str:
     """The path of a `---` or `+++` line, without git's prefix and without a time."""
-    name = text.split("\t")[0].strip().strip('"')
+    name = text.partition("\t")[0].strip().strip('"')
     return name[2:] if name.startswith(("a/", "b/")) else name
 
 

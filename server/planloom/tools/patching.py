@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from planloom.tools.passages import GRADES, SAID, Grade, Lines, NoIndentation, reindented
@@ -35,7 +36,7 @@ def apply_hunks(text: str, hunks: Sequence[Hunk]) -> Replaced | NoMatch:
         placed.append(found)
         after = found.end
     placed.sort(key=lambda each: (each.start, each.end))
-    for before, behind in zip(placed, placed[1:], strict=False):
+    for before, behind in pairwise(placed):
         if behind.start < before.end or (behind.start == before.start == behind.end == before.end):
             return NoMatch(
                 f"Hunks {min(before.number, behind.number)} and {max(before.number, behind.number)} of the patch "
@@ -49,7 +50,7 @@ def apply_hunks(text: str, hunks: Sequence[Hunk]) -> Replaced | NoMatch:
     result += content[done:]
     said = next((hunk.newline for hunk in reversed(hunks) if hunk.newline is not None), None)
     newline = said if said is not None else text.endswith("\n") or not text
-    grade = max((each.grade for each in placed), key=_ORDER.__getitem__, default="exact")
+    grade: Grade = max((each.grade for each in placed), key=_ORDER.__getitem__, default="exact")
     return Replaced("\n".join(result) + ("\n" if newline and result else ""), len(placed), grade)
 
 

@@ -79,10 +79,8 @@ def _whole_lines(text: str, old: str, new: str) -> Replaced | NoMatch | None:
         return _several([place + 1 for place in found.places], found.grade)
     start = found.places[0]
     actual = lines.lines[start : start + len(wanted)]
-    if closed:
-        put = new.removesuffix("\n").split("\n") if new else []
-    else:
-        put = new.split("\n")
+    # Whole lines that are replaced by nothing go away with their ends.
+    put = [] if closed and not new else (new.removesuffix("\n") if closed else new).split("\n")
     placed = reindented(put, wanted, actual)
     if isinstance(placed, NoIndentation):
         return NoMatch(placed.reason)
