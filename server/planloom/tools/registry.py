@@ -13,8 +13,10 @@ from planloom.domain.values import Args, Json
 from planloom.models.port import ToolSpec
 from planloom.tools.commands import RUN_COMMAND
 from planloom.tools.editing import EDIT_FILE
+from planloom.tools.findings import READ_DIAGNOSTICS
 from planloom.tools.moving import DELETE_PATH, RENAME_PATH
 from planloom.tools.reading import LIST_FILES, READ_FILE
+from planloom.tools.searching import FIND_FILES, SEARCH_TEXT
 from planloom.tools.tool import Tool
 from planloom.tools.writing import CREATE_FOLDER, WRITE_FILE
 
@@ -58,7 +60,19 @@ class Registry:
 def builtin() -> Registry:
     """The tools that ship."""
     return Registry(
-        (READ_FILE, LIST_FILES, WRITE_FILE, EDIT_FILE, CREATE_FOLDER, RENAME_PATH, DELETE_PATH, RUN_COMMAND)
+        (
+            READ_FILE,
+            LIST_FILES,
+            FIND_FILES,
+            SEARCH_TEXT,
+            READ_DIAGNOSTICS,
+            WRITE_FILE,
+            EDIT_FILE,
+            CREATE_FOLDER,
+            RENAME_PATH,
+            DELETE_PATH,
+            RUN_COMMAND,
+        )
     )
 
 
