@@ -83,7 +83,8 @@ class Kit:
         index = self._index()
         if index is not None:
             with suppress(TimeoutError):
-                await asyncio.wait_for(index.build(), INDEX_SECONDS)
+                async with asyncio.timeout(INDEX_SECONDS):
+                    await index.build()
 
     async def _diagnostics(self, uris: tuple[Uri, ...]) -> tuple[FileDiagnostics, ...] | None:
         if not self._editor.capabilities.diagnostics:

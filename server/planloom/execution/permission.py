@@ -88,7 +88,10 @@ def _warnings(proposal: CommandProposal) -> Iterable[str]:
     if proposal.scripts:
         names = [script.name for script in proposal.scripts[:_NAMED]]
         more = len(proposal.scripts) - len(names)
-        yield f"It runs files of the workspace: {', '.join(names)}{f' and {more} more' if more else ''}."
+        yield (
+            f"It names files of the workspace ({', '.join(names)}{f' and {more} more' if more else ''}): "
+            "should one change before it starts, you are asked again."
+        )
 
 
 def scripts_of(command: Command, roots: Iterable[Path]) -> tuple[Script, ...]:

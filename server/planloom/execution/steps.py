@@ -33,6 +33,8 @@ HOW_TO_GET_ONE = (
     "planloom.model.baseUrl (or --base-url), or set OPENAI_API_KEY or ANTHROPIC_API_KEY. Then resume the plan; "
     "or skip the step."
 )
+LONGEST_ERROR = 2_000
+"""Characters of an error that a person is shown whole."""
 Stream = Callable[[PlanId, StepId, Literal["text", "reasoning"], str], None]
 Reroute = Callable[[Plan, Step, Sequence[Json]], None]
 
@@ -115,7 +117,8 @@ class Runner:
         context = self._use.kit.context(plan, step)
         result = await _run_tool(tool, args, context)
         if not result.ok:
-            return Failed(error=result.text)
+            # The output of a command may be long: who reads an error wants its last words.
+            return Failed(error=result.text if len(result.text) <= LONGEST_ERROR else result.summary)
         changes = context.files.changeset()
         if not changes.changes:
             return Done(summary=result.summary, value=result.value)

@@ -40,6 +40,7 @@ from planloom.settings import Settings
 from planloom.storage.ledger import Ledger, workspace_key
 from planloom.tools.registry import builtin
 from planloom.workspace.editor import Editor
+from planloom.workspace.index import FileIndex
 from planloom.workspace.view import WorkspaceView
 
 if TYPE_CHECKING:
@@ -250,6 +251,9 @@ class Application:
         context = self._settings.context.budget_tokens or self._settings.model.context_tokens or 32_000
         return context * 2
 
+    def _index(self) -> FileIndex:
+        return self.references.index()
+
     def _kit(self, view: WorkspaceView, editor: Editor) -> Kit:
         """What steps' tools use; the index is asked for late, as the workspace folders may change."""
         return Kit(
@@ -258,7 +262,7 @@ class Application:
             view=view,
             editor=editor,
             settings=lambda: self._settings,
-            index=lambda: self.references.index(),
+            index=self._index,
             stream=self._stream,
         )
 

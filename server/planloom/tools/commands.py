@@ -77,16 +77,10 @@ class CommandRunner(Protocol):
         ...
 
 
-class NoCommands:
-    """Stands where nobody can be asked: no command runs."""
-
-    async def run(self, command: Command) -> Ended | NotRun:
-        """Refuse."""
-        return NotRun(reason="Commands cannot be run here. Use the other tools.")
-
-
 async def run_command(args: RunCommand, context: ToolContext) -> ToolResult:
     """Run a command in the workspace, once a person or the policy has allowed it."""
+    if context.commands is None:
+        return failed("Commands cannot be run here. Use the other tools.")
     place = await context.resolve(args.cwd or ".", "read")
     if isinstance(place, PathRefused):
         return failed(f"cwd: {place.reason}")
@@ -100,8 +94,7 @@ async def run_command(args: RunCommand, context: ToolContext) -> ToolResult:
         folder="" if place.relative == "." else place.relative,
         timeout_seconds=args.timeout_seconds,
     )
-    runner = context.commands or NoCommands()
-    ended = await runner.run(command)
+    ended = await context.commands.run(command)
     if isinstance(ended, NotRun):
         return failed(f"The command was not run. {ended.reason}")
     if ended.problem is not None:

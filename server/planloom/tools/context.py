@@ -11,7 +11,7 @@ from planloom.domain.values import Uri
 from planloom.workspace.editor import FileDiagnostics
 from planloom.workspace.index import FileIndex
 from planloom.workspace.overlay import Overlay
-from planloom.workspace.paths import PathRefused, ResolvedPath, resolve
+from planloom.workspace.paths import PathRefused, ResolvedPath, resolve, resolve_uri
 from planloom.workspace.roots import Root, Roots
 
 if TYPE_CHECKING:
@@ -54,3 +54,7 @@ class ToolContext:
     async def resolve(self, path: str, for_: Literal["read", "write"]) -> ResolvedPath | PathRefused:
         """Where a path of the plan or the model leads, or why it is not used."""
         return await asyncio.to_thread(resolve, self.roots, path, for_=for_, home=self.home)
+
+    async def resolve_uri(self, uri: str) -> ResolvedPath | PathRefused:
+        """The same for reading a document by its URI."""
+        return await asyncio.to_thread(resolve_uri, self.roots, uri, for_="read")

@@ -243,7 +243,8 @@ def _own_group() -> dict[str, Any]:
 
 async def _within(seconds: float, event: asyncio.Event) -> bool:
     with suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), seconds)
+        async with asyncio.timeout(seconds):
+            await event.wait()
     return event.is_set()
 
 

@@ -12,9 +12,13 @@ from planloom.domain.validation import ArgumentProblem, ToolRules
 from planloom.domain.values import Args, Json
 from planloom.models.port import ToolSpec
 from planloom.tools.commands import RUN_COMMAND
+from planloom.tools.editing import EDIT_FILE
+from planloom.tools.findings import READ_DIAGNOSTICS
+from planloom.tools.moving import DELETE_PATH, RENAME_PATH
 from planloom.tools.reading import LIST_FILES, READ_FILE
+from planloom.tools.searching import FIND_FILES, SEARCH_TEXT
 from planloom.tools.tool import Tool
-from planloom.tools.writing import CREATE_FOLDER, EDIT_FILE, WRITE_FILE
+from planloom.tools.writing import CREATE_FOLDER, WRITE_FILE
 
 EVERY_EFFECT: frozenset[Effect] = frozenset({"read", "write", "destroy", "execute"})
 READ_ONLY: frozenset[Effect] = frozenset({"read"})
@@ -55,7 +59,21 @@ class Registry:
 
 def builtin() -> Registry:
     """The tools that ship."""
-    return Registry((READ_FILE, LIST_FILES, WRITE_FILE, EDIT_FILE, CREATE_FOLDER, RUN_COMMAND))
+    return Registry(
+        (
+            READ_FILE,
+            LIST_FILES,
+            FIND_FILES,
+            SEARCH_TEXT,
+            READ_DIAGNOSTICS,
+            WRITE_FILE,
+            EDIT_FILE,
+            CREATE_FOLDER,
+            RENAME_PATH,
+            DELETE_PATH,
+            RUN_COMMAND,
+        )
+    )
 
 
 def schema(arguments: type[BaseModel]) -> dict[str, Json]:

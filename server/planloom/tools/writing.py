@@ -1,12 +1,13 @@
-"""The tools that write: `write_file`, `edit_file` and `create_folder`. They stage; the gate asks and applies."""
+"""The tools that make files and folders. They stage; the gate asks and applies."""
 
 from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from planloom.tools.context import ToolContext
+from planloom.tools.omissions import left_out, without_fence
 from planloom.tools.reading import unreadable
-from planloom.tools.replace import NoMatch, replace
+from planloom.tools.replacing import with_lf
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 from planloom.workspace.paths import PathRefused
 
@@ -20,20 +21,6 @@ class WriteFile(BaseModel):
 
     path: str = Field(description="Path of the file, relative to the workspace folder.", max_length=4096)
     content: str = Field(description="The whole new content of the file.", max_length=MAX_CONTENT)
-
-
-class EditFile(BaseModel):
-    """Arguments of `edit_file`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    path: str = Field(description="Path of the file, relative to the workspace folder.", max_length=4096)
-    old_text: str = Field(
-        description="Text to replace, exactly as it stands in the file, with enough lines around it to be unique.",
-        max_length=MAX_CONTENT,
-    )
-    new_text: str = Field(description="Text to put in its place.", max_length=MAX_CONTENT)
-    replace_all: bool = Field(False, description="Replace every occurrence instead of exactly one.")
 
 
 class CreateFolder(BaseModel):
@@ -53,37 +40,34 @@ async def write_file(args: WriteFile, context: ToolContext) -> ToolResult:
     seen = await context.files.read(place.uri)
     if seen.exists and seen.text is None:
         return failed(unreadable(place.relative, seen))
-    if seen.exists and seen.text == args.content:
+    content = without_fence(place.relative, args.content)
+    if seen.text is not None and with_lf(seen.text) == with_lf(content):
         return succeeded(f"{place.relative} already has this content", value=place.relative)
-    refused = await context.files.stage_write(place.uri, args.content, notes=place.notes)
+    omission = left_out(seen.text or "", content)
+    notes = place.notes if omission is None else (*place.notes, _doubt(seen.text or "", content, omission))
+    refused = await context.files.stage_write(place.uri, content, notes=notes)
     if refused is not None:
         return failed(refused.reason)
     if seen.exists and not known and seen.text:
         context.blind.add(place.uri)
+    context.doubtful.discard(place.uri)
+    if omission is not None:
+        context.doubtful.add(place.uri)
+        return succeeded(
+            f"Replaced {place.relative}, which may have lost a part",
+            f"{notes[-1]} The user is asked whether that is meant. If it is not, call write_file again with the "
+            "complete content, or edit_file for the part that changes.",
+            place.relative,
+        )
     verb = "Replaced" if seen.exists else "Created"
     return succeeded(f"{verb} {place.relative}", value=place.relative)
 
 
-async def edit_file(args: EditFile, context: ToolContext) -> ToolResult:
-    """Replace text in a file."""
-    place = await context.resolve(args.path, "write")
-    if isinstance(place, PathRefused):
-        return failed(place.reason)
-    seen = await context.files.read(place.uri)
-    if not seen.exists:
-        return failed(f"There is no file {place.relative}. Use write_file to create it.")
-    if seen.text is None:
-        return failed(unreadable(place.relative, seen))
-    result = replace(seen.text, args.old_text, args.new_text, replace_all=args.replace_all)
-    if isinstance(result, NoMatch):
-        return failed(f"{place.relative}: {result.reason}")
-    if result.text == seen.text:
-        return succeeded(f"{place.relative} is already so", value=place.relative)
-    refused = await context.files.stage_write(place.uri, result.text, notes=place.notes)
-    if refused is not None:
-        return failed(refused.reason)
-    places = "1 place" if result.places == 1 else f"{result.places} places"
-    return succeeded(f"Edited {place.relative} in {places}", value=place.relative)
+def _doubt(before: str, after: str, omission: str) -> str:
+    return (
+        f"The new text is {100 - 100 * len(after) // len(before)} % shorter than the old one and has the line "
+        f"{omission[:120]!r}: a part seems to be left out."
+    )
 
 
 async def create_folder(args: CreateFolder, context: ToolContext) -> ToolResult:
@@ -106,15 +90,6 @@ WRITE_FILE = Tool(
     paths=("path",),
     writes=("path",),
     replaces=("path",),
-)
-EDIT_FILE = Tool(
-    name="edit_file",
-    description="Replace text in a file. old_text must stand in the file exactly once, or set replace_all.",
-    arguments=EditFile,
-    effect="write",
-    run=edit_file,
-    paths=("path",),
-    writes=("path",),
 )
 CREATE_FOLDER = Tool(
     name="create_folder",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
@@ -80,8 +80,11 @@ class DiskRefused(Value):
     reason: str
 
 
-def read(spot: Spot, limit: int = TEXT_LIMIT) -> FileOnDisk:
-    """What is there, as text if it is text of at most `limit` bytes; never raises OSError."""
+def read(spot: Spot, limit: int = TEXT_LIMIT, admits: Callable[[bytes], bool] = lambda _: True) -> FileOnDisk:
+    """What is there, as text if it is text of at most `limit` bytes; never raises OSError.
+
+    Bytes that `admits` does not want are not decoded: the text is left out.
+    """
     if not spot.names:
         return FileOnDisk(kind="folder" if spot.root.is_dir() else "missing")
     try:
@@ -107,6 +110,8 @@ def read(spot: Spot, limit: int = TEXT_LIMIT) -> FileOnDisk:
         return FileOnDisk(kind="unreadable", detail=refusal(error, spot).reason)
     if len(data) > limit:
         return FileOnDisk(kind="too_large", size=len(data), stamp=stamp)
+    if not admits(data):
+        return FileOnDisk(kind="text", size=len(data), stamp=stamp)
     decoded = decode(data)
     if decoded.kind == "decoded":
         return FileOnDisk(kind="text", decoded=decoded, size=len(data), stamp=stamp)

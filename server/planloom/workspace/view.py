@@ -150,6 +150,10 @@ class WorkspaceView:
         stamp = await asyncio.to_thread(stamp_at, spot(place))
         self._acknowledged[place.uri] = _Acknowledged(text, stamp)
 
+    def acknowledged(self) -> tuple[Uri, ...]:
+        """The files of which only the editor's word is known."""
+        return tuple(self._acknowledged)
+
     def forget(self, uri: str) -> None:
         """Drop what was only acknowledged of a file: from now on its buffer or the disk tells."""
         self._acknowledged.pop(normalized(uri), None)

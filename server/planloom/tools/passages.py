@@ -1,0 +1,140 @@
+"""Finding the lines or the text that an edit means: exactly, else by looser grades, and only where it is unique."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, Literal, NamedTuple
+
+from planloom.domain.values import Value
+
+Grade = Literal["exact", "trailing", "indentation", "punctuation"]
+
+_PUNCTUATION: Final = str.maketrans(
+    {
+        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u00b4", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2043\ufe58\ufe63\uff0d", "-"),
+        **dict.fromkeys(
+            "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a", " "
+        ),
+        **dict.fromkeys("\u202f\u205f\u3000", " "),
+    }
+)
+"""Signs that models and word processors put in the place of plain ones; each one for one, so places stay."""
+
+
+def plain_punctuation(text: str) -> str:
+    """The text with typographic quotes, dashes and spaces as plain ones, of the same length."""
+    return text if text.isascii() else text.translate(_PUNCTUATION)
+
+
+GRADES: Final[tuple[tuple[Grade, Callable[[str], str]], ...]] = (
+    ("exact", str),
+    ("trailing", str.rstrip),
+    ("indentation", str.strip),
+    ("punctuation", lambda line: plain_punctuation(line).strip()),
+)
+"""From strict to loose; a looser grade is only asked where a stricter one has found nothing."""
+
+SAID: Final[Mapping[Grade, str]] = {
+    "exact": "exactly",
+    "trailing": "apart from white space at line ends",
+    "indentation": "apart from indentation",
+    "punctuation": "apart from typographic quotes, dashes or spaces",
+}
+
+
+class Found(NamedTuple):
+    """Where a run of lines stands: the numbers of their first lines from 0, and how they were compared."""
+
+    places: tuple[int, ...]
+    grade: Grade
+
+
+class Lines:
+    """The lines of one text, searched for runs of lines; each search takes linear time."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = tuple(lines)
+        self._normal: dict[Grade, tuple[str, ...]] = {}
+        self._joined: dict[Grade, str] = {}
+
+    def find(self, wanted: Sequence[str]) -> Found | None:
+        """Every place of a run by the strictest grade that finds any; None if no grade does."""
+        for grade, normal in GRADES:
+            run = [normal(line) for line in wanted]
+            if grade != "exact" and not any(run):
+                return None
+            places = tuple(self._places(grade, normal, run))
+            if places:
+                return Found(places, grade)
+        return None
+
+    def _places(self, grade: Grade, normal: Callable[[str], str], run: Sequence[str]) -> Iterator[int]:
+        if grade not in self._joined:
+            self._normal[grade] = tuple(normal(line) for line in self.lines)
+            self._joined[grade] = "\n" + "\n".join(self._normal[grade]) + "\n"
+        text, needle = self._joined[grade], "\n" + "\n".join(run) + "\n"
+        line = counted = 0
+        at = text.find(needle)
+        while at >= 0:
+            line += text.count("\n", counted, at)
+            counted = at
+            yield line
+            at = text.find(needle, at + 1)
+
+
+class NoIndentation(Value):
+    """New lines whose indentation cannot be told from the file's."""
+
+    reason: str = (
+        "old_text fits only if its indentation is ignored, and differently from line to line. "
+        "Read the file again and copy the lines with their indentation."
+    )
+
+
+def reindented(
+    new: Sequence[str], old: Sequence[str], actual: Sequence[str]
+) -> tuple[str, ...] | NoIndentation:
+    """New lines, indented as the file indents the lines that `old` was meant to be (`actual`, one for one)."""
+    pairs = [
+        (_indent(given), _indent(there))
+        for given, there in zip(old, actual, strict=True)
+        if given.strip() and there.strip()
+    ]
+    if all(given == there for given, there in pairs):
+        return tuple(new)
+    shift = _shift(pairs)
+    known = dict(pairs)
+    if shift is None and any(known[given] != there for given, there in pairs):
+        return NoIndentation()
+    return tuple(_moved(line, known, shift) for line in new)
+
+
+def _shift(pairs: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
+    """The prefix to take away and the one to put in front, if that is one for all lines."""
+    given, there = min(pairs, key=lambda pair: len(pair[0]) + len(pair[1]))
+    common = 0
+    while common < min(len(given), len(there)) and given[-1 - common] == there[-1 - common]:
+        common += 1
+    away, front = given[: len(given) - common], there[: len(there) - common]
+    fits = all(old.startswith(away) and front + old[len(away) :] == new for old, new in pairs)
+    return (away, front) if fits else None
+
+
+def _moved(line: str, known: Mapping[str, str], shift: tuple[str, str] | None) -> str:
+    indent = _indent(line)
+    if indent == line:
+        return line
+    rest = line[len(indent) :]
+    if indent in known:
+        return known[indent] + rest
+    if shift is not None:
+        away, front = shift
+        return front + line[len(away) :] if line.startswith(away) else front + rest
+    nearest = max((each for each in known if indent.startswith(each)), key=len, default=None)
+    return line if nearest is None else known[nearest] + indent[len(nearest) :] + rest
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]

@@ -1,0 +1,77 @@
+"""ripgrep, where there is one: it tells quickly which of many files can hold a match, and decides nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from planloom.tools.processes import environment
+
+_SECONDS: Final = 10.0
+_MOST_BYTES: Final = 100_000
+"""Bytes of names on one command line: well below what any system takes."""
+
+
+def find_ripgrep(roots: Sequence[Path]) -> Path | None:
+    """A ripgrep at an absolute path outside every workspace folder, behind links too; None if there is none."""
+    inside = [root.resolve() for root in roots]
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        if not Path(folder).is_absolute():
+            continue
+        program = Path(folder, "rg.exe" if os.name == "nt" else "rg")
+        real = program.resolve()
+        if any(real.is_relative_to(root) or program.is_relative_to(root) for root in inside):
+            continue
+        if real.is_file() and os.access(real, os.X_OK):
+            return program
+    return None
+
+
+def holding(
+    program: Path, folder: Path, names: Sequence[str], needle: str, *, ignore_case: bool
+) -> frozenset[str] | None:
+    """Those of the files that hold the needle; None if ripgrep cannot tell. For a thread.
+
+    The names are given one by one, so that no ignore rule of ripgrep's own counts; its configuration file is
+    not read.
+    """
+    found: set[str] = set()
+    options = (
+        *("--no-config", "--files-with-matches", "--null", "--fixed-strings", "--text", "--no-messages"),
+        "--ignore-case" if ignore_case else "--case-sensitive",
+    )
+    for batch in _batches(names):
+        try:
+            done = subprocess.run(
+                [str(program), *options, "-e", needle, "--", *(f"./{name}" for name in batch)],
+                cwd=folder,
+                env=environment(os.environ),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                timeout=_SECONDS,
+                check=False,
+            )
+        except (OSError, ValueError, subprocess.SubprocessError):
+            return None
+        # 2 is also said when a single file could not be read, and then what was found is still right,
+        # but that file may be one that we can read.
+        if done.returncode not in (0, 1):
+            return None
+        found.update(os.fsdecode(name).removeprefix("./") for name in done.stdout.split(b"\0") if name)
+    return frozenset(found)
+
+
+def _batches(names: Sequence[str]) -> list[list[str]]:
+    batches: list[list[str]] = [[]]
+    size = 0
+    for name in names:
+        size += len(os.fsencode(name)) + 11
+        if size > _MOST_BYTES and batches[-1]:
+            batches.append([])
+            size = len(os.fsencode(name)) + 11
+        batches[-1].append(name)
+    return [batch for batch in batches if batch]

@@ -1,0 +1,305 @@
+"""The tools that search the workspace: for text in files, and for files by name."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from planloom.domain.values import Json
+from planloom.tools.candidates import Places, chunks, places_below
+from planloom.tools.context import ToolContext
+from planloom.tools.replacing import with_lf
+from planloom.tools.ripgrep import find_ripgrep, holding
+from planloom.tools.search_pattern import MAX_PATTERN, BadPattern, Pattern, TooSlow, read_pattern
+from planloom.tools.tool import Tool, ToolResult, failed, succeeded
+from planloom.workspace.disk import read
+from planloom.workspace.globs import Glob, read_glob
+from planloom.workspace.paths import PathRefused, ResolvedPath
+from planloom.workspace.view import spot
+
+MAX_RESULTS: Final = 1_000
+_SECONDS: Final = 20.0
+"""How long one search may take."""
+_PATTERN_SECONDS: Final = 2.0
+"""How long the pattern may take for one file."""
+_LONGEST_LINE: Final = 300
+_MOST_TEXT: Final = 60_000
+_BATCH: Final = 4_000
+_WORTH_RIPGREP: Final = 200
+"""Files from which on starting another program pays."""
+
+
+class SearchText(BaseModel):
+    """Arguments of `search_text`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    pattern: str = Field(description="Text to search for.", max_length=MAX_PATTERN)
+    path: str = Field(
+        "", description="Folder or file to search in, relative to the workspace folder.", max_length=4096
+    )
+    regex: bool = Field(False, description="The pattern is a regular expression; ^ and $ are those of lines.")
+    ignore_case: bool = Field(False, description="Upper and lower case are the same.")
+    files: str | None = Field(None, description="Search only files that match, such as *.py.", max_length=500)
+    max_results: int = Field(100, ge=1, le=MAX_RESULTS, description="Lines to return at most.")
+
+
+class FindFiles(BaseModel):
+    """Arguments of `find_files`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    pattern: str = Field(
+        description="A glob such as *.py or src/**/test_*.ts, or a part of the name.",
+        min_length=1,
+        max_length=500,
+    )
+    path: str = Field("", description="Folder to look in, relative to the workspace folder.", max_length=4096)
+    max_results: int = Field(200, ge=1, le=MAX_RESULTS, description="Paths to return at most.")
+
+
+class _Hit(NamedTuple):
+    name: str
+    line: int
+    text: str
+
+
+class _Found(NamedTuple):
+    hits: list[_Hit]
+    more: bool
+    slow: str | None = None
+    late: bool = False
+
+
+async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
+    """Lines that hold a text, in files as the user sees them now."""
+    pattern = read_pattern(args.pattern, literal=not args.regex, ignore_case=args.ignore_case)
+    if isinstance(pattern, BadPattern):
+        return failed(pattern.reason)
+    place = await context.resolve(args.path or ".", "read")
+    if isinstance(place, PathRefused):
+        return failed(place.reason)
+    seen = await context.files.peek(place.uri)
+    if not seen.exists:
+        return failed(f"There is no {place.relative}. Use find_files to see what is there.")
+    if seen.problem != "folder":
+        name = place.relative.rpartition("/")[2]
+        places = Places(place.path.parent, (), {name: place.uri})
+        prefix = place.relative[: -len(name)]
+    else:
+        places = _only(await places_below(context, place), args.files)
+        prefix = "" if place.relative == "." else f"{place.relative}/"
+    found = await _search(context, place, places, pattern, args.max_results)
+    if found.slow is not None:
+        return failed(
+            f"The pattern takes too long for {prefix}{found.slow}. Make it simpler (no nested repetitions), "
+            "or search for a plain text without regex."
+        )
+    return _told(args, found, prefix, places)
+
+
+def _only(places: Places, glob: str | None) -> Places:
+    wanted = _Wanted(glob) if glob else None
+    if wanted is None:
+        return places
+    return places._replace(
+        names=tuple(name for name in places.names if wanted(name)),
+        live={name: uri for name, uri in places.live.items() if wanted(name)},
+    )
+
+
+class _Wanted:
+    """Whether a path matches a glob: its name if the glob has no slash, else the whole."""
+
+    def __init__(self, glob: str) -> None:
+        found = read_glob(glob.lstrip("!#").removeprefix("./"))
+        self._glob: Glob | None = found
+
+    def __call__(self, path: str) -> bool:
+        return self._glob is not None and self._glob.matches(path, path.rpartition("/")[2], folder=False)
+
+
+async def _search(
+    context: ToolContext, place: ResolvedPath, places: Places, pattern: Pattern, limit: int
+) -> _Found:
+    """Search file after file in the order of their names; the first `limit` lines."""
+    live = {name: (await context.files.peek(uri)).text or "" for name, uri in places.live.items()}
+    roots = [root.path for root in context.roots.folders]
+    stop = threading.Event()
+    try:
+        return await asyncio.to_thread(_scan, place, places, live, pattern, limit, roots, stop)
+    finally:
+        # A thread cannot be cancelled; it looks at this between files.
+        stop.set()
+
+
+def _scan(
+    place: ResolvedPath,
+    places: Places,
+    live: dict[str, str],
+    pattern: Pattern,
+    limit: int,
+    roots: Sequence[Path],
+    stop: threading.Event,
+) -> _Found:
+    until = time.monotonic() + _SECONDS
+    hits: list[_Hit] = []
+    names = sorted({*places.names, *live})
+    program = find_ripgrep(roots) if pattern.needle and len(names) >= _WORTH_RIPGREP else None
+    for batch in chunks(names, _BATCH):
+        few: frozenset[str] | None = None
+        if program is not None:
+            on_disk = [name for name in batch if name not in live]
+            few = holding(program, places.folder, on_disk, pattern.needle, ignore_case=pattern.ignore_case)
+        for name in batch:
+            if stop.is_set() or time.monotonic() > until:
+                return _Found(hits, more=True, late=True)
+            if name in live:
+                text: str | None = live[name]
+            elif few is not None and name not in few:
+                continue
+            else:
+                text = _text(place, places.folder, name, pattern)
+            if text is None:
+                continue
+            try:
+                for hit in _lines(
+                    name, with_lf(text), pattern, min(_PATTERN_SECONDS, until - time.monotonic())
+                ):
+                    if len(hits) == limit:
+                        return _Found(hits, more=True)
+                    hits.append(hit)
+            except TooSlow:
+                return _Found(hits, more=True, slow=name)
+    return _Found(hits, more=False)
+
+
+def _text(place: ResolvedPath, folder: Path, name: str, pattern: Pattern) -> str | None:
+    """The text of a file on disk; None if it has none, or cannot hold a match."""
+    base = spot(place)
+    if folder != place.path:
+        base = base._replace(names=base.names[:-1])
+    found = read(base._replace(names=(*base.names, *name.split("/"))), admits=pattern.may_match)
+    return found.decoded.text if found.decoded is not None else None
+
+
+def _lines(name: str, text: str, pattern: Pattern, seconds: float) -> Iterator[_Hit]:
+    """Each line in which a match begins, once."""
+    line, counted, last = 1, 0, 0
+    for at in pattern.matches(text, seconds):
+        line += text.count("\n", counted, at)
+        counted = at
+        if line == last:
+            continue
+        last = line
+        start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+        whole = text[start : end if end >= 0 else len(text)]
+        if len(whole) > _LONGEST_LINE:
+            begin = max(0, min(at - start - 100, len(whole) - _LONGEST_LINE))
+            whole = ("…" if begin else "") + whole[begin : begin + _LONGEST_LINE] + "…"
+        yield _Hit(name, line, whole)
+
+
+def _told(args: SearchText, found: _Found, prefix: str, places: Places) -> ToolResult:
+    lines: list[str] = []
+    size = 0
+    for hit in found.hits:
+        line = f"{prefix}{hit.name}:{hit.line}: {hit.text}"
+        size += len(line) + 1
+        if size > _MOST_TEXT:
+            break
+        lines.append(line)
+    files = len({hit.name for hit in found.hits})
+    count = f"{len(found.hits)}{'+' if found.more else ''}"
+    what = f"“{args.pattern[:80]}”"
+    if not found.hits:
+        text = f"Nothing holds {what}"
+        searched = len(places.names) + len(places.live.keys() - set(places.names))
+        text += f" in {searched} files." if searched != 1 else f" in {prefix}{next(iter(places.live), '')}."
+        if found.late:
+            text += " The search was cut off by its limit of time: give a folder or files to search in."
+        elif not args.ignore_case:
+            text += " Try ignore_case, a shorter text, or another folder."
+        return succeeded(f"Found nothing for {what}", text, [])
+    if found.more or len(lines) < len(found.hits):
+        lines.append(
+            f"[only the first {len(lines)} lines are shown; give a folder as path, or files such as *.py]"
+        )
+    if places.partial:
+        lines.append("[the workspace is still being listed: there may be more]")
+    value: list[Json] = [
+        {"path": prefix + hit.name, "line": hit.line, "text": hit.text} for hit in found.hits
+    ]
+    return succeeded(
+        f"Found {what} in {count} line{'s' if count != '1' else ''} of {files} file{'s' if files != 1 else ''}",
+        "\n".join(lines),
+        value,
+    )
+
+
+async def find_files(args: FindFiles, context: ToolContext) -> ToolResult:
+    """Files by name, as the user has them now."""
+    place = await context.resolve(args.path or ".", "read")
+    if isinstance(place, PathRefused):
+        return failed(place.reason)
+    seen = await context.files.peek(place.uri)
+    if seen.problem != "folder":
+        problem = "is a file" if seen.exists else "is not there"
+        return failed(f"{place.relative} {problem}. Give a folder as path, or none to look everywhere.")
+    places = await places_below(context, place)
+    names = sorted({*places.names, *places.live})
+    found = _by_name(names, args.pattern)
+    prefix = "" if place.relative == "." else f"{place.relative}/"
+    paths = [prefix + name for name in found[: args.max_results]]
+    what = f"“{args.pattern[:80]}”"
+    if not paths:
+        near = await _similar(context, args.pattern)
+        hint = f" Similar: {', '.join(near)}" if near else " Try a shorter part of the name, or list_files."
+        return succeeded(f"Found no file for {what}", f"No file matches {what}.{hint}", [])
+    text = "\n".join(paths)
+    if len(found) > len(paths):
+        text += f"\n[{len(found) - len(paths)} more; give a folder as path, or a narrower pattern]"
+    value: list[Json] = [*paths]
+    return succeeded(f"Found {len(found)} file{'s' if len(found) != 1 else ''} for {what}", text, value)
+
+
+def _by_name(names: Sequence[str], pattern: str) -> list[str]:
+    """A glob decides if the pattern is one, else a part of the name, or of the path if it has a slash."""
+    if any(char in pattern for char in "*?["):
+        wanted = _Wanted(pattern)
+        return [name for name in names if wanted(name)]
+    part = pattern.removeprefix("./").strip("/").casefold()
+    if "/" in part:
+        return [name for name in names if part in name.casefold()]
+    exact = [name for name in names if name.rpartition("/")[2].casefold() == part]
+    return exact or [name for name in names if part in name.rpartition("/")[2].casefold()]
+
+
+async def _similar(context: ToolContext, pattern: str) -> tuple[str, ...]:
+    index = context.index()
+    letters = "".join(char for char in pattern if char not in "*?[]{}!")
+    return tuple(hit.path for hit in await index.search(letters, 5)) if index is not None and letters else ()
+
+
+SEARCH_TEXT = Tool(
+    name="search_text",
+    description="Search files for a text or regular expression; returns path:line: text. Ignored files are left out.",
+    arguments=SearchText,
+    effect="read",
+    run=search_text,
+    paths=("path",),
+)
+FIND_FILES = Tool(
+    name="find_files",
+    description="Find files by name, with a glob or a part of the name. Ignored files are left out.",
+    arguments=FindFiles,
+    effect="read",
+    run=find_files,
+    paths=("path",),
+)
