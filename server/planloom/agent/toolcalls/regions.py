@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from planloom.agent.toolcalls.cursor import Broken, Cursor
 from planloom.agent.toolcalls.events import CallProblem
-from planloom.agent.toolcalls.items import read_item, take_fence_end
+from planloom.agent.toolcalls.items import read_item, step_into_fence, take_fence_end
 from planloom.agent.toolcalls.loose_json import read_value
 from planloom.agent.toolcalls.offers import NO_TOOLS, Offers, RawCall, problem
 from planloom.agent.toolcalls.pythonic import NAME, read_call, read_list
@@ -19,6 +19,8 @@ from planloom.domain.values import Json
 _NAME_IN_TEXT = re.compile(
     r"""["']?(?:name|tool_name|tool)["']?\s*:\s*["']([\w.:-]{1,120})["']|^\W*([\w.:-]{1,120})"""
 )
+_MOST_MARKERS = 8
+"""How many markers may stand before one call: wrappers in wrappers."""
 _MOST_WASTED = 100_000
 _ACTION_NAME = re.compile(r"[\w.:-]{1,120}")
 _ASSIGNED = re.compile(r"[A-Za-z_]\w{0,80}[ \t]*=[ \t]*(?=[A-Za-z_])")
@@ -56,7 +58,7 @@ def read_marked(
             calls.extend(found)
             mended, cursor.mended = cursor.mended, False
             after = cursor.at
-            closed = _closers(cursor, offers)
+            closed = _closers(cursor)
             if mended and not closed:
                 raise Broken("a closing bracket is missing", cut=cursor.at_end())
             if not closed:
@@ -83,7 +85,7 @@ def _next(cursor: Cursor, offers: Offers, name: str | None, *, first: bool) -> t
 
 def _separators(cursor: Cursor, *, first: bool) -> None:
     """Step over white space, and what stands between calls."""
-    while True:
+    for _ in range(_MOST_MARKERS):
         cursor.space()
         if not first and cursor.peek() in (",", ";") and cursor.peek():
             cursor.at += 1
@@ -110,7 +112,7 @@ def _may_go_on(cursor: Cursor, offers: Offers) -> bool:
     )
 
 
-def _closers(cursor: Cursor, offers: Offers) -> bool:
+def _closers(cursor: Cursor) -> bool:
     """Step over what ends a call: one brace too many, end tags, and a start tag in their place."""
     closed = False
     braces = 0
@@ -255,7 +257,7 @@ def _read_bare(cursor: Cursor, offers: Offers, *, fence: bool) -> tuple[RawCall,
     if sign == "<":
         return _tags(cursor, offers)
     if sign == "A" and cursor.take("Action:"):
-        return _react(cursor, offers)
+        return _react(cursor)
     if sign.isalpha() or sign == "_":
         return _named_line(cursor, offers, fence=fence)
     return None
@@ -274,7 +276,7 @@ def _tags(cursor: Cursor, offers: Offers) -> tuple[RawCall, ...] | None:
     return None
 
 
-def _react(cursor: Cursor, offers: Offers) -> tuple[RawCall, ...] | None:
+def _react(cursor: Cursor) -> tuple[RawCall, ...] | None:
     cursor.inline_space()
     name = cursor.match(_ACTION_NAME)
     if name is None:
@@ -283,27 +285,13 @@ def _react(cursor: Cursor, offers: Offers) -> tuple[RawCall, ...] | None:
     if not cursor.take("Action Input:"):
         return None
     cursor.space()
-    fenced = cursor.peek() == "`"
-    if fenced:
-        found = read_item_in_fence(cursor)
-        if not found:
-            return None
+    fenced = step_into_fence(cursor)
     if cursor.peek() != "{":
         return None
     call = RawCall(name[0], read_value(cursor))
     if fenced:
         take_fence_end(cursor)
     return (call,)
-
-
-def read_item_in_fence(cursor: Cursor) -> bool:
-    """Step over the start of a fence; whether there was one."""
-    found = cursor.match(_FENCE_START)
-    cursor.space()
-    return found is not None
-
-
-_FENCE_START = re.compile(r"`{3,9}[A-Za-z_]{0,20}[ \t]*\r?\n")
 
 
 def _named_line(cursor: Cursor, offers: Offers, *, fence: bool) -> tuple[RawCall, ...] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from planloom.agent.toolcalls.cursor import Cursor, More
 from planloom.agent.toolcalls.events import ReaderEvent
@@ -18,11 +19,14 @@ from planloom.agent.toolcalls.tokens import (
     THINK,
     TOKENS,
     Kind,
+    kind_of,
     one_of,
     partial_at_end,
 )
 
-_MARK = re.compile(f"{one_of((*TOKENS, chr(10)))}|`{{1,99}}")
+_IN_LINE = f"{one_of(TOKENS)}|`{{1,99}}"
+_LINE_STARTS = "{[`~>+@<OA-"
+"""Characters that mean something where a line begins, besides those of the tools' names."""
 _INDENT = re.compile(r"[ \t]*")
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)*")
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
@@ -32,6 +36,20 @@ _ALL = "all\n"
 _OBSERVATION = "Observation:"
 
 
+@cache
+def _ends_of(words: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(one_of(words))
+
+
+@cache
+def _closing_run(ticks: int) -> re.Pattern[str]:
+    """What closes inline code that so many backticks opened, or the end of the line."""
+    return re.compile(rf"(?<!`)`{{{ticks}}}(?!`)|\n")
+
+
+_LINE_MARK = re.compile(rf"{_IN_LINE}|\n")
+
+
 class Scanner:
     """The state between two marks. `held` is how many characters wait for more text."""
 
@@ -39,6 +57,9 @@ class Scanner:
         self._offers = offers
         self._marked_only = marked_only
         self._say = Sayings(offers)
+        # Most lines are prose: only a line end before something that could matter is stopped at.
+        starts = re.escape(_LINE_STARTS + "".join(sorted(offers.firsts)))
+        self._mark = re.compile(rf"{_IN_LINE}|\n(?=[ \t\n{starts}]|\Z)")
         self._text = ""
         self._at = 0
         self._base = 0
@@ -108,7 +129,10 @@ class Scanner:
     def _step(self) -> None:
         if self._line_start and self._begin_line():
             return
-        mark = _MARK.search(self._text, self._at)
+        if self._line_is_text or (self._fence is not None and not self._fence.scanned):
+            self._skip_line()
+            return
+        mark = (_LINE_MARK if self._careful() else self._mark).search(self._text, self._at)
         if mark is None:
             end = len(self._text) if self._final else partial_at_end(self._text, self._at)
             if end > self._at:
@@ -125,10 +149,20 @@ class Scanner:
             self._end_line()
         elif sign[0] == "`":
             self._tick(mark)
-        elif self._line_is_text or (self._fence is not None and not self._fence.scanned):
-            self._pass(sign)
         else:
             self._token(sign)
+
+    def _skip_line(self) -> None:
+        """Show the rest of a line that is text whatever it holds."""
+        end = self._text.find("\n", self._at)
+        self._show(len(self._text) if end < 0 else end)
+        self._line_start = False
+        if end >= 0:
+            self._end_line()
+
+    def _careful(self) -> bool:
+        """Whether every line end matters here."""
+        return bool(self._ticks or self._diff or self._line_is_text)
 
     def _pass(self, token: str) -> None:
         """Show a token that is text here."""
@@ -262,6 +296,9 @@ class Scanner:
             return True
         cursor = self._cursor()
         if sign == "<":
+            behind = self._text[self._at + 1 : self._at + 2]
+            if behind and behind not in self._offers.firsts:
+                return False
             return any(cursor.looking_at(f"<{name}>") for name in self._offers.tools)
         if sign == "A" and cursor.looking_at("Action:"):
             # Command R's fenced actions carry their own marker.
@@ -290,7 +327,8 @@ class Scanner:
         start = fence_start(self._cursor(), at_line_start=at_line_start)
         if start is None:
             return False
-        scanned = start.open() and not self._stopped and not self._lines.cued()
+        cued = start.open() and self._lines.cued()
+        scanned = start.open() and not self._stopped and not cued
         if scanned:
             fenced = read_fence(self._cursor(), start, self._offers, marked_only=self._marked_only)
             if fenced.problem is not None:
@@ -300,7 +338,6 @@ class Scanner:
                 self._line_start = False
                 return True
             scanned = not fenced.doubt and not fenced.end
-        cued = self._lines.cued() and start.open()
         self._show(start.body, quiet=True)
         if not cued:
             self._lines.set_last("```")
@@ -312,10 +349,10 @@ class Scanner:
 
     def _token(self, token: str) -> None:
         before = self._text[self._at - 1] if self._at else self._before
-        kind = self._kind(token)
+        kind = kind_of(token)
         if token[0].isalpha() and before.isalnum() and not token.startswith("assistant"):
             self._pass(token[0])
-        elif self._in_code(token) or (self._brackets is not None and self._brackets.in_string):
+        elif self._is_text(token, kind):
             self._pass(token)
         elif kind == "think":
             self._at += len(token)
@@ -335,11 +372,11 @@ class Scanner:
         else:
             self._call(token, kind)
 
-    @staticmethod
-    def _kind(token: str) -> Kind:
-        from planloom.agent.toolcalls.tokens import kind_of
-
-        return kind_of(token)
+    def _is_text(self, token: str, kind: Kind) -> bool:
+        """Whether a token means nothing here: in inline code, in a string of data, in reasoning that is read again."""
+        if self._marked_only and kind in ("think", "unthink"):
+            return True
+        return self._in_code(token) or (self._brackets is not None and self._brackets.in_string)
 
     def _in_code(self, token: str) -> bool:
         """Whether a token stands in inline code that is closed on its line."""
@@ -348,17 +385,13 @@ class Scanner:
         here = self._base + self._at
         if here < self._code_until:
             return True
-        start = self._at + len(token)
-        line_end = self._text.find("\n", start)
-        stop = len(self._text) if line_end < 0 else line_end
-        run = re.compile(rf"(?<!`)`{{{self._ticks}}}(?!`)")
-        closing = run.search(self._text, start, stop)
-        if line_end < 0 and not self._final and (closing is None or closing.end() == len(self._text)):
+        found = _closing_run(self._ticks).search(self._text, self._at + len(token))
+        if not self._final and (found is None or found.end() == len(self._text)):
             raise More
-        if closing is None:
+        if found is None or found[0] == "\n":
             self._ticks = 0
             return False
-        self._code_until = self._base + closing.start()
+        self._code_until = self._base + found.start()
         return True
 
     def _call(self, token: str, kind: Kind) -> None:
@@ -420,7 +453,7 @@ class Scanner:
             return
         self._at = header.end
         self._line_start = True
-        if header.channel == "analysis":
+        if header.channel == "analysis" and not self._marked_only:
             self._thinking = HARMONY_ENDS
 
     def _addressed(self, header: Header) -> None:
@@ -444,8 +477,7 @@ class Scanner:
     # Reasoning.
 
     def _think_on(self) -> None:
-        pattern = re.compile(one_of(self._thinking))
-        closing = pattern.search(self._text, self._at)
+        closing = _ends_of(self._thinking).search(self._text, self._at)
         if closing is None:
             end = len(self._text) if self._final else partial_at_end(self._text, self._at)
             self._think(end)
