@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, assert_never
+from typing import TYPE_CHECKING, Literal, assert_never
 
 from planloom.agent.answer import Malformed, Turn, turn_of
 from planloom.agent.toolcalls.events import (
@@ -14,10 +14,11 @@ from planloom.agent.toolcalls.events import (
     Retracted,
     VisibleText,
 )
-from planloom.agent.toolcalls.offers import native_call
-from planloom.agent.toolcalls.reader import CallReader
 from planloom.domain.values import CallId
 from planloom.models.port import ToolCall, ToolSpec
+
+if TYPE_CHECKING:
+    from planloom.agent.toolcalls.reader import CallReader
 
 Stream = Callable[[Literal["text", "reasoning"], str], None]
 
@@ -28,7 +29,7 @@ class Hearing:
     def __init__(self, tools: Sequence[ToolSpec], stream: Stream, *, read_text: bool) -> None:
         self._tools = tuple(tools)
         self._stream = stream
-        self._reader = CallReader(tools) if read_text else None
+        self._reader = _reader(tools) if read_text else None
         self._visible: list[str] = []
         self._native: list[ToolCall] = []
         self._broken: list[Malformed] = []
@@ -44,6 +45,9 @@ class Hearing:
 
     def call(self, call: ToolCall) -> None:
         """A native call, which passes the same checks as a printed one."""
+        # The families' patterns are compiled on import: that is paid by the first turn, not by the start.
+        from planloom.agent.toolcalls.offers import native_call
+
         checked = native_call(call.name, call.arguments, self._tools)
         if isinstance(checked, CallProblem):
             self._broken.append(_malformed(checked))
@@ -89,6 +93,13 @@ class Hearing:
                     self._misprinted.append(_malformed(event))
                 case _:
                     assert_never(event)
+
+
+def _reader(tools: Sequence[ToolSpec]) -> CallReader:
+    # As above: the start of the server does not pay for the patterns.
+    from planloom.agent.toolcalls.reader import CallReader
+
+    return CallReader(tools)
 
 
 def _malformed(problem: CallProblem) -> Malformed:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from planloom.agent.toolcalls.cursor import Cursor
 from planloom.agent.toolcalls.events import CallProblem
 from planloom.agent.toolcalls.offers import Offers, RawCall
-from planloom.agent.toolcalls.regions import read_marked, read_unmarked
+from planloom.agent.toolcalls.regions import read_marked
+from planloom.agent.toolcalls.unmarked import read_unmarked
 
 _RUN = re.compile(r"(`{3,99}|~{3,99})[ \t]*([\w+#.-]{0,40})[ \t]*")
 _INFO = 200

@@ -162,6 +162,8 @@ def _with_object(cursor: Cursor, name: str, *, fenced: bool) -> tuple[RawCall, .
 
 
 def _step_over_separator(cursor: Cursor) -> bool:
+    if cursor.peek() not in ("<", "[", "j", "c", "a"):
+        return False
     for word in (*_BEFORE_WORDS, *_SEPARATORS):
         if cursor.looking_at(word):
             break
