@@ -9,7 +9,8 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Literal, NamedTuple, Protocol, cast
 
-from planloom.agent.answer import Confidence, Malformed, Turn, call_key, control_specs, turn_of
+from planloom.agent.answer import Confidence, Malformed, Turn, call_key, control_specs
+from planloom.agent.hearing import Hearing
 from planloom.agent.prompts import ToolNote, remaining, step_prompt, system_prompt
 from planloom.domain.errors import BudgetExhausted
 from planloom.domain.plan import Plan, Step, Usage
@@ -103,6 +104,8 @@ class Work(NamedTuple):
     stream: Callable[[Literal["text", "reasoning"], str], None]
     spend: Callable[[Usage], None]
     notes: tuple[str, ...] = ()
+    read_text_calls: bool = True
+    """Whether calls that the model prints as text count, where it makes no native ones."""
 
 
 async def work_on(task: Work, model: Model, hands: Hands) -> LoopEnd:
@@ -158,9 +161,7 @@ async def _ask(task: Work, model: Model, state: _State) -> Turn:
 
 
 async def _read(task: Work, model: Model, request: ModelRequest) -> Turn:
-    text: list[str] = []
-    calls: list[ToolCall] = []
-    broken: list[Malformed] = []
+    hearing = Hearing(request.tools, task.stream, read_text=task.read_text_calls)
     cut = False
     prompt_tokens = completion_tokens = 0
     events = model.stream(request)
@@ -168,24 +169,24 @@ async def _read(task: Work, model: Model, request: ModelRequest) -> Turn:
         async for event in events:
             match event:
                 case TextDelta():
-                    text.append(event.text)
-                    task.stream("text", event.text)
+                    hearing.text(event.text)
                 case ReasoningDelta():
                     task.stream("reasoning", event.text)
                 case CallMade():
-                    calls.append(event.call)
+                    hearing.call(event.call)
                 case CallBroken():
-                    broken.append(
+                    hearing.broken(
                         Malformed(name=event.name, text=event.arguments_text, problem=event.problem)
                     )
                 case UsageReported():
                     prompt_tokens, completion_tokens = event.prompt_tokens, event.completion_tokens
                 case Restarted():
-                    text, calls, broken = [], [], []
+                    hearing = Hearing(request.tools, task.stream, read_text=task.read_text_calls)
                 case Finished():
                     cut = event.reason == "length"
+    turn = hearing.turn(cut=cut)
     task.spend(Usage(requests=1, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens))
-    return turn_of("".join(text), calls, broken, cut=cut)
+    return turn
 
 
 async def _react(task: Work, hands: Hands, state: _State, turn: Turn) -> LoopEnd | None:

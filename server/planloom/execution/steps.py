@@ -163,6 +163,7 @@ class Runner:
             stream=lambda kind, text: self._use.stream(plan.plan_id, step.step_id, kind, text),
             spend=lambda usage: self._spend(plan.plan_id, step.step_id, usage),
             notes=_so_far(step),
+            read_text_calls=settings.enable_fallback_function_parsing,
         )
         return self._ended(plan, step, await work_on(task, model, hands))
 

@@ -8,14 +8,15 @@ from typing import NamedTuple
 from planloom.agent.toolcalls.cursor import Cursor
 from planloom.agent.toolcalls.events import CallProblem
 from planloom.agent.toolcalls.offers import Offers, RawCall
-from planloom.agent.toolcalls.regions import read_marked, read_unmarked
+from planloom.agent.toolcalls.regions import read_marked
+from planloom.agent.toolcalls.unmarked import read_unmarked
 
 _RUN = re.compile(r"(`{3,99}|~{3,99})[ \t]*([\w+#.-]{0,40})[ \t]*")
 _INFO = 200
 _OPEN_LANGUAGES = frozenset(
-    "json json5 jsonc jsonl xml text txt plaintext tool_call tool_calls tool_code tool_use tool function_call "
-    "function_calls action".split()
-) | {""}
+    {"", "json", "json5", "jsonc", "jsonl", "xml", "text", "txt", "plaintext", "tool_call", "tool_calls"}
+    | {"tool_code", "tool_use", "tool", "function_call", "function_calls", "action"}
+)
 
 
 class Fence(NamedTuple):
@@ -95,7 +96,7 @@ def read_fence(cursor: Cursor, start: FenceStart, offers: Offers, *, marked_only
             before = inside.at
             inside.at += len(token[0]) if token[1] == "open" else 0
             region = read_marked(inside, offers, before, 0)
-        elif token is not None or marked_only or calls or inside.peek() not in _starts(offers):
+        elif token is not None or marked_only or calls or not _may_start(inside.peek()):
             return Fenced()
         else:
             region = read_unmarked(inside, offers, fence=True)
@@ -116,6 +117,6 @@ def read_fence(cursor: Cursor, start: FenceStart, offers: Offers, *, marked_only
             return Fenced()
 
 
-def _starts(offers: Offers) -> frozenset[str]:
-    """Characters that an unmarked call can begin with."""
-    return offers.firsts | frozenset("{[<A") | frozenset("abcdefghijklmnopqrstuvwxyz_")
+def _may_start(sign: str) -> bool:
+    """Whether an unmarked call can begin with a character."""
+    return sign in ("{", "[", "<", "_") or sign.isalpha()

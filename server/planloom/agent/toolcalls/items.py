@@ -1,4 +1,4 @@
-"""One call, or one list of calls, behind a marker: whatever a family writes there, told apart by its first characters."""
+"""One call or one list of calls behind a marker, told apart by its first characters, whatever the family."""
 
 from __future__ import annotations
 
@@ -66,13 +66,20 @@ def _listed(cursor: Cursor, offers: Offers) -> tuple[RawCall, ...] | None:
 
 def _fenced(cursor: Cursor, offers: Offers) -> tuple[RawCall, ...] | None:
     """A call in a fence behind a marker; the fence's end belongs to it."""
-    if cursor.match(_FENCE) is None:
+    if not step_into_fence(cursor):
         return None
-    cursor.space()
     found = read_item(cursor, offers) if cursor.peek() in ("{", "[") else None
     if found is not None:
         take_fence_end(cursor)
     return found
+
+
+def step_into_fence(cursor: Cursor) -> bool:
+    """Step over the start of a fence and white space behind it; whether there was one."""
+    if not cursor.looking_at("```") or cursor.match(_FENCE) is None:
+        return False
+    cursor.space()
+    return True
 
 
 def take_fence_end(cursor: Cursor) -> None:
@@ -118,8 +125,7 @@ def _named(cursor: Cursor, offers: Offers) -> tuple[RawCall, ...] | None:
         cursor.space()
         if name in ("function", "tool"):
             return read_item(cursor, offers)
-    if cursor.looking_at("```") and cursor.match(_FENCE) is not None:
-        cursor.space()
+    if step_into_fence(cursor):
         if cursor.peek() != "{":
             return None
         return _with_object(cursor, name, fenced=True)
@@ -156,6 +162,8 @@ def _with_object(cursor: Cursor, name: str, *, fenced: bool) -> tuple[RawCall, .
 
 
 def _step_over_separator(cursor: Cursor) -> bool:
+    if cursor.peek() not in ("<", "[", "j", "c", "a"):
+        return False
     for word in (*_BEFORE_WORDS, *_SEPARATORS):
         if cursor.looking_at(word):
             break

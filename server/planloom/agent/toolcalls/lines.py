@@ -13,7 +13,6 @@ _CUE = re.compile(
 _JOINING = re.compile(r"\W*(?:or|and|then|and then|or:)\W*", re.IGNORECASE)
 _KEPT = 2_000
 _BRACKETS = re.compile(r'\\.|["{}\[\]]|\n[ \t\r]*(?=\n)', re.DOTALL)
-_DEEPEST = 100
 
 
 class Lines:
@@ -27,14 +26,23 @@ class Lines:
         """Take text that is shown, line ends included."""
         head, newline, tail = text.rpartition("\n")
         if newline:
-            for line in (self._line + head[-_KEPT:]).split("\n")[-3:]:
-                self._end(line)
+            self._ended(head)
             self._line = ""
         self._line = (self._line + tail)[-_KEPT:]
 
-    def _end(self, line: str) -> None:
-        if line.strip() and not _JOINING.fullmatch(line[:40]):
-            self._last = line
+    def _ended(self, text: str) -> None:
+        """Keep the last line that says something, out of the end of this line and whole lines after it."""
+        while True:
+            text = text.rstrip()
+            before, newline, line = text.rpartition("\n")
+            if not newline:
+                line = (self._line + line)[-_KEPT:]
+            if line.strip() and not (len(line) < 20 and _JOINING.fullmatch(line)):
+                self._last = line[-_KEPT:]
+                return
+            if not newline:
+                return
+            text = before
 
     def set_last(self, line: str) -> None:
         """Put a line before the one being written that holds no cue of its own."""
@@ -65,9 +73,6 @@ class Brackets:
         """Take the text that is shown; `open` turns false where the JSON, or its paragraph, ends."""
         text = self._tail + text
         self._tail = ""
-        if self._depth > _DEEPEST:
-            self.open = "\n\n" not in text
-            return
         end = 0
         for sign in _BRACKETS.finditer(text):
             mark, end = sign[0], sign.end()
@@ -80,7 +85,7 @@ class Brackets:
             elif not self.in_string and mark in ("}", "]"):
                 self._depth -= 1
                 self.open = self._depth > 0
-            if not self.open or self._depth > _DEEPEST:
+            if not self.open:
                 return
         rest = text[end:]
         # An escape or a blank line may be split between two pieces.

@@ -50,7 +50,8 @@ class Sayings:
 
     def retract(self) -> None:
         self._seen.clear()
-        self._event(Retracted())
+        if self._text or not (self._events and isinstance(self._events[-1], Retracted)):
+            self._event(Retracted())
 
     def take_from(self, other: Sayings) -> None:
         """Take over the calls and problems that another reader found."""

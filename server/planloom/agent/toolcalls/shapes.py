@@ -22,9 +22,19 @@ _ARGUMENTS = (
 _LISTS = ("tool_calls", "tool_uses", "function_calls", "calls")
 _HOLDERS = ("function_call", "tool_call", "function", "tool_use")
 _BESIDE = frozenset(
-    "id call_id tool_call_id tool_use_id type index thought thoughts reasoning rationale explanation description "
-    "comment note confidence status role content message plan step jsonrpc method requires_approval "
-    "reflection analysis".split()
+    {"id", "call_id", "tool_call_id", "tool_use_id", "type", "index", "thought", "thoughts", "reasoning"}
+    | {
+        "rationale",
+        "explanation",
+        "description",
+        "comment",
+        "note",
+        "confidence",
+        "status",
+        "role",
+        "content",
+    }
+    | {"message", "plan", "step", "jsonrpc", "method", "requires_approval", "reflection", "analysis"}
 )
 CALL_KEYS = frozenset((*_NAMES, *_ARGUMENTS, *_LISTS, *_HOLDERS, *_BESIDE))
 """The keys that a call's object may have; one with others is data."""
@@ -48,10 +58,10 @@ def calls_in(value: Json, offers: Offers, *, marked: bool, depth: int = 0) -> tu
         return tuple(found) if found or marked else None
     if not isinstance(value, dict):
         return None
-    return _held(value, offers, marked, depth) or _plain(value, offers, marked) or _keyed(value, offers)
+    return _held(value, offers, depth) or _plain(value, offers, marked) or _keyed(value, offers)
 
 
-def _held(value: dict[str, Json], offers: Offers, marked: bool, depth: int) -> tuple[RawCall, ...] | None:
+def _held(value: dict[str, Json], offers: Offers, depth: int) -> tuple[RawCall, ...] | None:
     """Calls in a list or an object of their own, as OpenAI writes them."""
     for key in _LISTS:
         if isinstance(value.get(key), list) and value[key]:

@@ -12,6 +12,8 @@ Kind = Literal["open", "item", "close", "noise", "think", "unthink", "result", "
 and never shown, `think` and `unthink` enclose reasoning, `result` begins a tool result, `harmony` begins a header.
 """
 
+_SPACES = ("", "antml:", "minimax:", "steptml:", "｜DSML｜", "|DSML|")
+"""What stands in front of the names of tags: several families share the tags and differ in this."""
 _BARS = ("｜", "|")
 _GAPS = ("▁", "_", " ")
 
@@ -29,8 +31,6 @@ OPEN: dict[str, tuple[int, ...]] = {
     "<seed:tool_call>": (10,),
     **dict.fromkeys(_spellings("tool", "calls", "begin"), (11, 12, 30)),
     **dict.fromkeys(_spellings("tool", "call", "begin"), (11, 12, 30)),
-    "<｜DSML｜function_calls>": (13,),
-    "<|DSML|function_calls>": (13,),
     "<｜DSML｜tool_calls>": (13,),
     "<|DSML|tool_calls>": (13,),
     "<|tool_call|>": (14, 16),
@@ -39,7 +39,7 @@ OPEN: dict[str, tuple[int, ...]] = {
     "<tool_calls>": (18, 19),
     "<minimax:tool_call>": (20,),
     "<|python_start|>": (21,),
-    "<function_calls>": (22, 40),
+    **{f"<{space}function_calls>": (13, 22, 40) for space in _SPACES},
     "<|tool_call_start|>": (23,),
     "<|START_ACTION|>": (25,),
     "<|tool_calls_section_begin|>": (28,),
@@ -58,12 +58,7 @@ OPEN: dict[str, tuple[int, ...]] = {
 ITEM: dict[str, tuple[int, ...]] = {
     "<function=": (4, 9, 10),
     "<function name=": (4, 9),
-    "<invoke name=": (40,),
-    "<invoke name=": (40,),
-    "<minimax:invoke name=": (20,),
-    "<steptml:invoke name=": (30,),
-    "<｜DSML｜invoke name=": (13,),
-    "<|DSML|invoke name=": (13,),
+    **{f"<{space}invoke name=": (13, 20, 30, 40) for space in _SPACES},
     "to=functions.": (39,),
     "commentary to=functions.": (39,),
     "assistantcommentary to=functions.": (39,),
@@ -79,23 +74,15 @@ _CLOSE = (
     "</seed:tool_call>",
     *_spellings("tool", "calls", "end"),
     *_spellings("tool", "call", "end"),
-    "</｜DSML｜invoke>",
-    "</|DSML|invoke>",
-    "</｜DSML｜function_calls>",
-    "</|DSML|function_calls>",
+    *(f"</{space}invoke>" for space in _SPACES),
+    *(f"</{space}function_calls>" for space in _SPACES),
     "</｜DSML｜tool_calls>",
     "</|DSML|tool_calls>",
     "<|/tool_call|>",
     "</function_call>",
     "</tool_calls>",
     "</minimax:tool_call>",
-    "</invoke>",
-    "</invoke>",
-    "</minimax:invoke>",
-    "</steptml:invoke>",
     "<|python_end|>",
-    "</function_calls>",
-    "</function_calls>",
     "<|END_ACTION|>",
     "<|tool_calls_section_end|>",
     "<|action_end|>",

@@ -1,0 +1,13 @@
+"""Families of printed calls: JSON in tags, and the rules that every tag shares."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.agent.toolcalls.cases import HERMES, Case
+from tests.agent.toolcalls.checks import check
+
+
+@pytest.mark.parametrize("case", HERMES, ids=lambda case: f"{case.family}-{case.text[:40]}")
+def test_the_calls_that_are_meant_are_read(case: Case) -> None:
+    check(case)

@@ -1,0 +1,13 @@
+"""Families of printed calls: calls in the syntax of Python."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.agent.toolcalls.cases import PYTHONIC, Case
+from tests.agent.toolcalls.checks import check
+
+
+@pytest.mark.parametrize("case", PYTHONIC, ids=lambda case: f"{case.family}-{case.text[:40]}")
+def test_the_calls_that_are_meant_are_read(case: Case) -> None:
+    check(case)
