@@ -5,6 +5,7 @@ The model never decides that a task is done: what was really called, and what it
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Literal, NamedTuple, Protocol, cast
@@ -92,7 +93,11 @@ class Hands(Protocol):
 
 
 class Work(NamedTuple):
-    """One task for the loop. `plan` gives the plan as it is now; `limit` counts tool calls."""
+    """One task for the loop. `plan` gives the plan as it is now; `limit` counts tool calls.
+
+    `allow` raises BudgetExhausted where no further request may be made. Calls that are open when the task
+    could end get `completion_seconds`.
+    """
 
     plan: Callable[[], Plan]
     step: Step
@@ -102,6 +107,8 @@ class Work(NamedTuple):
     limit: int
     stream: Callable[[Literal["text", "reasoning"], str], None]
     spend: Callable[[Usage], None]
+    allow: Callable[[], None]
+    completion_seconds: float
     notes: tuple[str, ...] = ()
 
 
@@ -134,6 +141,7 @@ class _State:
 
 
 async def _ask(task: Work, model: Model, state: _State) -> Turn:
+    task.allow()
     plan = task.plan()
     direct = plan.route == "direct"
     prompt = step_prompt(
@@ -195,7 +203,7 @@ async def _react(task: Work, hands: Hands, state: _State, turn: Turn) -> LoopEnd
         return stuck
     if turn.plan_actions is not None and task.plan().route == "direct":
         return Plans(steps=turn.plan_actions)
-    succeeded = await _run_calls(task, hands, state, turn.calls)
+    succeeded = await _run_calls(task, hands, state, turn)
     if isinstance(succeeded, Stuck):
         return succeeded
     if turn.question is not None:
@@ -228,10 +236,11 @@ def _malformed(state: _State, turn: Turn) -> Stuck | None:
     return None
 
 
-async def _run_calls(task: Work, hands: Hands, state: _State, calls: Sequence[ToolCall]) -> bool | Stuck:
+async def _run_calls(task: Work, hands: Hands, state: _State, turn: Turn) -> bool | Stuck:
     """Run calls in their order. True if every one succeeded; Stuck if the model goes round in circles."""
     good = True
-    for call in calls:
+    ending = turn.task_completed is not None or turn.final_answer is not None
+    for call in turn.calls:
         if state.calls >= task.limit:
             raise BudgetExhausted(f"The step made {task.limit} tool calls, the most that one step may make.")
         state.calls += 1
@@ -240,7 +249,10 @@ async def _run_calls(task: Work, hands: Hands, state: _State, calls: Sequence[To
         state.last_key = key
         if state.same >= 3:
             return Stuck(reason=f"The model made the same call of {call.name} three times in a row.")
-        result = await hands.call(call)
+        result = await _settled(task, hands, call, ending=ending)
+        if result is None:
+            waited = f"{task.completion_seconds:g} seconds"
+            return Stuck(reason=f"The call of {call.name} was still open {waited} after the step could end.")
         text = result.text
         if state.same == 2:
             text += "\nYou have just made this very call. Use its result, or do something else."
@@ -249,6 +261,23 @@ async def _run_calls(task: Work, hands: Hands, state: _State, calls: Sequence[To
         state.results.append(ToolNote(name=call.name, args=shown, ok=result.ok, text=text))
         good = good and result.ok
     return good
+
+
+async def _settled(task: Work, hands: Hands, call: ToolCall, *, ending: bool) -> ToolResult | None:
+    """The result of a call; None if it stayed open too long when the task could have ended.
+
+    A command has a time limit of its own, and may wait for a person.
+    """
+    tool = task.tools.get(call.name)
+    limited = ending and tool is not None and tool.effect != "execute"
+    limit = asyncio.timeout(task.completion_seconds if limited else None)
+    try:
+        async with limit:
+            return await hands.call(call)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        return None
 
 
 async def _finish(

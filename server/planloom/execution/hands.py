@@ -11,6 +11,7 @@ from planloom.execution.book import Book
 from planloom.execution.commands import INTERRUPTED, CancelledByUser
 from planloom.execution.gate import Denied, Gate, NotMade, Proposal, grant_of
 from planloom.execution.kit import Kit
+from planloom.execution.repeats import Repeats
 from planloom.models.port import ToolCall
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry, argument_problems
@@ -20,13 +21,23 @@ from planloom.tools.tool import Tool, ToolResult, failed
 class StepHands:
     """Carries out the calls of one step's model. Writes are staged, and asked for once, when the step could end."""
 
-    def __init__(self, book: Book, gate: Gate, tools: Registry, plan: Plan, step: Step, kit: Kit) -> None:
+    def __init__(
+        self,
+        book: Book,
+        gate: Gate,
+        tools: Registry,
+        plan: Plan,
+        step: Step,
+        kit: Kit,
+        repeats: Repeats,
+    ) -> None:
         self._book = book
         self._gate = gate
         self._tools = tools
         self._plan_id = plan.plan_id
         self._step = step
         self._kit = kit
+        self._repeats = repeats
         self._context: ToolContext = kit.context(plan, step)
         self._effects = sum(call.ok and self._writes(call.tool) for call in step.tools_executed)
         self._good = sum(call.ok for call in step.tools_executed)
@@ -49,18 +60,24 @@ class StepHands:
         self._book.record(self._plan_id, started)
         began = self._book.clock()
         result = failed(INTERRUPTED)
+        earlier: ToolResult | None = None
         try:
-            result = await self._not_settled(tool) or await tool.run(
-                tool.arguments.model_validate(call.arguments), self._context
-            )
+            earlier = await self._repeats.earlier(tool, call.arguments, self._context)
+            result = earlier or await self._run(tool, call)
         except OSError as error:
             result = failed(f"{call.name} could not be carried out: {error.strerror or error}.")
         finally:
             took = int((self._book.clock() - began).total_seconds() * 1000)
-            self._settled(call_id, result, took)
+            self._settled(call_id, result, took, deduplicated=earlier is not None)
         if result.ok:
             self._good += 1
             self._effects += self._writes(call.name)
+        return result
+
+    async def _run(self, tool: Tool, call: ToolCall) -> ToolResult:
+        denied = await self._not_settled(tool)
+        result = denied or await tool.run(tool.arguments.model_validate(call.arguments), self._context)
+        await self._repeats.ran(self._context, result)
         return result
 
     async def _not_settled(self, tool: Tool) -> ToolResult | None:
@@ -72,7 +89,7 @@ class StepHands:
             else failed(f"The command was not run, for the changes before it: {denied}")
         )
 
-    def _settled(self, call_id: CallId, result: ToolResult, took_ms: int) -> None:
+    def _settled(self, call_id: CallId, result: ToolResult, took_ms: int, *, deduplicated: bool) -> None:
         plan = self._book.load(self._plan_id)
         if plan is None or all(each.call_id != call_id for each in plan.open_calls):
             return
@@ -80,6 +97,7 @@ class StepHands:
             task_id=self._step.step_id,
             call_id=call_id,
             ok=result.ok,
+            deduplicated=deduplicated,
             summary=result.summary,
             duration_ms=took_ms,
         )
@@ -111,6 +129,7 @@ class StepHands:
         self._context.files.clear()
         self._context.blind.clear()
         self._context.doubtful.clear()
+        self._repeats.forget()
         if isinstance(verdict, Denied):
             if verdict.cancelled:
                 raise CancelledByUser
