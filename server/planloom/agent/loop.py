@@ -10,8 +10,9 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Literal, NamedTuple, Protocol, cast
 
-from planloom.agent.answer import Confidence, Malformed, Turn, call_key, control_specs, turn_of
+from planloom.agent.answer import Confidence, Malformed, Turn, call_key, control_specs
 from planloom.agent.prompts import ToolNote, remaining, step_prompt, system_prompt
+from planloom.agent.speech import Ear, asked, way_of
 from planloom.domain.errors import BudgetExhausted
 from planloom.domain.plan import Plan, Step, Usage
 from planloom.domain.values import Json, Value
@@ -19,7 +20,6 @@ from planloom.models.port import (
     CallBroken,
     CallMade,
     Finished,
-    Message,
     Model,
     ModelEvent,
     ModelRequest,
@@ -96,7 +96,7 @@ class Work(NamedTuple):
     """One task for the loop. `plan` gives the plan as it is now; `limit` counts tool calls.
 
     `allow` raises BudgetExhausted where no further request may be made. Calls that are open when the task
-    could end get `completion_seconds`.
+    could end get `completion_seconds`. With `fallback`, calls that the model prints as text count.
     """
 
     plan: Callable[[], Plan]
@@ -109,6 +109,7 @@ class Work(NamedTuple):
     spend: Callable[[Usage], None]
     allow: Callable[[], None]
     completion_seconds: float
+    fallback: bool
     notes: tuple[str, ...] = ()
 
 
@@ -153,20 +154,15 @@ async def _ask(task: Work, model: Model, state: _State) -> Turn:
         context_summary=plan.context_summary or "",
     )
     state.notes = []
-    request = ModelRequest(
-        messages=(
-            Message(
-                role="system", text=system_prompt(task.step.agent, direct=direct, extra=task.extra_system)
-            ),
-            Message(role="user", text=prompt),
-        ),
-        tools=(*task.tools.specs(), *control_specs(direct=direct)),
+    way = way_of(await model.capabilities())
+    tools = (*task.tools.specs(), *control_specs(direct=direct))
+    system = system_prompt(task.step.agent, direct=direct, extra=task.extra_system)
+    return await _read(
+        task, model, asked(way, system, prompt, tools), Ear(way, tools, fallback=task.fallback)
     )
-    return await _read(task, model, request)
 
 
-async def _read(task: Work, model: Model, request: ModelRequest) -> Turn:
-    text: list[str] = []
+async def _read(task: Work, model: Model, request: ModelRequest, ear: Ear) -> Turn:
     calls: list[ToolCall] = []
     broken: list[Malformed] = []
     cut = False
@@ -176,8 +172,11 @@ async def _read(task: Work, model: Model, request: ModelRequest) -> Turn:
         async for event in events:
             match event:
                 case TextDelta():
-                    text.append(event.text)
-                    task.stream("text", event.text)
+                    heard = ear.hear(event.text)
+                    if heard.visible:
+                        task.stream("text", heard.visible)
+                    if heard.reasoning:
+                        task.stream("reasoning", heard.reasoning)
                 case ReasoningDelta():
                     task.stream("reasoning", event.text)
                 case CallMade():
@@ -189,11 +188,12 @@ async def _read(task: Work, model: Model, request: ModelRequest) -> Turn:
                 case UsageReported():
                     prompt_tokens, completion_tokens = event.prompt_tokens, event.completion_tokens
                 case Restarted():
-                    text, calls, broken = [], [], []
+                    calls, broken = [], []
+                    ear.restart()
                 case Finished():
                     cut = event.reason == "length"
     task.spend(Usage(requests=1, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens))
-    return turn_of("".join(text), calls, broken, cut=cut)
+    return ear.turn(calls, broken, cut=cut)
 
 
 async def _react(task: Work, hands: Hands, state: _State, turn: Turn) -> LoopEnd | None:
