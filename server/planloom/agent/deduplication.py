@@ -101,4 +101,8 @@ class Recent:
 
 def _touches(changed: str, own: str) -> bool:
     """Whether a change of one place can be seen at another: the same one, or one in the other."""
-    return changed == own or own.startswith(changed.rstrip("/") + "/") or changed.startswith(own.rstrip("/") + "/")
+    return (
+        changed == own
+        or own.startswith(changed.rstrip("/") + "/")
+        or changed.startswith(own.rstrip("/") + "/")
+    )

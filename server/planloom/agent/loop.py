@@ -87,8 +87,24 @@ class Hands(Protocol):
         """What the step still lacks before it is done, a sentence each."""
         ...
 
+    async def unproved(self) -> tuple[str, ...]:
+        """What its checks still miss once its changes are made, a sentence each."""
+        ...
+
     def worked(self) -> bool:
         """Whether the step's work is visibly done."""
+        ...
+
+
+class Room(Protocol):
+    """What keeps prompts within the model's context."""
+
+    async def fit(self, results: Sequence[ToolNote]) -> Sequence[ToolNote]:
+        """The results that a prompt shows in full; what goes is in the plan's summary from then on."""
+        ...
+
+    def learn(self, request: ModelRequest, prompt_tokens: int) -> None:
+        """What the server counted for a prompt."""
         ...
 
 
@@ -110,6 +126,7 @@ class Work(NamedTuple):
     allow: Callable[[], None]
     completion_seconds: float
     fallback: bool
+    room: Room
     notes: tuple[str, ...] = ()
 
 
@@ -143,6 +160,7 @@ class _State:
 
 async def _ask(task: Work, model: Model, state: _State) -> Turn:
     task.allow()
+    state.results = list(await task.room.fit(state.results))
     plan = task.plan()
     direct = plan.route == "direct"
     prompt = step_prompt(
@@ -192,6 +210,7 @@ async def _read(task: Work, model: Model, request: ModelRequest, ear: Ear) -> Tu
                     ear.restart()
                 case Finished():
                     cut = event.reason == "length"
+    task.room.learn(request, prompt_tokens)
     task.spend(Usage(requests=1, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens))
     return ear.turn(calls, broken, cut=cut)
 
@@ -291,6 +310,10 @@ async def _finish(
     denied = await hands.settle()
     if denied is not None:
         state.notes.append(f"The changes were not made: {denied}")
+        return None
+    unproved = await hands.unproved()
+    if unproved:
+        state.notes.append("The task is not done yet: " + " ".join(unproved))
         return None
     last = remaining(task.plan(), task.step) == 0
     return Summed(summary=summary, answer=answer if last else None, confidence=confidence if last else None)

@@ -18,6 +18,7 @@ Way = Literal["native", "json", "text"]
 MAX_CALLS = 8
 """Calls that one constrained answer may hold; weak models go on for ever where they can."""
 _SHOWN = 500
+_PATH_PATTERN = r"^[^/~\\\n][^\\\n]{0,199}$"
 _PATHS = ("path", "new_path", "cwd", "from", "to")
 
 
@@ -109,10 +110,10 @@ def _tight(parameters: dict[str, Json]) -> Json:
     bounded: dict[str, Json] = {}
     for name, each in properties.items():
         if isinstance(each, dict) and each.get("type") == "string":
-            each = {key: value for key, value in each.items() if key not in ("maxLength", "minLength")}
-            if name in _PATHS:
-                each = {**each, "pattern": r"^[^/~\\\n][^\\\n]{0,199}$"}
-        bounded[name] = each
+            text = {key: value for key, value in each.items() if key not in ("maxLength", "minLength")}
+            bounded[name] = {**text, "pattern": _PATH_PATTERN} if name in _PATHS else text
+        else:
+            bounded[name] = each
     return {**parameters, "properties": bounded, "additionalProperties": False}
 
 
@@ -188,7 +189,9 @@ class Ear:
         ]
         rest = self._read(whole=files.rest)
         wrong = [
-            Malformed(name="write_file", text=path, problem="the file's content was cut: its fence is not closed")
+            Malformed(
+                name="write_file", text=path, problem="the file's content was cut: its fence is not closed"
+            )
             for path in files.cut
         ]
         return _turn(rest, cut=cut, before=written, wrong=wrong)
@@ -200,15 +203,14 @@ class Ear:
             if self._fallback:
                 return None
             problem = "the answer was cut" if cut else "the answer is not the JSON object that was asked for"
-            return turn_of(
-                "", (), (Malformed(name="answer", text=text[:_SHOWN], problem=problem),), cut=cut
-            )
+            return turn_of("", (), (Malformed(name="answer", text=text[:_SHOWN], problem=problem),), cut=cut)
         calls, wrong = _calls_of(read.get("tool_calls"))
         for name in CONTROL:
             said = read.get(name)
             if said in (None, "", [], {}):
                 continue
-            arguments: Args = said if isinstance(said, dict) else {"text": said}
+            field = "steps" if isinstance(said, list) else "text"
+            arguments: Args = said if isinstance(said, dict) else {field: said}
             calls.append(_call(len(calls), name, arguments))
         return turn_of(str(read.get("reasoning") or ""), calls, wrong, cut=cut)
 
