@@ -5,13 +5,16 @@ The model never decides that a task is done: what was really called, and what it
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Literal, NamedTuple, Protocol, cast
 
 from planloom.agent.answer import Confidence, Malformed, Turn, call_key, control_specs
-from planloom.agent.hearing import Hearing
 from planloom.agent.prompts import ToolNote, remaining, step_prompt, system_prompt
+from planloom.agent.speech import Ear, asked, way_of
+from planloom.agent.toolcalls.events import CallRead
+from planloom.agent.toolcalls.offers import native_call
 from planloom.domain.errors import BudgetExhausted
 from planloom.domain.plan import Plan, Step, Usage
 from planloom.domain.values import Json, Value
@@ -19,7 +22,6 @@ from planloom.models.port import (
     CallBroken,
     CallMade,
     Finished,
-    Message,
     Model,
     ModelEvent,
     ModelRequest,
@@ -87,13 +89,33 @@ class Hands(Protocol):
         """What the step still lacks before it is done, a sentence each."""
         ...
 
+    async def unproved(self) -> tuple[str, ...]:
+        """What its checks still miss once its changes are made, a sentence each."""
+        ...
+
     def worked(self) -> bool:
         """Whether the step's work is visibly done."""
         ...
 
 
+class Room(Protocol):
+    """What keeps prompts within the model's context."""
+
+    async def fit(self, results: Sequence[ToolNote]) -> Sequence[ToolNote]:
+        """The results that a prompt shows in full; what goes is in the plan's summary from then on."""
+        ...
+
+    def learn(self, request: ModelRequest, prompt_tokens: int) -> None:
+        """What the server counted for a prompt."""
+        ...
+
+
 class Work(NamedTuple):
-    """One task for the loop. `plan` gives the plan as it is now; `limit` counts tool calls."""
+    """One task for the loop. `plan` gives the plan as it is now; `limit` counts tool calls.
+
+    `allow` raises BudgetExhausted where no further request may be made. Calls that are open when the task
+    could end get `completion_seconds`. With `fallback`, calls that the model prints as text count.
+    """
 
     plan: Callable[[], Plan]
     step: Step
@@ -103,9 +125,11 @@ class Work(NamedTuple):
     limit: int
     stream: Callable[[Literal["text", "reasoning"], str], None]
     spend: Callable[[Usage], None]
+    allow: Callable[[], None]
+    completion_seconds: float
+    fallback: bool
+    room: Room
     notes: tuple[str, ...] = ()
-    read_text_calls: bool = True
-    """Whether calls that the model prints as text count, where it makes no native ones."""
 
 
 async def work_on(task: Work, model: Model, hands: Hands) -> LoopEnd:
@@ -137,6 +161,8 @@ class _State:
 
 
 async def _ask(task: Work, model: Model, state: _State) -> Turn:
+    task.allow()
+    state.results = list(await task.room.fit(state.results))
     plan = task.plan()
     direct = plan.route == "direct"
     prompt = step_prompt(
@@ -148,20 +174,17 @@ async def _ask(task: Work, model: Model, state: _State) -> Turn:
         context_summary=plan.context_summary or "",
     )
     state.notes = []
-    request = ModelRequest(
-        messages=(
-            Message(
-                role="system", text=system_prompt(task.step.agent, direct=direct, extra=task.extra_system)
-            ),
-            Message(role="user", text=prompt),
-        ),
-        tools=(*task.tools.specs(), *control_specs(direct=direct)),
+    way = way_of(await model.capabilities())
+    tools = (*task.tools.specs(), *control_specs(direct=direct))
+    system = system_prompt(task.step.agent, direct=direct, extra=task.extra_system)
+    return await _read(
+        task, model, asked(way, system, prompt, tools), Ear(way, tools, fallback=task.fallback)
     )
-    return await _read(task, model, request)
 
 
-async def _read(task: Work, model: Model, request: ModelRequest) -> Turn:
-    hearing = Hearing(request.tools, task.stream, read_text=task.read_text_calls)
+async def _read(task: Work, model: Model, request: ModelRequest, ear: Ear) -> Turn:
+    calls: list[ToolCall] = []
+    broken: list[Malformed] = []
     cut = False
     prompt_tokens = completion_tokens = 0
     events = model.stream(request)
@@ -169,24 +192,40 @@ async def _read(task: Work, model: Model, request: ModelRequest) -> Turn:
         async for event in events:
             match event:
                 case TextDelta():
-                    hearing.text(event.text)
+                    heard = ear.hear(event.text)
+                    if heard.visible:
+                        task.stream("text", heard.visible)
+                    if heard.reasoning:
+                        task.stream("reasoning", heard.reasoning)
                 case ReasoningDelta():
                     task.stream("reasoning", event.text)
                 case CallMade():
-                    hearing.call(event.call)
+                    _take(event.call, request, calls, broken)
                 case CallBroken():
-                    hearing.broken(
+                    broken.append(
                         Malformed(name=event.name, text=event.arguments_text, problem=event.problem)
                     )
                 case UsageReported():
                     prompt_tokens, completion_tokens = event.prompt_tokens, event.completion_tokens
                 case Restarted():
-                    hearing = Hearing(request.tools, task.stream, read_text=task.read_text_calls)
+                    calls, broken = [], []
+                    ear.restart()
                 case Finished():
                     cut = event.reason == "length"
-    turn = hearing.turn(cut=cut)
+    task.room.learn(request, prompt_tokens)
     task.spend(Usage(requests=1, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens))
-    return turn
+    return ear.turn(calls, broken, cut=cut)
+
+
+def _take(call: ToolCall, request: ModelRequest, calls: list[ToolCall], broken: list[Malformed]) -> None:
+    """A native call passes the checks of a printed one; an unknown tool is answered by the hands."""
+    checked = native_call(call.name, call.arguments, request.tools)
+    if isinstance(checked, CallRead):
+        calls.append(call.model_copy(update={"name": checked.name, "arguments": checked.arguments}))
+    elif checked.cause == "unknown_tool":
+        calls.append(call)
+    else:
+        broken.append(Malformed(name=call.name, text=checked.text, problem=checked.problem))
 
 
 async def _react(task: Work, hands: Hands, state: _State, turn: Turn) -> LoopEnd | None:
@@ -196,7 +235,7 @@ async def _react(task: Work, hands: Hands, state: _State, turn: Turn) -> LoopEnd
         return stuck
     if turn.plan_actions is not None and task.plan().route == "direct":
         return Plans(steps=turn.plan_actions)
-    succeeded = await _run_calls(task, hands, state, turn.calls)
+    succeeded = await _run_calls(task, hands, state, turn)
     if isinstance(succeeded, Stuck):
         return succeeded
     if turn.question is not None:
@@ -229,10 +268,11 @@ def _malformed(state: _State, turn: Turn) -> Stuck | None:
     return None
 
 
-async def _run_calls(task: Work, hands: Hands, state: _State, calls: Sequence[ToolCall]) -> bool | Stuck:
+async def _run_calls(task: Work, hands: Hands, state: _State, turn: Turn) -> bool | Stuck:
     """Run calls in their order. True if every one succeeded; Stuck if the model goes round in circles."""
     good = True
-    for call in calls:
+    ending = turn.task_completed is not None or turn.final_answer is not None
+    for call in turn.calls:
         if state.calls >= task.limit:
             raise BudgetExhausted(f"The step made {task.limit} tool calls, the most that one step may make.")
         state.calls += 1
@@ -241,7 +281,10 @@ async def _run_calls(task: Work, hands: Hands, state: _State, calls: Sequence[To
         state.last_key = key
         if state.same >= 3:
             return Stuck(reason=f"The model made the same call of {call.name} three times in a row.")
-        result = await hands.call(call)
+        result = await _settled(task, hands, call, ending=ending)
+        if result is None:
+            waited = f"{task.completion_seconds:g} seconds"
+            return Stuck(reason=f"The call of {call.name} was still open {waited} after the step could end.")
         text = result.text
         if state.same == 2:
             text += "\nYou have just made this very call. Use its result, or do something else."
@@ -250,6 +293,23 @@ async def _run_calls(task: Work, hands: Hands, state: _State, calls: Sequence[To
         state.results.append(ToolNote(name=call.name, args=shown, ok=result.ok, text=text))
         good = good and result.ok
     return good
+
+
+async def _settled(task: Work, hands: Hands, call: ToolCall, *, ending: bool) -> ToolResult | None:
+    """The result of a call; None if it stayed open too long when the task could have ended.
+
+    A command has a time limit of its own, and may wait for a person.
+    """
+    tool = task.tools.get(call.name)
+    limited = ending and tool is not None and tool.effect != "execute"
+    limit = asyncio.timeout(task.completion_seconds if limited else None)
+    try:
+        async with limit:
+            return await hands.call(call)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        return None
 
 
 async def _finish(
@@ -263,6 +323,10 @@ async def _finish(
     denied = await hands.settle()
     if denied is not None:
         state.notes.append(f"The changes were not made: {denied}")
+        return None
+    unproved = await hands.unproved()
+    if unproved:
+        state.notes.append("The task is not done yet: " + " ".join(unproved))
         return None
     last = remaining(task.plan(), task.step) == 0
     return Summed(summary=summary, answer=answer if last else None, confidence=confidence if last else None)

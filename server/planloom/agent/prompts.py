@@ -104,10 +104,12 @@ def current_task(step: Step) -> str:
 
 
 def completed_tasks(plan: Plan, current: Step) -> str:
-    """What came of the tasks before."""
+    """What came of the tasks before, but for those that the summary tells of."""
     lines = []
     for number, step in enumerate(plan.steps, start=1):
-        if step.step_id != current.step_id and step.status == "completed" and step.result is not None:
+        if step.step_id == current.step_id or step.step_id in plan.summarized:
+            continue
+        if step.status == "completed" and step.result is not None:
             lines.append(f"{number}. {step.result.summary or step.description}")
     return "\n".join(lines)
 

@@ -363,13 +363,14 @@ class RecoveryChosen(Value):
 
 
 class ContextCompacted(Value):
-    """Older results were merged into the rolling summary."""
+    """Older results were merged into the rolling summary. `steps` are told by it alone from then on."""
 
     type: Literal["context_compacted"] = "context_compacted"
     before_tokens: int
     after_tokens: int
     by: Literal["model", "rules"]
     summary: str
+    steps: tuple[StepId, ...] = ()
 
 
 class TasksList(Value):

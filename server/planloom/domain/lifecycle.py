@@ -162,7 +162,8 @@ def _fold(plan: Plan, event: ev.Event, at: Instant) -> Plan:
         ):
             return fold_decision(plan, event)
         case ev.ContextCompacted():
-            return plan.model_copy(update={"context_summary": event.summary})
+            known = plan.summarized.union(event.steps)
+            return plan.model_copy(update={"context_summary": event.summary, "summarized": known})
         case ev.PlanStart() | ev.PlanApprovalRequest() | ev.TasksList() | ev.Answer() | ev.Log():
             return plan
         case _:

@@ -260,6 +260,7 @@ class Plan(Value):
     """A plan as the fold of its events. `seq` is the number of the last event folded in.
 
     `budget_base` is what was used when the budget was last granted; the budget counts from there.
+    `summarized` are the steps that prompts tell of by `context_summary` alone.
     """
 
     plan_id: PlanId
@@ -285,6 +286,7 @@ class Plan(Value):
     template_parameters: dict[str, str] = Field(default_factory=dict)
     execution_summary: str | None = None
     context_summary: str | None = None
+    summarized: frozenset[StepId] = frozenset()
     usage: Usage = Usage()
     budget_base: Usage = Usage()
     error: PlanError | None = None

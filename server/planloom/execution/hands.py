@@ -11,6 +11,7 @@ from planloom.execution.book import Book
 from planloom.execution.commands import INTERRUPTED, CancelledByUser
 from planloom.execution.gate import Denied, Gate, NotMade, Proposal, grant_of
 from planloom.execution.kit import Kit
+from planloom.execution.repeats import Repeats
 from planloom.models.port import ToolCall
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry, argument_problems
@@ -20,14 +21,25 @@ from planloom.tools.tool import Tool, ToolResult, failed
 class StepHands:
     """Carries out the calls of one step's model. Writes are staged, and asked for once, when the step could end."""
 
-    def __init__(self, book: Book, gate: Gate, tools: Registry, plan: Plan, step: Step, kit: Kit) -> None:
+    def __init__(
+        self,
+        book: Book,
+        gate: Gate,
+        tools: Registry,
+        plan: Plan,
+        step: Step,
+        kit: Kit,
+        repeats: Repeats,
+    ) -> None:
         self._book = book
         self._gate = gate
         self._tools = tools
         self._plan_id = plan.plan_id
         self._step = step
         self._kit = kit
+        self._repeats = repeats
         self._context: ToolContext = kit.context(plan, step)
+        self._checks = kit.checks(plan, step, self._context)
         self._effects = sum(call.ok and self._writes(call.tool) for call in step.tools_executed)
         self._good = sum(call.ok for call in step.tools_executed)
 
@@ -49,18 +61,24 @@ class StepHands:
         self._book.record(self._plan_id, started)
         began = self._book.clock()
         result = failed(INTERRUPTED)
+        earlier: ToolResult | None = None
         try:
-            result = await self._not_settled(tool) or await tool.run(
-                tool.arguments.model_validate(call.arguments), self._context
-            )
+            earlier = await self._repeats.earlier(tool, call.arguments, self._context)
+            result = earlier or await self._run(tool, call)
         except OSError as error:
             result = failed(f"{call.name} could not be carried out: {error.strerror or error}.")
         finally:
             took = int((self._book.clock() - began).total_seconds() * 1000)
-            self._settled(call_id, result, took)
+            self._settled(call_id, result, took, deduplicated=earlier is not None)
         if result.ok:
             self._good += 1
             self._effects += self._writes(call.name)
+        return result
+
+    async def _run(self, tool: Tool, call: ToolCall) -> ToolResult:
+        denied = await self._not_settled(tool)
+        result = denied or await tool.run(tool.arguments.model_validate(call.arguments), self._context)
+        await self._repeats.ran(self._context, result)
         return result
 
     async def _not_settled(self, tool: Tool) -> ToolResult | None:
@@ -72,7 +90,7 @@ class StepHands:
             else failed(f"The command was not run, for the changes before it: {denied}")
         )
 
-    def _settled(self, call_id: CallId, result: ToolResult, took_ms: int) -> None:
+    def _settled(self, call_id: CallId, result: ToolResult, took_ms: int, *, deduplicated: bool) -> None:
         plan = self._book.load(self._plan_id)
         if plan is None or all(each.call_id != call_id for each in plan.open_calls):
             return
@@ -80,6 +98,7 @@ class StepHands:
             task_id=self._step.step_id,
             call_id=call_id,
             ok=result.ok,
+            deduplicated=deduplicated,
             summary=result.summary,
             duration_ms=took_ms,
         )
@@ -107,10 +126,12 @@ class StepHands:
             blind=frozenset(self._context.blind),
             doubtful=frozenset(self._context.doubtful),
         )
+        await self._checks.before(changes)
         verdict = await self._gate.commit(proposal, grant_of(plan))
         self._context.files.clear()
         self._context.blind.clear()
         self._context.doubtful.clear()
+        self._repeats.forget()
         if isinstance(verdict, Denied):
             if verdict.cancelled:
                 raise CancelledByUser
@@ -124,40 +145,26 @@ class StepHands:
         return None
 
     async def missing(self) -> tuple[str, ...]:
-        """What the step lacks: expected files that are not there, and checks that do not hold."""
-        found: list[str] = []
-        for path in self._step.expected_files:
-            if not await self._exists(path):
-                found.append(f"{path} does not exist yet.")
-        for check in self._step.checks:
-            held = await self._holds(check.kind, check.path, check.text)
-            outcome = "unknown" if held is None else "passed" if held else "failed"
-            if held is False:
-                found.append(
-                    f"{check.path} does not {'exist' if check.kind == 'file_exists' else 'contain it'} yet."
-                )
-            done = check.model_copy(update={"outcome": outcome})
-            self._book.record(self._plan_id, ev.CheckCompleted(task_id=self._step.step_id, check=done))
-        return tuple(found)
+        """What the step lacks: expected files that are not there, nothing written, checks that do not hold."""
+        found = [
+            f"{path} does not exist yet."
+            for path in self._step.expected_files
+            if not await self._checks.exists(path)
+        ]
+        if self._step.expected_files and not found and not self._has_written():
+            found.append(f"Nothing was written yet; the task is to write {self._step.expected_files[0]}.")
+        return (*found, *await self._checks.staged())
 
-    async def _exists(self, path: str) -> bool:
-        text = await self._seen(path)
-        return text is not None
+    async def unproved(self) -> tuple[str, ...]:
+        """What the checks say once the changes are made."""
+        return await self._checks.made()
 
-    async def _seen(self, path: str) -> str | None:
-        place = await self._context.resolve(path, "read")
-        if place.kind == "refused":
-            return None
-        seen = await self._context.files.peek(place.uri)
-        return (seen.text or "") if seen.exists else None
-
-    async def _holds(self, kind: str, path: str | None, text: str | None) -> bool | None:
-        if path is None or kind not in ("file_exists", "file_contains"):
-            return None
-        seen = await self._seen(path)
-        if kind == "file_exists" or seen is None:
-            return seen is not None
-        return (text or "") in seen
+    def _has_written(self) -> bool:
+        plan = self._book.load(self._plan_id)
+        edits = plan.edits if plan is not None else ()
+        return self._effects > 0 or any(
+            edit.step_id == self._step.step_id and edit.state == "applied" for edit in edits
+        )
 
     def worked(self) -> bool:
         """Whether something was really done: a write where the step is to write, else any call that succeeded."""

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Literal
 
 from planloom.domain.changes import Changeset
 from planloom.domain.plan import Plan, Step
 from planloom.domain.values import PlanId, StepId, Uri
 from planloom.execution.book import Book
+from planloom.execution.checks import StepChecks
 from planloom.execution.commands import StepCommands
 from planloom.execution.gate import Gate
+from planloom.execution.repeats import Repeats, repeats_of
 from planloom.execution.unsaved import Unsaved
 from planloom.settings import Settings
 from planloom.tools.context import ToolContext
+from planloom.tools.registry import Registry
 from planloom.workspace.editor import Editor, EditorSilent, FileDiagnostics
 from planloom.workspace.index import Changed, FileIndex
 from planloom.workspace.overlay import Overlay
@@ -39,6 +42,7 @@ class Kit:
         settings: Callable[[], Settings],
         index: Callable[[], FileIndex | None],
         stream: Stream,
+        tools: Registry,
     ) -> None:
         self._book = book
         self._gate = gate
@@ -46,6 +50,8 @@ class Kit:
         self._editor = editor
         self._index = index
         self._stream = stream
+        self._settings = settings
+        self._tools = tools
         self._unsaved = Unsaved(book, view, editor, settings)
 
     def context(self, plan: Plan, step: Step) -> ToolContext:
@@ -68,6 +74,14 @@ class Kit:
             diagnostics=self._diagnostics,
             commands=commands,
         )
+
+    def checks(self, plan: Plan, step: Step, context: ToolContext) -> StepChecks:
+        """The checks of one run of a step, over what its tools see."""
+        return StepChecks(self._book, plan.plan_id, step, context, self._tools, self._view.documents)
+
+    def repeats(self) -> AbstractContextManager[Repeats]:
+        """The windows in which a call of one step stands in for the same one."""
+        return repeats_of(self._view.documents, self._settings().function_deduplication_window_seconds)
 
     async def made(self, plan_id: PlanId, changes: Changeset) -> None:
         """Changes of files were made: the index takes them in, and the editor saves them if it is to."""

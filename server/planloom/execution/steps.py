@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
@@ -10,18 +11,23 @@ from typing import Literal, NamedTuple
 from planloom.agent.loop import Asks, LoopEnd, Plans, Stuck, Summed, Work, work_on
 from planloom.domain import events as ev
 from planloom.domain.agents import EFFECTS
-from planloom.domain.errors import BudgetExhausted, ModelFailed
+from planloom.domain.errors import ModelFailed
 from planloom.domain.plan import Plan, Step, Usage
 from planloom.domain.values import Args, CallId, Json, PlanId, StepId
 from planloom.execution.book import Book
+from planloom.execution.budget import allow_request
+from planloom.execution.checks import StepChecks
 from planloom.execution.commands import INTERRUPTED, CancelledByUser
+from planloom.execution.context import PromptRoom, shares_of
 from planloom.execution.gate import Committed, Denied, Gate, Proposal, grant_of
 from planloom.execution.hands import StepHands
 from planloom.execution.kit import Kit
+from planloom.execution.limits import within
 from planloom.execution.outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
 from planloom.execution.outputs import NoOutput, resolved
 from planloom.execution.unsaved import UnsavedFiles
 from planloom.models.port import Model
+from planloom.models.tokens import TokenCounter
 from planloom.settings import Settings
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import READ_ONLY, Registry, argument_problems
@@ -58,6 +64,7 @@ class Runner:
 
     def __init__(self, means: Means) -> None:
         self._use = means
+        self._counters: dict[str, TokenCounter] = {}
 
     async def run(self, plan_id: PlanId, step_id: StepId) -> Outcome:
         """Run the step to its end. Raises PlanloomError where it cannot be run."""
@@ -65,8 +72,10 @@ class Runner:
         assert plan is not None
         step = plan.step(step_id)
         assert step is not None
+        seconds = self._use.settings().execution.step_timeout_seconds
+        run = self._call if step.kind == "tool_call" else self._work
         try:
-            return await (self._call if step.kind == "tool_call" else self._work)(plan, step)
+            return await within(self._use.book, plan_id, step_id, seconds, run(plan, step))
         except CancelledByUser:
             return Rerouted()
         except UnsavedFiles as unsaved:
@@ -115,13 +124,26 @@ class Runner:
 
     async def _effect(self, plan: Plan, step: Step, tool: Tool, args: Args) -> Outcome:
         context = self._use.kit.context(plan, step)
-        result = await _run_tool(tool, args, context)
+        checks = self._use.kit.checks(plan, step, context)
+        outcome = await self._made(plan, step, tool, args, context, checks)
+        if not isinstance(outcome, Done):
+            return outcome
+        missing = (*await checks.staged(), *await checks.made())
+        return Failed(error=" ".join(missing), code="check_failed") if missing else outcome
+
+    async def _made(
+        self, plan: Plan, step: Step, tool: Tool, args: Args, context: ToolContext, checks: StepChecks
+    ) -> Outcome:
+        """Run the tool, and make what it has staged."""
+        seconds = self._use.settings().execution.completion_timeout_seconds
+        result = await _run_tool(tool, args, context, None if tool.effect == "execute" else seconds)
         if not result.ok:
             # The output of a command may be long: who reads an error wants its last words.
             return Failed(error=result.text if len(result.text) <= LONGEST_ERROR else result.summary)
         changes = context.files.changeset()
         if not changes.changes:
             return Done(summary=result.summary, value=result.value)
+        await checks.before(changes)
         proposal = Proposal(
             plan_id=plan.plan_id,
             step_id=step.step_id,
@@ -151,8 +173,8 @@ class Runner:
             raise ModelFailed("model_unavailable", NO_MODEL, hint=HOW_TO_GET_ONE)
         allowed = READ_ONLY if _is_question(plan) else EFFECTS[step.agent]
         tools = self._use.tools.only(allowed)
-        hands = StepHands(self._use.book, self._use.gate, tools, plan, step, self._use.kit)
         settings = self._use.settings()
+        room = await self._room(plan.plan_id, step.step_id, model)
         task = Work(
             plan=lambda: self._now(plan.plan_id),
             step=step,
@@ -162,10 +184,33 @@ class Runner:
             limit=settings.execution.max_tool_calls_per_step,
             stream=lambda kind, text: self._use.stream(plan.plan_id, step.step_id, kind, text),
             spend=lambda usage: self._spend(plan.plan_id, step.step_id, usage),
+            allow=lambda: self._allow(plan.plan_id),
+            completion_seconds=settings.execution.completion_timeout_seconds,
+            fallback=settings.enable_fallback_function_parsing,
+            room=room,
             notes=_so_far(step),
-            read_text_calls=settings.enable_fallback_function_parsing,
         )
-        return self._ended(plan, step, await work_on(task, model, hands))
+        with self._use.kit.repeats() as repeats:
+            hands = StepHands(self._use.book, self._use.gate, tools, plan, step, self._use.kit, repeats)
+            return self._ended(plan, step, await work_on(task, model, hands))
+
+    async def _room(self, plan_id: PlanId, step_id: StepId, model: Model) -> PromptRoom:
+        """Keeps the step's prompts within the model's context; what was learnt of its tokens stays."""
+        shares = await shares_of(model, self._use.settings())
+        counter = self._counters.setdefault(model.identity.name, TokenCounter())
+        return PromptRoom(
+            self._use.book,
+            plan_id,
+            step_id,
+            model,
+            shares,
+            counter,
+            allow=lambda: self._allow(plan_id),
+            spend=lambda usage: self._spend(plan_id, step_id, usage),
+        )
+
+    def _allow(self, plan_id: PlanId) -> None:
+        allow_request(self._now(plan_id), self._use.settings().budget)
 
     def _ended(self, plan: Plan, step: Step, end: LoopEnd) -> Outcome:
         match end:
@@ -183,16 +228,8 @@ class Runner:
                 return Failed(error=end.reason, code="model_output_invalid")
 
     def _spend(self, plan_id: PlanId, step_id: StepId, usage: Usage) -> None:
-        """Tell what a request cost. Raises BudgetExhausted when a cap is reached."""
-        plan = self._use.book.record(plan_id, ev.TaskUpdate(task_id=step_id, status="running", usage=usage))
-        budget = self._use.settings().budget
-        requests = plan.usage.requests - plan.budget_base.requests
-        base = plan.budget_base.prompt_tokens + plan.budget_base.completion_tokens
-        tokens = plan.usage.prompt_tokens + plan.usage.completion_tokens - base
-        if requests >= budget.max_requests:
-            raise BudgetExhausted(f"The plan has made {requests} requests to the model, its budget.")
-        if budget.max_tokens and tokens >= budget.max_tokens:
-            raise BudgetExhausted(f"The plan has used {tokens} tokens, its budget.")
+        """Tell what a request cost."""
+        self._use.book.record(plan_id, ev.TaskUpdate(task_id=step_id, status="running", usage=usage))
 
     def _now(self, plan_id: PlanId) -> Plan:
         plan = self._use.book.load(plan_id)
@@ -200,9 +237,16 @@ class Runner:
         return plan
 
 
-async def _run_tool(tool: Tool, args: Args, context: ToolContext) -> ToolResult:
+async def _run_tool(tool: Tool, args: Args, context: ToolContext, seconds: float | None) -> ToolResult:
+    """The result of a call; one that is open for longer than `seconds` is aborted."""
+    limit = asyncio.timeout(seconds)
     try:
-        return await tool.run(tool.arguments.model_validate(args), context)
+        async with limit:
+            return await tool.run(tool.arguments.model_validate(args), context)
+    except TimeoutError as error:
+        if not limit.expired():
+            return failed(f"{tool.name} could not be carried out: {error.strerror or error}.")
+        return failed(f"{tool.name} was still open after {seconds:g} seconds and was aborted.")
     except OSError as error:
         return failed(f"{tool.name} could not be carried out: {error.strerror or error}.")
 

@@ -18,6 +18,7 @@ from planloom.execution.conductor import Conductor
 from planloom.execution.gate import Gate
 from planloom.execution.jobs import Jobs
 from planloom.execution.kit import Kit
+from planloom.execution.limits import Minutes
 from planloom.execution.resources import Resources
 from planloom.execution.steps import Means, Runner
 from planloom.intake.render import render
@@ -87,6 +88,7 @@ class Application:
             )
         )
         resources = Resources(partial(claims_of, self._tools), self._capacity)
+        Minutes(self._book, lambda: self._settings.budget.max_minutes)
         conductor = Conductor(self._book, self._jobs, runner, self._limits, resources=resources)
         self._ownership = Ownership(self._book, ledger, view)
         self.references = WorkspaceReferences(view, editor, lambda: self._settings, self._jobs)
@@ -264,6 +266,7 @@ class Application:
             settings=lambda: self._settings,
             index=self._index,
             stream=self._stream,
+            tools=self._tools,
         )
 
     def _stream(

@@ -1,0 +1,24 @@
+"""What a plan may ask of a model: a cap on requests and tokens, counted from when it was last granted."""
+
+from __future__ import annotations
+
+from planloom.domain.errors import BudgetExhausted
+from planloom.domain.plan import Plan
+from planloom.settings import BudgetSettings
+
+
+def allow_request(plan: Plan, budget: BudgetSettings) -> None:
+    """Let one more request be made. Raises BudgetExhausted, with a sentence, where a cap is reached."""
+    used, base = plan.usage, plan.budget_base
+    requests = used.requests - base.requests
+    tokens = used.prompt_tokens + used.completion_tokens - base.prompt_tokens - base.completion_tokens
+    if requests >= budget.max_requests:
+        raise BudgetExhausted(
+            f"The plan has made {requests} requests to the model, its budget (budget.maxRequests). "
+            "Resume it to grant as many again."
+        )
+    if budget.max_tokens and tokens >= budget.max_tokens:
+        raise BudgetExhausted(
+            f"The plan has used {tokens} tokens, its budget (budget.maxTokens). "
+            "Resume it to grant as many again."
+        )

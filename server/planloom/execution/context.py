@@ -1,0 +1,194 @@
+"""The room that prompts of steps have: what is shown in full, and what only the rolling summary tells."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from typing import cast
+
+from planloom.agent.prompts import ToolNote
+from planloom.domain import events as ev
+from planloom.domain.errors import PlanloomError
+from planloom.domain.plan import Plan, Step, Usage
+from planloom.domain.values import PlanId, StepId
+from planloom.execution.book import Book
+from planloom.execution.compaction import Merged, accepted, compaction_prompt, merge_by_rules
+from planloom.models.port import (
+    Finished,
+    Message,
+    Model,
+    ModelEvent,
+    ModelRequest,
+    Restarted,
+    TextDelta,
+    UsageReported,
+)
+from planloom.models.tokens import TokenCounter
+from planloom.settings import Settings
+from planloom.tools.tool import shortened
+
+UNKNOWN_CONTEXT = 16_384
+"""Tokens that a model is taken to have room for where nobody tells."""
+_NOTE = 300
+
+
+class Shares:
+    """How a prompt's tokens are shared out."""
+
+    def __init__(self, whole: int) -> None:
+        self.whole = whole
+        self.summary = max(120, min(2_000, whole // 12))
+        self.results = max(400, whole * 2 // 5)
+        self.tasks = max(200, min(4_000, whole // 8))
+
+
+class PromptRoom:
+    """Keeps the prompts of one step within their shares. What was counted wrong is learnt from usage."""
+
+    def __init__(
+        self,
+        book: Book,
+        plan_id: PlanId,
+        step_id: StepId,
+        model: Model,
+        shares: Shares,
+        counter: TokenCounter,
+        allow: Callable[[], None],
+        spend: Callable[[Usage], None],
+    ) -> None:
+        self._book = book
+        self._plan_id = plan_id
+        self._step_id = step_id
+        self._model = model
+        self._shares = shares
+        self._counter = counter
+        self._allow = allow
+        self._spend = spend
+
+    async def fit(self, results: Sequence[ToolNote]) -> tuple[ToolNote, ...]:
+        """The results that are shown in full; the others, and older steps, are in the summary from then on."""
+        plan = self._plan()
+        older = _older_steps(plan, self._shares.tasks, self._counter.text)
+        most = self._shares.results
+        kept = [self._bounded(note, most // 2) for note in results]
+        costs = [self._counter.text(note.text) + self._counter.text(note.args) for note in kept]
+        gone: list[ToolNote] = []
+        if sum(costs) > most:
+            # Half of the room is made free at once, so that the next turns begin as this one did.
+            while len(kept) > 1 and sum(costs) > most // 2:
+                gone.append(kept.pop(0))
+                costs.pop(0)
+        notes = [f"{number}. {_result(step)}" for number, step in older]
+        notes += [_note(note) for note in gone]
+        if notes:
+            await self._compact(plan, notes, tuple(step.step_id for _, step in older))
+        return tuple(kept)
+
+    def learn(self, request: ModelRequest, prompt_tokens: int) -> None:
+        """Take in what the server counted."""
+        if prompt_tokens > 0:
+            self._counter.learn(request, prompt_tokens)
+
+    def _bounded(self, note: ToolNote, most: int) -> ToolNote:
+        if self._counter.text(note.text) <= most:
+            return note
+        share = most / max(1, self._counter.text(note.text))
+        shown = note.text[: int(len(note.text) * share * 0.9)]
+        whole_lines = shown[: shown.rfind("\n") + 1] or shown
+        left = len(note.text) - len(whole_lines)
+        text = (
+            f"{whole_lines}[{left} more characters do not fit here: ask for a part, by lines or by a pattern]"
+        )
+        return note.model_copy(update={"text": text})
+
+    async def _compact(self, plan: Plan, notes: Sequence[str], steps: tuple[StepId, ...]) -> None:
+        before = plan.context_summary or ""
+        tokens = self._counter.text("\n".join(filter(None, (before, *notes))))
+        merged = await self._merged(before, notes, tokens)
+        happened = ev.ContextCompacted(
+            before_tokens=tokens,
+            after_tokens=self._counter.text(merged.text),
+            by=merged.by,
+            summary=merged.text,
+            steps=steps,
+        )
+        self._book.record(self._plan_id, happened)
+
+    async def _merged(self, before: str, notes: Sequence[str], tokens: int) -> Merged:
+        budget, count = self._shares.summary, self._counter.text
+        if tokens > budget:
+            written = await self._written(compaction_prompt(before, notes, budget))
+            text = accepted(written, before, notes, budget, count)
+            if text:
+                return Merged(text, "model")
+        return Merged(merge_by_rules(before, notes, budget, count), "rules")
+
+    async def _written(self, prompt: str) -> str:
+        """What the model makes of it; nothing where it cannot, or was cut: the rules can always."""
+        if self._counter.text(prompt) > self._shares.whole // 2:
+            return ""
+        request = ModelRequest(
+            messages=(Message(role="user", text=prompt),), max_tokens=self._shares.summary * 2
+        )
+        text: list[str] = []
+        cut = True
+        usage = Usage(requests=1)
+        self._allow()
+        try:
+            events = cast("AsyncGenerator[ModelEvent]", self._model.stream(request))
+            async with aclosing(events):
+                async for event in events:
+                    match event:
+                        case TextDelta():
+                            text.append(event.text)
+                        case Restarted():
+                            text.clear()
+                        case UsageReported():
+                            usage = Usage(
+                                requests=1,
+                                prompt_tokens=event.prompt_tokens,
+                                completion_tokens=event.completion_tokens,
+                            )
+                        case Finished():
+                            cut = event.reason != "stop"
+                        case _:
+                            continue
+        except PlanloomError:
+            return ""
+        self._spend(usage)
+        return "" if cut else "".join(text)
+
+    def _plan(self) -> Plan:
+        plan = self._book.load(self._plan_id)
+        assert plan is not None
+        return plan
+
+
+async def shares_of(model: Model, settings: Settings) -> Shares:
+    """What the settings, else the model, say of the room for a prompt."""
+    capabilities = await model.capabilities()
+    whole = settings.context.budget_tokens or settings.model.context_tokens or capabilities.context_tokens
+    return Shares(whole or UNKNOWN_CONTEXT)
+
+
+def _older_steps(plan: Plan, most: int, count: Callable[[str], int]) -> list[tuple[int, Step]]:
+    """The completed steps that no longer fit among those told one by one: the older half of them."""
+    told = [
+        (number, step)
+        for number, step in enumerate(plan.steps, start=1)
+        if step.status == "completed" and step.result is not None and step.step_id not in plan.summarized
+    ]
+    if sum(count(_result(step)) for _, step in told) <= most:
+        return []
+    return told[: max(1, len(told) // 2)]
+
+
+def _result(step: Step) -> str:
+    said = step.result.summary if step.result is not None else None
+    return said or step.description
+
+
+def _note(note: ToolNote) -> str:
+    state = "succeeded" if note.ok else "failed"
+    first = next((line.strip() for line in note.text.splitlines() if line.strip()), "")
+    return shortened(f"{note.name} {note.args} {state}: {first}", _NOTE) + "\n"
