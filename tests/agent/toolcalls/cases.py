@@ -1,5 +1,8 @@
 """Cases of every family of printed tool calls: what a model writes, the calls that are meant, what a user sees."""
 
+# What a model writes stays in one piece, so that it can be searched for: lines may be long here.
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -165,6 +168,8 @@ LLAMA = (
     C(4, '<function=read_file>{"path":"p"}<function>', visible=""),
 )
 MISTRAL = (
+    C(6, '[TOOL_CALLS][{"name":"read_file","arguments":{"path":"p"}]</s>', visible=""),
+    C(6, '[TOOL_CALLS][{"name":"read_file","arguments":{"path":"p"}]', ()),
     C(5, '>>>read_file\n{"path":"p"}', visible=""),
     C(5, '>>>all\nHello.\n>>>read_file\n{"path":"p"}', visible="Hello."),
     C(5, 'all\nHello.>>>read_file\n{"path":"p"}\n>>>list_files\n{}', BOTH, "Hello."),
@@ -449,6 +454,13 @@ PYTHONIC = (
     C(32, '```tool_code\ndefault_api.read_file(path="p")\n```', visible=""),
 )
 ACTIONS = (
+    C(43, f"~~~json\n{JSON}\n~~~", visible=""),
+    C(
+        43,
+        '```json\n{"name":"edit_file","arguments":{"path":"p","old_text":"<b>","new_text":"</i>"}}\n```',
+        (("edit_file", {"path": "p", "old_text": "<b>", "new_text": "</i>"}),),
+    ),
+    C(43, '```json\n{"name":"write_file","arguments":{"path":"p","content":"<content>"}}\n```', ()),
     C(24, 'Action: ```json\n[{"tool_name":"read_file","parameters":{"path":"p"}}]\n```', visible=""),
     C(
         24,

@@ -99,7 +99,7 @@ def read_fence(cursor: Cursor, start: FenceStart, offers: Offers, *, marked_only
         elif token is not None or marked_only or calls or not _may_start(inside.peek()):
             return Fenced()
         else:
-            region = read_unmarked(inside, offers, fence=True)
+            region = read_unmarked(inside, offers, fence=start.run)
         if region is None:
             return Fenced()
         if region.problem is not None or region.doubt:

@@ -100,7 +100,7 @@ class LineStarts(State):
         cursor = self._cursor()
         if cursor.token() is not None:
             return False
-        region = read_unmarked(cursor, self._offers, fence=False)
+        region = read_unmarked(cursor, self._offers, fence="")
         start = self._at
         if region is None or region.problem is not None:
             if region is not None and not self._lines.cued():

@@ -12,6 +12,8 @@ _CUE = re.compile(
 )
 _JOINING = re.compile(r"\W*(?:or|and|then|and then|or:)\W*", re.IGNORECASE)
 _KEPT = 2_000
+_BLANK_LINE = re.compile(r"\n[ \t\r]*(?=\n)")
+_DEEPEST = 100
 _BRACKETS = re.compile(r'\\.|["{}\[\]]|\n[ \t\r]*(?=\n)', re.DOTALL)
 
 
@@ -74,7 +76,9 @@ class Brackets:
         text = self._tail + text
         self._tail = ""
         end = 0
-        for sign in _BRACKETS.finditer(text):
+        # JSON this deep is none: only the end of its paragraph is looked for.
+        signs = _BLANK_LINE if self._depth > _DEEPEST else _BRACKETS
+        for sign in signs.finditer(text):
             mark, end = sign[0], sign.end()
             if mark[0] == "\n":
                 self.open = False
@@ -86,6 +90,9 @@ class Brackets:
                 self._depth -= 1
                 self.open = self._depth > 0
             if not self.open:
+                return
+            if signs is _BRACKETS and self._depth > _DEEPEST:
+                self.add(text[end:])
                 return
         rest = text[end:]
         # An escape or a blank line may be split between two pieces.

@@ -17,6 +17,12 @@ from planloom.models.port import ToolSpec
 _BEFORE = ("functions.", "function.", "tools.", "default_api.")
 _AFTER = re.compile(r":[0-9]+$")
 _PLACEHOLDER = re.compile(r"\s*(?:<[^<>\n]{1,120}>|\.{3,}|…)\s*")
+_HTML = re.compile(
+    r"</?(?:a|b|i|p|u|s|em|br|hr|ul|ol|li|dl|dt|dd|h[1-6]|tr|td|th|div|span|nav|img|pre|code|body|head|html|main|form|"
+    r"table|tbody|thead|section|article|header|footer|aside|strong|small|input|button|label|script|style|template)\s?/?>"
+)
+"""Tags that are edited for their own sake: alone in a text they stand for themselves."""
+_TEXTS = frozenset({"content", "old_text", "new_text", "patch"})
 _SHOWN = 2_000
 _DEEPEST = 80
 NO_TOOLS = frozenset({"directly-answer", "directly_answer"})
@@ -134,17 +140,18 @@ def _is_schema(arguments: Args) -> bool:
     )
 
 
-def _has_placeholder(value: Json) -> bool:
-    ahead: list[Json] = [value]
+def _has_placeholder(arguments: Args) -> bool:
+    ahead: list[tuple[str, Json]] = list(arguments.items())
     while ahead:
-        entry = ahead.pop()
+        key, entry = ahead.pop()
         if isinstance(entry, str):
-            if len(entry) < 200 and _PLACEHOLDER.fullmatch(entry):
+            edited = key in _TEXTS and _HTML.fullmatch(entry.strip()) is not None
+            if not edited and len(entry) < 200 and _PLACEHOLDER.fullmatch(entry):
                 return True
         elif isinstance(entry, dict):
-            ahead.extend(entry.values())
+            ahead.extend(entry.items())
         elif isinstance(entry, list):
-            ahead.extend(entry)
+            ahead.extend((key, inner) for inner in entry)
     return False
 
 

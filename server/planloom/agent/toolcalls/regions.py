@@ -13,9 +13,8 @@ from planloom.agent.toolcalls.offers import NO_TOOLS, Offers, RawCall, problem
 from planloom.agent.toolcalls.pythonic import NAME
 from planloom.agent.toolcalls.tokens import CLOSE_OR_OPEN
 
-_NAME_IN_TEXT = re.compile(
-    r"""["']?(?:name|tool_name|tool)["']?\s*:\s*["']([\w.:-]{1,120})["']|^\W*([\w.:-]{1,120})"""
-)
+_NAME_IN_JSON = re.compile(r"""["']?(?:name|tool_name|tool)["']?\s{0,9}:\s{0,9}["']([\w.:-]{1,120})["']""")
+_NAME_FIRST = re.compile(r"\W{0,40}([\w.:-]{1,120})")
 _SEARCHED = 2_000
 _MOST_MARKERS = 8
 """How many markers may stand before one call: wrappers in wrappers."""
@@ -51,15 +50,15 @@ def read_marked(
             if found is None:
                 cursor.at = before
                 break
-            calls.extend(found)
             mended, cursor.mended = cursor.mended, False
             after = cursor.at
             closed = _closers(cursor)
             if mended and not closed:
                 raise Broken("a closing bracket is missing", cut=cursor.at_end())
+            calls.extend(found)
             if not closed:
                 cursor.at = after
-            if not calls or name is not None:
+            if closed or not calls or name is not None:
                 break
     except Broken as broken:
         return _damaged(cursor, offers, start, body, broken, calls, wasted)
@@ -124,6 +123,9 @@ def _closers(cursor: Cursor) -> bool:
             cursor.at += len(token[0])
             closed = True
             continue
+        if cursor.peek() == "<" and cursor.take("</s>"):
+            closed = True
+            continue
         if token is not None and not closed and token[0].startswith("<") and token[1] == "open":
             cursor.at += len(token[0])
             cursor.space()
@@ -174,5 +176,5 @@ def _damaged(
 
 def name_in(text: str, offers: Offers) -> str:
     """The tool that a damaged call seems to mean, for the message about it; empty if it says none."""
-    said = _NAME_IN_TEXT.search(text[:_SEARCHED])
-    return offers.name_of(next((group for group in said.groups() if group), "")) if said else ""
+    said = _NAME_IN_JSON.search(text[:_SEARCHED]) or _NAME_FIRST.match(text)
+    return offers.name_of(said[1].removeprefix("function=")) if said else ""

@@ -12,7 +12,7 @@ from planloom.agent.toolcalls.events import (
     Retracted,
     VisibleText,
 )
-from planloom.agent.toolcalls.offers import Offers, RawCall
+from planloom.agent.toolcalls.offers import Offers, RawCall, opened
 
 
 class Sayings:
@@ -35,7 +35,7 @@ class Sayings:
         """Say a call or what is wrong with it; whether it is one. `text` is the stretch that it stands in."""
         read = self._offers.check(raw, text)
         if isinstance(read, CallProblem):
-            if marked or isinstance(raw.arguments, dict) or read.cause != "unknown_tool":
+            if marked or read.cause != "unknown_tool" or isinstance(opened(raw.arguments), dict):
                 self.problem(read)
             return False
         key = f"{read.name} {json.dumps(read.arguments, sort_keys=True)}"

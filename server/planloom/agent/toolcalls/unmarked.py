@@ -18,8 +18,8 @@ _ASSIGNED = re.compile(r"[A-Za-z_]\w{0,80}[ \t]*=[ \t]*(?=[A-Za-z_])")
 _LINE_END = "\n"
 
 
-def read_unmarked(cursor: Cursor, offers: Offers, *, fence: bool) -> Region | None:
-    """Calls without a marker on lines of their own (T4), or in a fence; None if it is text.
+def read_unmarked(cursor: Cursor, offers: Offers, *, fence: str) -> Region | None:
+    """Calls without a marker on lines of their own (T4), or in a fence of these marks; None if it is text.
 
     The cursor stands at the first character that is no white space.
     """
@@ -46,10 +46,10 @@ def read_unmarked(cursor: Cursor, offers: Offers, *, fence: bool) -> Region | No
             cursor.inline_space()
             if fence:
                 cursor.space()
-            if cursor.peek() in (_LINE_END, "\r", "") or (fence and cursor.looking_at("```")):
+            if cursor.peek() in (_LINE_END, "\r", "") or (fence and cursor.looking_at(fence)):
                 break
             continue
-        if (fence and not cursor.at_end() and not cursor.looking_at("```")) or sign in ("{", "["):
+        if (fence and not cursor.at_end() and not cursor.looking_at(fence)) or sign in ("{", "["):
             continue
         if fence or sign in (_LINE_END, "\r", ""):
             break
@@ -83,7 +83,7 @@ def _line_tail(cursor: Cursor) -> None:
         cursor.inline_space()
 
 
-def _read_bare(cursor: Cursor, offers: Offers, *, fence: bool) -> tuple[RawCall, ...] | None:
+def _read_bare(cursor: Cursor, offers: Offers, *, fence: str) -> tuple[RawCall, ...] | None:
     sign = cursor.peek()
     if sign == "{" or (sign == "[" and _holds_json(cursor)):
 
@@ -134,7 +134,7 @@ def _react(cursor: Cursor) -> tuple[RawCall, ...] | None:
     return (call,)
 
 
-def _named_line(cursor: Cursor, offers: Offers, *, fence: bool) -> tuple[RawCall, ...] | None:
+def _named_line(cursor: Cursor, offers: Offers, *, fence: str) -> tuple[RawCall, ...] | None:
     """GLM-4's name on a line above its arguments; in a fence also a call in the syntax of Python."""
     start = cursor.at
     name = cursor.match(NAME)

@@ -1,0 +1,90 @@
+"""How fast printed calls are read, how much text is held back, and how many cases of each family are right."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from planloom.agent.toolcalls.events import VisibleText
+from planloom.agent.toolcalls.reader import CallReader
+from tests.agent.toolcalls.cases import ALL
+from tests.scoring import offered_tools, stream_tool_calls
+
+MEGABYTE = 1_000_000
+CHUNK = 1_000
+TOKEN = 4
+PROSE = (
+    "The parser reads a line, and then it looks at what comes next. It is written in `src/parse.py`,\n"
+    "where a < b holds; see [the page](notes.md).\n\n- first the names,\n- then the values.\n\n"
+)
+CALL = (
+    '<tool_call>\n{"name": "write_file", "arguments": {"path": "a.py", "content": "x = 1\\nprint(x)\\n"}}\n'
+    "</tool_call>\n"
+)
+MARKS = ("<", "{", "[", "`", "7", '"', "<tool_call>")
+
+
+def megabytes_per_second(unit: str, size: int) -> float:
+    """Megabytes of text that one second of processor time reads, in chunks of `size` characters."""
+    text = (unit * (MEGABYTE // len(unit) + 1))[:MEGABYTE]
+    began = time.process_time()
+    stream_tool_calls([text[at : at + size] for at in range(0, len(text), size)])
+    return MEGABYTE / 1e6 / (time.process_time() - began)
+
+
+def held_back(text: str) -> tuple[float, int]:
+    """Characters that wait on average, and at most, while a text without calls streams token by token."""
+    reader = CallReader(offered_tools())
+    came = shown = worst = total = chunks = 0
+    for at in range(0, len(text), TOKEN):
+        piece = text[at : at + TOKEN]
+        came += len(piece)
+        shown += sum(len(event.text) for event in reader.feed(piece) if isinstance(event, VisibleText))
+        worst = max(worst, came - shown)
+        total += came - shown
+        chunks += 1
+    return total / chunks, worst
+
+
+def right_by_family() -> dict[int, tuple[int, int]]:
+    """Cases that read as they should, and all cases, of each family."""
+    right: Counter[int] = Counter()
+    every: Counter[int] = Counter()
+    for case in ALL:
+        calls, _ = stream_tool_calls([case.text])
+        every[case.family] += 1
+        right[case.family] += tuple((call["name"], call["arguments"]) for call in calls) == case.calls
+    return {family: (right[family], every[family]) for family in sorted(every)}
+
+
+def main() -> None:
+    speeds = {
+        name: round(megabytes_per_second(unit, CHUNK), 2)
+        for name, unit in (("prose", PROSE), ("calls", CALL), *((mark, mark) for mark in MARKS))
+    }
+    mean, worst = held_back(PROSE * 50)
+    families = right_by_family()
+    print(f"{'text':16}{'MB/s':>8}")
+    for name, speed in speeds.items():
+        print(f"{name:16}{speed:8.2f}")
+    print(f"held back in prose: {mean:.2f} characters on average, {worst} at most")
+    for family, (right, every) in families.items():
+        print(f"family {family:2}: {right} of {every}")
+    figures = {
+        "python": platform.python_version(),
+        "megabytes_per_second": speeds,
+        "held_back_mean": round(mean, 2),
+        "held_back_most": worst,
+        "families": {str(family): counts for family, counts in families.items()},
+    }
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
