@@ -13,6 +13,7 @@ from planloom.domain.values import PlanId, StepId, Uri
 from planloom.execution.book import Book
 from planloom.execution.commands import StepCommands
 from planloom.execution.gate import Gate
+from planloom.execution.staging_area import StagingArea
 from planloom.execution.unsaved import Unsaved
 from planloom.settings import Settings
 from planloom.tools.context import ToolContext
@@ -34,6 +35,7 @@ class Kit:
         self,
         book: Book,
         gate: Gate,
+        staging: StagingArea,
         view: WorkspaceView,
         editor: Editor,
         settings: Callable[[], Settings],
@@ -42,6 +44,7 @@ class Kit:
     ) -> None:
         self._book = book
         self._gate = gate
+        self._staging = staging
         self._view = view
         self._editor = editor
         self._index = index
@@ -54,6 +57,7 @@ class Kit:
         commands = StepCommands(
             self._book,
             self._gate,
+            self._staging,
             self._unsaved,
             plan_id,
             step,
@@ -61,7 +65,7 @@ class Kit:
             refresh=self._refresh,
         )
         return ToolContext(
-            files=Overlay(self._view),
+            files=Overlay(self._staging.under(plan)),
             roots=self._view.roots,
             home=_home(plan, self._view),
             index=self._index,

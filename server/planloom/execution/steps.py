@@ -20,6 +20,7 @@ from planloom.execution.hands import StepHands
 from planloom.execution.kit import Kit
 from planloom.execution.outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
 from planloom.execution.outputs import NoOutput, resolved
+from planloom.execution.staging_area import StagingArea
 from planloom.execution.unsaved import UnsavedFiles
 from planloom.models.port import Model
 from planloom.settings import Settings
@@ -44,6 +45,7 @@ class Means(NamedTuple):
 
     book: Book
     gate: Gate
+    staging: StagingArea
     kit: Kit
     tools: Registry
     settings: Callable[[], Settings]
@@ -73,8 +75,8 @@ class Runner:
             return Interrupted(reason="unsaved_files", detail=unsaved.sentence)
 
     async def before_end(self, plan_id: PlanId) -> bool:
-        """Nothing is staged beyond a step, so nothing is left to do."""
-        return self._use.book.load(plan_id) is not None
+        """Ask for what the whole plan has staged, and make it."""
+        return await self._use.staging.finish(plan_id)
 
     async def _call(self, plan: Plan, step: Step) -> Outcome:
         tool = self._use.tools.get(step.tool or "")
@@ -132,11 +134,10 @@ class Runner:
             blind=frozenset(context.blind),
             doubtful=frozenset(context.doubtful),
         )
-        verdict = await self._use.gate.commit(proposal, grant_of(plan))
+        verdict = await self._use.staging.commit(proposal, grant_of(plan), context.files)
         match verdict:
             case Committed():
-                await self._use.kit.made(plan.plan_id, changes)
-                return Done(summary=result.summary, value=result.value)
+                return Done(summary=result.summary, value=result.value, staged=verdict.staged)
             case Denied():
                 if verdict.cancelled:
                     return Rerouted()
@@ -151,7 +152,7 @@ class Runner:
             raise ModelFailed("model_unavailable", NO_MODEL, hint=HOW_TO_GET_ONE)
         allowed = READ_ONLY if _is_question(plan) else EFFECTS[step.agent]
         tools = self._use.tools.only(allowed)
-        hands = StepHands(self._use.book, self._use.gate, tools, plan, step, self._use.kit)
+        hands = StepHands(self._use.book, self._use.staging, tools, plan, step, self._use.kit)
         settings = self._use.settings()
         task = Work(
             plan=lambda: self._now(plan.plan_id),
@@ -165,7 +166,8 @@ class Runner:
             notes=_so_far(step),
             read_text_calls=settings.enable_fallback_function_parsing,
         )
-        return self._ended(plan, step, await work_on(task, model, hands))
+        outcome = self._ended(plan, step, await work_on(task, model, hands))
+        return outcome.model_copy(update={"staged": hands.staged}) if isinstance(outcome, Done) else outcome
 
     def _ended(self, plan: Plan, step: Step, end: LoopEnd) -> Outcome:
         match end:
