@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable
 
 from planloom.domain import events as ev
 from planloom.domain.approvals import Grant
-from planloom.domain.changes import Changeset
+from planloom.domain.changes import Changeset, RenameFile
 from planloom.domain.errors import PlanloomError
 from planloom.domain.plan import ENDED, Plan
 from planloom.domain.values import PlanId, StepId, Uri
@@ -33,16 +33,14 @@ class _Area:
 
     def note(self, step_id: StepId, changes: Changeset, clashed: Collection[Uri]) -> None:
         """Take down what a step has touched, under the names that the places have from now on."""
-        own = self.steps.setdefault(step_id, set())
+        self.steps.setdefault(step_id, set())
         for change in changes.changes:
             if change.kind == "rename":
-                for uris in self.steps.values():
-                    moved = {uri for uri in uris if uri == change.uri or is_below(uri, change.uri)}
-                    uris -= moved
-                    uris |= {Uri(change.new_uri + uri.removeprefix(change.uri)) for uri in moved}
-                own.add(change.new_uri)
+                for each, uris in self.steps.items():
+                    self.steps[each] = {_moved(uri, change) for uri in uris}
+                self.steps[step_id].add(change.new_uri)
             elif change.uri not in clashed:
-                own.add(change.uri)
+                self.steps[step_id].add(change.uri)
 
     def parts(self) -> tuple[Part, ...]:
         return tuple(Part(step_id, frozenset(uris)) for step_id, uris in self.steps.items())
@@ -207,6 +205,13 @@ def _proposal(plan: Plan, area: _Area, changes: Changeset) -> Proposal:
         doubtful=frozenset(area.doubtful),
         parts=area.parts(),
     )
+
+
+def _moved(uri: Uri, rename: RenameFile) -> Uri:
+    """The name of a place after a rename of it, or of a folder above it."""
+    if uri == rename.uri or is_below(uri, rename.uri):
+        return Uri(rename.new_uri + uri.removeprefix(rename.uri))
+    return uri
 
 
 def _names(uris: Iterable[Uri]) -> str:
