@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from planloom.domain import events as ev
-from planloom.domain.plan import Plan
+from planloom.domain.plan import Plan, Review
 from planloom.execution.book import Book
 from planloom.storage.ledger import Ledger
 from tests.support.studio import Studio, studio
@@ -48,28 +48,31 @@ class DyingLedger(Ledger):
         super().append(recorded, plan)
 
 
-async def events_of_a_run(tmp_path: Path) -> int:
-    async with studio(tmp_path, {"a.txt": "old\n"}, ledger=tmp_path / "count.db") as at:
+async def events_of_a_run(tmp_path: Path, review: Review) -> int:
+    settings = {"execution.review": review}
+    async with studio(tmp_path, {"a.txt": "old\n"}, settings=settings, ledger=tmp_path / "count.db") as at:
         plan = await at.run(EDIT)
         assert plan.status == "completed"
         return plan.seq
 
 
 @pytest.mark.slow
-async def test_killed_at_every_event_the_plan_ends_as_if_it_never_was(tmp_path: Path) -> None:
+@pytest.mark.parametrize("review", ["each", "end"])
+async def test_killed_at_every_event_the_plan_ends_as_if_it_never_was(tmp_path: Path, review: Review) -> None:
     """Every numbered point, both sides of the write: nothing lost, nothing twice."""
     (tmp_path / "first").mkdir()
-    points = await events_of_a_run(tmp_path / "first")
+    points = await events_of_a_run(tmp_path / "first", review)
     for number in range(2, points + 1):
         for written in (False, True):
             folder = tmp_path / f"{number}-{written}"
             folder.mkdir()
-            await killed_and_resumed(folder, number, written=written)
+            await killed_and_resumed(folder, number, review, written=written)
 
 
-async def killed_and_resumed(folder: Path, number: int, *, written: bool) -> None:
+async def killed_and_resumed(folder: Path, number: int, review: Review, *, written: bool) -> None:
     path = folder / "l.db"
-    before = Studio(folder, {"a.txt": "old\n"})
+    settings = {"execution.review": review}
+    before = Studio(folder, {"a.txt": "old\n"}, settings=settings)
     ledger = DyingLedger(path, number, written=written)
     before.app._ledger = ledger
     before.app._book.store = ledger
@@ -85,7 +88,7 @@ async def killed_and_resumed(folder: Path, number: int, *, written: bool) -> Non
     ledger.release()
     editor = before.editor
     buffers = {name: editor.text(before.path(name)) for name in ("a.txt", "b.txt") if _exists(before, name)}
-    after = Studio(folder, ledger=path)
+    after = Studio(folder, settings=settings, ledger=path)
     for name, text in buffers.items():
         after.editor.open(after.path(name), text)
     try:

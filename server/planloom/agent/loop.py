@@ -12,9 +12,7 @@ from typing import Literal, NamedTuple, Protocol, cast
 
 from planloom.agent.answer import Confidence, Malformed, Turn, call_key, control_specs
 from planloom.agent.prompts import ToolNote, remaining, step_prompt, system_prompt
-from planloom.agent.speech import Ear, asked, way_of
-from planloom.agent.toolcalls.events import CallRead
-from planloom.agent.toolcalls.offers import native_call
+from planloom.agent.speech import Ear, asked, checked, way_of
 from planloom.domain.errors import BudgetExhausted
 from planloom.domain.plan import Plan, Step, Usage
 from planloom.domain.values import Json, Value
@@ -200,7 +198,11 @@ async def _read(task: Work, model: Model, request: ModelRequest, ear: Ear) -> Tu
                 case ReasoningDelta():
                     task.stream("reasoning", event.text)
                 case CallMade():
-                    _take(event.call, request, calls, broken)
+                    native = checked(event.call, request.tools)
+                    if isinstance(native, ToolCall):
+                        calls.append(native)
+                    else:
+                        broken.append(native)
                 case CallBroken():
                     broken.append(
                         Malformed(name=event.name, text=event.arguments_text, problem=event.problem)
@@ -215,17 +217,6 @@ async def _read(task: Work, model: Model, request: ModelRequest, ear: Ear) -> Tu
     task.room.learn(request, prompt_tokens)
     task.spend(Usage(requests=1, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens))
     return ear.turn(calls, broken, cut=cut)
-
-
-def _take(call: ToolCall, request: ModelRequest, calls: list[ToolCall], broken: list[Malformed]) -> None:
-    """A native call passes the checks of a printed one; an unknown tool is answered by the hands."""
-    checked = native_call(call.name, call.arguments, request.tools)
-    if isinstance(checked, CallRead):
-        calls.append(call.model_copy(update={"name": checked.name, "arguments": checked.arguments}))
-    elif checked.cause == "unknown_tool":
-        calls.append(call)
-    else:
-        broken.append(Malformed(name=call.name, text=checked.text, problem=checked.problem))
 
 
 async def _react(task: Work, hands: Hands, state: _State, turn: Turn) -> LoopEnd | None:

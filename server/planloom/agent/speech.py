@@ -8,7 +8,8 @@ from typing import Literal, NamedTuple
 
 from planloom.agent.answer import CONTROL, Malformed, Turn, turn_of
 from planloom.agent.fenced import FENCED_FORM, fenced_files
-from planloom.agent.toolcalls.events import CallsRead, ReaderEvent
+from planloom.agent.toolcalls.events import CallRead, CallsRead, ReaderEvent
+from planloom.agent.toolcalls.offers import native_call
 from planloom.agent.toolcalls.reader import CallReader, gathered
 from planloom.domain.values import Args, CallId, Json
 from planloom.models.json_text import Unreadable, read_arguments, read_object
@@ -115,6 +116,16 @@ def _tight(parameters: dict[str, Json]) -> Json:
         else:
             bounded[name] = each
     return {**parameters, "properties": bounded, "additionalProperties": False}
+
+
+def checked(call: ToolCall, tools: Sequence[ToolSpec]) -> ToolCall | Malformed:
+    """A native call after the checks that a printed one passes; an unknown tool is left for the hands to answer."""
+    read = native_call(call.name, call.arguments, tools)
+    if isinstance(read, CallRead):
+        return call.model_copy(update={"name": read.name, "arguments": read.arguments})
+    if read.cause == "unknown_tool":
+        return call
+    return Malformed(name=call.name, text=read.text, problem=read.problem)
 
 
 class Heard(NamedTuple):

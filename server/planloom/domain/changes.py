@@ -97,7 +97,8 @@ class EditRecord(Value):
     """An edit in the journal: an intent without an outcome is settled by looking at the files.
 
     `reverts` names the edits that this one takes back, if it is an undo. `args` are those that the step had,
-    `whole` tells that every file which was meant to change did.
+    `whole` tells that every file which was meant to change did. `settles` names the steps whose staged changes
+    this edit makes, if it is that of a whole plan.
     """
 
     edit_id: EditId
@@ -109,6 +110,7 @@ class EditRecord(Value):
     reverts: tuple[EditId, ...] = ()
     args: Args | None = None
     whole: bool = True
+    settles: tuple[StepId, ...] = ()
 
 
 class ConflictHunk(Value):

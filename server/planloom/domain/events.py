@@ -169,11 +169,14 @@ class TaskStarted(Value):
 
 
 class TaskUpdate(Value):
-    """A running step says how far it is, or goes back to pending. `usage` is what came since the last one."""
+    """A running step says how far it is, or goes back to pending. `usage` is what came since the last one.
+
+    A step whose changes were only staged is `completed` for good once they are made, or pending if they are lost.
+    """
 
     type: Literal["task_update"] = "task_update"
     task_id: StepId
-    status: Literal["pending", "running"]
+    status: Literal["pending", "running", "completed"]
     progress: int | None = None
     active_form: str | None = None
     attempt: int | None = None
@@ -181,11 +184,12 @@ class TaskUpdate(Value):
 
 
 class TaskCompleted(Value):
-    """A step is done."""
+    """A step is done; `staged` tells that its changes wait for the approval of the whole plan."""
 
     type: Literal["task_completed"] = "task_completed"
     task_id: StepId
     result: StepResult
+    staged: bool = False
     usage: Usage | None = None
 
 
@@ -250,13 +254,16 @@ class ApprovalResolved(Value):
 
 
 class EditStarted(Value):
-    """The intent to change files; durable before the editor hears of it. `reverts` are edits it takes back."""
+    """The intent to change files; durable before the editor hears of it. `reverts` are edits it takes back,
+    `settles` the steps whose staged changes it makes.
+    """
 
     type: Literal["edit_started"] = "edit_started"
     task_id: StepId | None
     edit_id: EditId
     files: tuple[EditedFile, ...]
     reverts: tuple[EditId, ...] = ()
+    settles: tuple[StepId, ...] = ()
 
 
 class EditApplied(Value):

@@ -6,9 +6,9 @@ from typing import Any, Literal, assert_never
 
 from planloom.domain import events as ev
 from planloom.domain.changes import EditRecord
-from planloom.domain.folding import change, updated, without_questions
+from planloom.domain.folding import change, settled, updated, without_questions
 from planloom.domain.plan import Plan, Question, Recovery, Step
-from planloom.domain.values import Args, EditId
+from planloom.domain.values import Args, EditId, Uri
 
 Editing = ev.EditStarted | ev.EditApplied | ev.EditRejected | ev.EditReverted | ev.EditConflict
 
@@ -23,10 +23,13 @@ def fold_edit(plan: Plan, event: Editing) -> Plan:
                 state="intended",
                 reverts=event.reverts,
                 args=_args(plan, event),
+                settles=event.settles,
             )
             return updated(plan, edits=(*plan.edits, record))
         case ev.EditApplied():
             meant = next((edit.files for edit in plan.edits if edit.edit_id == event.edit_id), ())
+            if len(event.files) == len(meant):
+                plan = _settled_by(plan, event.edit_id)
             return _edited(
                 plan,
                 event.edit_id,
@@ -56,6 +59,12 @@ def _edited(plan: Plan, edit_id: EditId, **changes: Any) -> Plan:
     )
 
 
+def _settled_by(plan: Plan, edit_id: EditId) -> Plan:
+    """The plan with the staged changes made of those steps that this edit stands for."""
+    edit = next((edit for edit in plan.edits if edit.edit_id == edit_id), None)
+    return plan if edit is None else settled(plan, edit.settles)
+
+
 def _args(plan: Plan, event: ev.EditStarted) -> Args | None:
     step = plan.step(event.task_id) if event.task_id is not None else None
     return step.args if step is not None else None
@@ -75,7 +84,12 @@ def _reverted(plan: Plan, event: ev.EditReverted) -> Plan:
         else edit
         for edit in plan.edits
     )
-    touched = {edit.step_id for edit in edits if edit.edit_id in again or edit.edit_id == event.edit_id}
+    touched = {
+        step_id
+        for edit in edits
+        if edit.edit_id in again or edit.edit_id == event.edit_id
+        for step_id in (edit.step_id, *edit.settles)
+    }
     steps = tuple(
         updated(step, reverted=_how_much(edits, step, partly=not whole)) if step.step_id in touched else step
         for step in plan.steps
@@ -85,7 +99,11 @@ def _reverted(plan: Plan, event: ev.EditReverted) -> Plan:
 
 def _how_much(edits: tuple[EditRecord, ...], step: Step, *, partly: bool) -> Literal["whole", "part"] | None:
     """How much of what a step did to files has been taken back."""
-    states = [edit.state for edit in edits if edit.step_id == step.step_id and not edit.reverts]
+    states = [
+        edit.state
+        for edit in edits
+        if (edit.step_id == step.step_id or step.step_id in edit.settles) and not edit.reverts
+    ]
     if "reverted" not in states:
         return "part" if partly else None
     return "part" if "applied" in states else "whole"
@@ -109,7 +127,8 @@ def fold_decision(plan: Plan, event: Deciding) -> Plan:
             return updated(plan, pending=updated(pending, approvals=(*pending.approvals, event.approval)))
         case ev.ApprovalResolved():
             left = tuple(each for each in pending.approvals if each.approval_id != event.approval_id)
-            return updated(plan, pending=updated(pending, approvals=left))
+            resolved = updated(plan, pending=updated(pending, approvals=left))
+            return updated(resolved, left_out=_left_out(plan, event))
         case ev.ConflictResolved():
             conflicts = tuple(each for each in pending.conflicts if each.edit_id != event.edit_id)
             return updated(plan, pending=updated(pending, conflicts=conflicts))
@@ -138,6 +157,17 @@ def fold_decision(plan: Plan, event: Deciding) -> Plan:
             return _recovered(plan, event)
         case _:
             assert_never(event)
+
+
+def _left_out(plan: Plan, event: ev.ApprovalResolved) -> tuple[Uri, ...]:
+    """The files that a person has left out so far; one that is allowed later is left out no more."""
+    asked = next((each for each in plan.pending.approvals if each.approval_id == event.approval_id), None)
+    if asked is None or event.decision in ("cancel", "superseded"):
+        return plan.left_out
+    files = {file.uri for file in asked.files}
+    allowed = set() if event.decision == "deny" else files if event.files is None else files & {*event.files}
+    before = tuple(uri for uri in plan.left_out if uri not in allowed)
+    return (*before, *(f.uri for f in asked.files if f.uri not in allowed and f.uri not in before))
 
 
 def _answered(plan: Plan, event: ev.ClarificationProvided) -> Plan:

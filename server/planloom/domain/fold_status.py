@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from planloom.domain import events as ev
-from planloom.domain.folding import IllegalTransition, updated
+from planloom.domain.folding import IllegalTransition, settled, updated
 from planloom.domain.plan import SETTLED, Pending, Plan, PlanError, PlanStatus
 from planloom.domain.values import Instant
 
@@ -54,6 +54,8 @@ def fold_status(plan: Plan, event: Status, at: Instant) -> Plan:
 
 
 def _ended(plan: Plan, status: PlanStatus, summary: str, error: PlanError | None, at: Instant) -> Plan:
+    # What was only staged when the plan ended otherwise will never be made.
+    plan = settled(plan, {step.step_id for step in plan.steps}, lost=status != "completed")
     running = tuple(
         updated(step, status="pending") if step.status in ("running", "needs_clarification") else step
         for step in plan.steps

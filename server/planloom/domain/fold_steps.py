@@ -8,6 +8,8 @@ from planloom.domain import events as ev
 from planloom.domain.folding import (
     IllegalTransition,
     change,
+    is_staged,
+    settled,
     spent,
     updated,
     without_calls,
@@ -36,6 +38,8 @@ def fold_step(plan: Plan, event: Stepping, at: Instant) -> Plan:
                     progress=None,
                 ),
             )
+        case ev.TaskUpdate() if is_staged(plan, event.task_id):
+            return settled(plan, (event.task_id,), lost=event.status == "pending")
         case ev.TaskUpdate():
             changed = change(
                 plan,
@@ -57,7 +61,12 @@ def fold_step(plan: Plan, event: Stepping, at: Instant) -> Plan:
                 event.task_id,
                 {"running", "needs_clarification", "pending"},
                 lambda step: updated(
-                    step, status="completed", result=event.result, completed_at=at, progress=100
+                    step,
+                    status="completed",
+                    result=event.result,
+                    staged=event.staged,
+                    completed_at=at,
+                    progress=100,
                 ),
             )
             return spent(without_calls(done, event.task_id), event.usage)
@@ -75,8 +84,9 @@ def fold_step(plan: Plan, event: Stepping, at: Instant) -> Plan:
             left = change(
                 plan,
                 event.task_id,
-                {"pending", "failed", "running", "needs_clarification"},
-                lambda step: updated(step, status="skipped", completed_at=at),
+                {"pending", "failed", "running", "needs_clarification"}
+                | ({"completed"} if is_staged(plan, event.task_id) else set()),
+                lambda step: updated(step, status="skipped", staged=False, completed_at=at),
             )
             return without_questions(without_calls(left, event.task_id), event.task_id)
         case _:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
 from planloom.domain.changes import EditRecord
@@ -32,6 +32,22 @@ def change(plan: Plan, step_id: StepId, allowed: set[str] | None, by: Callable[[
     if not found:
         raise IllegalTransition(f"the plan has no step {step_id}")
     return updated(plan, steps=tuple(steps))
+
+
+def is_staged(plan: Plan, step_id: StepId) -> bool:
+    """Whether the step is done but its changes wait for the approval of the whole plan."""
+    step = plan.step(step_id)
+    return step is not None and step.staged
+
+
+def settled(plan: Plan, step_ids: Collection[StepId], *, lost: bool = False) -> Plan:
+    """The plan with the staged changes of these steps made, or `lost`, so that the steps must run again."""
+    again = {"status": "pending", "result": None, "completed_at": None, "progress": None} if lost else {}
+    steps = tuple(
+        updated(step, staged=False, **again) if step.staged and step.step_id in step_ids else step
+        for step in plan.steps
+    )
+    return updated(plan, steps=steps)
 
 
 def without_calls(plan: Plan, step_id: StepId) -> Plan:

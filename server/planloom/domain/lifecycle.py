@@ -50,7 +50,7 @@ LEGAL: dict[type[Any], frozenset[PlanStatus]] = {
     ev.PlanRejected: frozenset({"pending_approval"}),
     ev.PlanExecuting: frozenset({"approved"}),
     ev.TaskStarted: frozenset({"executing"}),
-    ev.TaskUpdate: _ALIVE,
+    ev.TaskUpdate: _ALIVE | {"pending_approval"},
     ev.TaskCompleted: _ALIVE,
     ev.TaskFailed: _ALIVE,
     ev.TaskSkipped: _ALIVE,

@@ -167,7 +167,8 @@ class Step(Value):
     """One step of a plan.
 
     `status` is never stored as blocked or ready: `graph.shown_status` computes these two from the plan.
-    `order` and `blocks` of the wire are computed too: order is the place in `Plan.steps`.
+    `order` and `blocks` of the wire are computed too: order is the place in `Plan.steps`. `staged` tells that
+    the step is done but its changes are not made yet: they wait for the one approval of the whole plan.
     """
 
     step_id: StepId
@@ -194,6 +195,7 @@ class Step(Value):
     tools_to_execute: tuple[ExpectedTool, ...] = ()
     tools_executed: tuple[ExecutedTool, ...] = ()
     reverted: Literal["whole", "part"] | None = None
+    staged: bool = False
     when: str | None = None
     for_each: str | None = None
     created_at: Instant | None = None
@@ -260,7 +262,8 @@ class Plan(Value):
     """A plan as the fold of its events. `seq` is the number of the last event folded in.
 
     `budget_base` is what was used when the budget was last granted; the budget counts from there.
-    `summarized` are the steps that prompts tell of by `context_summary` alone.
+    `summarized` are the steps that prompts tell of by `context_summary` alone, `left_out` are files whose
+    changes a person did not allow.
     """
 
     plan_id: PlanId
@@ -303,6 +306,7 @@ class Plan(Value):
     before_draft: Draft | None = None
     open_calls: tuple[OpenCall, ...] = ()
     edits: tuple[EditRecord, ...] = ()
+    left_out: tuple[Uri, ...] = ()
 
     def made(self, step: Step) -> bool:
         """Whether the edit of a tool step has been made as its arguments say, so that it is not to be made again."""

@@ -11,8 +11,9 @@ from planloom.domain import events as ev
 from planloom.domain.plan import Step
 from planloom.domain.values import CallId, PlanId
 from planloom.execution.book import Book
-from planloom.execution.gate import Denied, Gate
+from planloom.execution.gate import Committed, Denied, Gate
 from planloom.execution.permission import CommandProposal, scripts_of
+from planloom.execution.staging_area import StagingArea
 from planloom.execution.unsaved import Unsaved
 from planloom.tools.commands import Command, NotRun
 from planloom.tools.processes import Ended, environment, run_process, shell_argv
@@ -35,6 +36,7 @@ class StepCommands:
         self,
         book: Book,
         gate: Gate,
+        staging: StagingArea,
         unsaved: Unsaved,
         plan_id: PlanId,
         step: Step,
@@ -43,6 +45,7 @@ class StepCommands:
     ) -> None:
         self._book = book
         self._gate = gate
+        self._staging = staging
         self._unsaved = unsaved
         self._plan_id = plan_id
         self._step = step
@@ -55,6 +58,9 @@ class StepCommands:
         The permission is for the scripts as they were shown: if one has changed when the command is about
         to start, it is asked again.
         """
+        left_out = await self._staged()
+        if left_out is not None:
+            return left_out
         plan = self._book.load(self._plan_id)
         assert plan is not None
         await self._unsaved.settle(plan)
@@ -80,6 +86,15 @@ class StepCommands:
             )
         finally:
             await self._refresh()
+
+    async def _staged(self) -> NotRun | None:
+        """A command must find the files as the plan has left them: what it has staged is asked for first."""
+        verdict = await self._staging.commit_staged(self._plan_id)
+        if verdict is None or isinstance(verdict, Committed):
+            return None
+        if isinstance(verdict, Denied) and verdict.cancelled:
+            raise CancelledByUser
+        return NotRun(reason=f"The command was not run, for the changes before it: {verdict.reason}")
 
     async def _proposal(self, command: Command, again: str | None) -> CommandProposal:
         scripts = await asyncio.to_thread(scripts_of, command, self._gate.folders())

@@ -139,7 +139,16 @@ class Conductor:
                 assert_never(directive)
 
     async def _complete(self, plan: Plan) -> bool:
-        if not await self._runner.before_end(plan.plan_id):
+        # A job of the name of steps: a pause or a cancel stops what a plan waits for at its end like any step.
+        ending = self._jobs.start(f"step:{plan.plan_id}:end", self._runner.before_end(plan.plan_id))
+        await asyncio.wait({ending})
+        if ending.cancelled():
+            return True
+        if ending.exception() is not None:
+            detail = "Something inside Planloom broke; the log has the trace. Resume the plan to try again."
+            self._book.record(plan.plan_id, ev.PlanPaused(reason="user", detail=detail))
+            return True
+        if not ending.result():
             return True
         now = self._book.load(plan.plan_id)
         if now is None or now.status != "executing" or now.seq != plan.seq:
@@ -215,9 +224,10 @@ class Conductor:
                     duration_ms=took_ms,
                     timestamp=self._book.clock(),
                 )
-                self._book.record(
-                    plan_id, ev.TaskCompleted(task_id=step_id, result=result, usage=outcome.usage)
+                done = ev.TaskCompleted(
+                    task_id=step_id, result=result, staged=outcome.staged, usage=outcome.usage
                 )
+                self._book.record(plan_id, done)
             case Failed():
                 self._failed(plan, step_id, outcome, took_ms)
             case Skipped():

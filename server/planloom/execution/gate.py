@@ -20,17 +20,31 @@ from planloom.domain.values import ApprovalId, EditId, PlanId, Sha256, StepId, U
 from planloom.execution.book import Book
 from planloom.execution.journal import EditJournal
 from planloom.execution.permission import CommandProposal, command_question
-from planloom.execution.proposals import described, narrowed, question, resolve_conflicts
+from planloom.execution.proposals import Facts, described, narrowed, question, resolve_conflicts
 from planloom.settings import Settings
-from planloom.workspace.apply import apply_changeset
+from planloom.workspace.apply import BATCH, apply_changeset
 from planloom.workspace.editor import Editor
 from planloom.workspace.outcomes import Applied, Conflicted, PartlyApplied, Refused, Superseded
 from planloom.workspace.view import WorkspaceView
 
 
+class Part(NamedTuple):
+    """The part that one step has in the changes of a whole plan."""
+
+    step_id: StepId
+    uris: frozenset[Uri]
+
+    def is_denied(self, denied: Collection[Uri]) -> bool:
+        """Whether nothing of it may be made."""
+        return bool(self.uris) and self.uris <= {*denied}
+
+
 class Proposal(NamedTuple):
     """Changes that a step wants to make. `blind` are files it would replace without having read them,
-    `doubtful` those whose new text seems to have lost a part."""
+    `doubtful` those whose new text seems to have lost a part.
+
+    Those of a whole plan have no step of their own: `parts` tells which steps have staged what.
+    """
 
     plan_id: PlanId
     step_id: StepId | None
@@ -40,14 +54,16 @@ class Proposal(NamedTuple):
     changeset: Changeset
     blind: frozenset[Uri] = frozenset()
     doubtful: frozenset[Uri] = frozenset()
+    parts: tuple[Part, ...] = ()
 
 
 class Committed(Value):
-    """The changes are made; `denied` are files that a person left out."""
+    """The changes are made, or `staged` for the end of the plan; `denied` are files that a person left out."""
 
     kind: Literal["committed"] = "committed"
     merged: bool = False
     denied: tuple[Uri, ...] = ()
+    staged: bool = False
     note: str | None = None
 
 
@@ -135,10 +151,9 @@ class Gate:
                     return permit
                 denied = (*denied, *permit.denied)
                 proposal = proposal._replace(changeset=permit.changeset)
-            journal = EditJournal(self._book, proposal.plan_id, proposal.step_id)
-            label = f"Planloom: step {proposal.number} – {proposal.title}"[:200]
+            journal = journal_of(self._book, proposal, denied)
             outcome = await apply_changeset(
-                self._view, self._editor, proposal.changeset, grant, label, journal
+                self._view, self._editor, proposal.changeset, grant, label_of(proposal), journal
             )
             match outcome:
                 case Applied():
@@ -190,18 +205,34 @@ class Gate:
         """Decide by policy, by an earlier grant for the plan, or by asking."""
         plan = self._plan(proposal.plan_id)
         facts = await described(self._view, proposal.changeset, proposal.blind, proposal.doubtful)
-        auto = plan.review == "auto"
-        policy = self._settings().approvals.policy()
-        verdict = policy.verdict(facts.effect, auto=auto, protected=facts.protected)
+        verdict = self._verdict(plan, facts)
         everything = _Permit(proposal.changeset, ())
-        if verdict == "deny":
-            return Denied(reason=f"The setting planloom.approvals.{facts.effect} denies this.")
+        if isinstance(verdict, Denied):
+            return verdict
         granted = (plan.plan_id, plan.version, facts.effect) in self._granted
         if verdict == "allow" or (granted and not facts.protected and facts.effect == "write"):
             return everything
         approval = question(proposal, facts, ApprovalId(uuid.uuid4().hex))
         response = await self._ask(plan, approval, proposal.changeset)
         return self._answered(plan, approval, proposal, response)
+
+    def _verdict(self, plan: Plan, facts: Facts) -> Literal["allow", "ask"] | Denied:
+        policy = self._settings().approvals.policy()
+        verdict = policy.verdict(facts.effect, auto=plan.review == "auto", protected=facts.protected)
+        if verdict == "deny":
+            return Denied(reason=f"The setting planloom.approvals.{facts.effect} denies this.")
+        return verdict
+
+    async def refusal(self, proposal: Proposal) -> Denied | None:
+        """What is clear before anyone is asked: that the policy denies these changes.
+
+        Raises UntrustedWorkspace.
+        """
+        if not self._trusted():
+            raise UntrustedWorkspace("The workspace is not trusted, so nothing in it is changed.")
+        facts = await described(self._view, proposal.changeset, proposal.blind, proposal.doubtful)
+        verdict = self._verdict(self._plan(proposal.plan_id), facts)
+        return verdict if isinstance(verdict, Denied) else None
 
     def _answered(
         self, plan: Plan, approval: Approval, proposal: Proposal, response: Response
@@ -279,12 +310,13 @@ class Gate:
 
     async def _conflict(self, proposal: Proposal, files: tuple[ConflictFile, ...]) -> Changeset:
         """Show both sides and wait for a person; nothing is resolved by guessing."""
-        assert proposal.step_id is not None
+        # A conflict of a whole plan is told as one of the last step that has a part in it.
+        step_id = proposal.step_id or proposal.parts[-1].step_id
         edit_id = EditId(uuid.uuid4().hex)
-        conflict = Conflict(edit_id=edit_id, step_id=proposal.step_id, files=files)
+        conflict = Conflict(edit_id=edit_id, step_id=step_id, files=files)
         future: asyncio.Future[tuple[ev.ConflictChoice, ...]] = asyncio.get_running_loop().create_future()
         self._conflicts[edit_id] = future
-        happened: list[ev.Event] = [ev.EditConflict(task_id=proposal.step_id, conflict=conflict)]
+        happened: list[ev.Event] = [ev.EditConflict(task_id=step_id, conflict=conflict)]
         if self._plan(proposal.plan_id).status == "executing":
             names = ", ".join(file.uri.rpartition("/")[2] for file in files)
             happened.append(
@@ -322,6 +354,20 @@ class Gate:
 class _Permit(NamedTuple):
     changeset: Changeset
     denied: tuple[Uri, ...]
+
+
+def label_of(proposal: Proposal) -> str:
+    """What the editor calls the edit, in its list of what can be undone."""
+    if proposal.step_id is None:
+        return f"Planloom: {proposal.title}"[:200]
+    return f"Planloom: step {proposal.number} – {proposal.title}"[:200]
+
+
+def journal_of(book: Book, proposal: Proposal, denied: Collection[Uri]) -> EditJournal:
+    """Where the edit is written down. Only one that is made in one piece settles its steps as it is made."""
+    whole = len(proposal.changeset.changes) <= BATCH
+    settles = tuple(part.step_id for part in proposal.parts if whole and not part.is_denied(denied))
+    return EditJournal(book, proposal.plan_id, proposal.step_id, settles=settles)
 
 
 def grant_of(plan: Plan) -> Grant:

@@ -9,9 +9,10 @@ from planloom.domain.plan import Plan, Step
 from planloom.domain.values import CallId
 from planloom.execution.book import Book
 from planloom.execution.commands import INTERRUPTED, CancelledByUser
-from planloom.execution.gate import Denied, Gate, NotMade, Proposal, grant_of
+from planloom.execution.gate import Denied, NotMade, Proposal, grant_of
 from planloom.execution.kit import Kit
 from planloom.execution.repeats import Repeats
+from planloom.execution.staging_area import StagingArea
 from planloom.models.port import ToolCall
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry, argument_problems
@@ -19,12 +20,15 @@ from planloom.tools.tool import Tool, ToolResult, failed
 
 
 class StepHands:
-    """Carries out the calls of one step's model. Writes are staged, and asked for once, when the step could end."""
+    """Carries out the calls of one step's model. Writes are staged, and asked for once, when the step could end.
+
+    `staged` tells that some of them wait for the end of the plan.
+    """
 
     def __init__(
         self,
         book: Book,
-        gate: Gate,
+        staging: StagingArea,
         tools: Registry,
         plan: Plan,
         step: Step,
@@ -32,7 +36,7 @@ class StepHands:
         repeats: Repeats,
     ) -> None:
         self._book = book
-        self._gate = gate
+        self._staging = staging
         self._tools = tools
         self._plan_id = plan.plan_id
         self._step = step
@@ -40,6 +44,7 @@ class StepHands:
         self._repeats = repeats
         self._context: ToolContext = kit.context(plan, step)
         self._checks = kit.checks(plan, step, self._context)
+        self.staged = False
         self._effects = sum(call.ok and self._writes(call.tool) for call in step.tools_executed)
         self._good = sum(call.ok for call in step.tools_executed)
 
@@ -127,7 +132,7 @@ class StepHands:
             doubtful=frozenset(self._context.doubtful),
         )
         await self._checks.before(changes)
-        verdict = await self._gate.commit(proposal, grant_of(plan))
+        verdict = await self._staging.commit(proposal, grant_of(plan), self._context.files)
         self._context.files.clear()
         self._context.blind.clear()
         self._context.doubtful.clear()
@@ -138,7 +143,7 @@ class StepHands:
             return verdict.reason
         if isinstance(verdict, NotMade):
             return verdict.reason
-        await self._kit.made(self._plan_id, changes)
+        self.staged = self.staged or verdict.staged
         if verdict.denied:
             names = ", ".join(uri.rpartition("/")[2] for uri in verdict.denied)
             return f"The user allowed the other files but not {names}."

@@ -16,9 +16,15 @@ class EditJournal:
     """Writes the edits of one step, or of a whole plan, into the ledger."""
 
     def __init__(
-        self, book: Book, plan_id: PlanId, step_id: StepId | None, reverts: tuple[EditId, ...] = ()
+        self,
+        book: Book,
+        plan_id: PlanId,
+        step_id: StepId | None,
+        reverts: tuple[EditId, ...] = (),
+        settles: tuple[StepId, ...] = (),
     ) -> None:
         self._reverts = reverts
+        self._settles = settles
         self._book = book
         self._plan_id = plan_id
         self._step_id = step_id
@@ -34,7 +40,13 @@ class EditJournal:
         self._book.store.keep(self._plan_id, texts.items())
         edit_id = EditId(uuid.uuid4().hex)
         edited = tuple(file.edited() for file in files)
-        started = ev.EditStarted(task_id=self._step_id, edit_id=edit_id, files=edited, reverts=self._reverts)
+        started = ev.EditStarted(
+            task_id=self._step_id,
+            edit_id=edit_id,
+            files=edited,
+            reverts=self._reverts,
+            settles=self._settles,
+        )
         self._book.record(self._plan_id, started)
         return edit_id
 

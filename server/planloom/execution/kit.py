@@ -15,6 +15,7 @@ from planloom.execution.checks import StepChecks
 from planloom.execution.commands import StepCommands
 from planloom.execution.gate import Gate
 from planloom.execution.repeats import Repeats, repeats_of
+from planloom.execution.staging_area import StagingArea
 from planloom.execution.unsaved import Unsaved
 from planloom.settings import Settings
 from planloom.tools.context import ToolContext
@@ -37,6 +38,7 @@ class Kit:
         self,
         book: Book,
         gate: Gate,
+        staging: StagingArea,
         view: WorkspaceView,
         editor: Editor,
         settings: Callable[[], Settings],
@@ -46,6 +48,7 @@ class Kit:
     ) -> None:
         self._book = book
         self._gate = gate
+        self._staging = staging
         self._view = view
         self._editor = editor
         self._index = index
@@ -60,6 +63,7 @@ class Kit:
         commands = StepCommands(
             self._book,
             self._gate,
+            self._staging,
             self._unsaved,
             plan_id,
             step,
@@ -67,7 +71,7 @@ class Kit:
             refresh=self._refresh,
         )
         return ToolContext(
-            files=Overlay(self._view),
+            files=Overlay(self._staging.under(plan)),
             roots=self._view.roots,
             home=_home(plan, self._view),
             index=self._index,

@@ -25,6 +25,7 @@ from planloom.execution.kit import Kit
 from planloom.execution.limits import within
 from planloom.execution.outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
 from planloom.execution.outputs import NoOutput, resolved
+from planloom.execution.staging_area import StagingArea
 from planloom.execution.unsaved import UnsavedFiles
 from planloom.models.port import Model
 from planloom.models.tokens import TokenCounter
@@ -50,6 +51,7 @@ class Means(NamedTuple):
 
     book: Book
     gate: Gate
+    staging: StagingArea
     kit: Kit
     tools: Registry
     settings: Callable[[], Settings]
@@ -82,8 +84,8 @@ class Runner:
             return Interrupted(reason="unsaved_files", detail=unsaved.sentence)
 
     async def before_end(self, plan_id: PlanId) -> bool:
-        """Nothing is staged beyond a step, so nothing is left to do."""
-        return self._use.book.load(plan_id) is not None
+        """Ask for what the whole plan has staged, and make it."""
+        return await self._use.staging.finish(plan_id)
 
     async def _call(self, plan: Plan, step: Step) -> Outcome:
         tool = self._use.tools.get(step.tool or "")
@@ -154,11 +156,10 @@ class Runner:
             blind=frozenset(context.blind),
             doubtful=frozenset(context.doubtful),
         )
-        verdict = await self._use.gate.commit(proposal, grant_of(plan))
+        verdict = await self._use.staging.commit(proposal, grant_of(plan), context.files)
         match verdict:
             case Committed():
-                await self._use.kit.made(plan.plan_id, changes)
-                return Done(summary=result.summary, value=result.value)
+                return Done(summary=result.summary, value=result.value, staged=verdict.staged)
             case Denied():
                 if verdict.cancelled:
                     return Rerouted()
@@ -191,8 +192,9 @@ class Runner:
             notes=_so_far(step),
         )
         with self._use.kit.repeats() as repeats:
-            hands = StepHands(self._use.book, self._use.gate, tools, plan, step, self._use.kit, repeats)
-            return self._ended(plan, step, await work_on(task, model, hands))
+            hands = StepHands(self._use.book, self._use.staging, tools, plan, step, self._use.kit, repeats)
+            outcome = self._ended(plan, step, await work_on(task, model, hands))
+        return outcome.model_copy(update={"staged": hands.staged}) if isinstance(outcome, Done) else outcome
 
     async def _room(self, plan_id: PlanId, step_id: StepId, model: Model) -> PromptRoom:
         """Keeps the step's prompts within the model's context; what was learnt of its tokens stays."""

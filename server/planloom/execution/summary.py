@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from planloom.domain.plan import Plan
 
 _LISTED = 20
@@ -9,17 +11,27 @@ _LISTED = 20
 
 def execution_summary(plan: Plan) -> str:
     """Begins with "n of m steps done", then what was changed, what failed and what was left out."""
-    done = sum(step.status == "completed" for step in plan.steps)
+    done = sum(step.status == "completed" and not step.staged for step in plan.steps)
     parts = [f"{done} of {len(plan.steps)} steps done"]
     changed = changed_files(plan)
     if changed:
         parts.append(f"{len(changed)} {'file' if len(changed) == 1 else 'files'} changed")
+    left_out = [uri for uri in plan.left_out if uri not in changed]
+    if left_out:
+        parts.append("not allowed: " + _listed([uri.rpartition("/")[2] for uri in left_out]))
+    staged = [step.description for step in plan.steps if step.staged]
+    if staged:
+        parts.append("never made, since the plan ended first: " + _listed(staged))
     for status, word in (("failed", "failed"), ("skipped", "skipped")):
         names = [step.description for step in plan.steps if step.status == status]
         if names:
-            more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-            parts.append(f"{word}: " + "; ".join(names[:_LISTED]) + more)
+            parts.append(f"{word}: " + _listed(names))
     return ". ".join(parts) + "."
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return "; ".join(names[:_LISTED]) + more
 
 
 def changed_files(plan: Plan) -> tuple[str, ...]:

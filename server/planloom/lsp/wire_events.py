@@ -143,7 +143,7 @@ class TaskStarted(_OfTask):
 
 class TaskUpdate(_OfTask):
     type: Literal["task_update"] = "task_update"
-    status: Literal["pending", "running"]
+    status: Literal["pending", "running", "completed"]
     progress: Maybe[Int] = None
     active_form: Maybe[str] = None
     attempt: Maybe[Int] = None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from planloom.domain import directives as do
 from planloom.domain import events as ev
+from planloom.domain.changes import Changeset
 from planloom.domain.plan import Detection, Plan, Step
 from planloom.domain.validation import Problem, problems
 from planloom.domain.values import Json, PlanId, SessionId, StepId
@@ -20,6 +21,7 @@ from planloom.execution.jobs import Jobs
 from planloom.execution.kit import Kit
 from planloom.execution.limits import Minutes
 from planloom.execution.resources import Resources
+from planloom.execution.staging_area import StagingArea
 from planloom.execution.steps import Means, Runner
 from planloom.intake.render import render
 from planloom.service.approvals import Approvals
@@ -74,11 +76,14 @@ class Application:
         self._gate = Gate(
             self._book, view, editor, lambda: self._settings, lambda: self.trusted, self._cancel_soon
         )
+        self._staging = StagingArea(self._book, view, self._gate, self._made)
+        self._kit = self._kit_of(view, editor)
         runner = Runner(
             Means(
                 book=self._book,
                 gate=self._gate,
-                kit=self._kit(view, editor),
+                kit=self._kit,
+                staging=self._staging,
                 tools=self._tools,
                 settings=lambda: self._settings,
                 model=self.models.current,
@@ -256,11 +261,12 @@ class Application:
     def _index(self) -> FileIndex:
         return self.references.index()
 
-    def _kit(self, view: WorkspaceView, editor: Editor) -> Kit:
+    def _kit_of(self, view: WorkspaceView, editor: Editor) -> Kit:
         """What steps' tools use; the index is asked for late, as the workspace folders may change."""
         return Kit(
             book=self._book,
             gate=self._gate,
+            staging=self._staging,
             view=view,
             editor=editor,
             settings=lambda: self._settings,
@@ -268,6 +274,9 @@ class Application:
             stream=self._stream,
             tools=self._tools,
         )
+
+    async def _made(self, plan_id: PlanId, changes: Changeset) -> None:
+        await self._kit.made(plan_id, changes)
 
     def _stream(
         self,

@@ -12,6 +12,7 @@ from planloom.domain.plan import Plan, PlanError
 from planloom.domain.values import PlanId
 from planloom.execution.book import Book
 from planloom.execution.settling import settle_intents
+from planloom.execution.staging_area import forget_staged
 from planloom.execution.summary import execution_summary
 from planloom.storage.ledger import LEASE_SECONDS, Ledger
 from planloom.workspace.view import WorkspaceView
@@ -37,7 +38,7 @@ class Ownership:
             plan = self.see(plan_id)
             if plan_id in self._unsettled:
                 self._unsettled.discard(plan_id)
-                await settle_intents(self._book, self._view, plan)
+                forget_staged(self._book, await settle_intents(self._book, self._view, plan))
             yield
 
     def add(self, plan_id: PlanId) -> None:
@@ -71,7 +72,8 @@ class Ownership:
         self._ours.add(plan_id)
         if any(edit.state == "intended" for edit in plan.edits):
             self._unsettled.add(plan_id)
-        return self._adopt(plan)
+            return self._adopt(plan)
+        return forget_staged(self._book, self._adopt(plan))
 
     def _adopt(self, plan: Plan) -> Plan:
         """Bring a plan whose server has died to a state from which a person can go on. Nothing runs by itself."""

@@ -54,6 +54,12 @@ class Undoing:
             if step_id is not None and plan.step(step_id) is None:
                 raise UnknownThing("step", step_id)
             chosen = _last_undo(plan) if redo else _applied(plan, step_id)
+            if not chosen and step_id is not None and any(step_id in edit.settles for edit in plan.edits):
+                raise WrongState(
+                    "The plan was made as one edit: take the whole plan back.",
+                    status=plan.status,
+                    allowed=ALLOWED[plan.status],
+                )
             if not chosen:
                 what = "no undo to take back" if redo else "nothing to take back"
                 raise WrongState(f"There is {what}.", status=plan.status, allowed=ALLOWED[plan.status])

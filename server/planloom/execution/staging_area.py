@@ -1,0 +1,220 @@
+"""Changes that wait for the end of their plan: staged step by step, seen by later steps, asked for and made as one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable
+
+from planloom.domain import events as ev
+from planloom.domain.approvals import Grant
+from planloom.domain.changes import Changeset, RenameFile
+from planloom.domain.errors import PlanloomError
+from planloom.domain.plan import ENDED, Plan
+from planloom.domain.values import PlanId, StepId, Uri
+from planloom.execution.book import Book
+from planloom.execution.gate import Committed, Denied, Gate, NotMade, Part, Proposal, Verdict, grant_of
+from planloom.workspace.overlay import Overlay
+from planloom.workspace.uris import is_below
+from planloom.workspace.view import WorkspaceView
+
+_NAMED = 5
+Made = Callable[[PlanId, Changeset], Awaitable[None]]
+
+
+class _Area:
+    """What one plan has staged; `steps` tells who touched which places."""
+
+    def __init__(self, view: WorkspaceView) -> None:
+        self.overlay = Overlay(view)
+        self.blind: set[Uri] = set()
+        self.doubtful: set[Uri] = set()
+        self.steps: dict[StepId, set[Uri]] = {}
+        self.turn = asyncio.Lock()
+
+    def note(self, step_id: StepId, changes: Changeset, clashed: Collection[Uri]) -> None:
+        """Take down what a step has touched, under the names that the places have from now on."""
+        self.steps.setdefault(step_id, set())
+        for change in changes.changes:
+            if change.kind == "rename":
+                for each, uris in self.steps.items():
+                    self.steps[each] = {_moved(uri, change) for uri in uris}
+                self.steps[step_id].add(change.new_uri)
+            elif change.uri not in clashed:
+                self.steps[step_id].add(change.uri)
+
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(Part(step_id, frozenset(uris)) for step_id, uris in self.steps.items())
+
+    def clear(self) -> None:
+        self.overlay.clear()
+        self.blind.clear()
+        self.doubtful.clear()
+        self.steps.clear()
+
+
+class StagingArea:
+    """The staged changes of plans in the review mode `end`; in the other modes nothing stays here.
+
+    They live in memory alone: a server that ends loses them, and their steps run again (`forget_staged`).
+    """
+
+    def __init__(self, book: Book, view: WorkspaceView, gate: Gate, made: Made) -> None:
+        """`made` hears of every set of changes as soon as it is made."""
+        self._book = book
+        self._view = view
+        self._gate = gate
+        self._made = made
+        self._areas: dict[PlanId, _Area] = {}
+        book.listen(self._heard)
+
+    def under(self, plan: Plan) -> WorkspaceView | Overlay:
+        """What a step's own overlay lies over: what its plan has staged, or the workspace itself."""
+        if plan.review != "end" and plan.plan_id not in self._areas:
+            return self._view
+        return self._area(plan.plan_id).overlay
+
+    async def commit(self, proposal: Proposal, grant: Grant, files: Overlay) -> Verdict:
+        """Make a step's changes, staged in `files`; in the mode `end` they are staged for its plan instead.
+
+        Raises UntrustedWorkspace.
+        """
+        if not isinstance(files.under, Overlay):
+            verdict = await self._gate.commit(proposal, grant)
+            if isinstance(verdict, Committed):
+                await self._made(proposal.plan_id, proposal.changeset)
+            return verdict
+        refusal = await self._gate.refusal(proposal)
+        if refusal is not None:
+            return refusal
+        area = self._area(proposal.plan_id)
+        async with area.turn:
+            conflicts = await files.settle()
+            clashed = {conflict.uri for conflict in conflicts}
+            if proposal.step_id is not None:
+                area.note(proposal.step_id, proposal.changeset, clashed)
+            area.blind |= proposal.blind - clashed
+            area.doubtful |= proposal.doubtful - clashed
+        if clashed:
+            return NotMade(
+                reason=f"Another step has changed the same lines of {_names(clashed)}: read it again, then"
+                " change it. What was written to other files stays."
+            )
+        plan = self._book.load(proposal.plan_id)
+        if plan is not None and plan.review != "end":
+            return await self.commit_staged(proposal.plan_id) or Committed()
+        return Committed(staged=True)
+
+    async def commit_staged(self, plan_id: PlanId) -> Verdict | None:
+        """Ask for everything that the plan has staged, and make it as one edit; None if there is nothing.
+
+        For the end of a plan, and for a step that needs the files as they are to be, such as a command. Steps
+        all of whose changes are denied become skipped. Changes that cannot be made stay staged.
+        Raises UntrustedWorkspace.
+        """
+        area = self._areas.get(plan_id)
+        if area is None:
+            return None
+        async with area.turn:
+            changes = area.overlay.changeset()
+            plan = self._book.load(plan_id)
+            if plan is None or not area.steps:
+                return None
+            if not changes.changes:
+                # What one step did, another one took back.
+                self._settled(plan_id, area, Committed())
+                return None
+            verdict = await self._gate.commit(_proposal(plan, area, changes), grant_of(plan))
+            if isinstance(verdict, Committed) or (isinstance(verdict, Denied) and not verdict.cancelled):
+                self._settled(plan_id, area, verdict)
+            if isinstance(verdict, Committed):
+                await self._made(plan_id, changes)
+            return verdict
+
+    async def finish(self, plan_id: PlanId) -> bool:
+        """Before a plan ends: make what it has staged. False if it is not to end yet.
+
+        What could not be made pauses the plan, so that nothing is lost while the user sees to the cause.
+        """
+        try:
+            verdict = await self.commit_staged(plan_id)
+        except PlanloomError as error:
+            verdict = NotMade(reason=error.message)
+        if isinstance(verdict, NotMade):
+            detail = f"The changes could not be made: {verdict.reason} Resume the plan to try again."
+            self._book.record(plan_id, ev.PlanPaused(reason="user", detail=detail))
+            return False
+        if isinstance(verdict, Denied) and verdict.cancelled:
+            # The cancel that was asked for is under way and stops this; until then nothing may go on.
+            await asyncio.Event().wait()
+        return True
+
+    def _settled(self, plan_id: PlanId, area: _Area, verdict: Committed | Denied) -> None:
+        """Record what became of the steps that had staged something, and begin afresh."""
+        plan = self._book.load(plan_id)
+        happened: list[ev.Event] = []
+        for part in area.parts():
+            step = plan.step(part.step_id) if plan is not None else None
+            if step is None or not step.staged:
+                # Its part of the edit is in the journal, or the step has not ended well.
+                continue
+            if isinstance(verdict, Denied) or part.is_denied(verdict.denied):
+                happened.append(ev.TaskSkipped(task_id=part.step_id, reason="approval_denied"))
+            else:
+                happened.append(ev.TaskUpdate(task_id=part.step_id, status="completed"))
+        if isinstance(verdict, Denied):
+            happened.append(ev.Log(level="info", message=f"The changes were not made: {verdict.reason}"))
+        elif verdict.denied:
+            names = _names(verdict.denied)
+            happened.append(ev.Log(level="info", message=f"Not allowed, so left as it was: {names}."))
+        area.clear()
+        if plan is not None and plan.status in ("executing", "paused"):
+            self._book.record(plan_id, *happened)
+
+    def _area(self, plan_id: PlanId) -> _Area:
+        return self._areas.setdefault(plan_id, _Area(self._view))
+
+    def _heard(self, _recorded: ev.Recorded, plan: Plan) -> None:
+        if plan.status in ENDED:
+            self._areas.pop(plan.plan_id, None)
+
+
+def forget_staged(book: Book, plan: Plan) -> Plan:
+    """Let the steps run again whose changes were staged by a server that has ended."""
+    lost = [step for step in plan.steps if step.staged]
+    if not lost or plan.status not in ("executing", "paused", "pending_approval"):
+        return plan
+    names = "; ".join(step.description for step in lost[:_NAMED])
+    more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
+    message = (
+        f"The server ended before these changes were asked for, so their steps run again: {names}{more}."
+    )
+    back = (ev.TaskUpdate(task_id=step.step_id, status="pending") for step in lost)
+    return book.record(plan.plan_id, *back, ev.Log(level="warning", message=message))
+
+
+def _proposal(plan: Plan, area: _Area, changes: Changeset) -> Proposal:
+    count = len(changes.changes)
+    return Proposal(
+        plan_id=plan.plan_id,
+        step_id=None,
+        number=0,
+        title=f"all changes of the plan ({count} {'file' if count == 1 else 'files'})",
+        tool=None,
+        changeset=changes,
+        blind=frozenset(area.blind),
+        doubtful=frozenset(area.doubtful),
+        parts=area.parts(),
+    )
+
+
+def _moved(uri: Uri, rename: RenameFile) -> Uri:
+    """The name of a place after a rename of it, or of a folder above it."""
+    if uri == rename.uri or is_below(uri, rename.uri):
+        return Uri(rename.new_uri + uri.removeprefix(rename.uri))
+    return uri
+
+
+def _names(uris: Iterable[Uri]) -> str:
+    names = sorted(uri.rpartition("/")[2] for uri in uris)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
