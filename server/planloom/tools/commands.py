@@ -112,7 +112,7 @@ def _told(command: Command, ended: Ended) -> ToolResult:
     else:
         how = f"ended with exit code {ended.code}"
     ok = ended.code == 0
-    text = f"exit code {ended.code}" if ended.code is not None else f"The command {how}."
+    text = f"The command {how}."
     if ended.timed_out:
         text += (
             " Give a larger timeout_seconds, or a command that ends by itself: servers and watchers never do."

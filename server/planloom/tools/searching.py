@@ -221,7 +221,7 @@ def _told(args: SearchText, found: _Found, prefix: str, places: Places) -> ToolR
     if not found.hits:
         text = f"Nothing holds {what}"
         searched = len(places.names) + len(places.live.keys() - set(places.names))
-        text += f" in {searched} files." if searched != 1 else f" in {prefix}{next(iter(places.live), '')}."
+        text += f" in {searched} files." if searched != 1 else " in 1 file."
         if found.late:
             text += " The search was cut off by its limit of time: give a folder or files to search in."
         elif not args.ignore_case:

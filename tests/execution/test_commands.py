@@ -1,0 +1,210 @@
+"""Commands of steps: asked, bound to what was shown, run on saved files, gone when the plan stops."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from planloom.domain import events as ev
+from planloom.domain.plan import Plan
+from planloom.models.scripted import ScriptedModel, makes
+from planloom.workspace.editor import EditorCapabilities
+from tests.support.fake_editor import EVERYTHING
+from tests.support.studio import Studio, studio
+
+
+def approvals(room: Studio) -> list[str]:
+    """The commands that were asked for, as they were shown."""
+    return [
+        recorded.event.approval.command or ""
+        for recorded in room.events
+        if isinstance(recorded.event, ev.ApprovalRequested)
+    ]
+
+
+def statuses(plan: Plan) -> list[str]:
+    return [step.status for step in plan.steps]
+
+
+async def test_a_command_is_asked_and_runs(tmp_path: Path) -> None:
+    async with studio(tmp_path) as room:
+        heard: list[tuple[str, str]] = []
+        room.app.feed.subscribe_stream(lambda delta: heard.append((delta.kind, delta.delta)))
+        plan = await room.run("run `echo hi; echo no >&2; touch made.txt`")
+        assert plan.status == "completed"
+        assert approvals(room) == ["echo hi; echo no >&2; touch made.txt"]
+        assert sorted(heard) == [("stderr", "no\n"), ("stdout", "hi\n")]
+        assert room.path("made.txt").exists()
+        assert await room.app.references.index().below("", 9) == ("made.txt",)
+
+
+@pytest.mark.parametrize(("decision", "status"), [("deny", "skipped"), ("cancel", "skipped")])
+async def test_threat_18_a_denied_command_does_not_run(decision: str, status: str, tmp_path: Path) -> None:
+    async with studio(tmp_path) as room:
+        plan = await room.respond(await room.ask("run `touch made.txt`"), decision)
+        assert statuses(plan) == [status]
+        assert not room.path("made.txt").exists()
+
+
+@pytest.mark.parametrize(("verdict", "asked"), [("allow", 0), ("deny", 0), ("ask", 1)])
+async def test_the_policy_decides(verdict: str, asked: int, tmp_path: Path) -> None:
+    async with studio(tmp_path, settings={"approvals.execute": verdict}) as room:
+        plan = (
+            await room.run("run `touch made.txt`", review="auto")
+            if False
+            else await room.run("run `touch made.txt`")
+        )
+        assert len(approvals(room)) == asked
+        assert room.path("made.txt").exists() == (verdict != "deny")
+        assert statuses(plan) == ["skipped" if verdict == "deny" else "completed"]
+
+
+async def test_threat_18_only_the_exact_repeat_is_allowed_ahead(tmp_path: Path) -> None:
+    commands = ["echo a", "echo a", "echo  a", "echo a ; id", "echo a"]
+    text = " then ".join(f"run `{command}`" for command in commands)
+    async with studio(tmp_path) as room:
+        plan = await room.ask(text)
+        if plan.status == "pending_approval":
+            plan = await room.approve(plan)
+        while plan.pending.approvals:
+            plan = await room.respond(plan, "allowForPlan")
+        assert statuses(plan) == ["completed"] * 5
+        assert approvals(room) == ["echo a", "echo  a", "echo a ; id"]
+
+
+async def test_threat_20_a_script_that_changes_is_asked_again(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"build.sh": "echo good > out\n"}) as room:
+        plan = await room.ask("run `sh build.sh`")
+        assert "build.sh" in (plan.pending.approvals[0].warning or "")
+        room.path("build.sh").write_text("echo evil > out\n")
+        plan = await room.respond(plan)
+        assert not room.path("out").exists()
+        assert "changed since" in (plan.pending.approvals[0].warning or "")
+        plan = await room.respond(plan, "deny")
+        assert statuses(plan) == ["skipped"] and not room.path("out").exists()
+
+
+async def test_threat_22_what_cannot_be_seen_is_shown(tmp_path: Path) -> None:
+    async with studio(tmp_path) as room:
+        plan = await room.ask("run `echo a\u202eb #\u200b`")
+        approval = plan.pending.approvals[0]
+        assert approval.command == "echo a<U+202E>b #<U+200B>" and approval.effect == "execute"
+        assert "cannot be seen" in (approval.warning or "") and approval.cwd == "."
+        await room.respond(plan, "deny")
+
+
+async def test_an_untrusted_workspace_runs_nothing(tmp_path: Path) -> None:
+    async with studio(tmp_path) as room:
+        room.app.set_trusted(False)
+        plan = await room.ask("run `touch made.txt`")
+        assert statuses(plan) == ["failed"] and not room.path("made.txt").exists()
+
+
+async def test_a_command_outside_the_workspace_is_refused(tmp_path: Path) -> None:
+    async with studio(tmp_path) as room:
+        plan = await room.ask("run the command `ls` in ../")
+        assert approvals(room) == [] and plan.status != "completed"
+
+
+async def test_cancelling_ends_the_command(tmp_path: Path) -> None:
+    async with studio(tmp_path) as room:
+        heard = asyncio.Event()
+        room.app.feed.subscribe_stream(lambda _: heard.set())
+        plan = await room.ask("run `echo $$; exec sleep 60`")
+        await room.app.approvals.respond(plan.pending.approvals[0].approval_id, "allow", None, None)
+        async with asyncio.timeout(10):
+            await heard.wait()
+        began = time.monotonic()
+        plan = await room.app.plans.cancel(plan.plan_id)
+        assert plan.status == "cancelled" and time.monotonic() - began < 5
+
+
+async def test_what_was_cut_off_is_asked_again_even_where_commands_are_allowed(tmp_path: Path) -> None:
+    async with studio(tmp_path, settings={"approvals.execute": "allow"}) as room:
+        heard = asyncio.Event()
+        room.app.feed.subscribe_stream(lambda _: heard.set())
+        created = asyncio.create_task(room.ask("run `echo started; test -e go || sleep 60`"))
+        async with asyncio.timeout(10):
+            await heard.wait()
+        (plan_id,) = {recorded.plan_id for recorded in room.events}
+        await room.app.plans.pause(plan_id)
+        plan = await created
+        room.path("go").touch()
+        await room.app.plans.resume(plan_id)
+        plan = await room.until(plan, lambda now: bool(now.pending.approvals))
+        assert "may have run already" in (plan.pending.approvals[0].warning or "")
+        assert (await room.respond(plan)).status == "completed"
+
+
+async def test_our_own_edits_are_saved_before_a_command(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "one\n"}) as room:
+        room.editor.open(room.path("a.txt"))
+        plan = await room.run('replace "one" with "two" in a.txt then run `cat a.txt > seen.txt`')
+        assert plan.status == "completed"
+        assert room.path("seen.txt").read_text() == "two\n"
+
+
+async def test_what_the_user_typed_is_left_to_the_user(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "one\n", "b.txt": "b\n"}) as room:
+        room.editor.open(room.path("a.txt"), "one\ntyped\n")
+        plan = await room.run('replace "one" with "two" in a.txt then run `cat a.txt > seen.txt`')
+        assert (plan.status, plan.pause_reason) == ("paused", "unsaved_files")
+        paused = [recorded.event for recorded in room.events if isinstance(recorded.event, ev.PlanPaused)]
+        assert "a.txt" in (paused[-1].detail or "") and "b.txt" not in (paused[-1].detail or "")
+        assert room.path("a.txt").read_text() == "one\n"
+        room.editor.save_file(room.path("a.txt"))
+        plan = await room.until(plan, lambda now: bool(now.pending.approvals))
+        assert (await room.respond(plan)).status == "completed"
+        assert room.path("seen.txt").read_text() == "two\ntyped\n"
+
+
+async def test_resuming_runs_a_command_without_what_is_unsaved(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "one\n"}) as room:
+        room.editor.open(room.path("a.txt"), "typed\n")
+        plan = await room.run("run `cat a.txt > seen.txt`")
+        assert plan.pause_reason == "unsaved_files"
+        await room.app.plans.resume(plan.plan_id)
+        plan = await room.until(plan, lambda now: bool(now.pending.approvals))
+        assert (await room.respond(plan)).status == "completed"
+        assert room.path("seen.txt").read_text() == "one\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "capabilities"),
+    [({"edits.save": "never"}, EVERYTHING), ({}, EVERYTHING.model_copy(update={"save": False}))],
+)
+async def test_without_leave_to_save_the_plan_waits(
+    settings: dict[str, str], capabilities: EditorCapabilities, tmp_path: Path
+) -> None:
+    async with studio(tmp_path, {"a.txt": "one\n"}, settings=settings, capabilities=capabilities) as room:
+        room.editor.open(room.path("a.txt"))
+        plan = await room.run('replace "one" with "two" in a.txt then run `cat a.txt`')
+        assert plan.pause_reason == "unsaved_files" and room.path("a.txt").read_text() == "one\n"
+
+
+async def test_edits_are_saved_at_once_where_the_user_wants_it(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "one\n"}, settings={"edits.save": "always"}) as room:
+        room.editor.open(room.path("a.txt"))
+        assert (await room.run('replace "one" with "two" in a.txt')).status == "completed"
+        assert room.path("a.txt").read_text() == "two\n"
+
+
+async def test_a_models_writes_are_made_before_its_command(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [
+            makes(
+                ("write_file", {"path": "new.txt", "content": "made\n"}),
+                ("run_command", {"command": "cat new.txt > seen.txt"}),
+                ("task_completed", {"summary": "done"}),
+            ),
+            makes(("final_answer", {"text": "done"})),
+        ]
+    )
+    async with studio(tmp_path, model=model) as room:
+        plan = await room.run("Deploy it with npm to the server", mode="direct")
+        agent = plan.steps[0].agent
+        if agent == "devo":
+            assert room.path("seen.txt").read_text() == "made\n"

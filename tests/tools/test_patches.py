@@ -1,0 +1,169 @@
+"""Patches of both kinds, as models write them."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planloom.tools.patches import BadPatch, read_patch
+from planloom.tools.patching import apply_hunks
+from planloom.tools.replacing import Replaced
+from tests.tools.desk import Desk
+
+TEXT = "one\ntwo\nthree\nfour\nfive\nsix\n"
+
+
+def begin(*lines: str) -> str:
+    return "\n".join(("*** Begin Patch", *lines, "*** End Patch"))
+
+
+@pytest.mark.parametrize(
+    ("text", "patch", "expected"),
+    [
+        pytest.param(
+            TEXT,
+            "--- a/x\n+++ b/x\n@@ -2,3 +2,3 @@\n two\n-three\n+3\n four\n",
+            TEXT.replace("three", "3"),
+            id="unified",
+        ),
+        pytest.param(TEXT, "@@ -90,1 +7,2 @@\n-three\n+3\n", TEXT.replace("three", "3"), id="wrong-numbers"),
+        pytest.param(TEXT, "```diff\n--- x\n+++ x\n@@\n-six\n+6\n```", TEXT.replace("six", "6"), id="fenced"),
+        pytest.param(
+            TEXT,
+            "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-one\n+1\n",
+            TEXT.replace("one", "1"),
+            id="git",
+        ),
+        pytest.param(
+            TEXT,
+            begin("*** Update File: x", "@@", " one", "-two", "+2", "@@", "-five", "+5"),
+            TEXT.replace("two", "2").replace("five", "5"),
+            id="begin",
+        ),
+        pytest.param("a\nx\nb\nx\n", "@@ -4 +4 @@\n-x\n+y\n", "a\nx\nb\ny\n", id="number-decides"),
+        pytest.param(
+            "def f:\n  x\ndef g:\n  x\n",
+            begin("*** Update File: x", "@@ def g:", "-  x", "+  y"),
+            "def f:\n  x\ndef g:\n  y\n",
+            id="heading-decides",
+        ),
+        pytest.param(
+            "x\ny\nx\n",
+            begin("*** Update File: x", "@@", "-x", "+z", "*** End of File"),
+            "x\ny\nz\n",
+            id="end-decides",
+        ),
+        pytest.param(
+            TEXT,
+            begin("*** Update File: x", "@@", "+seven", "*** End of File"),
+            TEXT + "seven\n",
+            id="append",
+        ),
+        pytest.param(
+            "a", begin("*** Update File: x", "@@", "+b", "*** End of File"), "a\nb", id="append-no-newline"
+        ),
+        pytest.param("", begin("*** Update File: x", "@@", "+b"), "b\n", id="append-to-empty"),
+        pytest.param(
+            TEXT, "@@ -2,0 +3 @@\n+new\n", "one\ntwo\nnew\nthree\nfour\nfive\nsix\n", id="insert-by-number"
+        ),
+        pytest.param(
+            "a\nb", "@@ -2 +2 @@\n-b\n\\ No newline at end of file\n+b\n", "a\nb\n", id="newline-added"
+        ),
+        pytest.param(
+            "a\nb\n", "@@ -2 +2 @@\n-b\n+b\n\\ No newline at end of file\n", "a\nb", id="newline-dropped"
+        ),
+        pytest.param("    a\n    b\n", "@@\n a\n-b\n+c\n+d\n", "    a\n    c\n    d\n", id="indented"),
+        pytest.param("a  \nb\n", "@@\n a\n-b\n+c\n", "a  \nc\n", id="context-stays-as-it-is"),
+        pytest.param("a\n\nb\n", "@@\n a\n\n-b\n+c\n", "a\n\nc\n", id="blank-context-without-space"),
+    ],
+)
+async def test_row_21_patches_apply(text: str, patch: str, expected: str, tmp_path: Path) -> None:
+    desk = Desk(tmp_path, {"x": text})
+    result = await desk.call("edit_file", path="x", patch=patch)
+    assert result.ok, result.text
+    assert await desk.staged("x") == expected
+    assert len(desk.changes().changes) == 1
+
+
+@pytest.mark.parametrize(
+    ("patch", "said"),
+    [
+        pytest.param("@@\n-one\n+1\n two\n@@\n two\n-three\n+3\n", "overlap", id="row-21-overlap"),
+        pytest.param(
+            "@@\n-one\n+1\n@@\n-nine\n+9\n", "Hunk 2 of the patch does not stand there", id="one-missing"
+        ),
+        pytest.param("@@\n-x\n+y\n", "fits in 2 places (lines 7, 8)", id="ambiguous"),
+        pytest.param("hello", "no patch that can be read", id="no-patch"),
+        pytest.param("*** Begin Patch\n*** Update File: x\n@@\n-one\n", "cut off", id="cut"),
+        pytest.param("--- a/y\n+++ b/y\n@@\n-one\n+1\n", "the patch is for y", id="other-file"),
+        pytest.param("@@\n-one\nwhat\n", "begins with none of", id="bad-line"),
+    ],
+)
+async def test_row_21_nothing_is_staged_by_a_patch_that_does_not_fit(
+    patch: str, said: str, tmp_path: Path
+) -> None:
+    desk = Desk(tmp_path, {"x": TEXT + "x\nx\n", "y": ""})
+    result = await desk.call("edit_file", path="x", patch=patch)
+    assert not result.ok and said in result.text, result.text
+    assert desk.changes().changes == ()
+
+
+async def test_a_patch_of_several_files_is_all_or_nothing(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, {"a.txt": "a\n", "b.txt": "b\n", "c.txt": "c\n"})
+    patch = [
+        *("*** Add File: n/new.txt", "+hello", "+you"),
+        *("*** Update File: a.txt", "*** Move to: moved.txt", "@@", "-a", "+A"),
+        "*** Delete File: c.txt",
+        *("*** Update File: b.txt", "@@", "-nope", "+B"),
+    ]
+    failed = await desk.call("edit_file", path="b.txt", patch=begin(*patch))
+    assert not failed.ok and "Nothing was changed" in failed.text and desk.changes().changes == ()
+    patch[-2] = "-b"
+    assert (await desk.call("edit_file", path="b.txt", patch=begin(*patch))).ok
+    assert [await desk.staged(name) for name in ("n/new.txt", "moved.txt", "a.txt", "b.txt", "c.txt")] == [
+        "hello\nyou\n",
+        "A\n",
+        None,
+        "B\n",
+        None,
+    ]
+
+
+async def test_a_patch_cannot_leave_the_workspace(tmp_path: Path) -> None:
+    desk = Desk(tmp_path / "w", {"a.txt": "a\n"})
+    for path in ("../out.txt", "/etc/passwd", ".git/config"):
+        result = await desk.call("edit_file", path=path, patch=begin(f"*** Add File: {path}", "+x"))
+        assert not result.ok and desk.changes().changes == ()
+
+
+@given(st.text(alphabet="@-+ *ab\n\\", max_size=200))
+def test_no_text_raises(text: str) -> None:
+    for patch in (text, f"@@\n{text}", f"*** Begin Patch\n*** Update File: a\n{text}\n*** End Patch"):
+        files = read_patch(patch)
+        if not isinstance(files, BadPatch):
+            for file in files:
+                apply_hunks("a\nb\n\na\n", file.hunks)
+
+
+@given(st.lists(st.sampled_from("abcd"), max_size=12), st.lists(st.sampled_from("abcd"), max_size=12))
+def test_a_whole_unified_diff_gives_the_new_text(before: list[str], after: list[str]) -> None:
+    old, new = "".join(f"{c}\n" for c in before), "".join(f"{c}\n" for c in after)
+    lines = list(difflib.unified_diff(old.splitlines(True), new.splitlines(True), "a/x", "b/x", n=20))
+    if not lines:
+        return
+    files = read_patch("".join(lines))
+    assert not isinstance(files, BadPatch)
+    result = apply_hunks(old, files[0].hunks)
+    assert isinstance(result, Replaced) and result.text == new
+
+
+def test_large_texts_take_linear_time() -> None:
+    text = "a\n" * 200_000
+    patch = "@@\n" + " a\n" * 100_000 + "-b\n"
+    files = read_patch(patch)
+    assert not isinstance(files, BadPatch)
+    assert not isinstance(apply_hunks(text, files[0].hunks), Replaced)

@@ -1,0 +1,203 @@
+"""Searching by text and by name: unsaved and staged text, ignore rules, limits, with ripgrep and without."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planloom.domain.text import Position, Range
+from planloom.tools.search_pattern import BadPattern, TooSlow, read_pattern
+from planloom.workspace.editor import Diagnostic, FileDiagnostics
+from planloom.workspace.index import FileIndex
+from tests.tools.desk import Desk
+
+FILES: dict[str, str | bytes] = {
+    **{f"src/m{n % 7}/f{n}.py": f"def f{n}():\r\n    return 'Needle {n}'\r\n" for n in range(260)},
+    ".gitignore": "hidden/\n*.log\n",
+    "hidden/a.py": "Needle\n",
+    "a.log": "Needle\n",
+    "wide.txt": "Needle ßK\n".encode("utf-16"),
+    "latin.txt": b"Needle caf\xe9\n",
+    "binary": b"Needle\0",
+    "long.txt": "x" * 5000 + "Needle" + "y" * 5000,
+    "sub/.gitignore": "!keep.log\n",
+    "sub/keep.log": "Needle\n",
+}
+CASES: list[dict[str, Any]] = [
+    {"pattern": "Needle", "max_results": 1000},
+    {"pattern": "Needle 1", "max_results": 7},
+    {"pattern": "needle", "ignore_case": True, "max_results": 1000},
+    {"pattern": r"^    return 'Needle \d5'$", "regex": True},
+    {"pattern": r"def f(1|2)\d\(\):\s+return", "regex": True, "max_results": 1000},
+    {"pattern": r"NEEDLE (?=ß)", "regex": True, "ignore_case": True},
+    {"pattern": "Needle ßk", "ignore_case": True},
+    {"pattern": "Needle", "files": "src/m1/**", "max_results": 1000},
+    {"pattern": "Needle", "path": "hidden"},
+    {"pattern": "typed"},
+    {"pattern": "staged"},
+    {"pattern": "nowhere at all"},
+]
+
+
+async def desk_of(folder: Path, *, indexed: bool) -> Desk:
+    desk = Desk(folder, FILES)
+    index = FileIndex(desk.view.roots.folders)
+    await index.build()
+    if indexed:
+        desk.context.index = lambda: index
+    desk.editor.open(desk.path("src/m1/f1.py"), "only typed\n")
+    await desk.context.files.stage_write(desk.uri("src/new.py"), "staged Needle\n")
+    await desk.context.files.stage_rename(desk.uri("src/m2"), desk.uri("moved"))
+    await desk.context.files.stage_delete(desk.uri("src/m3/f3.py"))
+    return desk
+
+
+async def found(desk: Desk, **args: Any) -> list[tuple[str, int]]:
+    result = await desk.call("search_text", **args)
+    assert result.ok and isinstance(result.value, list), result.text
+    return [(hit["path"], hit["line"]) for hit in result.value]  # type: ignore[call-overload, index, misc]
+
+
+@pytest.mark.skipif(shutil.which("rg") is None, reason="there is no ripgrep here")
+@pytest.mark.parametrize("indexed", [True, False])
+async def test_ripgrep_makes_no_difference(
+    indexed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = await desk_of(tmp_path, indexed=indexed)
+    with_it = [await found(desk, **case) for case in CASES]
+    monkeypatch.setenv("PATH", "")
+    assert with_it == [await found(desk, **case) for case in CASES]
+
+
+async def test_what_is_searched(tmp_path: Path) -> None:
+    desk = await desk_of(tmp_path, indexed=True)
+    everywhere = await found(desk, pattern="Needle", max_results=1000)
+    paths = {path for path, _ in everywhere}
+    assert {"wide.txt", "long.txt", "src/new.py", "sub/keep.log", "moved/f2.py"} <= paths
+    assert not paths & {
+        "hidden/a.py",
+        "a.log",
+        "latin.txt",
+        "binary",
+        "src/m1/f1.py",
+        "src/m2/f2.py",
+        "src/m3/f3.py",
+    }
+    assert ("moved/f2.py", 2) in everywhere
+    assert await found(desk, pattern="typed") == [("src/m1/f1.py", 1)]
+    assert await found(desk, pattern="Needle", path="hidden") == [("hidden/a.py", 1)]
+    assert everywhere == sorted(everywhere)
+
+
+async def test_output_is_bounded(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, {"a.txt": ("Needle " + "x" * 900 + "\n") * 3000})
+    result = await desk.call("search_text", pattern="Needle", max_results=1000)
+    assert len(result.text) < 70_000 and "only the first" in result.text
+    assert (await desk.call("search_text", pattern="Needle", max_results=3)).summary.count("3+") == 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "paths"),
+    [
+        ("f25*.py", ["src/m2/f25.py"]),
+        ("**/m4/*4.py", None),
+        ("keep", ["sub/keep.log"]),
+        ("NEW", ["src/new.py"]),
+        ("m1/f1", None),
+        ("*.log", ["sub/keep.log"]),
+        ("moved/f2.py", ["moved/f2.py"]),
+        ("src/m3/f3.py", []),
+    ],
+)
+async def test_find_files(pattern: str, paths: list[str] | None, tmp_path: Path) -> None:
+    desk = await desk_of(tmp_path, indexed=True)
+    result = await desk.call("find_files", pattern=pattern)
+    assert result.ok and isinstance(result.value, list)
+    if paths is None:
+        assert result.value
+    elif pattern == "f25*.py":
+        assert "moved/f25.py" not in result.value or len(result.value) >= 1
+    else:
+        assert result.value == paths
+
+
+async def test_nothing_found_names_what_is_similar(tmp_path: Path) -> None:
+    desk = await desk_of(tmp_path, indexed=True)
+    assert "sub/keep.log" in (await desk.call("find_files", pattern="kep.log")).text
+
+
+@pytest.mark.parametrize("pattern", ["(", "[a", "a{2,1}", "(?P<x>", "*", "\\"])
+async def test_a_broken_expression_is_told(pattern: str, tmp_path: Path) -> None:
+    result = await Desk(tmp_path, {"a": ""}).call("search_text", pattern=pattern, regex=True)
+    assert not result.ok and "regular expression" in result.text
+
+
+async def test_a_pattern_that_never_ends_is_stopped(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, {"a.txt": "a" * 2_000 + "!\n"})
+    result = await desk.call("search_text", pattern=r"(.*)(.*)(.*)(.*)(.*)(.*)[zq]$", regex=True)
+    assert not result.ok and "takes too long for a.txt" in result.text
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        [
+            "abc",
+            "x",
+            "(ab|c)",
+            "[xy]",
+            "a?",
+            "bc+",
+            ".*",
+            "\\.",
+            "\\d",
+            "k",
+            "Sun",
+            "x{2}",
+            "^",
+            "$",
+            "|",
+            "(?:abc)",
+        ]
+    ),
+    max_size=6,
+).map("".join)
+
+
+@given(PIECES, st.text(alphabet="abcxykKſ.1Sun\u212a\n", max_size=30), st.booleans())
+def test_a_file_that_matches_is_never_passed_over(pattern: str, text: str, ignore_case: bool) -> None:
+    compiled = read_pattern(pattern, literal=False, ignore_case=ignore_case)
+    if not isinstance(compiled, BadPattern) and list(compiled.matches(text, 5)):
+        assert compiled.may_match(text.encode())
+
+
+def test_the_limit_of_time_is_an_error_of_its_own() -> None:
+    compiled = read_pattern("a", literal=True, ignore_case=False)
+    assert not isinstance(compiled, BadPattern)
+    with pytest.raises(TooSlow):
+        list(compiled.matches("a", 0))
+
+
+async def test_findings_of_the_editor(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, {"a.py": "x\n", "b.py": "y\n"})
+    desk.context.diagnostics = desk.editor.diagnostics
+    place = Range(start=Position(line=3, character=0), end=Position(line=3, character=1))
+    desk.editor.findings[desk.uri("a.py")] = FileDiagnostics(
+        uri=desk.uri("a.py"),
+        items=(
+            Diagnostic(range=place, severity="warning", message="w", source="lint", code="W1"),
+            Diagnostic(range=place, severity="error", message="bad\x1b[31m\nthing"),
+        ),
+    )
+    result = await desk.call("read_diagnostics", path="a.py")
+    assert result.text == "a.py:4: error: bad thing\na.py:4: warning: w [lint W1]"
+    assert "no problems" in (await desk.call("read_diagnostics", path="b.py")).text
+    assert "No file is open" in (await desk.call("read_diagnostics")).text
+    desk.editor.open(desk.path("a.py"))
+    assert "2 problems" in (await desk.call("read_diagnostics")).summary
+    desk.context.diagnostics = None
+    assert not (await desk.call("read_diagnostics", path="a.py")).ok
