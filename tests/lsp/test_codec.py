@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 
 from planloom.domain.errors import StorageFailed
-from planloom.lsp.codec import ClientGone, ClientRefused
+from planloom.lsp.sending import ClientGone, ClientRefused
 from planloom.lsp.wire_base import Wire
 from tests.support.fake_application import FakeApplication
 from tests.support.lsp_client import FULL, Failed, LspClient, NeverAnswered, connected

@@ -131,12 +131,14 @@ def test_an_editor_in_another_world_is_not_missed(server: Server) -> None:
     assert server.answer(2)["result"]["health"] == "ok"
 
 
-def test_an_interrupt_ends_it_quietly(server: Server) -> None:
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_it_quietly(server: Server, sent: signal.Signals, code: int) -> None:
     server.initialize()
     server.say("planloom/status", {}, 2)
     server.answer(2)
-    server.process.send_signal(signal.SIGINT)
-    assert server.end() == 130
+    server.process.send_signal(sent)
+    assert server.end() == code
+    assert server.process.stderr is not None and server.process.stderr.read() == b""
 
 
 def test_a_client_that_stops_reading_does_not_stop_the_server(server: Server) -> None:

@@ -13,9 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planloom.lsp import frames as framing
 from planloom.lsp import stdio
+from planloom.lsp.frames import FrameReader
 from planloom.lsp.language_server import make_server
-from planloom.lsp.stdio import FrameReader, PipeWriter
+from planloom.lsp.stdio import PipeWriter
 from tests.support.fake_application import FakeApplication
 
 
@@ -66,8 +68,8 @@ def test_headers_are_read_generously(header: bytes) -> None:
         b"Content-Length: 1e3\r\n\r\n",
         b"Content-Length: 99999999999999999999\r\n\r\n",
         b"hello\r\n\r\n",
-        b"Content-Length: %d\r\n\r\n" % (stdio.MAX_MESSAGE + 1) + b"x" * 5,
-        b"x" * (stdio.MAX_HEADER + 1),
+        b"Content-Length: %d\r\n\r\n" % (framing.MAX_MESSAGE + 1) + b"x" * 5,
+        b"x" * (framing.MAX_HEADER + 1),
     ],
 )
 def test_what_is_no_frame_is_told_once(junk: bytes) -> None:
@@ -76,7 +78,7 @@ def test_what_is_no_frame_is_told_once(junk: bytes) -> None:
 
 
 def test_the_stream_goes_on_after_a_message_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stdio, "MAX_MESSAGE", 10)
+    monkeypatch.setattr(framing, "MAX_MESSAGE", 10)
     for size in (1, 3, 1000):
         stream = frame(b"x" * 50) + frame(b"{}")
         pieces = [stream[start : start + size] for start in range(0, len(stream), size)]

@@ -9,18 +9,19 @@ import logging
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from planloom.lsp import configuration as config
 from planloom.lsp import parent
-from planloom.lsp.codec import ClientGone, ClientRefused, PlanloomProtocol
-from planloom.lsp.opening import Declared, MakeApplication, Opening, declared
+from planloom.lsp.client import NOBODY, client_of, registrations
+from planloom.lsp.codec import PlanloomProtocol
+from planloom.lsp.opening import MakeApplication, Opening
+from planloom.lsp.sending import ClientGone, ClientRefused
 
 if TYPE_CHECKING:
-    from planloom.domain.text import Encoding
     from planloom.execution.jobs import Jobs
     from planloom.lsp.editor import LspEditor
     from planloom.lsp.progress import Bars
@@ -70,23 +71,12 @@ class Given(NamedTuple):
     record: Path | None = None
 
 
-class Client(NamedTuple):
-    """What the client said in `initialize`."""
-
-    capabilities: types.ClientCapabilities
-    declared: Declared
-    encoding: Encoding
-    folders: dict[str, str]
-    options: Any
-    process: int | None
-
-
 class Connection:
     """The state of one connection. `app` may be used once `application()` has been awaited."""
 
     def __init__(self, protocol: PlanloomProtocol, make_application: MakeApplication, given: Given) -> None:
         self.protocol = protocol
-        self.client = Client(types.ClientCapabilities(), Declared(), "utf-16", {}, None, None)
+        self.client = NOBODY
         self.given = given
         self.app: Application
         self.bars: Bars | None = None
@@ -149,17 +139,7 @@ class Connection:
 
     def initialize(self, params: types.InitializeParams) -> None:
         """Take note of what the client is. Runs before the answer, so it loads nothing."""
-        from pygls.capabilities import ServerCapabilitiesBuilder
-
-        encoding = ServerCapabilitiesBuilder.choose_position_encoding(params.capabilities)
-        self.client = Client(
-            capabilities=params.capabilities,
-            declared=declared(params.initialization_options),
-            encoding=cast("Encoding", str(getattr(encoding, "value", encoding))),
-            folders=_folders(params),
-            options=params.initialization_options,
-            process=params.process_id,
-        )
+        self.client = client_of(params)
         self._trusted = self.client.declared.trusted
 
     def initialized(self) -> None:
@@ -319,37 +299,3 @@ class Connection:
         found = [root_of_uri(uri, name) for uri, name in self.client.folders.items()]
         private = tuple(path for path in (self.given.storage, self.log_path) if path is not None)
         return Roots(tuple(root for root in found if root is not None), private)
-
-
-def registrations(client: types.ClientCapabilities) -> list[dict[str, Any]]:
-    """What a client that registers on demand shall tell us of: changed settings, and changed files."""
-    wanted: list[dict[str, Any]] = []
-    if get_capability(client, "workspace.did_change_configuration.dynamic_registration", False):
-        options: dict[str, Any] = {"section": config.SECTION}
-        wanted.append(_registration(types.WORKSPACE_DID_CHANGE_CONFIGURATION, options))
-    if get_capability(client, "workspace.did_change_watched_files.dynamic_registration", False):
-        options = {"watchers": [{"globPattern": "**/*"}]}
-        wanted.append(_registration(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options))
-    return wanted
-
-
-def _registration(method: str, options: dict[str, Any]) -> dict[str, Any]:
-    return {"id": f"planloom:{method}", "method": method, "registerOptions": options}
-
-
-def _folders(params: types.InitializeParams) -> dict[str, str]:
-    """The workspace folders by URI; `rootUri` and `rootPath` are how older clients name one."""
-    if params.workspace_folders:
-        return {folder.uri: folder.name for folder in params.workspace_folders}
-    if params.workspace_folders is None and params.root_uri:
-        return {params.root_uri: _last_name(params.root_uri)}
-    if params.workspace_folders is None and params.root_path:
-        uri = Path(params.root_path).absolute().as_uri()
-        return {uri: _last_name(uri)}
-    return {}
-
-
-def _last_name(uri: str) -> str:
-    from urllib.parse import unquote
-
-    return unquote(uri.rstrip("/").rpartition("/")[2])

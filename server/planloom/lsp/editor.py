@@ -14,8 +14,9 @@ from pygls.capabilities import get_capability
 from planloom.domain.text import Encoding, Position, Range, TextEdit
 from planloom.domain.values import Uri
 from planloom.lsp import wire_results as wire
-from planloom.lsp.codec import ClientGone, ClientRefused, PlanloomProtocol
+from planloom.lsp.codec import PlanloomProtocol
 from planloom.lsp.opening import Declared
+from planloom.lsp.sending import ClientGone, ClientRefused
 from planloom.workspace.editor import (
     Diagnostic,
     EditorAnswer,

@@ -7,7 +7,8 @@ from pydantic import ValidationError
 from planloom.domain.errors import ModelFailed
 from planloom.domain.values import CallId
 from planloom.lsp import wire_results as wire
-from planloom.lsp.codec import ClientGone, ClientRefused, PlanloomProtocol
+from planloom.lsp.codec import PlanloomProtocol
+from planloom.lsp.sending import ClientGone, ClientRefused
 from planloom.models.editor_model import EditorAnswer
 from planloom.models.port import Message, ModelRequest, ToolCall
 

@@ -13,7 +13,8 @@ from lsprotocol import types
 from planloom.domain.plan import Plan, progress
 from planloom.domain.values import PlanId
 from planloom.execution.jobs import Jobs
-from planloom.lsp.codec import ClientGone, ClientRefused, PlanloomProtocol
+from planloom.lsp.codec import PlanloomProtocol
+from planloom.lsp.sending import ClientGone, ClientRefused
 
 if TYPE_CHECKING:
     from planloom.domain.events import Recorded

@@ -6,13 +6,17 @@ The answer to `initialize` needs the protocol library alone; types, service and 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import logging
+import signal
 import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from planloom.lsp import compiled
 
 if TYPE_CHECKING:
     from planloom.lsp.opening import MakeApplication, Opening
@@ -27,12 +31,17 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
     # To collect garbage while the protocol's types are made is time that the editor waits for; it is done
     # once it has its answer, and the collector is on again when everything is loaded.
     gc.disable()
-    from planloom.lsp import language_server, stdio
+    with compiled.remembered() as code:
+        from planloom.lsp import language_server, stdio
+
+    def answered() -> None:
+        code.save()
+        gc.collect()
 
     options = _options(argv)
     given = language_server.Given(
         settings=tuple(options.settings),
-        on_answered=gc.collect,
+        on_answered=answered,
         on_loaded=_loaded,
         open_log=partial(_log_to_file, options.log_file, options.log_level),
         storage=options.storage,
@@ -42,6 +51,11 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
     server = language_server.make_server(make_application or open_application, given)
 
     async def converse() -> int:
+        with contextlib.suppress(NotImplementedError):
+            # Whoever ends the process so wants it to give back what it holds.
+            asyncio.get_running_loop().add_signal_handler(
+                signal.SIGTERM, lambda: server.messages.on_exit(128 + signal.SIGTERM)
+            )
         try:
             return await stdio.converse(server.messages)
         finally:

@@ -13,6 +13,7 @@ from planloom.lsp import to_wire_review as review
 from planloom.lsp import wire_edits as wire
 from planloom.lsp import wire_events as out
 from planloom.lsp.wire_base import Wire
+from planloom.lsp.wire_task_events import ResolvedFile
 
 
 def event(recorded: ev.Recorded, after: Plan) -> dict[str, Any]:
@@ -100,7 +101,7 @@ def _payload(happened: ev.Event, after: Plan) -> dict[str, Any]:
         case ev.EditConflict():
             return {"task_id": happened.task_id, "conflict": review.conflict(happened.conflict)}
         case ev.ConflictResolved():
-            files = tuple(out.ResolvedFile(uri=file.uri, choice=file.choice) for file in happened.files)
+            files = tuple(ResolvedFile(uri=file.uri, choice=file.choice) for file in happened.files)
             return {**_plain(happened), "files": files}
         case ev.CheckCompleted():
             return {"task_id": happened.task_id, "check": to.check(happened.check)}
