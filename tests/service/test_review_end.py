@@ -15,6 +15,7 @@ from planloom.domain.plan import Plan
 from planloom.domain.values import Args
 from planloom.models.scripted import ScriptedModel, makes
 from tests.service.test_crashes import finished
+from tests.service.test_model_work import WEBAPP, planned
 from tests.support.fake_editor import Before, Refuse
 from tests.support.studio import Studio, studio
 
@@ -234,22 +235,45 @@ async def test_another_review_mode_makes_what_was_staged_with_the_next_step(tmp_
 
 
 async def test_a_model_sees_what_earlier_steps_have_staged(tmp_path: Path) -> None:
-    edit = {"path": "a.txt", "old_text": "two", "new_text": "three"}
+    first: Args = {"path": "a.txt", "old_text": "one", "new_text": "two"}
+    second: Args = {"path": "a.txt", "old_text": "two", "new_text": "three"}
     model = ScriptedModel(
         [
+            makes(("edit_file", first), ("task_completed", {"summary": "Made it two."})),
             makes(("read_file", {"path": "a.txt"})),
-            makes(("edit_file", edit)),
-            makes(("task_completed", {"summary": "Made it one higher."})),
+            makes(("edit_file", second), ("task_completed", {"summary": "Made it three."})),
         ]
     )
-    text = '1. Replace "one" with "two" in a.txt\n2. Make the number in a.txt one higher'
     async with studio(tmp_path, {"a.txt": "one\n"}) as at:
-        plan = await at.ask(text)
+        plan = await planned(at, WEBAPP, ("Two", "Write two into a.txt"), ("Three", "Make it one higher"))
         at.model.model = model
         plan = await at.approve(plan, review="end")
         assert at.editor.received == [] and [step.staged for step in plan.steps] == [True, True]
         plan = await at.respond(plan)
         assert plan.status == "completed" and at.text("a.txt") == "three\n"
+
+
+async def test_a_command_finds_the_files_as_the_plan_has_left_them(tmp_path: Path) -> None:
+    text = '1. Replace "one" with "two" in a.txt\n2. Run `cat a.txt`\n3. Create file b.txt with content "b"'
+    async with studio(tmp_path, {"a.txt": "one\n"}) as at:
+        plan = await at.approve(await at.ask(text), review="end")
+        asked = []
+        while plan.pending.approvals:
+            asked.append(plan.pending.approvals[0])
+            plan = await at.respond(plan)
+        assert [approval.effect for approval in asked] == ["write", "execute", "write"]
+        assert [approval.step_id is None for approval in asked] == [True, False, True]
+        assert plan.status == "completed"
+        assert "two" in str(plan.steps[1].result)
+        assert at.text("b.txt") == "b" and len(at.editor.received) == 2
+
+
+async def test_a_command_is_not_run_on_changes_that_are_denied(tmp_path: Path) -> None:
+    text = '1. Replace "one" with "two" in a.txt\n2. Run `touch ran.txt`'
+    async with studio(tmp_path, {"a.txt": "one\n"}) as at:
+        plan = await at.respond(await at.approve(await at.ask(text), review="end"), "deny", reason="no")
+        assert not at.path("ran.txt").exists() and at.editor.received == []
+        assert plan.steps[0].status == "skipped"
 
 
 @pytest.mark.parametrize("clean", [True, False])
