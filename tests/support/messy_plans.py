@@ -46,7 +46,7 @@ LINES = (
     "Then stop. Do not go on.",
 )
 CODE = (
-    "Write this:\n```python\n# STEP 9: not a step\n1. not an item - at all\nDO: nothing\n\n    x = {'a': 1}\n```",
+    "Write this:\n```python\n# STEP 9: no step\n1. no item - at all\nDO: nothing\n\n    x = {'a': 1}\n```",
     "Use\n```\n---PLAN-END---\nSTEP 3: no\n```\nas it is.",
 )
 INTRO = (
@@ -232,7 +232,7 @@ def _json_damages() -> Iterator[Damage]:
         "comments",
         lambda rng, p: (_json(p).replace("{\n", "{ // a step\n", 1).replace("[", "[ /* all */", 1), p, False),
     )
-    yield Damage("raw line breaks", lambda rng, p: (_json(p).replace("\\n", "\n"), p, False))
+    yield Damage("raw line breaks", lambda rng, p: (re.sub(r"(?<!\\)\\n", "\n", _json(p)), p, False))
     yield Damage("no comma between", lambda rng, p: (_json(p).replace("},\n", "}\n"), p, False))
     yield Damage("no comma after", lambda rng, p: (_json(p).replace('",\n', '"\n'), p, False))
     yield Damage("extra brace", lambda rng, p: (f'{{"steps": {_json(p)}}}}}', p, False))
@@ -266,7 +266,7 @@ def _json_damages() -> Iterator[Damage]:
     yield Damage(
         "phases",
         lambda rng, p: (
-            f'{{"phases": [{{"name": "a", "steps": {_json(p[:1])}}}, {{"name": "b", "steps": {_json(p[1:])}}}]}}',
+            f'{{"phases": [{{"name": "a", "steps": {_json(p[:1])}}}, {{"steps": {_json(p[1:])}}}]}}',
             p,
             False,
         ),
@@ -275,7 +275,7 @@ def _json_damages() -> Iterator[Damage]:
         "lines",
         lambda rng, p: ("\n".join(json.dumps({"description": t, "instruction": i}) for t, i in p), p, False),
     )
-    yield Damage("curly quotes", lambda rng, p: (_curly(_plain(p)), _plain(p), False))
+    yield Damage("curly quotes", lambda rng, p: (_curly(_uncurled(p)), _uncurled(p), False))
 
 
 def _single(pairs: list[Pair]) -> str:
@@ -287,10 +287,12 @@ def _single(pairs: list[Pair]) -> str:
     )
 
 
+def _uncurled(pairs: list[Pair]) -> list[Pair]:
+    return [(title.replace("“", "").replace("”", ""), text) for title, text in _plain(pairs)]
+
+
 def _curly(pairs: list[Pair]) -> str:
-    fine = [(t.replace("“", "").replace("”", ""), i) for t, i in pairs]
-    pairs[:] = fine
-    text = _json(fine)
+    text = _json(pairs)
     return re.sub(r'"((?:[^"\\]|\\.)*)"', "“\\1”", text)
 
 
@@ -441,9 +443,8 @@ def cases(count: int, seed: int) -> Iterator[Case]:
         name, damage = every[number % len(every)]
         text, pairs, cut = damage.render(rng, steps(rng, code=name in ("markers", "json", "legacy")))
         around, whole = _around(rng, name, text)
-        if around == "prose around" and cut:
-            around, whole = "", text
-        if name == "json" and damage.name == "strings" and around == "prose around":
+        if around == "prose around" and (cut or damage.name == "sections"):
+            # Nothing tells such prose from the end of the last step.
             around, whole = "", text
         fault = f"{damage.name} + {around}" if around else damage.name
         yield Case(name, fault, whole, tuple(pairs), cut)
