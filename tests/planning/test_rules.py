@@ -189,6 +189,9 @@ def write(path: str, content: str) -> tuple[str, dict[str, Any]]:
         ("move a.py to src/", [call("rename_path", path="a.py", new_path="src/a.py")]),
         ("move @a.py into the folder src", [call("rename_path", path="a.py", new_path="src/a.py")]),
         ("rename the function foo to bar", None),
+        ("Rename folder a to b", [call("rename_path", path="a", new_path="b")]),
+        ("Write file a.txt with content:\nline one\nline two", None),
+        ("Write file a.txt with content two  spaces", None),
         ("delete a.txt", [call("delete_path", path="a.txt")]),
         (
             "Delete the folder old and remove @b/c.txt.",

@@ -64,7 +64,7 @@ APPEND_TO = _pattern(
     rf"append {_TEXT}to (?:the end of )?{_FILE}(?P<path>{TOKEN}?):? (?P<content>{PLACE})",
 )
 RENAME = _pattern(
-    rf"(?P<verb>rename|move) {_ARTICLES}(?:(?:file|{_FOLDER}|path) )?(?P<old>{TOKEN}) (?P<into>to|as|into)",
+    rf"(?P<verb>rename|move) {_ARTICLES}(?P<word>(?:file|{_FOLDER}|path) )?(?P<old>{TOKEN}) (?P<into>to|as|into)",
     rf" {_ARTICLES}(?P<folder>{_FOLDER} )?(?P<new>{TOKEN})",
 )
 DELETE = _pattern(

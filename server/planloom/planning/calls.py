@@ -24,11 +24,15 @@ class LiteralCall:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A part with white space collapsed, its literals, and the paths that references resolve to."""
+    """A part with white space collapsed, its literals, and the paths that references resolve to.
+
+    `exact` tells that there was nothing to collapse.
+    """
 
     text: str
     literals: Sequence[Taken]
     paths: Mapping[str, str]
+    exact: bool
 
     def literal(self, found: re.Match[str], group: str) -> Taken | None:
         """The literal that a group holds."""
@@ -192,7 +196,7 @@ def _rename(clause: Clause) -> list[LiteralCall] | None:
     found = call_patterns.RENAME.fullmatch(clause.text)
     if found is None:
         return None
-    old = path_of(clause, found, "old", certain=False)
+    old = path_of(clause, found, "old", certain=found["word"] is not None)
     new = path_of(clause, found, "new", certain=old is not None)
     if old is None or new is None:
         return None
@@ -316,8 +320,9 @@ def literal_calls(
     """
     if len(masked) > _CLAUSE_LIMIT:
         return ()
-    text = call_patterns.TAIL.sub("", " ".join(masked.split()))
-    clause = Clause(text=text, literals=literals, paths=paths)
+    collapsed = " ".join(masked.split())
+    text = call_patterns.TAIL.sub("", collapsed)
+    clause = Clause(text=text, literals=literals, paths=paths, exact=collapsed == masked.strip())
     for reader in _READERS.get(text.partition(" ")[0].lower().rstrip(":"), ()):
         calls = reader(clause)
         if calls is not None:

@@ -73,4 +73,6 @@ def _besides(steps: tuple[Step, ...], finished: tuple[Step, ...]) -> tuple[Step,
 def _summary(steps: int, literal: int) -> str:
     """How many steps there are, and how many of them need no model."""
     what = "1 step" if steps == 1 else f"{steps} steps"
-    return f"{what}, {literal} of them literal." if literal < steps else f"{what}, nothing that needs a model."
+    return (
+        f"{what}, {literal} of them literal." if literal < steps else f"{what}, nothing that needs a model."
+    )
