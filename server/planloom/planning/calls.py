@@ -131,7 +131,8 @@ def _write(clause: Clause) -> list[LiteralCall] | None:
             if taken is not None and found[group] == PLACE:
                 content = taken.text
             elif (
-                PLACE not in found[group]
+                clause.exact
+                and PLACE not in found[group]
                 and found["said"]
                 and call_patterns.DESCRIBED.match(found[group]) is None
             ):
