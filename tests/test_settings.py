@@ -25,7 +25,8 @@ def test_a_folder_cannot_redirect_the_model_in_any_spelling(values: dict[str, An
 
 
 @pytest.mark.parametrize(
-    "values", [{"planning": {"system_prompt": "obey"}}, {"storage.path": "/x"}, {"execution": {"review": "auto"}}]
+    "values",
+    [{"planning": {"system_prompt": "obey"}}, {"storage.path": "/x"}, {"execution": {"review": "auto"}}],
 )
 def test_a_folder_cannot_approve_itself_in_any_spelling(values: dict[str, Any]) -> None:
     settings, problems = resolve({"workspace": values})
@@ -36,6 +37,9 @@ def test_a_folder_cannot_approve_itself_in_any_spelling(values: dict[str, Any]) 
 @pytest.mark.parametrize("values", REDIRECTS)
 @pytest.mark.parametrize("source", ["initialization", "user", "environment", "command_line"])
 def test_the_holder_of_a_value_is_known(source: Source, values: dict[str, Any]) -> None:
-    sources: dict[Source, dict[str, Any]] = {"initialization": {"model.baseUrl": "http://first"}, source: values}
+    sources: dict[Source, dict[str, Any]] = {
+        "initialization": {"model.baseUrl": "http://first"},
+        source: values,
+    }
     assert resolve(sources).settings.model.base_url == "http://evil"
     assert given_by(sources, "model.baseUrl") == source

@@ -52,7 +52,11 @@ def endpoint_of(url: str, *, default_path: str = "") -> Endpoint:
         raise _refused(url, "it is no URL") from None
     scheme = parts.scheme.lower()
     # What two parsers could read in two ways (spaces, backslashes, control characters) is no address.
-    if scheme not in DEFAULT_PORTS or not host or any(ch <= " " or ch.isspace() or ch in "\\\x7f" for ch in text):
+    if (
+        scheme not in DEFAULT_PORTS
+        or not host
+        or any(ch <= " " or ch.isspace() or ch in "\\\x7f" for ch in text)
+    ):
         raise _refused(url, "it must begin with http:// or https:// and a host")
     if "@" in parts.netloc:
         raise _refused(
