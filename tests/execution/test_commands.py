@@ -205,7 +205,7 @@ async def test_a_models_writes_are_made_before_its_command(decision: str, tmp_pa
     async with studio(tmp_path) as room:
         plan = await room.ask("Deploy it", mode="plan")
         room.model.model = model
-        step = UpdateStep(step_id=plan.steps[0].step_id, changes=StepChanges(agent="devo", kind="processing"))
+        step = UpdateStep(step_id=plan.steps[0].step_id, set=StepChanges(agent="devo", kind="processing"))
         plan = await room.app.plans.edit(plan.plan_id, plan.version, [step])
         plan = await room.approve(plan)
         assert plan.pending.approvals[0].effect == "write"

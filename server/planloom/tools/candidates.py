@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from planloom.domain.changes import RenameFile
+from planloom.domain.protected import is_secret
 from planloom.domain.values import Uri
 from planloom.tools.context import ToolContext
 from planloom.workspace.ignore import chain_of, top_chain
@@ -35,12 +36,16 @@ class Places(NamedTuple):
 
 
 async def places_below(context: ToolContext, place: ResolvedPath) -> Places:
-    """The files below a folder that no ignore rule hides, those made in this step among them."""
+    """The files below a folder that no ignore rule hides, those made in this step among them.
+
+    What may hold secrets is left out, whatever the rules say.
+    """
     index = context.index()
     known = await _of_index(index, place) if index is not None else None
     if known is None:
         known = await asyncio.to_thread(_walked, place)
-    names, live = set(known), {}
+    names = set(known)
+    live: dict[str, Uri] = {}
     for old, new in _moves(context.files):
         moved = [name for name in names if _at(child(place.uri, name), old)]
         names.difference_update(moved)
@@ -57,6 +62,9 @@ async def places_below(context: ToolContext, place: ResolvedPath) -> Places:
             live.pop(name, None)
         elif name in names or await asyncio.to_thread(_is_shown, place, name):
             live[name] = uri
+    secret = {name for name in (*names, *live) if is_secret(name)}
+    names.difference_update(secret)
+    live = {name: uri for name, uri in live.items() if name not in secret}
     partial = index is not None and not index.complete
     return Places(place.path, tuple(sorted(names)), live, partial)
 

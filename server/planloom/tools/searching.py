@@ -85,6 +85,10 @@ async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
     place = await context.resolve(args.path or ".", "read")
     if isinstance(place, PathRefused):
         return failed(place.reason)
+    if place.secret:
+        return failed(
+            f"{place.relative} may hold secrets, so it is not searched. Do without it, or ask the user."
+        )
     seen = await context.files.peek(place.uri)
     if not seen.exists:
         return failed(f"There is no {place.relative}. Use find_files to see what is there.")
