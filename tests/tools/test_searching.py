@@ -94,6 +94,25 @@ async def test_what_is_searched(tmp_path: Path) -> None:
     assert everywhere == sorted(everywhere)
 
 
+@pytest.mark.parametrize("name", [".env", "keys/id_rsa", "server.pem"])
+async def test_row_49_secrets_are_not_shown(name: str, tmp_path: Path) -> None:
+    desk = Desk(tmp_path, {name: "Needle=canary\n", "a.txt": "Needle\n"})
+    (tmp_path / "link").symlink_to(tmp_path / name)
+    desk.editor.open(desk.path(name))
+    results = [
+        await desk.call("search_text", pattern="Needle"),
+        await desk.call("search_text", pattern="Needle", path=name),
+        await desk.call("find_files", pattern="*"),
+        await desk.call("read_file", path=name),
+        await desk.call("read_file", path="link"),
+        await desk.call("edit_file", path=name, old_text="Needle=canar", new_text="x"),
+        await desk.call("edit_file", path=name, old_text="Needle=other", new_text="x"),
+    ]
+    assert not any("canary" in result.text for result in results)
+    assert name not in results[0].text and name not in results[2].text
+    assert [result.ok for result in results] == [True, False, True, False, False, True, False]
+
+
 async def test_output_is_bounded(tmp_path: Path) -> None:
     desk = Desk(tmp_path, {"a.txt": ("Needle " + "x" * 900 + "\n") * 3000})
     result = await desk.call("search_text", pattern="Needle", max_results=1000)

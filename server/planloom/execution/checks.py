@@ -13,6 +13,7 @@ from planloom.domain.plan import Check, Step
 from planloom.domain.values import Args, PlanId, Uri
 from planloom.execution.book import Book
 from planloom.execution.calls import recorded_call
+from planloom.execution.commands import CommandDenied
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry
 from planloom.tools.tool import Tool, ToolResult, failed
@@ -254,5 +255,7 @@ def _names(uris: Iterable[Uri]) -> str:
 async def _ran(tool: Tool, args: Args, context: ToolContext) -> ToolResult:
     try:
         return await tool.run(tool.arguments.model_validate(args), context)
+    except CommandDenied as denied:
+        return failed(f"The command was not run: {denied.reason}")
     except OSError as error:
         return failed(f"{tool.name} could not be carried out: {error.strerror or error}.")

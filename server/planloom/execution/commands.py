@@ -15,7 +15,7 @@ from planloom.execution.gate import Committed, Denied, Gate
 from planloom.execution.permission import CommandProposal, scripts_of
 from planloom.execution.staging_area import StagingArea
 from planloom.execution.unsaved import Unsaved
-from planloom.tools.commands import Command, NotRun
+from planloom.tools.commands import Command
 from planloom.tools.processes import Ended, environment, run_process, shell_argv
 
 _CHANGED: Final = "A file that the command runs has changed since you allowed it."
@@ -27,6 +27,14 @@ Output = Callable[[Literal["stdout", "stderr"], str], None]
 
 class CancelledByUser(Exception):
     """A person answered an approval by cancelling the whole plan."""
+
+
+class CommandDenied(Exception):
+    """A person, or the policy, does not want a command to run."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class StepCommands:
@@ -52,8 +60,8 @@ class StepCommands:
         self._on_output = on_output
         self._refresh = refresh
 
-    async def run(self, command: Command) -> Ended | NotRun:
-        """Ask and run. Raises UnsavedFiles, CancelledByUser, UntrustedWorkspace.
+    async def run(self, command: Command) -> Ended:
+        """Ask and run. Raises CommandDenied, CancelledByUser, UnsavedFiles, UntrustedWorkspace.
 
         The permission is for the scripts as they were shown: if one has changed when the command is about
         to start, it is asked again.
@@ -71,7 +79,7 @@ class StepCommands:
             if isinstance(verdict, Denied):
                 if verdict.cancelled:
                     raise CancelledByUser
-                return NotRun(reason=verdict.reason)
+                raise CommandDenied(verdict.reason)
             if (await self._proposal(command, None)).bound == proposal.bound:
                 break
             again = _CHANGED

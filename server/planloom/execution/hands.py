@@ -8,7 +8,7 @@ from planloom.domain import events as ev
 from planloom.domain.plan import Plan, Step
 from planloom.domain.values import CallId
 from planloom.execution.book import Book
-from planloom.execution.commands import INTERRUPTED, CancelledByUser
+from planloom.execution.commands import INTERRUPTED, CancelledByUser, CommandDenied
 from planloom.execution.gate import Denied, NotMade, Proposal, grant_of
 from planloom.execution.kit import Kit
 from planloom.execution.repeats import Repeats
@@ -70,6 +70,8 @@ class StepHands:
         try:
             earlier = await self._repeats.earlier(tool, call.arguments, self._context)
             result = earlier or await self._run(tool, call)
+        except CommandDenied as denied:
+            result = failed(f"The command was not run: {denied.reason} Do without it, or ask the user.")
         except OSError as error:
             result = failed(f"{call.name} could not be carried out: {error.strerror or error}.")
         finally:

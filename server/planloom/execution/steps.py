@@ -17,7 +17,7 @@ from planloom.domain.values import Args, CallId, Json, PlanId, StepId
 from planloom.execution.book import Book
 from planloom.execution.budget import allow_request
 from planloom.execution.checks import StepChecks
-from planloom.execution.commands import INTERRUPTED, CancelledByUser
+from planloom.execution.commands import INTERRUPTED, CancelledByUser, CommandDenied
 from planloom.execution.context import PromptRoom, shares_of
 from planloom.execution.gate import Committed, Denied, Gate, Proposal, grant_of
 from planloom.execution.hands import StepHands
@@ -80,6 +80,8 @@ class Runner:
             return await within(self._use.book, plan_id, step_id, seconds, run(plan, step))
         except CancelledByUser:
             return Rerouted()
+        except CommandDenied as denied:
+            return Skipped(reason="approval_denied", detail=denied.reason)
         except UnsavedFiles as unsaved:
             return Interrupted(reason="unsaved_files", detail=unsaved.sentence)
 

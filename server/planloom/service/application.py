@@ -122,7 +122,7 @@ class Application:
             problems=self._problems,
             prepared=self._prepared,
             review=lambda: self._settings.execution.review,
-            tools=self._tools.names(),
+            tools=self._tools,
             session_id=self.session_id,
         )
         self.plans = Plans(rooms)

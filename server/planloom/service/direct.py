@@ -6,15 +6,21 @@ from collections.abc import Sequence
 
 from planloom.domain import events as ev
 from planloom.domain.plan import Plan, Step, StepResult
-from planloom.domain.values import Instant, Json, StepId
+from planloom.domain.values import Args, Instant, Json, StepId
 from planloom.planning.rules import plan_by_rules
+from planloom.tools.registry import Registry, argument_problems
 
 _HEADLINE = 80
 
 
-def direct_run(plan: Plan, tools: Sequence[str]) -> ev.PlanDirect:
+def direct_run(plan: Plan, tools: Registry) -> ev.PlanDirect:
     """Literal tool calls if the rules find nothing else in the request, else the request as one step."""
-    steps = plan_by_rules(plan.request, tools, plan.attachments)
+
+    def takes(name: str, args: Args) -> bool:
+        tool = tools.get(name)
+        return tool is not None and not argument_problems(tool, args)
+
+    steps = plan_by_rules(plan.request, tools.names(), plan.attachments, takes=takes)
     if steps and all(step.kind == "tool_call" for step in steps):
         return ev.PlanDirect(steps=steps, sequential=True, author="rules")
     whole = Step(

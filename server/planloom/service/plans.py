@@ -29,6 +29,7 @@ from planloom.service.requests import Created, CreateRequest, Undone, Until
 from planloom.service.states import require
 from planloom.service.undo import Undoing
 from planloom.storage.ledger import Ledger, workspace_key
+from planloom.tools.registry import Registry
 
 LIST_LIMIT = 1_000
 
@@ -48,7 +49,7 @@ class Rooms(NamedTuple):
     problems: Callable[[Plan, Sequence[Step]], tuple[Problem, ...]]
     prepared: Callable[[Sequence[Step]], tuple[Step, ...]]
     review: Callable[[], Review]
-    tools: tuple[str, ...]
+    tools: Registry
     session_id: SessionId
 
 

@@ -35,12 +35,16 @@ class Places(NamedTuple):
 
 
 async def places_below(context: ToolContext, place: ResolvedPath) -> Places:
-    """The files below a folder that no ignore rule hides, those made in this step among them."""
+    """The files below a folder that no ignore rule hides, those made in this step among them.
+
+    What may hold secrets is among them: to ask that of every name would cost more than all the rest.
+    """
     index = context.index()
     known = await _of_index(index, place) if index is not None else None
     if known is None:
         known = await asyncio.to_thread(_walked, place)
-    names, live = set(known), {}
+    names = set(known)
+    live: dict[str, Uri] = {}
     for old, new in _moves(context.files):
         moved = [name for name in names if _at(child(place.uri, name), old)]
         names.difference_update(moved)

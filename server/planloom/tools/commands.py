@@ -63,17 +63,11 @@ class Command(Value):
         return self.line if self.line is not None else shlex.join(self.argv)
 
 
-class NotRun(Value):
-    """A command that was not run; the sentence says why, for the model too."""
-
-    reason: str
-
-
 class CommandRunner(Protocol):
     """Who asks for a command and runs it."""
 
-    async def run(self, command: Command) -> Ended | NotRun:
-        """Ask, settle what the command may need, and run it to its end."""
+    async def run(self, command: Command) -> Ended:
+        """Ask, settle what the command may need, and run it to its end. Raises its own way where it may not run."""
         ...
 
 
@@ -95,8 +89,6 @@ async def run_command(args: RunCommand, context: ToolContext) -> ToolResult:
         timeout_seconds=args.timeout_seconds,
     )
     ended = await context.commands.run(command)
-    if isinstance(ended, NotRun):
-        return failed(f"The command was not run. {ended.reason}")
     if ended.problem is not None:
         hint = "" if shell else " Is the program installed? A shell command is given as one string."
         return failed(f"{ended.problem}{hint}")

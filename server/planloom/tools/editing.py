@@ -11,7 +11,7 @@ from planloom.tools.passages import SAID, Grade
 from planloom.tools.patches import BadPatch, FilePatch, read_patch
 from planloom.tools.patching import apply_hunks
 from planloom.tools.reading import unreadable
-from planloom.tools.replacing import NoMatch, Replaced, replace, with_lf
+from planloom.tools.replacing import CLOSEST, NoMatch, Replaced, replace, with_lf
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 from planloom.tools.writing import MAX_CONTENT
 from planloom.workspace.overlay import Overlay
@@ -64,7 +64,7 @@ async def edit_file(args: EditFile, context: ToolContext) -> ToolResult:
     place, text = seen
     result = replace(text, args.old_text or "", args.new_text or "", replace_all=args.replace_all)
     if isinstance(result, NoMatch):
-        return failed(f"{place.relative}: {result.reason}")
+        return failed(_explained(place, result))
     return await _stage(place, text, result, context.files)
 
 
@@ -89,6 +89,12 @@ async def _stage(place: ResolvedPath, before: str, result: Replaced, files: Over
     places = "1 place" if result.places == 1 else f"{result.places} places"
     fuzzy = "" if result.grade == "exact" else f", found {SAID[result.grade]}: see that it is what you meant"
     return succeeded(f"Edited {place.relative} in {places}{fuzzy}", value=place.relative)
+
+
+def _explained(place: ResolvedPath, result: NoMatch) -> str:
+    """Why an edit does not fit; the lines of a file that may hold secrets are not shown."""
+    reason = result.reason.partition(CLOSEST)[0] if place.secret else result.reason
+    return f"{place.relative}: {reason}"
 
 
 def _notes(grade: Grade) -> tuple[str, ...]:
@@ -181,7 +187,7 @@ async def _update(patch: FilePatch, context: ToolContext, files: Overlay) -> Too
     place, text = seen
     result = apply_hunks(text, patch.hunks)
     if isinstance(result, NoMatch):
-        return failed(f"{place.relative}: {result.reason}")
+        return failed(_explained(place, result))
     staged = await _stage(place, text, result, files)
     if not staged.ok or patch.move_to is None:
         return staged

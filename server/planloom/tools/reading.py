@@ -44,6 +44,11 @@ async def read_file(args: ReadFile, context: ToolContext) -> ToolResult:
     place = await context.resolve(args.path, "read")
     if isinstance(place, PathRefused):
         return failed(place.reason)
+    if place.secret:
+        return failed(
+            f"{place.relative} may hold secrets, so it is not read by itself. Do without it, or ask the user to "
+            f"attach it as @{place.relative}."
+        )
     seen = await context.files.read(place.uri)
     if not seen.exists:
         return failed(f"There is no file {place.relative}. List its folder to see what is there.")

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from planloom.tools.passages import SAID, Grade, Lines, NoIndentation, plain_punctuation, reindented
 
+CLOSEST = " The closest lines, with their numbers, are:"
 _SHOWN = 20
 _LONGEST_LINE = 300
 _MOST_LINES = 5_000
@@ -127,7 +128,7 @@ def not_found(name: str, text: str, old: str) -> str:
         start = max(0, near - first)
         end = min(len(lines), start + min(_SHOWN, len(wanted) + 2))
         shown = "\n".join(f"{n + 1}: {lines[n][:_LONGEST_LINE]}" for n in range(start, end))
-        sentence += f" The closest lines, with their numbers, are:\n{shown}"
+        sentence += f"{CLOSEST}\n{shown}"
     return sentence + "\nRead the file again before the next try."
 
 

@@ -11,8 +11,8 @@ from typing import Final
 from planloom.tools.processes import environment
 
 _SECONDS: Final = 10.0
-_MOST_BYTES: Final = 100_000
-"""Bytes of names on one command line: well below what any system takes."""
+_MOST_BYTES: Final = 25_000 if os.name == "nt" else 500_000
+"""Bytes of names on one command line: well below what the system takes."""
 
 
 def find_ripgrep(roots: Sequence[Path]) -> Path | None:

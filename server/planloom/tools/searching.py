@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from planloom.domain.protected import is_secret
 from planloom.domain.values import Json
 from planloom.tools.candidates import Places, chunks, places_below
 from planloom.tools.context import ToolContext
@@ -30,7 +31,8 @@ _PATTERN_SECONDS: Final = 2.0
 """How long the pattern may take for one file."""
 _LONGEST_LINE: Final = 300
 _MOST_TEXT: Final = 60_000
-_BATCH: Final = 4_000
+_BATCH: Final = 16_000
+"""Files that ripgrep is asked about at a time, before the first of them is looked at."""
 _WORTH_RIPGREP: Final = 200
 """Files from which on starting another program pays."""
 
@@ -85,6 +87,10 @@ async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
     place = await context.resolve(args.path or ".", "read")
     if isinstance(place, PathRefused):
         return failed(place.reason)
+    if place.secret:
+        return failed(
+            f"{place.relative} may hold secrets, so it is not searched. Do without it, or ask the user."
+        )
     seen = await context.files.peek(place.uri)
     if not seen.exists:
         return failed(f"There is no {place.relative}. Use find_files to see what is there.")
@@ -169,9 +175,10 @@ def _scan(
             if text is None:
                 continue
             try:
-                for hit in _lines(
-                    name, with_lf(text), pattern, min(_PATTERN_SECONDS, until - time.monotonic())
-                ):
+                seconds = min(_PATTERN_SECONDS, until - time.monotonic())
+                for number, hit in enumerate(_lines(name, with_lf(text), pattern, seconds)):
+                    if number == 0 and is_secret(name):
+                        break
                     if len(hits) == limit:
                         return _Found(hits, more=True)
                     hits.append(hit)
@@ -254,7 +261,7 @@ async def find_files(args: FindFiles, context: ToolContext) -> ToolResult:
         return failed(f"{place.relative} {problem}. Give a folder as path, or none to look everywhere.")
     places = await places_below(context, place)
     names = sorted({*places.names, *places.live})
-    found = _by_name(names, args.pattern)
+    found = [name for name in _by_name(names, args.pattern) if not is_secret(name)]
     prefix = "" if place.relative == "." else f"{place.relative}/"
     paths = [prefix + name for name in found[: args.max_results]]
     what = f"“{args.pattern[:80]}”"
@@ -284,7 +291,11 @@ def _by_name(names: Sequence[str], pattern: str) -> list[str]:
 async def _similar(context: ToolContext, pattern: str) -> tuple[str, ...]:
     index = context.index()
     letters = "".join(char for char in pattern if char not in "*?[]{}!")
-    return tuple(hit.path for hit in await index.search(letters, 5)) if index is not None and letters else ()
+    return (
+        tuple(hit.path for hit in await index.search(letters, 5) if not is_secret(hit.path))
+        if index is not None and letters
+        else ()
+    )
 
 
 SEARCH_TEXT = Tool(
