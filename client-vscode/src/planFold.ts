@@ -1,0 +1,176 @@
+// The plan as the server folds it: the same events give the same plan here, which recorded streams test.
+
+import type { Approval, Check, Pending, Plan, PlanEvent, PlanStatus, Recovery, Step, Usage } from "./protocol";
+
+export const NO_PENDING: Pending = { approvals: [], questions: [], recoveries: [], conflicts: [] };
+
+/** The plan after an event, as the server folds it. */
+export function foldPlan(plan: Plan, event: PlanEvent): Plan {
+  switch (event.type) {
+    case "plan_routed":
+      return { ...plan, qualification: event.qualification, route: event.route, overallRisk: event.qualification?.riskLevel ?? plan.overallRisk };
+    case "plan_drafting":
+      if (plan.version === 0) return plan;
+      return { ...plan, status: "draft", pending: NO_PENDING, error: null, steps: plan.steps.filter((step) => step.status === "completed") };
+    case "plan_direct":
+    case "plan_ready":
+    case "plan_approval_request":
+    case "plan_edited":
+      return event.plan ?? plan;
+    case "perspective_complete":
+      return event.perspective == null ? plan : { ...plan, perspectives: { ...plan.perspectives, [event.agent]: event.perspective } };
+    case "task_created":
+      return { ...plan, steps: [...plan.steps.filter((step) => step.stepId !== event.task.stepId), event.task] };
+    case "tasks_list":
+      return { ...plan, steps: event.tasks };
+    case "plan_approved":
+      return { ...plan, status: "approved", version: event.version, review: event.review, approvedAt: event.at };
+    case "plan_rejected":
+      return { ...plan, status: "rejected", rejectionReason: event.reason };
+    case "plan_executing":
+    case "plan_resumed":
+      return { ...plan, status: "executing" };
+    case "plan_paused":
+      return { ...plan, status: "paused" };
+    case "plan_completed":
+      return ended(plan, "completed", event);
+    case "plan_failed":
+      return ended(plan, "failed", event);
+    case "plan_cancelled":
+      return ended(plan, "cancelled", event);
+    case "check_completed":
+      return change(plan, event.taskId, (step) => ({ ...step, checks: withCheck(step.checks, event.check) }));
+    default:
+      return foldDecision(foldStep(plan, event), event);
+  }
+}
+
+function foldStep(plan: Plan, event: PlanEvent): Plan {
+  switch (event.type) {
+    case "task_started":
+      return change(plan, event.taskId, (step) => ({
+        ...step,
+        status: "running",
+        agent: event.agent,
+        attempts: step.attempts + 1,
+        startedAt: step.startedAt ?? event.at,
+        progress: null,
+      }));
+    case "task_update":
+      return change(plan, event.taskId, (step) => ({
+        ...step,
+        status: event.status,
+        progress: event.progress ?? step.progress,
+        activeForm: event.activeForm ?? step.activeForm,
+      }));
+    case "task_completed":
+      return change(spent(plan, event.usage), event.taskId, (step) => ({
+        ...step,
+        status: "completed",
+        result: event.result,
+        completedAt: event.at,
+        progress: 100,
+      }));
+    case "task_failed":
+      return change(plan, event.taskId, (step) => ({
+        ...step,
+        status: event.willRetry ? "pending" : "failed",
+        completedAt: event.at,
+        result: event.willRetry ? step.result : failure(step, event.error, event.at),
+      }));
+    case "task_skipped":
+      return {
+        ...change(plan, event.taskId, (step) => ({ ...step, status: "skipped", completedAt: event.at })),
+        pending: withoutQuestions(plan.pending, event.taskId),
+      };
+    default:
+      return plan;
+  }
+}
+
+function failure(step: Step, error: string, at: string): Step["result"] {
+  const durationMs = step.startedAt == null ? 0 : Math.max(0, Date.parse(at) - Date.parse(step.startedAt));
+  return { ok: false, error, durationMs, timestamp: at };
+}
+
+function foldDecision(plan: Plan, event: PlanEvent): Plan {
+  const { pending } = plan;
+  switch (event.type) {
+    case "approval_request":
+      return { ...plan, pending: { ...pending, approvals: [...withoutApproval(pending.approvals, event.approval.approvalId), event.approval] } };
+    case "approval_resolved":
+      return { ...plan, pending: { ...pending, approvals: withoutApproval(pending.approvals, event.approvalId) } };
+    case "edit_conflict":
+      return { ...plan, pending: { ...pending, conflicts: [...pending.conflicts, event.conflict] } };
+    case "conflict_resolved":
+      return { ...plan, pending: { ...pending, conflicts: pending.conflicts.filter((each) => each.editId !== event.editId) } };
+    case "clarification_request": {
+      const { taskId: stepId, question, options } = event;
+      const asked = change(plan, stepId, (step) => ({ ...step, status: "needs_clarification", question }));
+      return { ...asked, pending: { ...pending, questions: [...pending.questions.filter((each) => each.stepId !== stepId), { stepId, question, options }] } };
+    }
+    case "clarification_provided": {
+      const answered = change(plan, event.taskId, (step) => ({ ...step, status: "pending" }));
+      return { ...answered, pending: { ...pending, questions: pending.questions.filter((each) => each.stepId !== event.taskId) } };
+    }
+    case "recovery_request": {
+      const { taskId: stepId, error, options, proposal } = event;
+      return { ...plan, pending: { ...pending, recoveries: [...withoutRecovery(pending.recoveries, stepId), { stepId, error, options, proposal }] } };
+    }
+    case "recovery_chosen": {
+      if (event.action === "model") return plan;
+      const decided = { ...plan, pending: { ...pending, recoveries: withoutRecovery(pending.recoveries, event.taskId) } };
+      return event.action === "retry" ? change(decided, event.taskId, (step) => ({ ...step, status: "pending", result: null })) : decided;
+    }
+    default:
+      return plan;
+  }
+}
+
+function ended(plan: Plan, status: PlanStatus, event: { summary: string; usage?: Usage | null; at: string; error?: Plan["error"] }): Plan {
+  const steps = plan.steps.map((step): Step => (step.status === "running" || step.status === "needs_clarification" ? { ...step, status: "pending" } : step));
+  return {
+    ...plan,
+    status,
+    steps,
+    pending: NO_PENDING,
+    executionSummary: event.summary,
+    usage: event.usage ?? plan.usage,
+    error: event.error,
+    completedAt: event.at,
+  };
+}
+
+export function change(plan: Plan, stepId: string, to: (step: Step) => Step): Plan {
+  return { ...plan, steps: plan.steps.map((step) => (step.stepId === stepId ? to(step) : step)) };
+}
+
+function withCheck(checks: readonly Check[], check: Check): readonly Check[] {
+  const same = (each: Check): boolean =>
+    each.kind === check.kind && each.path == check.path && each.text == check.text && each.command == check.command;
+  return checks.some(same) ? checks.map((each) => (same(each) ? check : each)) : [...checks, check];
+}
+
+function withoutApproval(approvals: readonly Approval[], approvalId: string): readonly Approval[] {
+  return approvals.filter((each) => each.approvalId !== approvalId);
+}
+
+function withoutRecovery(recoveries: readonly Recovery[], stepId: string): readonly Recovery[] {
+  return recoveries.filter((each) => each.stepId !== stepId);
+}
+
+function withoutQuestions(pending: Pending, stepId: string): Pending {
+  return { ...pending, questions: pending.questions.filter((each) => each.stepId !== stepId), recoveries: withoutRecovery(pending.recoveries, stepId) };
+}
+
+function spent(plan: Plan, usage: Usage | null | undefined): Plan {
+  if (usage == null) return plan;
+  return {
+    ...plan,
+    usage: {
+      requests: plan.usage.requests + usage.requests,
+      promptTokens: plan.usage.promptTokens + usage.promptTokens,
+      completionTokens: plan.usage.completionTokens + usage.completionTokens,
+    },
+  };
+}
