@@ -66,9 +66,7 @@ class StepCommands:
         The permission is for the scripts as they were shown: if one has changed when the command is about
         to start, it is asked again.
         """
-        left_out = await self._staged()
-        if left_out is not None:
-            return left_out
+        await self._staged()
         plan = self._book.load(self._plan_id)
         assert plan is not None
         await self._unsaved.settle(plan)
@@ -95,14 +93,14 @@ class StepCommands:
         finally:
             await self._refresh()
 
-    async def _staged(self) -> NotRun | None:
+    async def _staged(self) -> None:
         """A command must find the files as the plan has left them: what it has staged is asked for first."""
         verdict = await self._staging.commit_staged(self._plan_id)
         if verdict is None or isinstance(verdict, Committed):
-            return None
+            return
         if isinstance(verdict, Denied) and verdict.cancelled:
             raise CancelledByUser
-        return NotRun(reason=f"The command was not run, for the changes before it: {verdict.reason}")
+        raise CommandDenied(f"The command was not run, for the changes before it: {verdict.reason}")
 
     async def _proposal(self, command: Command, again: str | None) -> CommandProposal:
         scripts = await asyncio.to_thread(scripts_of, command, self._gate.folders())
