@@ -161,4 +161,4 @@ async def test_a_thousand_keystrokes_race_whole_plans_and_none_is_lost(tmp_path:
             document = at.documents.get(buffer.uri)
             assert document is not None and document.text == buffer.text
         heard = Counter(at.types())
-        print(heard["edit_applied"], heard["edit_conflict"], heard["edit_reverted"], heard["edit_rejected"], heard["recovery_request"], typist.typed)
+        assert heard["edit_applied"] >= 5 and heard["edit_reverted"] >= 1, heard
