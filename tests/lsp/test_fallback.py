@@ -129,7 +129,12 @@ async def test_a_failed_step_is_a_message(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("press", "text"),
-    [("Keep mine", "old by me\n"), ("Take Planloom's", "new\n"), ("edited", "new, by us both\n")],
+    [
+        ("Keep mine", "old by me\n"),
+        ("Take Planloom's", "new\n"),
+        ("edited", "new, by us both\n"),
+        ("saved", "new, by us both\n"),
+    ],
 )
 @pytest.mark.parametrize("can_show", [True, False])
 async def test_a_conflict_is_a_document_with_both_and_a_message(
@@ -150,15 +155,20 @@ async def test_a_conflict_is_a_document_with_both_and_a_message(
         def merged() -> str:
             client.open(shown[0])
             client.type(shown[0], None, "new, by us both\n")
+            if press == "saved":
+                client.save(shown[0])
+                client.close(shown[0])
             return "Use the merged document"
 
-        if press == "edited":
+        if press in ("edited", "saved"):
             user = User(client, typed, *(["Use the merged document", merged] if can_show else ["Keep mine"]))
         else:
             user = User(client, typed, press)
         plan = await run(client)
         assert plan["status"] == "completed"
-        assert client.buffers[uri].text == (text if can_show or press != "edited" else "old by me\n")
+        assert client.buffers[uri].text == (
+            text if can_show or press not in ("edited", "saved") else "old by me\n"
+        )
         assert "a.txt" in user.messages[1]["message"]
         if can_show:
             assert beside(shown) == "<<<<<<< yours\nold by me\n=======\nnew\n>>>>>>> Planloom's\n"

@@ -1,4 +1,4 @@
-"""Asks clients without an extension: by `window/showMessageRequest`, with documents to look at where they can be shown."""
+"""Asks clients without an extension by messages with buttons, and shows them documents to look at."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pygls.capabilities import get_capability
 
 from planloom.domain import events as ev
 from planloom.domain.errors import PlanloomError
-from planloom.lsp.codec import ClientGone, ClientRefused
+from planloom.lsp.sending import ClientGone, ClientRefused
 
 if TYPE_CHECKING:
     from planloom.domain.approvals import Approval
@@ -29,7 +29,12 @@ _FILES = 10
 _MARKER = "<<<<<<< yours"
 ALLOW, ALLOW_PLAN, DENY, CANCEL, SHOW = "Allow", "Allow for plan", "Deny", "Cancel plan", "Show changes"
 MINE, THEIRS, BOTH = "Keep mine", "Take Planloom's", "Use the merged document"
-_DECISIONS = {ALLOW: "allow", ALLOW_PLAN: "allowForPlan", DENY: "deny", CANCEL: "cancel"}
+_DECISIONS: dict[str, Literal["allow", "allowForPlan", "deny", "cancel"]] = {
+    ALLOW: "allow",
+    ALLOW_PLAN: "allowForPlan",
+    DENY: "deny",
+    CANCEL: "cancel",
+}
 
 
 class Questions:
@@ -163,7 +168,7 @@ class Questions:
                 return ev.ConflictChoice(uri=uri, choice="theirs")
             if chosen is None or beside is None:
                 return None
-            written = (await self._at.view.snapshot(beside)).text
+            written = await self._written(beside)
             if written is not None and _MARKER not in written:
                 return ev.ConflictChoice(uri=uri, choice="text", text=written)
             text = f"Planloom: the document on {_name(uri)} still holds both sides between markers."
@@ -186,6 +191,13 @@ class Questions:
             iter(folders), None
         )
         return None if root is None else await asyncio.to_thread(write_side_file, root, name, text)
+
+    async def _written(self, beside: Uri) -> str | None:
+        """What the user has made of a document: in its buffer, or saved and closed."""
+        from planloom.workspace.side_files import read_side_file
+
+        document = self._at.documents.get(beside)
+        return document.text if document is not None else await asyncio.to_thread(read_side_file, beside)
 
     async def _show(self, uri: Uri) -> bool:
         answer = await self._at.protocol.ask(types.WINDOW_SHOW_DOCUMENT, {"uri": uri, "takeFocus": True})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from planloom.domain.values import Uri
-from planloom.workspace.disk import Spot, stamp_at
-from planloom.workspace.disk_changes import DiskRefused, create_folders, write
+from planloom.workspace.disk import DiskRefused, Spot, read, stamp_at
+from planloom.workspace.disk_changes import create_folders, write
 from planloom.workspace.roots import Root
-from planloom.workspace.uris import from_path
+from planloom.workspace.uris import from_path, to_path
 
 FOLDER: Final = ".planloom"
 
@@ -27,3 +27,12 @@ def write_side_file(root: Root, name: str, text: str) -> Uri | None:
     spot = Spot(root.path, (FOLDER, name))
     refused = write(spot, text.encode("utf-8", "surrogatepass"), over=stamp_at(spot))
     return None if refused is not None else from_path(spot.path)
+
+
+def read_side_file(uri: Uri) -> str | None:
+    """The text of such a file as it is on disk; None for any other place, or one that cannot be read. For a thread."""
+    path = to_path(uri)
+    if path is None or path.parent.name != FOLDER:
+        return None
+    found = read(Spot(path.parent.parent, (FOLDER, path.name)))
+    return None if found.decoded is None else found.decoded.text
