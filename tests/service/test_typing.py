@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 import random
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
