@@ -117,6 +117,7 @@ class LspClient:
             "client/unregisterCapability": lambda _: None,
             "window/workDoneProgress/create": lambda _: None,
             "window/showDocument": lambda _: {"success": True},
+            "window/showMessageRequest": lambda _: None,
             "workspace/codeLens/refresh": lambda _: None,
             "planloom/editor/save": self._save,
             "planloom/editor/diagnostics": lambda asked: {

@@ -20,7 +20,7 @@ from planloom.domain.values import ApprovalId, EditId, PlanId, Sha256, StepId, U
 from planloom.execution.book import Book
 from planloom.execution.journal import EditJournal
 from planloom.execution.permission import CommandProposal, command_question
-from planloom.execution.proposals import Facts, described, narrowed, question, resolve_conflicts
+from planloom.execution.proposals import Facts, both_sides, described, narrowed, question, resolve_conflicts
 from planloom.settings import Settings
 from planloom.workspace.apply import BATCH, apply_changeset
 from planloom.workspace.editor import Editor
@@ -106,6 +106,11 @@ class _Waiting(NamedTuple):
     answer: asyncio.Future[Response]
 
 
+class _Clash(NamedTuple):
+    choices: asyncio.Future[tuple[ev.ConflictChoice, ...]]
+    changeset: Changeset
+
+
 class _Resolved(NamedTuple):
     decision: Decision
     by: str
@@ -133,7 +138,7 @@ class Gate:
         self._resolved: dict[ApprovalId, _Resolved] = {}
         self._granted: set[tuple[PlanId, int, Effect]] = set()
         self._granted_commands: set[tuple[PlanId, int, Sha256]] = set()
-        self._conflicts: dict[EditId, asyncio.Future[tuple[ev.ConflictChoice, ...]]] = {}
+        self._conflicts: dict[EditId, _Clash] = {}
 
     async def commit(self, proposal: Proposal, grant: Grant) -> Verdict:
         """Ask for the changes as far as the policy wants, make them, record what came of it.
@@ -315,7 +320,7 @@ class Gate:
         edit_id = EditId(uuid.uuid4().hex)
         conflict = Conflict(edit_id=edit_id, step_id=step_id, files=files)
         future: asyncio.Future[tuple[ev.ConflictChoice, ...]] = asyncio.get_running_loop().create_future()
-        self._conflicts[edit_id] = future
+        self._conflicts[edit_id] = _Clash(future, proposal.changeset)
         happened: list[ev.Event] = [ev.EditConflict(task_id=step_id, conflict=conflict)]
         if self._plan(proposal.plan_id).status == "executing":
             names = ", ".join(file.uri.rpartition("/")[2] for file in files)
@@ -333,17 +338,22 @@ class Gate:
         self, plan_id: PlanId, edit_id: EditId, choices: Collection[ev.ConflictChoice]
     ) -> Plan:
         """A person's word on a conflict. Raises UnknownThing."""
-        future = self._conflicts.get(edit_id)
+        clash = self._conflicts.get(edit_id)
         plan = self._plan(plan_id)
         conflict = next((each for each in plan.pending.conflicts if each.edit_id == edit_id), None)
-        if future is None or future.done() or conflict is None:
+        if clash is None or clash.choices.done() or conflict is None:
             raise UnknownThing("edit", edit_id)
         taken = tuple(choices)
         plan = self._book.record(
             plan_id, ev.ConflictResolved(task_id=conflict.step_id, edit_id=edit_id, files=taken)
         )
-        future.set_result(taken)
+        clash.choices.set_result(taken)
         return plan
+
+    async def both_sides(self, edit_id: EditId, uri: Uri) -> str | None:
+        """A conflicted file as it is now, with both sides between markers; None if it is in no conflict."""
+        clash = self._conflicts.get(edit_id)
+        return None if clash is None else await both_sides(self._view, clash.changeset, uri)
 
     def _plan(self, plan_id: PlanId) -> Plan:
         plan = self._book.load(plan_id)

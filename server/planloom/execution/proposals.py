@@ -21,10 +21,11 @@ from planloom.domain.changes import (
     sha256,
 )
 from planloom.domain.diff import changed_lines
-from planloom.domain.merge import Merged, merge, resolve
+from planloom.domain.merge import Merged, merge, resolve, with_markers
 from planloom.domain.values import ApprovalId, Sha256, Uri
 from planloom.workspace.paths import PathRefused
 from planloom.workspace.paths import resolve as resolve_path
+from planloom.workspace.rebase import three_way
 from planloom.workspace.uris import to_path
 from planloom.workspace.view import WorkspaceView
 
@@ -148,6 +149,17 @@ async def resolve_conflicts(
         if after is not None and after != live:
             changes.append(EditFile(uri=change.uri, before=live, after=after))
     return Changeset(changes=tuple(changes))
+
+
+async def both_sides(view: WorkspaceView, changeset: Changeset, uri: Uri) -> str | None:
+    """The text of a conflicted file as it is now, with both sides of each overlap between conflict markers."""
+    change = next((each for each in changeset.changes if each.uri == uri), None)
+    if not isinstance(change, EditFile | CreateFile):
+        return None
+    live = (await view.snapshot(uri)).text or ""
+    before = change.before if isinstance(change, EditFile) else ""
+    merged = three_way(before, live, change.after)
+    return merged.text if isinstance(merged, Merged) else with_markers(merged, "yours", "Planloom's")
 
 
 def _theirs(change: EditFile | CreateFile, live: str) -> str:

@@ -217,6 +217,11 @@ class Connection:
         if get_capability(self.client.capabilities, "window.work_done_progress", False):
             self.bars = Bars(self.protocol, self.jobs, app.plans.cancel)
             app.feed.subscribe(self.bars.take)
+        from planloom.lsp.fallback import Questions
+
+        questions = Questions(self)
+        if questions.wanted:
+            app.feed.subscribe(questions.take)
 
     def _congested(self) -> bool:
         return bool(getattr(self.protocol.writer, "congested", False))

@@ -39,6 +39,7 @@ from planloom.service.requests import Status, StreamDelta
 from planloom.service.steps import Steps
 from planloom.service.templates import Templates
 from planloom.service.undo import Undoing
+from planloom.service.user_undo import UserUndo
 from planloom.settings import Settings
 from planloom.storage.ledger import Ledger, workspace_key
 from planloom.tools.registry import builtin
@@ -76,6 +77,7 @@ class Application:
         self._gate = Gate(
             self._book, view, editor, lambda: self._settings, lambda: self.trusted, self._cancel_soon
         )
+        self._user_undo = UserUndo(self._book, view.documents)
         self._staging = StagingArea(self._book, view, self._gate, self._made)
         self._kit = self._kit_of(view, editor)
         runner = Runner(

@@ -6,7 +6,7 @@ import mimetypes
 from typing import Literal
 
 from planloom.domain.errors import UnknownThing
-from planloom.domain.values import ApprovalId, Uri
+from planloom.domain.values import ApprovalId, EditId, Uri
 from planloom.execution.gate import Gate, Response
 from planloom.execution.proposals import sides
 from planloom.service.requests import ApprovalDiff
@@ -40,6 +40,10 @@ class Approvals:
     ) -> None:
         """Take a person's word; it is durable when this returns. Raises UnknownThing, WrongState."""
         self._gate.respond(approval_id, Response(decision, reason, files))
+
+    async def both_sides(self, edit_id: EditId, uri: Uri) -> str | None:
+        """A conflicted file with both sides between markers, for an editor that can show only one text."""
+        return await self._gate.both_sides(edit_id, uri)
 
     async def diff(self, approval_id: ApprovalId, uri: Uri) -> ApprovalDiff:
         """One file of a pending approval, before and after. Raises UnknownThing."""

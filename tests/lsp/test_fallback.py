@@ -1,0 +1,182 @@
+"""A client without an extension is asked by messages with buttons, and decides as well as any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lsp.test_whole import EMBEDDED
+from tests.support.lsp_client import FULL, Failed, LspClient, connected
+from tests.support.real_application import real_application
+
+EDIT = '1. Replace "old" with "new" in a.txt\n2. List files'
+NONE: dict[str, Any] | None = None
+
+
+@pytest.fixture(autouse=True)
+def _no_user_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PLANLOOM_CONFIG", str(tmp_path.parent / "none.json"))
+
+
+class User:
+    """Presses buttons in the order of a script; a None dismisses the message."""
+
+    def __init__(self, client: LspClient, *presses: Any) -> None:
+        self.presses = list(presses)
+        self.messages: list[dict[str, Any]] = []
+        client.answer("window/showMessageRequest", self.press)
+
+    def press(self, asked: dict[str, Any]) -> Any:
+        self.messages.append(asked)
+        press = self.presses.pop(0) if self.presses else None
+        if callable(press):
+            press = press()
+        if isinstance(press, Exception):
+            raise press
+        if press is None:
+            return None
+        assert press in [action["title"] for action in asked["actions"]], asked
+        return {"title": press}
+
+
+async def run(client: LspClient, text: str = EDIT) -> dict[str, Any]:
+    """Approve a plan, and wait until it has ended or waits for someone who does not come."""
+    created = (await client.request("planloom/plan/create", {"text": text}))["plan"]
+    named = {"planId": created["planId"]}
+    ready = (await client.request("planloom/plan/wait", {**named, "until": "ready"}))["plan"]
+    await client.request("planloom/plan/approve", {**named, "version": ready["version"]})
+    params = {**named, "until": "ended", "timeoutSeconds": 2}
+    plan: dict[str, Any] = (await client.request("planloom/plan/wait", params, timeout=30))["plan"]
+    return plan
+
+
+def showing(client: LspClient, shown: list[str]) -> None:
+    """Take down which documents are shown."""
+
+    def show(asked: dict[str, Any]) -> dict[str, Any]:
+        shown.append(asked["uri"])
+        return {"success": True}
+
+    client.answer("window/showDocument", show)
+
+
+def beside(shown: list[str]) -> str:
+    """The text of the document that was shown."""
+    return Path(shown[0].removeprefix("file://")).read_text(encoding="utf-8")
+
+
+def plain(folder: Path, capabilities: dict[str, Any] = FULL) -> Any:
+    return connected(
+        real_application(), folders=[folder], settings=EMBEDDED, capabilities=capabilities, extension=NONE
+    )
+
+
+@pytest.mark.parametrize(
+    ("press", "status", "text"),
+    [
+        ("Allow", "completed", "new\n"),
+        ("Allow for plan", "completed", "new\n"),
+        ("Deny", "completed", "old\n"),
+        ("Cancel plan", "cancelled", "old\n"),
+        (None, "executing", "old\n"),
+        (Failed({"code": -32601, "message": "no such thing"}), "executing", "old\n"),
+    ],
+)
+async def test_an_approval_is_a_message_and_a_dismissed_one_is_no_answer(
+    tmp_path: Path, press: Any, status: str, text: str
+) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    uri = (tmp_path / "a.txt").as_uri()
+    async with plain(tmp_path) as client:
+        client.open(uri)
+        user = User(client, press)
+        plan = await run(client)
+        assert plan["status"] == status
+        assert client.buffers[uri].text == text
+        assert "a.txt" in user.messages[0]["message"] and "+1 −1" in user.messages[0]["message"]
+        if status == "executing":
+            approval = plan["pending"]["approvals"][0]["approvalId"]
+            arguments = {"command": "planloom.respond", "arguments": [approval, "allow"]}
+            await client.request("workspace/executeCommand", arguments)
+            await client.until(lambda: client.buffers[uri].text == "new\n")
+
+
+async def test_the_changes_can_be_looked_at_before_the_answer(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    shown: list[str] = []
+    async with plain(tmp_path) as client:
+        showing(client, shown)
+        User(client, "Show changes", "Allow")
+        assert (await run(client))["status"] == "completed"
+        assert shown[0].startswith((tmp_path / ".planloom").as_uri())
+        assert "-old\n+new\n" in beside(shown)
+        assert (tmp_path / ".planloom" / ".gitignore").read_text() == "*\n"
+
+
+async def test_a_failed_step_is_a_message(tmp_path: Path) -> None:
+    async with plain(tmp_path) as client:
+        user = User(client, "Skip")
+        plan = await run(client)
+        assert plan["status"] == "completed" and plan["steps"][0]["status"] == "skipped"
+        assert [action["title"] for action in user.messages[0]["actions"]] == [
+            "Retry",
+            "Skip",
+            "End the plan",
+        ]
+
+
+@pytest.mark.parametrize(
+    ("press", "text"),
+    [
+        ("Keep mine", "old by me\n"),
+        ("Take Planloom's", "new\n"),
+        ("edited", "new, by us both\n"),
+        ("saved", "new, by us both\n"),
+    ],
+)
+@pytest.mark.parametrize("can_show", [True, False])
+async def test_a_conflict_is_a_document_with_both_and_a_message(
+    tmp_path: Path, press: str, text: str, can_show: bool
+) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    uri = (tmp_path / "a.txt").as_uri()
+    capabilities = FULL if can_show else {**FULL, "window": {}}
+    shown: list[str] = []
+    async with plain(tmp_path, capabilities) as client:
+        client.open(uri)
+        showing(client, shown)
+
+        def typed() -> str:
+            client.type(uri, None, "old by me\n")
+            return "Allow"
+
+        def merged() -> str:
+            client.open(shown[0])
+            client.type(shown[0], None, "new, by us both\n")
+            if press == "saved":
+                client.save(shown[0])
+                client.close(shown[0])
+            return "Use the merged document"
+
+        if press in ("edited", "saved"):
+            user = User(client, typed, *(["Use the merged document", merged] if can_show else ["Keep mine"]))
+        else:
+            user = User(client, typed, press)
+        plan = await run(client)
+        assert plan["status"] == "completed"
+        assert client.buffers[uri].text == (
+            text if can_show or press not in ("edited", "saved") else "old by me\n"
+        )
+        assert "a.txt" in user.messages[1]["message"]
+        if can_show and press != "saved":
+            assert beside(shown) == "<<<<<<< yours\nold by me\n=======\nnew\n>>>>>>> Planloom's\n"
+
+
+async def test_a_client_that_asks_itself_is_not_asked_twice(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    async with connected(real_application(), folders=[tmp_path], settings=EMBEDDED) as client:
+        user = User(client)
+        plan = await run(client)
+        assert plan["status"] == "executing" and user.messages == []

@@ -1,0 +1,56 @@
+"""An edit that the user takes back in the editor is noticed, and nothing runs again by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from planloom.domain.plan import Plan
+from tests.support.studio import Studio, studio
+
+TWO = '1. Replace "old" with "new" in a.txt\n2. Replace "old" with "new" in b.txt'
+FILES = {"a.txt": "old\n", "b.txt": "old\n"}
+
+
+def reverted(at: Studio, plan: Plan) -> list[str | None]:
+    return [step.reverted for step in at.now(plan).steps]
+
+
+async def test_row_59_a_step_that_the_user_undid_in_the_editor_shows_it(tmp_path: Path) -> None:
+    async with studio(tmp_path, FILES) as at:
+        plan = await at.run(TWO)
+        assert reverted(at, plan) == [None, None]
+        at.editor.replace(at.path("a.txt"), "new", "old")
+        assert reverted(at, plan) == ["whole", None]
+        at.editor.replace(at.path("a.txt"), "old", "older")
+        at.editor.replace(at.path("b.txt"), "new", "newer")
+        assert reverted(at, plan) == ["whole", None]
+        assert len(at.editor.received) == 2 and at.now(plan).status == "completed"
+
+
+async def test_row_59_an_edit_of_many_files_is_undone_file_by_file(tmp_path: Path) -> None:
+    async with studio(tmp_path, FILES, settings={"execution.review": "end"}) as at:
+        plan = await at.run(TWO)
+        at.editor.replace(at.path("a.txt"), "new", "old")
+        assert reverted(at, plan) == ["part", "part"]
+        at.editor.replace(at.path("b.txt"), "new", "old")
+        assert reverted(at, plan) == ["whole", "whole"]
+
+
+async def test_row_59_what_is_undone_while_the_plan_runs_is_told_when_it_rests(tmp_path: Path) -> None:
+    async with studio(tmp_path, FILES) as at:
+        plan = await at.respond(await at.approve(await at.ask(TWO)))
+        assert plan.status == "executing"
+        at.editor.replace(at.path("a.txt"), "new", "old")
+        assert reverted(at, plan) == [None, None]
+        plan = await at.respond(plan)
+        await at.until(plan, lambda now: [step.reverted for step in now.steps] == ["whole", None])
+
+
+async def test_row_59_our_own_undo_is_told_once(tmp_path: Path) -> None:
+    async with studio(tmp_path, FILES) as at:
+        plan = await at.run(TWO)
+        await at.app.plans.undo(plan.plan_id, None, False)
+        assert at.types().count("edit_reverted") == 2
+        await at.app.plans.undo(plan.plan_id, None, True)
+        assert (at.text("a.txt"), at.text("b.txt")) == ("new\n", "new\n")
+        assert reverted(at, plan) == [None, None]
