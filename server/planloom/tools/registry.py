@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
@@ -76,8 +77,12 @@ def builtin() -> Registry:
     )
 
 
+@cache
 def schema(arguments: type[BaseModel]) -> dict[str, Json]:
-    """The JSON schema of a tool's arguments, without the titles that only cost tokens."""
+    """The JSON schema of a tool's arguments, without the titles that only cost tokens.
+
+    Made once a tool, since every turn of a model shows it; it is shared, so it is never changed.
+    """
     return cast("dict[str, Json]", _plain(arguments.model_json_schema()))
 
 

@@ -1,0 +1,155 @@
+"""What the way around a model costs: from a request to the model's first byte, between turns, in prompt bytes.
+
+Everything is real but the model: the application over an editor in memory, the HTTP adapter, a scripted server on
+loopback. The anchor is a bare loop of httpx calls to the same server in the same run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import statistics
+import tempfile
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from planloom.domain.editing import AddStep, RemoveStep, StepChanges
+from planloom.domain.plan import Plan
+from planloom.domain.values import StepId
+from planloom.models.scripted import Turn, makes, says
+from planloom.models.select import choose
+from planloom.settings import resolve
+from tests.support.http_server import Asked, Wire, serving
+from tests.support.model_server import ScriptedServer
+from tests.support.studio import Studio, studio
+
+ROUNDS = 15
+PLAN = json.dumps(
+    {
+        "summary": "One step.",
+        "steps": [{"id": "a", "description": "Look", "instruction": "Look around", "dependsOn": []}],
+    }
+)
+WORK = (
+    makes(("list_files", {})),
+    makes(("read_file", {"path": "a.txt"})),
+    makes(("write_file", {"path": "b.txt", "content": "b\n"})),
+    makes(("list_files", {"recursive": True})),
+    makes(("task_completed", {"summary": "Looked and wrote."})),
+)
+
+
+class Timed:
+    """A scripted server that notes when each request begins and when each answer has been sent."""
+
+    def __init__(self, turns: tuple[Turn, ...]) -> None:
+        self.inner = ScriptedServer(turns)
+        self.begun: list[float] = []
+        self.ended: list[float] = []
+
+    async def __call__(self, asked: Asked, wire: Wire) -> None:
+        post = asked.method == "POST"
+        if post:
+            self.begun.append(time.perf_counter())
+        await self.inner(asked, wire)
+        if post:
+            self.ended.append(time.perf_counter())
+
+
+async def planned(at: Studio) -> Plan:
+    """A plan of one step for a model, approved by nobody yet."""
+    plan = await at.ask("Look around and write b.txt", mode="plan")
+    gone = [RemoveStep(step_id=step.step_id) for step in plan.steps]
+    step = StepChanges(description="Look and write", instruction="Look, then write b.txt", kind="processing")
+    added = AddStep(place="last", step_id=StepId("work"), step=step)
+    plan = await at.app.plans.edit(plan.plan_id, plan.version, (added,))
+    return await at.app.plans.edit(plan.plan_id, plan.version, gone)
+
+
+async def one_round() -> dict[str, Any]:
+    """Draft with the model, then work with it; the moments of both."""
+    with tempfile.TemporaryDirectory() as folder:
+        timed = Timed((says(PLAN), says(PLAN), *WORK))
+        async with serving(timed) as running:
+            values = {"model.baseUrl": f"{running.origin}/v1", "model.provider": "openai"}
+            settings = resolve({"user": values}).settings
+            model = await choose(settings, {})
+            assert model is not None
+            async with studio(Path(folder), {"a.txt": "a\n" * 200}, model=model, settings=values) as at:
+                await model.capabilities()
+                await at.ask("Look at everything and add a page", mode="plan")
+                asked = time.perf_counter()
+                await at.ask("Look at everything and add a page", mode="plan")
+                to_model = 1000 * (timed.begun[1] - asked)
+                at.model.model = None
+                plan = await planned(at)
+                at.model.model = model
+                plan = await at.approve(plan)
+                while plan.pending.approvals:
+                    plan = await at.respond(plan)
+                assert plan.status == "completed", plan.status
+            await model.close()
+        work = slice(2, None)
+        between = [
+            1000 * (begun - ended) for ended, begun in zip(timed.ended[2:-1], timed.begun[3:], strict=True)
+        ]
+        prompts = [json.dumps(body["messages"]) for body in timed.inner.requests[work]]
+        return {"to_model": to_model, "between": between, "prompts": prompts}
+
+
+async def bare() -> list[float]:
+    """The anchor: from the last byte of one answer to the first of the next request, with nothing between."""
+    timed = Timed((says("ok", repeat=True),))
+    async with serving(timed) as running, httpx.AsyncClient(trust_env=False) as client:
+        body = {"model": "m", "messages": [{"role": "user", "content": "x" * 8000}], "stream": True}
+        for _ in range(8):
+            url = f"{running.origin}/v1/chat/completions"
+            async with client.stream("POST", url, json=body) as answer:
+                async for _line in answer.aiter_lines():
+                    continue
+    return [1000 * (begun - ended) for ended, begun in zip(timed.ended[:-1], timed.begun[1:], strict=True)]
+
+
+def shares(prompts: list[str]) -> list[float]:
+    """How much of each prompt is the start of the one before, in per cent."""
+    return [100 * _same(before, after) / len(after) for before, after in pairwise(prompts)]
+
+
+def _same(before: str, after: str) -> int:
+    """How many characters both begin with."""
+    return next(
+        (n for n, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]), len(before)
+    )
+
+
+async def main() -> None:
+    """Rounds in turn, medians."""
+    await one_round()
+    rounds, anchors = [], []
+    for _ in range(ROUNDS):
+        rounds.append(await one_round())
+        anchors += (await bare())[1:]
+    to_model = [each["to_model"] for each in rounds]
+    between = [one for each in rounds for one in each["between"]]
+    prompts = rounds[-1]["prompts"]
+    rows = {
+        "plan/create to the first byte of the model's request, ms": statistics.median(to_model),
+        "last byte of an answer to the next request, ms": statistics.median(between),
+        "the same, slowest turn of each round, ms": statistics.median(
+            max(each["between"]) for each in rounds
+        ),
+        "a bare loop of httpx calls, ms": statistics.median(anchors),
+        "prompt bytes a turn (first, last)": f"{len(prompts[0])}, {len(prompts[-1])}",
+        "share identical to the turn before, %": statistics.median(shares(prompts)),
+    }
+    for name, value in rows.items():
+        print(f"{name:62} {value if isinstance(value, str) else f'{value:.1f}'}")
+    print(json.dumps({"bench": "work", "rounds": ROUNDS, **rows}))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
