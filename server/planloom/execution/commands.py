@@ -66,7 +66,9 @@ class StepCommands:
         The permission is for the scripts as they were shown: if one has changed when the command is about
         to start, it is asked again.
         """
-        await self._staged()
+        not_made = await self._staged()
+        if not_made is not None:
+            return not_made
         plan = self._book.load(self._plan_id)
         assert plan is not None
         await self._unsaved.settle(plan)
@@ -93,14 +95,17 @@ class StepCommands:
         finally:
             await self._refresh()
 
-    async def _staged(self) -> None:
+    async def _staged(self) -> Ended | None:
         """A command must find the files as the plan has left them: what it has staged is asked for first."""
         verdict = await self._staging.commit_staged(self._plan_id)
         if verdict is None or isinstance(verdict, Committed):
-            return
-        if isinstance(verdict, Denied) and verdict.cancelled:
+            return None
+        reason = f"The changes before it were not made: {verdict.reason}"
+        if not isinstance(verdict, Denied):
+            return Ended(code=None, problem=reason)
+        if verdict.cancelled:
             raise CancelledByUser
-        raise CommandDenied(f"The command was not run, for the changes before it: {verdict.reason}")
+        raise CommandDenied(reason)
 
     async def _proposal(self, command: Command, again: str | None) -> CommandProposal:
         scripts = await asyncio.to_thread(scripts_of, command, self._gate.folders())

@@ -90,7 +90,11 @@ async def run_command(args: RunCommand, context: ToolContext) -> ToolResult:
     )
     ended = await context.commands.run(command)
     if ended.problem is not None:
-        hint = "" if shell else " Is the program installed? A shell command is given as one string."
+        hint = (
+            ""
+            if shell
+            else " A shell command is given as one string; a list names a program that is installed."
+        )
         return failed(f"{ended.problem}{hint}")
     return _told(command, ended)
 

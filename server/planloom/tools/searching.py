@@ -291,11 +291,9 @@ def _by_name(names: Sequence[str], pattern: str) -> list[str]:
 async def _similar(context: ToolContext, pattern: str) -> tuple[str, ...]:
     index = context.index()
     letters = "".join(char for char in pattern if char not in "*?[]{}!")
-    return (
-        tuple(hit.path for hit in await index.search(letters, 5) if not is_secret(hit.path))
-        if index is not None and letters
-        else ()
-    )
+    if index is None or not letters:
+        return ()
+    return tuple(hit.path for hit in await index.search(letters, 5) if not is_secret(hit.path))
 
 
 SEARCH_TEXT = Tool(
