@@ -96,7 +96,7 @@ async def undone_after_typing(folder: Path) -> None:
 
 async def undone_without_git(folder: Path) -> None:
     async with studio(folder, TEXT) as at:
-        plan = await at.run(EDIT + '\n3. Create file made/b.txt with content "b"')
+        plan = await at.run(EDIT + '\n3. Create file made/far/below/b.txt with content "b"')
         assert plan.status == "completed"
         await at.app.plans.undo(plan.plan_id, None, False)
         assert at.text("a.txt") == TEXT["a.txt"]
