@@ -218,9 +218,14 @@ async def _settled(
 ) -> Applied | PartlyApplied | Refused | _Rejected:
     """Record how the batch ended, and say it."""
     done = bool(tally.applied or tally.unexpected)
-    for uri, place in prepared.parents:
-        if done and await asyncio.to_thread(place.path.is_dir):
-            tally.take(CreateFolder(uri=uri), "verified")
+    folders = [
+        recorded(CreateFolder(uri=uri)).edited()
+        for uri, place in prepared.parents
+        if done and await asyncio.to_thread(place.path.is_dir)
+    ]
+    # They were made first: what is taken back in the reverse order leaves them empty.
+    tally.applied[:0] = folders
+    tally.outcomes.update({"verified"} if folders else ())
     settlement = Settlement(
         applied=tuple(tally.applied),
         rejected=tuple(tally.rejected),
