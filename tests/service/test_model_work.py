@@ -261,7 +261,7 @@ async def test_an_unknown_tool_and_wrong_arguments_are_told_to_the_model(tmp_pat
         plan = await allowed(at, plan)
         assert plan.status == "completed"
         last = asked(model.requests[-1])
-        assert "There is no tool 'make_coffee'. The tools are: read_file" in last
+        assert "there is no tool 'make_coffee'; the tools are: read_file" in last
         assert "path: it is required" in last
 
 
@@ -282,7 +282,10 @@ async def test_a_model_that_is_gone_pauses_the_plan_and_nothing_is_done_twice(tm
         assert plan.steps[0].status == "pending" and len(plan.steps[0].tools_executed) == 1
         await at.app.plans.resume(plan.plan_id)
         plan = await at.until(plan, lambda now: now.status == "completed" or bool(now.pending.approvals))
-        assert "Already done in an earlier run" in asked(model.requests[2])
+        assert "cut off before these were made, so they were not: create_folder x" in asked(model.requests[2])
+        assert "x was not changed" in asked(model.requests[3])
+        plan = await at.respond(plan)
+        assert plan.status == "completed" and at.path("x").is_dir()
 
 
 async def test_usage_and_a_request_budget(tmp_path: Path) -> None:

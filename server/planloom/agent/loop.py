@@ -69,6 +69,8 @@ class Stuck(Value):
     reason: str
 
 
+Standing = Literal["worked", "doubtful", "idle"]
+"""How far the facts bear out that a task is done; an idle one is not, whatever the model says."""
 LoopEnd = Summed | Asks | Plans | Stuck
 
 
@@ -95,6 +97,10 @@ class Hands(Protocol):
         """Whether the step's work is visibly done."""
         ...
 
+    def standing(self) -> Standing:
+        """What the calls of the step so far make of the claim that it is done."""
+        ...
+
 
 class Room(Protocol):
     """What keeps prompts within the model's context."""
@@ -113,6 +119,7 @@ class Work(NamedTuple):
 
     `allow` raises BudgetExhausted where no further request may be made. Calls that are open when the task
     could end get `completion_seconds`. With `fallback`, calls that the model prints as text count.
+    `earlier` tells of the session's plan before this one.
     """
 
     plan: Callable[[], Plan]
@@ -127,6 +134,7 @@ class Work(NamedTuple):
     completion_seconds: float
     fallback: bool
     room: Room
+    earlier: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -156,6 +164,7 @@ class _State:
         self.last_malformed: str | None = None
         self.reminded = False
         self.refused = 0
+        self.doubted = 0
 
 
 async def _ask(task: Work, model: Model, state: _State) -> Turn:
@@ -170,6 +179,7 @@ async def _ask(task: Work, model: Model, state: _State) -> Turn:
         results=state.results,
         notes=state.notes,
         context_summary=plan.context_summary or "",
+        earlier=task.earlier,
     )
     state.notes = []
     way = way_of(await model.capabilities())
@@ -311,6 +321,9 @@ async def _finish(
     if missing:
         state.notes.append("The task is not done yet: " + " ".join(missing))
         return None
+    doubt = _doubt(task, hands, state)
+    if doubt is not None:
+        return doubt if isinstance(doubt, Stuck) else None
     denied = await hands.settle()
     if denied is not None:
         state.notes.append(f"The changes were not made: {denied}")
@@ -321,6 +334,24 @@ async def _finish(
         return None
     last = remaining(task.plan(), task.step) == 0
     return Summed(summary=summary, answer=answer if last else None, confidence=confidence if last else None)
+
+
+def _doubt(task: Work, hands: Hands, state: _State) -> Stuck | Literal["doubted"] | None:
+    """Whether to believe that the task is done: a model that has done nothing is asked again, or never believed."""
+    plan = task.plan()
+    if plan.route == "direct" and len(plan.steps) == 1:
+        return None
+    standing = hands.standing()
+    if standing == "worked" or (standing == "doubtful" and state.doubted > 0):
+        return None
+    state.doubted += 1
+    if state.doubted > MAX_REFUSALS:
+        return Stuck(reason="The model kept saying that the task is done, but it has done nothing.")
+    state.notes.append(
+        "Nothing of this task has been done yet: no tool call has changed anything. Do it with the tools first."
+        + (" If there is truly nothing to do, call task_completed again." if standing == "doubtful" else "")
+    )
+    return "doubted"
 
 
 async def _final(task: Work, hands: Hands, state: _State, turn: Turn) -> LoopEnd | None:

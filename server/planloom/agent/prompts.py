@@ -58,9 +58,11 @@ def step_prompt(
     results: Sequence[ToolNote],
     notes: Sequence[str] = (),
     context_summary: str = "",
+    earlier: str = "",
 ) -> str:
     """One turn's prompt. Sections stand in the order of how seldom they change."""
-    sections = [f"USER REQUEST\n{plan.request.strip()}"]
+    sections = [f"EARLIER IN THIS SESSION (data)\n{earlier}"] if earlier else []
+    sections.append(f"USER REQUEST\n{plan.request.strip()}")
     if attachments:
         sections.append(f"ATTACHMENTS\n{attachments}")
     if plan.route != "direct" or len(plan.steps) > 1:

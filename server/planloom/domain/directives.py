@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -101,11 +101,11 @@ def directives(plan: Plan, limits: Limits) -> tuple[Directive, ...]:
         return (Begin(),)
     if plan.status not in ("executing", "paused"):
         return ()
-    urgent = tuple(_failures(plan, limits))
+    urgent = tuple(after_failures(plan, plan.steps, limits))
     if urgent:
         return urgent
     if plan.status == "paused":
-        return (Resume(),) if _answered(plan) else ()
+        return (Resume(),) if is_answered(plan) else ()
     return _onwards(plan, limits)
 
 
@@ -114,10 +114,10 @@ def will_retry(step: Step, limits: Limits) -> bool:
     return limits.on_failure == "retry" and step.attempts < RETRY_ATTEMPTS
 
 
-def _failures(plan: Plan, limits: Limits) -> Iterator[Directive]:
-    """What failed steps ask for, and what follows from them; first the end of the plan, if it is due."""
+def after_failures(plan: Plan, steps: Sequence[Step], limits: Limits) -> Iterator[Directive]:
+    """What those of the steps that have failed ask for; first the end of the plan, if it is due."""
     asked = {recovery.step_id for recovery in plan.pending.recoveries}
-    for step in plan.steps:
+    for step in steps:
         for_good = step.status == "failed" and limits.on_failure in ("retry", "abort")
         given_up = step.status == "skipped" and step.attempts > 0 and _was_failed(step)
         if step.critical and (for_good or given_up):
@@ -126,7 +126,7 @@ def _failures(plan: Plan, limits: Limits) -> Iterator[Directive]:
         if step.status == "failed" and limits.on_failure == "abort":
             yield Fail(code="step_failed", message=f"The step “{step.description}” failed.")
             return
-    for step in plan.steps:
+    for step in steps:
         if step.status != "failed" or step.step_id in asked:
             continue
         if limits.on_failure == "skip":
@@ -139,7 +139,8 @@ def _was_failed(step: Step) -> bool:
     return step.result is not None and not step.result.ok
 
 
-def _answered(plan: Plan) -> bool:
+def is_answered(plan: Plan) -> bool:
+    """Whether what the plan was paused for has been answered."""
     waits = plan.pending.questions or plan.pending.recoveries or plan.pending.conflicts
     return plan.pause_reason in _ENDS_BY_ITSELF and not waits
 
@@ -159,10 +160,10 @@ def _onwards(plan: Plan, limits: Limits) -> tuple[Directive, ...]:
             running += 1
     if found or running:
         return tuple(found)
-    return _at_rest(plan)
+    return at_rest(plan)
 
 
-def _at_rest(plan: Plan) -> tuple[Directive, ...]:
+def at_rest(plan: Plan) -> tuple[Directive, ...]:
     """Nothing runs and nothing is ready: the plan waits, has ended, or can never end."""
     open_steps = [step for step in plan.steps if step.status not in SETTLED]
     if not open_steps:

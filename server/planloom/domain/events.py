@@ -348,7 +348,7 @@ class ClarificationProvided(Value):
 
 
 class RecoveryRequest(Value):
-    """A failed step waits for a decision."""
+    """A failed step waits for a decision. `usage` is what the proposal cost."""
 
     type: Literal["recovery_request"] = "recovery_request"
     task_id: StepId
@@ -356,6 +356,7 @@ class RecoveryRequest(Value):
     code: str | None = None
     options: tuple[RecoveryAction, ...]
     proposal: Proposal | None = None
+    usage: Usage | None = None
 
 
 class RecoveryChosen(Value):

@@ -6,7 +6,7 @@ from typing import Any, Literal, assert_never
 
 from planloom.domain import events as ev
 from planloom.domain.changes import EditRecord
-from planloom.domain.folding import change, settled, updated, without_questions
+from planloom.domain.folding import change, settled, spent, updated, without_questions
 from planloom.domain.plan import Plan, Question, Recovery, Step
 from planloom.domain.values import Args, EditId, Uri
 
@@ -152,7 +152,8 @@ def fold_decision(plan: Plan, event: Deciding) -> Plan:
                 proposal=event.proposal,
             )
             others = tuple(each for each in pending.recoveries if each.step_id != event.task_id)
-            return updated(plan, pending=updated(pending, recoveries=(*others, recovery)))
+            asked = updated(plan, pending=updated(pending, recoveries=(*others, recovery)))
+            return spent(asked, event.usage)
         case ev.RecoveryChosen():
             return _recovered(plan, event)
         case _:

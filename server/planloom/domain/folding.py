@@ -19,18 +19,15 @@ V = TypeVar("V", Plan, Step, Pending, EditRecord)
 
 def change(plan: Plan, step_id: StepId, allowed: set[str] | None, by: Callable[[Step], Step]) -> Plan:
     """Replace one step; `allowed` names the statuses it may be in, any if None."""
-    found = False
-    steps = []
-    for step in plan.steps:
-        if step.step_id == step_id:
-            found = True
-            if allowed is not None and step.status not in allowed:
-                raise IllegalTransition(f"step {step_id} is {step.status}, not one of {sorted(allowed)}")
-            steps.append(by(step))
-        else:
-            steps.append(step)
-    if not found:
+    place = plan.place(step_id)
+    if place is None:
         raise IllegalTransition(f"the plan has no step {step_id}")
+    step = plan.steps[place]
+    if allowed is not None and step.status not in allowed:
+        raise IllegalTransition(f"step {step_id} is {step.status}, not one of {sorted(allowed)}")
+    # A list is the cheapest way to a tuple that differs in one place: long plans pay for every copy.
+    steps = list(plan.steps)
+    steps[place] = by(step)
     return updated(plan, steps=tuple(steps))
 
 

@@ -45,7 +45,7 @@ def links(steps: Sequence[Step]) -> Links:
     return Links(place=place, needs=tuple(needs), feeds=tuple(tuple(fed) for fed in feeds))
 
 
-def _sorted(tied: Links) -> list[int]:
+def ordered(tied: Links) -> list[int]:
     """Places such that each comes after its needs, otherwise as in the plan.
 
     What is in or behind a cycle is left out.
@@ -69,7 +69,7 @@ def execution_order(steps: Sequence[Step]) -> tuple[Step, ...]:
 
     Steps in or behind a cycle keep their order at the end.
     """
-    order = _sorted(links(steps))
+    order = ordered(links(steps))
     placed = set(order)
     return tuple(steps[index] for index in [*order, *(i for i in range(len(steps)) if i not in placed)])
 
@@ -77,7 +77,7 @@ def execution_order(steps: Sequence[Step]) -> tuple[Step, ...]:
 def cycle(steps: Sequence[Step]) -> tuple[StepId, ...] | None:
     """One cycle, if there is any: each step named waits for the next, the last for the first."""
     tied = links(steps)
-    left = set(range(len(steps))).difference(_sorted(tied))
+    left = set(range(len(steps))).difference(ordered(tied))
     if not left:
         return None
     # Every step left waits for another that is left, so that following these must come round.
@@ -96,7 +96,7 @@ def cycle(steps: Sequence[Step]) -> tuple[StepId, ...] | None:
 def remaining_path(tied: Links) -> list[int]:
     """For each step the number of steps on the longest way from it, itself counted, to the plan's end."""
     length = [1] * len(tied.needs)
-    for index in reversed(_sorted(tied)):
+    for index in reversed(ordered(tied)):
         length[index] = 1 + max((length[fed] for fed in tied.feeds[index]), default=0)
     return length
 
@@ -125,7 +125,7 @@ def _candidates(plan: Plan) -> Sequence[int]:
     if not plan.sequential:
         return range(len(plan.steps))
     undecided = {recovery.step_id for recovery in plan.pending.recoveries}
-    for index in _sorted(links(plan.steps)):
+    for index in ordered(links(plan.steps)):
         step = plan.steps[index]
         if step.status not in SETTLED or step.step_id in undecided:
             return [index]
@@ -170,7 +170,7 @@ def ancestors(steps: Sequence[Step], step_id: StepId, *, sequential: bool = Fals
     if start is None:
         return frozenset()
     if sequential:
-        order = _sorted(tied)
+        order = ordered(tied)
         before = order[: order.index(start)] if start in order else []
         return frozenset(steps[index].step_id for index in before)
     found: set[int] = set()
@@ -190,7 +190,7 @@ def ancestor_masks(tied: Links, *, sequential: bool = False) -> list[int]:
     """
     masks = [0] * len(tied.needs)
     before = 0
-    for index in _sorted(tied):
+    for index in ordered(tied):
         mask = before if sequential else 0
         for need in tied.needs[index]:
             mask |= masks[need] | (1 << need)

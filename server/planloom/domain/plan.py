@@ -321,7 +321,33 @@ class Plan(Value):
 
     def step(self, step_id: StepId) -> Step | None:
         """The step with this id, if the plan has one."""
-        return next((step for step in self.steps if step.step_id == step_id), None)
+        place = self.place(step_id)
+        return None if place is None else self.steps[place]
+
+    def place(self, step_id: StepId) -> int | None:
+        """Where the step stands in `steps`; the first one of an id counts.
+
+        Steps keep their places while a plan runs, so where one stood before is looked at first.
+        """
+        places = _PLACES.get(self.plan_id, {})
+        place = places.get(step_id, -1)
+        if 0 <= place < len(self.steps) and self.steps[place].step_id == step_id:
+            return place
+        if len(self.steps) < _FEW:
+            return next((n for n, step in enumerate(self.steps) if step.step_id == step_id), None)
+        places = {}
+        for n, step in enumerate(self.steps):
+            places.setdefault(step.step_id, n)
+        while len(_PLACES) >= _PLANS_REMEMBERED:
+            _PLACES.pop(next(iter(_PLACES)))
+        _PLACES[self.plan_id] = places
+        return places.get(step_id)
+
+
+_PLACES: dict[PlanId, dict[StepId, int]] = {}
+"""Where steps of long plans stood when they were last looked up; only ever a hint."""
+_FEW = 24
+_PLANS_REMEMBERED = 32
 
 
 class Progress(Value):

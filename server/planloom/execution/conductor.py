@@ -11,11 +11,13 @@ from typing import Protocol, assert_never
 from planloom.domain import directives as do
 from planloom.domain import events as ev
 from planloom.domain.errors import BudgetExhausted, ModelFailed, PlanloomError
-from planloom.domain.plan import PauseReason, Plan, PlanError, Step, StepResult
+from planloom.domain.plan import PauseReason, Plan, PlanError, Proposal, Step, StepResult, Usage
+from planloom.domain.schedule import Schedule
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.book import Book
 from planloom.execution.jobs import Jobs
 from planloom.execution.outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
+from planloom.execution.recovery import Proposed, Proposer
 from planloom.execution.resources import Resources
 from planloom.execution.summary import execution_summary
 
@@ -45,6 +47,7 @@ class Conductor:
         limits: Callable[[], do.Limits],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         resources: Resources | None = None,
+        proposer: Proposer | None = None,
     ) -> None:
         self._book = book
         self._jobs = jobs
@@ -52,7 +55,9 @@ class Conductor:
         self._limits = limits
         self._sleep = sleep
         self._resources = resources or Resources()
+        self._proposer = proposer
         self._news: dict[PlanId, asyncio.Event] = {}
+        self._schedules: dict[PlanId, Schedule] = {}
         self._held: set[PlanId] = set()
         self._waiting: set[tuple[PlanId, StepId]] = set()
         book.listen(self._heard)
@@ -76,7 +81,14 @@ class Conductor:
         if plan_id in self._news:
             self._news[plan_id].set()
 
-    def _heard(self, recorded: ev.Recorded, _plan: Plan) -> None:
+    def _is_free(self, plan: Plan, step: Step) -> bool:
+        waits = (plan.plan_id, step.step_id) in self._waiting
+        return not waits and self._resources.free(plan, step)
+
+    def _heard(self, recorded: ev.Recorded, plan: Plan) -> None:
+        schedule = self._schedules.get(recorded.plan_id)
+        if schedule is not None:
+            schedule.heard(recorded.event, plan)
         news = self._news.get(recorded.plan_id)
         if news is not None:
             news.set()
@@ -95,16 +107,23 @@ class Conductor:
         finally:
             if self._news.get(plan_id) is news:
                 del self._news[plan_id]
+                self._schedules.pop(plan_id, None)
 
     async def _perform(self, plan: Plan) -> bool:
         """Do what is due. True if the plan has changed, so that it must be asked anew what is."""
-        due = do.directives(plan, self._limits())
+        schedule = self._schedules.get(plan.plan_id)
+        if schedule is None:
+            schedule = self._schedules[plan.plan_id] = Schedule(plan)
+        due = schedule.directives(plan, self._limits(), lambda step: self._is_free(plan, step))
         done = False
         for directive in due:
             if isinstance(directive, do.Complete):
                 return await self._complete(plan)
             if isinstance(directive, do.RunStep):
                 done = self._start(plan, directive.step_id) or done
+                continue
+            if isinstance(directive, do.AskRecovery) and directive.of == "model" and self._proposer:
+                self.propose(plan.plan_id, directive.step_id)
                 continue
             self._do(plan, directive)
             done = True
@@ -289,14 +308,52 @@ class Conductor:
             happened.append(ev.PlanPaused(reason="clarification", detail=question.question))
         self._book.record(plan.plan_id, *happened)
 
-    def _ask_recovery(self, plan: Plan, step: Step) -> None:
-        error = (step.result.error if step.result else None) or "The step failed."
+    def propose(self, plan_id: PlanId, step_id: StepId) -> None:
+        """Let the model propose what to do about a failed step; a person is asked with what it says."""
+        self._jobs.start(f"step:{plan_id}:{step_id}:recovery", self._propose(plan_id, step_id))
+
+    async def _propose(self, plan_id: PlanId, step_id: StepId) -> None:
+        plan = self._book.load(plan_id)
+        step = plan.step(step_id) if plan else None
+        if plan is None or step is None or self._proposer is None:
+            return
+        try:
+            said = await self._proposer.propose(plan, step, _error(step))
+        except Exception:
+            log.exception("no proposal for step %s of plan %s, on a defect", step_id, plan_id)
+            said = Proposed(None, note="No proposal could be made; the log has the trace.")
+        now = self._book.load(plan_id)
+        step = now.step(step_id) if now else None
+        if (
+            now is None
+            or step is None
+            or step.status != "failed"
+            or now.status not in ("executing", "paused")
+        ):
+            return
+        if said.note is not None:
+            self._book.record(plan_id, ev.Log(level="warning", message=said.note, task_id=step_id))
+        self._ask_recovery(now, step, said.proposal, said.usage)
+
+    def _ask_recovery(
+        self, plan: Plan, step: Step, proposal: Proposal | None = None, usage: Usage | None = None
+    ) -> None:
+        error = _error(step)
+        options = do.RECOVERY_OPTIONS if self._proposer is None else (*do.RECOVERY_OPTIONS, "model")
+        if proposal is not None:
+            options = ("accept", *options)
         happened: list[ev.Event] = [
-            ev.RecoveryRequest(task_id=step.step_id, error=error, options=do.RECOVERY_OPTIONS)
+            ev.RecoveryRequest(
+                task_id=step.step_id, error=error, options=options, proposal=proposal, usage=usage
+            )
         ]
         if plan.status == "executing":
             happened.append(ev.PlanPaused(reason="recovery", detail=error))
         self._book.record(plan.plan_id, *happened)
+
+
+def _error(step: Step) -> str:
+    return (step.result.error if step.result else None) or "The step failed."
 
 
 def _model_failed(error: ModelFailed) -> Outcome:

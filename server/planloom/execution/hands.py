@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import uuid
 
+from planloom.agent.loop import Standing
 from planloom.domain import events as ev
 from planloom.domain.plan import Plan, Step
+from planloom.domain.validation import normal_path
 from planloom.domain.values import CallId
 from planloom.execution.book import Book
 from planloom.execution.commands import INTERRUPTED, CancelledByUser, CommandDenied
+from planloom.execution.earlier import earlier_calls, written_paths
+from planloom.execution.effort import is_to_write, standing
 from planloom.execution.gate import Denied, NotMade, Proposal, grant_of
 from planloom.execution.kit import Kit
 from planloom.execution.repeats import Repeats
@@ -45,8 +49,10 @@ class StepHands:
         self._context: ToolContext = kit.context(plan, step)
         self._checks = kit.checks(plan, step, self._context)
         self.staged = False
-        self._effects = sum(call.ok and self._writes(call.tool) for call in step.tools_executed)
-        self._good = sum(call.ok for call in step.tools_executed)
+        earlier = earlier_calls(plan, step, tools)
+        self._effects = sum(self._writes(call.tool) for call in earlier.done)
+        self._good = len(earlier.done)
+        self._lost = {path: None for call in earlier.lost for path in written_paths(call, tools)}
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Run one call. Unknown tools and wrong arguments are answered with what to do instead."""
@@ -80,6 +86,8 @@ class StepHands:
         if result.ok:
             self._good += 1
             self._effects += self._writes(call.name)
+            for name in tool.writes:
+                self._lost.pop(normal_path(str(call.arguments.get(name, ""))), None)
         return result
 
     async def _run(self, tool: Tool, call: ToolCall) -> ToolResult:
@@ -122,7 +130,7 @@ class StepHands:
             return None
         plan = self._book.load(self._plan_id)
         assert plan is not None
-        number = next(n for n, each in enumerate(plan.steps, 1) if each.step_id == self._step.step_id)
+        number = (plan.place(self._step.step_id) or 0) + 1
         proposal = Proposal(
             plan_id=self._plan_id,
             step_id=self._step.step_id,
@@ -134,6 +142,7 @@ class StepHands:
             doubtful=frozenset(self._context.doubtful),
         )
         await self._checks.before(changes)
+        self._lost.clear()
         verdict = await self._staging.commit(proposal, grant_of(plan), self._context.files)
         self._context.files.clear()
         self._context.blind.clear()
@@ -158,6 +167,9 @@ class StepHands:
             for path in self._step.expected_files
             if not await self._checks.exists(path)
         ]
+        found += [
+            f"{path} was not changed: the run that meant to was cut off. Do it again." for path in self._lost
+        ]
         if self._step.expected_files and not found and not self._has_written():
             found.append(f"Nothing was written yet; the task is to write {self._step.expected_files[0]}.")
         return (*found, *await self._checks.staged())
@@ -177,3 +189,8 @@ class StepHands:
         """Whether something was really done: a write where the step is to write, else any call that succeeded."""
         wants_files = bool(self._step.expected_files)
         return self._effects > 0 or (not wants_files and self._good > 0)
+
+    def standing(self) -> Standing:
+        """What the calls so far make of the claim that the step is done."""
+        to_write = is_to_write(self._step, self._tools)
+        return standing(to_write=to_write, good_calls=self._good, effects=self._effects)

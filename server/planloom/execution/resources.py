@@ -31,6 +31,10 @@ class Resources:
         self._used: Counter[str] = Counter()
         self._held: dict[tuple[PlanId, StepId], tuple[str, ...]] = {}
 
+    def free(self, plan: Plan, step: Step) -> bool:
+        """Whether the step could take what it needs now."""
+        return all(self._used[name] < max(1, self._capacity(name)) for name in self._claims(plan, step))
+
     def take(self, plan: Plan, step: Step) -> bool:
         """Take what the step needs. False, with nothing taken, if some of it is in use."""
         wanted = tuple(dict.fromkeys(self._claims(plan, step)))

@@ -14,11 +14,13 @@ from planloom.domain.agents import EFFECTS
 from planloom.domain.errors import ModelFailed
 from planloom.domain.plan import Plan, Step, Usage
 from planloom.domain.values import Args, CallId, Json, PlanId, StepId
+from planloom.execution.attached import StepAttachments
 from planloom.execution.book import Book
 from planloom.execution.budget import allow_request
 from planloom.execution.checks import StepChecks
 from planloom.execution.commands import INTERRUPTED, CancelledByUser, CommandDenied
 from planloom.execution.context import PromptRoom, shares_of
+from planloom.execution.earlier import earlier_calls, told_earlier
 from planloom.execution.gate import Committed, Denied, Gate, Proposal, grant_of
 from planloom.execution.hands import StepHands
 from planloom.execution.kit import Kit
@@ -47,7 +49,11 @@ Reroute = Callable[[Plan, Step, Sequence[Json]], None]
 
 
 class Means(NamedTuple):
-    """What steps are run with. `attachments` renders those of a step, `reroute` puts a direct run to review."""
+    """What steps are run with.
+
+    `attachments` renders those of a step, `earlier` what the session's plan before this one has left,
+    `reroute` puts a direct run to review.
+    """
 
     book: Book
     gate: Gate
@@ -56,7 +62,8 @@ class Means(NamedTuple):
     tools: Registry
     settings: Callable[[], Settings]
     model: Callable[[], Awaitable[Model | None]]
-    attachments: Callable[[Plan, Step], str]
+    attachments: StepAttachments
+    earlier: Callable[[Plan], str]
     stream: Stream
     reroute: Reroute
 
@@ -75,9 +82,12 @@ class Runner:
         step = plan.step(step_id)
         assert step is not None
         seconds = self._use.settings().execution.step_timeout_seconds
-        run = self._call if step.kind == "tool_call" else self._work
+        attachments = await self._use.attachments.of(plan, step)
+        if isinstance(attachments, Asked):
+            return attachments
+        run = self._call(plan, step) if step.kind == "tool_call" else self._work(plan, step, attachments)
         try:
-            return await within(self._use.book, plan_id, step_id, seconds, run(plan, step))
+            return await within(self._use.book, plan_id, step_id, seconds, run)
         except CancelledByUser:
             return Rerouted()
         except CommandDenied as denied:
@@ -93,7 +103,7 @@ class Runner:
         tool = self._use.tools.get(step.tool or "")
         if tool is None:
             return Failed(error=f"There is no tool {step.tool!r}.", code="invalid_plan")
-        if plan.made(step):
+        if step.attempts > 1 and plan.made(step):
             return Done(summary="Done already, just before the step was interrupted.")
         args = resolved(plan, step.args or {})
         if isinstance(args, NoOutput):
@@ -151,7 +161,7 @@ class Runner:
         proposal = Proposal(
             plan_id=plan.plan_id,
             step_id=step.step_id,
-            number=plan.steps.index(step) + 1,
+            number=(plan.place(step.step_id) or 0) + 1,
             title=step.description,
             tool=tool.name,
             changeset=changes,
@@ -169,7 +179,7 @@ class Runner:
             case _:
                 return Failed(error=verdict.reason, code=verdict.code)
 
-    async def _work(self, plan: Plan, step: Step) -> Outcome:
+    async def _work(self, plan: Plan, step: Step, attachments: str) -> Outcome:
         """Let the model work on the step, with the tools that its agent may use."""
         model = await self._use.model()
         if model is None:
@@ -182,16 +192,17 @@ class Runner:
             plan=lambda: self._now(plan.plan_id),
             step=step,
             tools=tools,
-            attachments=self._use.attachments(plan, step),
+            attachments=attachments,
+            earlier=self._use.earlier(plan),
             extra_system="",
             limit=settings.execution.max_tool_calls_per_step,
             stream=lambda kind, text: self._use.stream(plan.plan_id, step.step_id, kind, text),
             spend=lambda usage: self._spend(plan.plan_id, step.step_id, usage),
             allow=lambda: self._allow(plan.plan_id),
             completion_seconds=settings.execution.completion_timeout_seconds,
-            fallback=settings.enable_fallback_function_parsing,
             room=room,
-            notes=_so_far(step),
+            notes=told_earlier(earlier_calls(plan, step, tools)),
+            fallback=settings.enable_fallback_function_parsing,
         )
         with self._use.kit.repeats() as repeats:
             hands = StepHands(self._use.book, self._use.staging, tools, plan, step, self._use.kit, repeats)
@@ -261,12 +272,6 @@ def _is_question(plan: Plan) -> bool:
         return False
     asked = plan.detection is not None and plan.detection.rule == "question"
     return asked or (plan.qualification is not None and plan.qualification.task_type == "question")
-
-
-def _so_far(step: Step) -> tuple[str, ...]:
-    """What an interrupted run of the step has already done, so that it is not done again."""
-    done = [f"{call.tool}: {call.summary}" for call in step.tools_executed if call.ok]
-    return (("Already done in an earlier run of this task: " + "; ".join(done[-20:])),) if done else ()
 
 
 def _said(outcome: Outcome) -> str:

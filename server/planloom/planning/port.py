@@ -17,7 +17,8 @@ class PlanningRequest(Value):
     """What a plan is written from.
 
     `snapshot` is the workspace tree as text; `finished` steps stay as they are; `previous` is the draft that
-    `feedback` speaks of; `instructions` is what the workspace tells agents (AGENTS.md), as data.
+    `feedback` speaks of; `instructions` is what the workspace tells agents (AGENTS.md), as data;
+    `earlier` tells of the plan that ended before in the same session.
     """
 
     text: str
@@ -28,6 +29,7 @@ class PlanningRequest(Value):
     previous: tuple[Step, ...] = ()
     feedback: str | None = None
     instructions: ResolvedAttachment | None = None
+    earlier: str = ""
 
 
 class StepDrafted(Value):

@@ -202,6 +202,8 @@ def request_prompt(request: PlanningRequest, attached: Rendered, snapshot: str) 
         sections.append(f"WORKSPACE\n{snapshot.strip()}")
     if attached.text:
         sections.append(f"ATTACHMENTS\n{attached.text}")
+    if request.earlier:
+        sections.append(f"EARLIER IN THIS SESSION (data)\n{request.earlier}")
     sections.append(f"REQUEST\n{request.text.strip()}")
     if request.qualification is not None:
         verdict = request.qualification

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Literal
 
 from planloom.domain import directives as do
 from planloom.domain import events as ev
+from planloom.domain.attachments import Attachment, ResolvedAttachment, Unresolved
 from planloom.domain.changes import Changeset
 from planloom.domain.plan import Detection, Plan, Step
 from planloom.domain.validation import Problem, problems
 from planloom.domain.values import Json, PlanId, SessionId, StepId
+from planloom.execution.attached import StepAttachments
 from planloom.execution.book import Book
 from planloom.execution.conductor import Conductor
 from planloom.execution.gate import Gate
 from planloom.execution.jobs import Jobs
 from planloom.execution.kit import Kit
 from planloom.execution.limits import Minutes
+from planloom.execution.recovery import ModelProposer
 from planloom.execution.resources import Resources
 from planloom.execution.staging_area import StagingArea
 from planloom.execution.steps import Means, Runner
@@ -30,6 +33,7 @@ from planloom.service.claims import MODEL, claims_of
 from planloom.service.direct import put_to_review
 from planloom.service.drafting import Drafting
 from planloom.service.feed import Feed
+from planloom.service.followup import FollowUp
 from planloom.service.intake import Intake
 from planloom.service.models import Models
 from planloom.service.ownership import Ownership
@@ -80,6 +84,7 @@ class Application:
         self._user_undo = UserUndo(self._book, view.documents)
         self._staging = StagingArea(self._book, view, self._gate, self._made)
         self._kit = self._kit_of(view, editor)
+        follow_up = FollowUp(self._book, ledger)
         runner = Runner(
             Means(
                 book=self._book,
@@ -89,14 +94,24 @@ class Application:
                 tools=self._tools,
                 settings=lambda: self._settings,
                 model=self.models.current,
-                attachments=self._attachments,
+                attachments=StepAttachments(
+                    self._book,
+                    look=self._look_again,
+                    find=self._found,
+                    kept=lambda attachment: self.references.attached((attachment,), ledger.text)[0],
+                    render=self._rendered,
+                ),
+                earlier=follow_up.of,
                 stream=self._stream,
                 reroute=self._reroute,
             )
         )
         resources = Resources(partial(claims_of, self._tools), self._capacity)
         Minutes(self._book, lambda: self._settings.budget.max_minutes)
-        conductor = Conductor(self._book, self._jobs, runner, self._limits, resources=resources)
+        proposer = ModelProposer(self.models.current, self._tools, lambda: self._settings, self._problems)
+        conductor = Conductor(
+            self._book, self._jobs, runner, self._limits, resources=resources, proposer=proposer
+        )
         self._ownership = Ownership(self._book, ledger, view)
         self.references = WorkspaceReferences(view, editor, lambda: self._settings, self._jobs)
         self.intake = Intake(self.references, lambda: view.roots, lambda: self._settings)
@@ -109,6 +124,7 @@ class Application:
             lambda: self._settings,
             lambda: self.trusted,
             ledger.text,
+            follow_up.of,
         )
         drafting = Drafting(self._book, self.feed, authors.author, self._prepared)
         rooms = Rooms(
@@ -248,12 +264,15 @@ class Application:
             )
         return tuple(prepared)
 
-    def _attachments(self, plan: Plan, step: Step) -> str:
-        """The attachments that a step is told of, as text: its own, or all of the plan's."""
-        wanted = step.attachments or tuple(each.attachment_id for each in plan.attachments)
-        chosen = tuple(each for each in plan.attachments if each.attachment_id in wanted)
-        attached = self.references.attached(chosen, self._ledger.text)
-        return render(attached, most_characters=self._attachment_characters()).text
+    async def _look_again(self, attachment: Attachment) -> ResolvedAttachment | Unresolved | None:
+        return await self.references.look_again(attachment)
+
+    async def _found(self, reference: str) -> tuple[ResolvedAttachment, ...]:
+        """What a reference names now, once more with its text."""
+        return (await self.references.resolve(reference, None)).attachments
+
+    def _rendered(self, attached: Sequence[ResolvedAttachment]) -> str:
+        return render(tuple(attached), most_characters=self._attachment_characters()).text
 
     def _attachment_characters(self) -> int:
         """How much of a prompt attachments may take: half of the budget, at about four characters a token."""

@@ -38,6 +38,7 @@ class Authors:
         settings: Callable[[], Settings],
         trusted: Callable[[], bool],
         text_of: Callable[[Sha256], str | None],
+        earlier: Callable[[Plan], str] = lambda _: "",
     ) -> None:
         self._models = models
         self._templates = templates
@@ -46,6 +47,7 @@ class Authors:
         self._settings = settings
         self._trusted = trusted
         self._text_of = text_of
+        self._earlier = earlier
 
     async def author(self, plan: Plan) -> tuple[Planner, PlanningRequest]:
         """The author, and what it is told. Raises UnknownThing and InvalidParams for a template."""
@@ -56,6 +58,7 @@ class Authors:
             qualification=plan.qualification,
             finished=tuple(step for step in plan.steps if step.status == "completed"),
             previous=previous,
+            earlier=self._earlier(plan),
         )
         if plan.template_id is not None:
             template = self._templates.get(plan.template_id)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from planloom.domain.attachments import Attachment, ResolvedAttachment
+from planloom.domain.attachments import Attachment, ResolvedAttachment, Unresolved
 from planloom.domain.values import Sha256, Uri
 from planloom.execution.jobs import Jobs
 from planloom.intake.completion import Completion, OpenDocument, complete
 from planloom.intake.reference_sources import Context, Limits, Requested, Resolution
-from planloom.intake.resolve import resolve_references
+from planloom.intake.resolve import look_again, resolve_references
 from planloom.intake.workspace_sources import WorkspaceSources
 from planloom.settings import Settings
 from planloom.workspace.documents import Document
@@ -63,6 +63,11 @@ class WorkspaceReferences:
         self.index()
         limits = Limits(reference_bytes=self._settings().context.max_reference_bytes)
         return await resolve_references(text, self._sources, context, confirmed, limits, requested)
+
+    async def look_again(self, attachment: Attachment) -> ResolvedAttachment | Unresolved | None:
+        """What an attachment holds now; None if that is what was attached."""
+        limits = Limits(reference_bytes=self._settings().context.max_reference_bytes)
+        return await look_again(attachment, self._sources, limits)
 
     async def complete(self, text: str, offset: int, limit: int, context: Context | None) -> Completion:
         """What may follow at `offset` UTF-16 units."""

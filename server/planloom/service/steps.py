@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from planloom.domain import events as ev
 from planloom.domain.errors import InvalidParams, UnknownThing, WrongState
-from planloom.domain.plan import Plan, RecoveryAction, Step, StepResult
+from planloom.domain.plan import Plan, Proposal, RecoveryAction, Step, StepResult
 from planloom.domain.values import Args, PlanId, StepId
+from planloom.execution.recovery import inserted
 from planloom.execution.summary import execution_summary
 from planloom.service.plans import Rooms, invalid
 from planloom.service.states import require
@@ -61,6 +62,15 @@ class Steps:
                     allowed=recovery.options if recovery else (),
                     by="user",
                 )
+            proposal = recovery.proposal
+            if action == "accept" and proposal is not None:
+                if proposal.action == "insert":
+                    return await self._insert(plan, step, proposal)
+                action, args = proposal.action, proposal.args
+            if action == "model":
+                plan = self._at.book.record(plan_id, ev.RecoveryChosen(task_id=step_id, action="model"))
+                self._at.conductor.propose(plan_id, step_id)
+                return plan
             if action == "abort":
                 return await self._abort(plan, step_id)
             plan = self._at.book.record(plan_id, *self._chosen(plan, step, action, args))
@@ -90,6 +100,22 @@ class Steps:
             ev.RecoveryChosen(task_id=step.step_id, action="retry", args=args, version=plan.version + 1),
             ev.TasksList(),
         )
+
+    async def _insert(self, plan: Plan, step: Step, proposal: Proposal) -> Plan:
+        """Put the steps of a proposal before the failed one; the new version waits for its approval."""
+        plan_id = plan.plan_id
+        await self._at.conductor.halt(plan_id)
+        try:
+            plan = self._at.ownership.take(plan_id)
+            if plan.status == "executing":
+                self._at.book.record(plan_id, ev.PlanPaused(reason="recovery"))
+            retried = ev.RecoveryChosen(task_id=step.step_id, action="retry")
+            plan = self._at.book.record(plan_id, retried)
+            steps = self._at.prepared(inserted(plan, step.step_id, proposal))
+            changed = ev.PlanEdited(version=plan.version + 1, edits=(), steps=steps, by="model")
+            return self._at.book.record(plan_id, changed, ev.PlanApprovalRequest())
+        finally:
+            self._at.conductor.release(plan_id)
 
     async def _abort(self, plan: Plan, step_id: StepId) -> Plan:
         self._at.book.record(plan.plan_id, ev.RecoveryChosen(task_id=step_id, action="abort"))

@@ -1,0 +1,210 @@
+"""How close the conductor comes to the best possible time, what a step costs, and how plans fare under a hostile model.
+
+Steps sleep in virtual time, so that makespans are exact; waves run the same graphs beside it. The naive loop runs
+the same seeds of the hostile model without reading printed calls, without refusing early answers, without retries.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import heapq
+import json
+import platform
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from planloom.domain import directives as do
+from planloom.domain import events as ev
+from planloom.domain.graph import links, ordered
+from planloom.domain.plan import Detection, Step
+from planloom.domain.values import PlanId, SessionId, StepId
+from planloom.execution.book import Book, EventStore
+from planloom.execution.conductor import Conductor
+from planloom.execution.jobs import Jobs
+from planloom.execution.outcomes import Done, Outcome
+from planloom.storage.ledger import Ledger
+from tests.support.hostile_model import Fate, naive_fate, planloom_fate
+from tests.support.memory import MemoryStore
+
+DETECTION = Detection(planned=True, rule="numbered_list", score=50, ambiguous=False)
+PLAN = PlanId("plan")
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """A loop whose clock jumps to the next timer as soon as nothing else is left to do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._now = 0.0
+
+    def time(self) -> float:
+        return self._now
+
+    def _run_once(self) -> None:
+        if not self._ready and self._scheduled:  # type: ignore[attr-defined]
+            self._now = max(self._now, self._scheduled[0]._when)  # type: ignore[attr-defined]
+        super()._run_once()  # type: ignore[misc]
+
+
+class Sleeping:
+    """Steps that take the time they are given."""
+
+    def __init__(self, durations: Sequence[float]) -> None:
+        self._durations = durations
+
+    async def run(self, _plan_id: PlanId, step_id: StepId) -> Outcome:
+        await asyncio.sleep(self._durations[int(step_id[1:])])
+        return Done(summary="done")
+
+    async def before_end(self, _plan_id: PlanId) -> bool:
+        return True
+
+
+def graph_of(count: int, chance: random.Random) -> tuple[tuple[Step, ...], list[float]]:
+    """A random graph in layers of uneven width, with durations from short to long."""
+    durations = [round(min(30.0, chance.lognormvariate(0, 1)), 3) for _ in range(count)]
+    steps = []
+    for n in range(count):
+        near = range(max(0, n - 12), n)
+        needs = chance.sample(near, min(len(near), chance.choice((0, 1, 1, 2, 3)))) if n else []
+        steps.append(step_of(n, needs))
+    return tuple(steps), durations
+
+
+def step_of(number: int, needs: Sequence[int] = ()) -> Step:
+    return Step(
+        step_id=StepId(f"s{number}"),
+        description=f"step {number}",
+        instruction="work",
+        depends_on=tuple(StepId(f"s{each}") for each in needs),
+    )
+
+
+def bound(steps: Sequence[Step], durations: Sequence[float], cap: int) -> float:
+    """No schedule is shorter than the longest path, nor than all work shared out."""
+    tied = links(steps)
+    end = [0.0] * len(steps)
+    for place in ordered(tied):
+        end[place] = durations[place] + max((end[need] for need in tied.needs[place]), default=0.0)
+    return max(*end, sum(durations) / cap)
+
+
+def waves(steps: Sequence[Step], durations: Sequence[float], cap: int) -> float:
+    """The time of the usual way: everything that is ready together, then the next wave."""
+    tied = links(steps)
+    level = [0] * len(steps)
+    for place in ordered(tied):
+        level[place] = 1 + max((level[need] for need in tied.needs[place]), default=0)
+    total = 0.0
+    for number in range(1, max(level) + 1):
+        workers = [0.0] * cap
+        for place in (place for place, at in enumerate(level) if at == number):
+            heapq.heapreplace(workers, workers[0] + durations[place])
+        total += max(workers)
+    return total
+
+
+async def conducted(steps: Sequence[Step], durations: Sequence[float], cap: int, store: EventStore) -> float:
+    book, jobs = Book(store), Jobs()
+    conductor = Conductor(book, jobs, Sleeping(durations), lambda: do.Limits(max_parallel_steps=cap))
+    book.open(PLAN, SessionId("s"), ev.PlanStart(request="r", route="plan", detection=DETECTION))
+    ready = ev.PlanReady(version=1, steps=tuple(steps), summary="", sequential=False, author="rules")
+    book.record(PLAN, ready, ev.PlanApproved(version=1, review="each"))
+    began = asyncio.get_running_loop().time()
+    conductor.conduct(PLAN)
+    await jobs.settled("conduct:")
+    plan = book.find(PLAN)
+    assert plan is not None and plan.status == "completed", plan
+    return asyncio.get_running_loop().time() - began
+
+
+def makespans() -> list[dict[str, float]]:
+    rows = []
+    for count in (10, 100, 1000):
+        for cap in (count, 8):
+            ours, theirs = [], []
+            for seed in range(10 if count < 1000 else 3):
+                steps, durations = graph_of(count, random.Random(f"{count}-{seed}"))
+                least = bound(steps, durations, cap)
+                loop = VirtualLoop()
+                took = loop.run_until_complete(conducted(steps, durations, cap, MemoryStore()))
+                loop.close()
+                ours.append(took / least)
+                theirs.append(waves(steps, durations, cap) / least)
+            rows.append(
+                {
+                    "steps": count,
+                    "cap": cap,
+                    "conductor": round(statistics.median(ours), 3),
+                    "worst": round(max(ours), 3),
+                    "waves": round(statistics.median(theirs), 3),
+                }
+            )
+    return rows
+
+
+def overheads() -> list[dict[str, float]]:
+    """Microseconds a step, of this process, for independent steps and for a chain."""
+    rows = []
+    for count in (100, 1000, 10_000):
+        independent = [step_of(n) for n in range(count)]
+        chain = [step_of(n, [n - 1] if n else []) for n in range(count)]
+        row: dict[str, float] = {"steps": count}
+        for name, steps in (("independent", independent), ("chain", chain)):
+            for kind in ("memory", "ledger"):
+                with tempfile.TemporaryDirectory() as folder:
+                    store = MemoryStore() if kind == "memory" else Ledger(Path(folder) / "ledger.db")
+                    began = time.process_time()
+                    asyncio.run(conducted(steps, [0.0] * count, 8, store))
+                    row[f"{name}_{kind}"] = round((time.process_time() - began) / count * 1e6, 1)
+        rows.append(row)
+    return rows
+
+
+async def fates(plans: int, chance: float) -> dict[str, dict[str, int]]:
+    tally: dict[str, dict[str, int]] = {}
+    for name, run in (("planloom", planloom_fate), ("naive loop", naive_fate)):
+        counts: dict[str, int] = {}
+        for seed in range(plans):
+            with tempfile.TemporaryDirectory() as folder:
+                fate: Fate = await run(Path(folder), seed, chance)
+            counts[fate.kind] = counts.get(fate.kind, 0) + 1
+        tally[name] = dict(sorted(counts.items()))
+    return tally
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--plans", type=int, default=500)
+    parser.add_argument("--chance", type=float, default=0.3)
+    asked = parser.parse_args()
+    spans, costs = makespans(), overheads()
+    print("makespan / lower bound        steps     cap  conductor   worst   waves")
+    for row in spans:
+        print(f"{'':24}{row['steps']:11}{row['cap']:8}{row['conductor']:11}{row['worst']:8}{row['waves']:8}")
+    print("microseconds a step       " + "".join(f"{name:>20}" for name in costs[0]))
+    for row in costs:
+        print(f"{'':26}" + "".join(f"{value:20}" for value in row.values()))
+    tally = asyncio.run(fates(asked.plans, asked.chance))
+    for name, counts in tally.items():
+        print(f"{name:14} {asked.plans} plans, each answer off with {asked.chance}: {counts}")
+    print(
+        json.dumps(
+            {
+                "bench": "execution",
+                "python": platform.python_version(),
+                "makespan": spans,
+                "overhead_us": costs,
+                "fates": tally,
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""What an answer says, asked for by schema or in plain text."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planloom.agent.answer import Turn, control_specs
+from planloom.agent.fenced import fenced_files
+from planloom.agent.speech import Ear, Way, asked, way_of
+from planloom.models.port import Capabilities
+from planloom.tools.registry import builtin
+
+TOOLS = (*builtin().specs(), *control_specs(direct=True))
+
+
+def heard(way: Way, text: str, *, cut: bool = False, fallback: bool = True) -> Turn:
+    ear = Ear(way, TOOLS, fallback=fallback)
+    for start in range(0, len(text), 7):
+        ear.hear(text[start : start + 7])
+    return ear.turn((), (), cut=cut)
+
+
+def calls(turn: Turn) -> list[tuple[str, dict[str, Any]]]:
+    return [(call.name, call.arguments) for call in turn.calls]
+
+
+@pytest.mark.parametrize(
+    ("can", "way"),
+    [
+        (Capabilities(tools=True, json_schema=True), "native"),
+        (Capabilities(json_schema=True), "json"),
+        (Capabilities(), "text"),
+    ],
+)
+def test_the_surest_way_is_taken(can: Capabilities, way: Way) -> None:
+    request = asked(way, "system", "prompt", TOOLS)
+    assert way_of(can) == way
+    assert bool(request.tools) == (way == "native")
+    assert (request.response_schema is not None) == (way == "json")
+    if way == "json":
+        assert request.response_schema is not None
+        fields = request.response_schema["properties"]
+        assert isinstance(fields, dict)
+        assert all("description" in field for name, field in fields.items() if name != "plan_actions")  # type: ignore[operator]
+
+
+def test_an_object_holds_calls_and_what_steers() -> None:
+    answer = {
+        "reasoning": "first the file",
+        "tool_calls": [{"name": "read_file", "arguments": {"path": "a"}}],
+        "task_completed": "Read it.",
+        "final_answer": "",
+    }
+    turn = heard("json", json.dumps(answer))
+    assert calls(turn) == [("read_file", {"path": "a"})]
+    assert (turn.task_completed, turn.final_answer, turn.text) == ("Read it.", None, "first the file")
+
+
+@pytest.mark.parametrize(
+    ("answer", "field", "said"),
+    [
+        ({"tool_calls": [], "final_answer": "All."}, "final_answer", "All."),
+        ({"tool_calls": [], "ask_user": "Which?"}, "question", "Which?"),
+        (
+            {"tool_calls": [], "plan_actions": {"steps": [{"description": "a"}]}},
+            "plan_actions",
+            ({"description": "a"},),
+        ),
+    ],
+)
+def test_fields_that_steer(answer: dict[str, Any], field: str, said: object) -> None:
+    assert getattr(heard("json", json.dumps(answer)), field) == said
+
+
+def test_a_call_with_arguments_that_are_no_object_is_told() -> None:
+    turn = heard("json", '{"tool_calls": [{"name": "read_file", "arguments": "{\\"pa"}, {"arguments": {}}]}')
+    assert calls(turn) == [] and [each.name for each in turn.malformed] == ["read_file", "tool_calls"]
+
+
+def test_an_object_that_was_cut_is_told_and_never_run() -> None:
+    turn = heard("json", '{"tool_calls": [{"name": "write_file", "arguments": {"path": "a", "con', cut=True)
+    assert calls(turn) == [] and turn.cut
+    strict = heard("json", '{"tool_calls": [{"name', cut=True, fallback=False)
+    assert strict.malformed[0].problem == "the answer was cut"
+
+
+def test_files_in_fences_become_writes_and_other_calls_stay() -> None:
+    text = (
+        'I write it.\nFILE: src/a.py\n```python\nprint("```")\nx = 1\n```\n'
+        '{"name": "task_completed", "arguments": {"summary": "Wrote it."}}\n'
+    )
+    turn = heard("text", text)
+    assert calls(turn) == [("write_file", {"path": "src/a.py", "content": 'print("```")\nx = 1\n'})]
+    assert turn.task_completed == "Wrote it."
+
+
+def test_a_longer_fence_holds_a_shorter_one_and_an_open_one_is_never_written() -> None:
+    turn = heard("text", "FILE: a.md\n````\n```\ncode\n```\n````\nFILE: b.md\n```\nhalf of")
+    assert calls(turn) == [("write_file", {"path": "a.md", "content": "```\ncode\n```\n"})]
+    assert [each.text for each in turn.malformed] == ["b.md"]
+
+
+def test_calls_printed_by_a_native_model_count_only_where_the_setting_says_so() -> None:
+    text = '{"name": "read_file", "arguments": {"path": "a"}}'
+    assert calls(heard("native", text)) == [("read_file", {"path": "a"})]
+    assert calls(heard("native", text, fallback=False)) == []
+
+
+@given(st.text(max_size=300), st.sampled_from(["native", "json", "text"]), st.booleans())
+def test_no_text_raises(text: str, way: Way, cut: bool) -> None:
+    heard(way, text, cut=cut)
+    fenced_files(text)
+
+
+def test_many_fences_are_read_in_linear_time() -> None:
+    assert len(fenced_files("FILE: a\n```\nx\n```\n" * 5_000).written) == 5_000

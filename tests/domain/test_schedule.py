@@ -1,0 +1,136 @@
+"""The schedule that counts says the same as the rules that look at every step."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planloom.domain import directives as do
+from planloom.domain import events as ev
+from planloom.domain.lifecycle import apply
+from planloom.domain.plan import Detection, Plan, Step, StepResult
+from planloom.domain.schedule import Schedule
+from planloom.domain.values import PlanId, SessionId, StepId
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+DETECTION = Detection(planned=True, rule="numbered_list", score=50, ambiguous=False)
+
+
+class Run:
+    """One plan with the schedule that follows it."""
+
+    def __init__(self, steps: tuple[Step, ...], sequential: bool) -> None:
+        self.plan: Plan | None = None
+        self.schedule: Schedule | None = None
+        self.add(ev.PlanStart(request="r", route="plan", detection=DETECTION))
+        ready = ev.PlanReady(version=1, steps=steps, summary="", sequential=sequential, author="rules")
+        self.add(ready)
+        self.add(ev.PlanApproved(version=1, review="each"))
+        self.add(ev.PlanExecuting())
+        assert self.plan is not None
+        self.schedule = Schedule(self.plan)
+
+    def add(self, event: ev.Event) -> None:
+        seq = 1 if self.plan is None else self.plan.seq + 1
+        recorded = ev.Recorded(seq=seq, plan_id=PlanId("p"), session_id=SessionId("s"), at=AT, event=event)
+        self.plan = apply(self.plan, recorded)
+        if self.schedule is not None:
+            self.schedule.heard(event, self.plan)
+
+
+def steps_of(chance: random.Random, count: int) -> tuple[Step, ...]:
+    made = []
+    for n in range(count):
+        needs = [StepId(f"s{m}") for m in range(n) if chance.random() < 0.25]
+        made.append(
+            Step.model_validate(
+                {
+                    "step_id": f"s{n}",
+                    "description": f"s{n}",
+                    "instruction": "",
+                    "depends_on": tuple(needs),
+                    "kind": "clarification" if chance.random() < 0.1 else "processing",
+                    "priority": chance.choice(("critical", "high", "normal", "low")),
+                    "critical": chance.random() < 0.1,
+                    "status": "skipped" if chance.random() < 0.05 else "pending",
+                }
+            )
+        )
+    return tuple(made)
+
+
+def happens(chance: random.Random, run: Run, due: tuple[do.Directive, ...]) -> list[ev.Event]:
+    """Something that may follow: a directive done, or the end of a running step."""
+    assert run.plan is not None
+    choices: list[ev.Event] = []
+    for directive in due:
+        match directive:
+            case do.RunStep():
+                choices.append(ev.TaskStarted(task_id=directive.step_id, agent="koda"))
+            case do.Skip():
+                choices.append(ev.TaskSkipped(task_id=directive.step_id, reason=directive.reason))
+            case do.AskClarification():
+                choices.append(ev.ClarificationRequest(task_id=directive.step_id, question="?"))
+            case do.AskRecovery():
+                choices.append(ev.RecoveryRequest(task_id=directive.step_id, error="e", options=("retry",)))
+            case do.Resume():
+                choices.append(ev.PlanResumed())
+            case _:
+                continue
+    result = StepResult(ok=True, duration_ms=1, timestamp=AT)
+    for step in run.plan.steps:
+        if step.status == "running":
+            choices += [
+                ev.TaskCompleted(task_id=step.step_id, result=result),
+                ev.TaskFailed(task_id=step.step_id, error="e", will_retry=chance.random() < 0.3),
+                ev.TaskUpdate(task_id=step.step_id, status="pending"),
+            ]
+        elif step.status == "needs_clarification":
+            choices.append(ev.ClarificationProvided(task_id=step.step_id, answer="a"))
+    for recovery in run.plan.pending.recoveries:
+        choices.append(ev.RecoveryChosen(task_id=recovery.step_id, action="retry"))
+        choices.append(ev.TaskSkipped(task_id=recovery.step_id, reason="user"))
+    if run.plan.status == "executing" and chance.random() < 0.1:
+        choices.append(ev.PlanPaused(reason="recovery"))
+    return choices
+
+
+@given(seed=st.integers(0, 10**9), sequential=st.booleans())
+def test_counting_and_looking_agree(seed: int, sequential: bool) -> None:
+    chance = random.Random(seed)
+    run = Run(steps_of(chance, chance.randrange(1, 14)), sequential)
+    limits = do.Limits(
+        max_parallel_steps=chance.randrange(1, 5),
+        on_failure=chance.choice(("ask", "retry", "skip", "model", "abort")),
+    )
+    for _ in range(40):
+        assert run.plan is not None and run.schedule is not None
+        due = do.directives(run.plan, limits)
+        assert run.schedule.directives(run.plan, limits) == due
+        choices = happens(chance, run, due)
+        if not choices:
+            break
+        run.add(chance.choice(choices))
+
+
+def test_a_step_that_must_wait_for_a_thing_in_use_lets_others_pass() -> None:
+    steps = tuple(
+        Step(step_id=StepId(name), description=name, instruction="") for name in ("m1", "m2", "m3", "t1")
+    )
+    run = Run(steps, sequential=False)
+    assert run.plan is not None and run.schedule is not None
+    due = run.schedule.directives(
+        run.plan, do.Limits(max_parallel_steps=2), lambda step: not step.step_id.startswith("m")
+    )
+    assert due == (do.RunStep(step_id=StepId("t1")),)
+
+
+@pytest.mark.parametrize("sequential", [False, True])
+def test_nothing_free_and_nothing_running_is_no_deadlock(sequential: bool) -> None:
+    run = Run((Step(step_id=StepId("a"), description="a", instruction=""),), sequential)
+    assert run.plan is not None and run.schedule is not None
+    assert run.schedule.directives(run.plan, do.Limits(), lambda _: False) == ()

@@ -1,0 +1,432 @@
+"""How steps are held to the rules: limits, repeated calls, checks, recoveries, attachments, the session's past."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planloom.domain import events as ev
+from planloom.domain.editing import AddStep, RemoveStep, StepChanges
+from planloom.domain.errors import WrongState
+from planloom.domain.plan import Check, Plan
+from planloom.domain.text import Position, Range
+from planloom.domain.values import StepId, Uri
+from planloom.models.port import Capabilities
+from planloom.models.scripted import ScriptedModel, fails, makes, says
+from planloom.settings import resolve
+from planloom.workspace.editor import Diagnostic, FileDiagnostics
+from tests.service.test_model_work import allowed, asked, planned
+from tests.support.studio import Studio, studio
+
+DONE = ("task_completed", {"summary": "Done."})
+AT = Range(start=Position(line=0, character=0), end=Position(line=0, character=1))
+
+
+async def with_steps(at: Studio, *steps: StepChanges) -> Plan:
+    """A plan of these steps, under review."""
+    plan = await at.ask("1. one thing\n2. another thing", mode="plan")
+    gone = [RemoveStep(step_id=step.step_id) for step in plan.steps]
+    added = [
+        AddStep(place="last", step_id=StepId(f"s{number}"), step=step) for number, step in enumerate(steps, 1)
+    ]
+    return await at.app.plans.edit(plan.plan_id, plan.version, [*added, *gone])
+
+
+def tool_step(tool: str, args: dict[str, Any], **more: Any) -> StepChanges:
+    return StepChanges.model_validate(
+        {"description": f"{tool} it", "kind": "tool_call", "tool": tool, "args": args, **more}
+    )
+
+
+def work_step(description: str, **more: Any) -> StepChanges:
+    return StepChanges.model_validate({"description": description, "kind": "processing", **more})
+
+
+def happened(at: Studio, kind: type[Any]) -> list[Any]:
+    return [recorded.event for recorded in at.events if isinstance(recorded.event, kind)]
+
+
+async def test_a_repeated_read_gets_the_first_result_until_the_user_types(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [
+            makes(("read_file", {"path": "a.txt"}), ("read_file", {"path": "a.txt"})),
+            makes(("list_files", {})),
+            makes(("read_file", {"path": "a.txt"}), DONE),
+        ]
+    )
+    async with studio(tmp_path, {"a.txt": "one\n"}) as at:
+        at.editor.open(at.path("a.txt"))
+        plan = await planned(at, "Work", ("Look", "look"))
+        at.model.model = model
+        quiet = at.app.feed.subscribe(
+            lambda recorded, _: (
+                at.editor.replace(at.path("a.txt"), "one", "two")
+                if recorded.event.type == "tool_started" and recorded.event.tool == "list_files"
+                else None
+            )
+        )
+        plan = await allowed(at, plan)
+        quiet()
+        assert plan.status == "completed"
+        reads = [call for call in plan.steps[0].tools_executed if call.tool == "read_file"]
+        assert [call.deduplicated for call in reads] == [False, True, False]
+        assert "You have just made this very call" in asked(model.requests[1])
+
+
+async def test_a_denied_write_is_no_result_for_the_same_write_again(tmp_path: Path) -> None:
+    write = ("write_file", {"path": "a.txt", "content": "a"})
+    model = ScriptedModel([makes(write, DONE), makes(("list_files", {})), makes(write, DONE)])
+    async with studio(tmp_path) as at:
+        plan = await planned(at, "Work", ("Write a.txt", "write it"))
+        at.model.model = model
+        plan = await at.approve(plan)
+        plan = await at.respond(plan, "deny", reason="not now")
+        plan = await at.respond(plan)
+        assert plan.status == "completed" and at.text("a.txt") == "a"
+        assert not any(call.deduplicated for call in plan.steps[0].tools_executed)
+
+
+async def test_the_time_of_a_step_is_limited_and_a_resume_grants_it_again(tmp_path: Path) -> None:
+    model = ScriptedModel([fails("hang"), makes(("list_files", {}), DONE)])
+    async with studio(tmp_path, settings={"execution.stepTimeoutSeconds": 0.2}) as at:
+        plan = await planned(at, "Work", ("Look", "look"))
+        at.model.model = model
+        plan = await at.approve(plan)
+        assert (plan.status, plan.pause_reason, plan.steps[0].status) == ("paused", "budget", "pending")
+        assert plan.pause_detail is not None and "0.2 seconds" in plan.pause_detail
+        at.app.configure(resolve({"user": {"execution.stepTimeoutSeconds": 60}}).settings)
+        await at.app.plans.resume(plan.plan_id)
+        assert (await at.reach(plan, "ended")).status == "completed"
+
+
+async def test_waiting_for_a_person_does_not_count(tmp_path: Path) -> None:
+    async with studio(tmp_path, settings={"execution.stepTimeoutSeconds": 0.5}) as at:
+        plan = await with_steps(at, tool_step("write_file", {"path": "a.txt", "content": "a"}))
+        plan = await at.approve(plan)
+        await asyncio.sleep(0.8)
+        assert at.now(plan).pending.approvals
+        plan = await at.respond(plan)
+        assert plan.status == "completed"
+
+
+async def test_the_minutes_of_a_plan_are_limited(tmp_path: Path) -> None:
+    model = ScriptedModel([fails("hang")])
+    async with studio(tmp_path, settings={"budget.maxMinutes": 0.005}) as at:
+        plan = await planned(at, "Work", ("Look", "look"))
+        at.model.model = model
+        plan = await at.approve(plan)
+        assert (plan.status, plan.pause_reason) == ("paused", "budget")
+        assert plan.pause_detail is not None and "budget.maxMinutes" in plan.pause_detail
+
+
+async def test_tool_calls_of_a_step_are_limited(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [makes(("list_files", {"path": f"d{n}"})) for n in range(4)] + [makes(("list_files", {}), DONE)]
+    )
+    async with studio(tmp_path, settings={"execution.maxToolCallsPerStep": 3}) as at:
+        plan = await planned(at, "Work", ("Look", "look"))
+        at.model.model = model
+        plan = await at.approve(plan)
+        assert (plan.status, plan.pause_reason) == ("paused", "budget")
+        await at.app.plans.resume(plan.plan_id)
+        assert (await at.reach(plan, "ended")).status == "completed"
+
+
+@pytest.mark.parametrize(
+    ("check", "outcome", "status"),
+    [
+        (Check(kind="file_exists", path="a.txt"), "passed", "completed"),
+        (Check(kind="file_exists", path="b.txt"), "failed", "paused"),
+        (Check(kind="file_contains", path="a.txt", text="hello"), "passed", "completed"),
+        (Check(kind="file_contains", path="a.txt", text="bye"), "failed", "paused"),
+    ],
+)
+async def test_checks_prove_a_tool_step(tmp_path: Path, check: Check, outcome: str, status: str) -> None:
+    async with studio(tmp_path) as at:
+        step = tool_step("write_file", {"path": "a.txt", "content": "hello\n"}, checks=(check,))
+        plan = await allowed(at, await with_steps(at, step))
+        assert plan.status == status
+        assert [each.check.outcome for each in happened(at, ev.CheckCompleted)] == [outcome]
+
+
+@pytest.mark.parametrize(
+    ("command", "outcome", "status"),
+    [("true", "passed", "completed"), ("exit 3", "failed", "paused")],
+)
+async def test_a_command_proves_a_step_and_is_asked_like_any_other(
+    tmp_path: Path, command: str, outcome: str, status: str
+) -> None:
+    async with studio(tmp_path) as at:
+        check = Check(kind="command", command=command)
+        step = tool_step("create_folder", {"path": "d"}, checks=(check,))
+        plan = await at.approve(await with_steps(at, step))
+        commands = []
+        while plan.pending.approvals:
+            commands.append(plan.pending.approvals[0].command)
+            plan = await at.respond(plan)
+        assert plan.status == status and commands == [None, command]
+        assert [each.check.outcome for each in happened(at, ev.CheckCompleted)] == [outcome]
+
+
+def finding(message: str) -> Diagnostic:
+    return Diagnostic(range=AT, severity="error", message=message)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "version", "outcome"),
+    [
+        (["old"], ["old"], 9, "passed"),
+        (["old"], ["old", "new"], 9, "failed"),
+        (["old"], [], 9, "passed"),
+    ],
+)
+async def test_new_errors_are_told_from_old_ones(
+    tmp_path: Path, before: list[str], after: list[str], version: int, outcome: str
+) -> None:
+    async with studio(tmp_path, {"a.py": "x = 1\n"}) as at:
+        at.editor.open(at.path("a.py"))
+        uri = Uri(at.uri("a.py"))
+        at.editor.findings[uri] = FileDiagnostics(uri=uri, items=tuple(map(finding, before)), version=1)
+        args = {"path": "a.py", "old_text": "1", "new_text": "2"}
+        plan = await at.approve(
+            await with_steps(at, tool_step("edit_file", args, checks=(Check(kind="no_new_errors"),)))
+        )
+        at.editor.findings[uri] = FileDiagnostics(uri=uri, items=tuple(map(finding, after)), version=version)
+        plan = await at.respond(plan)
+        plan = await at.until(plan, lambda now: now.status != "executing")
+        assert [each.check.outcome for each in happened(at, ev.CheckCompleted)] == [outcome]
+        assert plan.status == ("completed" if outcome == "passed" else "paused")
+
+
+@pytest.mark.slow
+async def test_findings_for_an_old_text_are_unknown_never_stale(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.py": "x = 1\n"}) as at:
+        at.editor.open(at.path("a.py"))
+        uri = Uri(at.uri("a.py"))
+        at.editor.findings[uri] = FileDiagnostics(uri=uri, items=(), version=1)
+        args = {"path": "a.py", "old_text": "1", "new_text": "2"}
+        plan = await with_steps(at, tool_step("edit_file", args, checks=(Check(kind="no_new_errors"),)))
+        plan = await at.approve(plan)
+        plan = await at.respond(plan)
+        plan = await at.until(plan, lambda now: now.status != "executing")
+        assert [each.check.outcome for each in happened(at, ev.CheckCompleted)] == ["unknown"]
+        assert plan.status == "completed"
+
+
+async def test_a_step_that_is_to_write_must_have_written(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [
+            makes(DONE),
+            makes(DONE),
+            makes(("write_file", {"path": "a.txt", "content": "a"}), DONE),
+        ]
+    )
+    async with studio(tmp_path) as at:
+        plan = await planned(at, "Work", ("Write a.txt", "write it"))
+        at.model.model = model
+        plan = await allowed(at, plan)
+        assert plan.status == "completed" and at.text("a.txt") == "a"
+        assert "Nothing of this task has been done yet" in asked(model.requests[1])
+
+
+PROPOSALS: list[tuple[dict[str, Any], Callable[[Plan], bool]]] = [
+    (
+        {
+            "action": "retry",
+            "why": "The text is another.",
+            "args": {"path": "a.txt", "old_text": "one", "new_text": "two"},
+        },
+        lambda plan: plan.status == "completed" and plan.version == 3,
+    ),
+    ({"action": "skip", "why": "Not needed."}, lambda plan: plan.steps[0].status == "skipped"),
+    ({"action": "abort", "why": "Hopeless."}, lambda plan: plan.status == "cancelled"),
+    (
+        {
+            "action": "insert",
+            "why": "First the text.",
+            "steps": [
+                {
+                    "description": "Make it",
+                    "tool": "write_file",
+                    "args": {"path": "a.txt", "content": "gone\n"},
+                }
+            ],
+        },
+        lambda plan: plan.status == "pending_approval" and [s.step_id for s in plan.steps] == ["fix_1", "s1"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("said", "holds"), PROPOSALS, ids=[each[0]["action"] for each in PROPOSALS])
+@pytest.mark.parametrize("asked_by", ["policy", "person"])
+async def test_a_proposal_of_the_model_is_carried_out_when_it_is_accepted(
+    tmp_path: Path, said: dict[str, Any], holds: Callable[[Plan], bool], asked_by: str
+) -> None:
+    settings = {"execution.onFailure": "model"} if asked_by == "policy" else {}
+    async with studio(tmp_path, {"a.txt": "one\n"}, settings=settings) as at:
+        step = tool_step("edit_file", {"path": "a.txt", "old_text": "gone", "new_text": "two"})
+        plan = await with_steps(at, step)
+        at.model.model = ScriptedModel(
+            [says(f"Here it is:\n```json\n{json.dumps(said)}\n```", prompt_tokens=5)]
+        )
+        await at.app.plans.approve(plan.plan_id, plan.version, "auto")
+        if asked_by == "person":
+            plan = await at.until(plan, lambda now: bool(now.pending.recoveries))
+            assert plan.pending.recoveries[0].proposal is None
+            await at.app.steps.recover(plan.plan_id, StepId("s1"), "model", None)
+        plan = await at.until(
+            plan, lambda now: bool(now.pending.recoveries) and now.pending.recoveries[0].proposal is not None
+        )
+        assert (plan.status, plan.pause_reason) == ("paused", "recovery")
+        proposal = plan.pending.recoveries[0].proposal
+        assert proposal is not None and (proposal.action, proposal.why) == (said["action"], said["why"])
+        assert "accept" in plan.pending.recoveries[0].options and plan.usage.requests == 1
+        await at.app.steps.recover(plan.plan_id, StepId("s1"), "accept", None)
+        plan = await at.until(plan, lambda now: now.status not in ("executing", "paused"))
+        assert holds(plan)
+
+
+async def test_inserted_steps_run_before_the_failed_one_once_they_are_approved(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "one\n"}, settings={"execution.onFailure": "model"}) as at:
+        plan = await with_steps(
+            at, tool_step("edit_file", {"path": "a.txt", "old_text": "gone", "new_text": "two"})
+        )
+        at.model.model = ScriptedModel([says(json.dumps(PROPOSALS[3][0]))])
+        await at.app.plans.approve(plan.plan_id, plan.version, "auto")
+        plan = await at.until(plan, lambda now: bool(now.pending.recoveries))
+        plan = await at.app.steps.recover(plan.plan_id, StepId("s1"), "accept", None)
+        plan = await at.approve(plan)
+        while plan.pending.approvals:
+            plan = await at.respond(plan)
+        assert plan.status == "completed" and at.text("a.txt") == "two\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I have no idea.",
+        '{"action": "dance"}',
+        '{"action": "insert", "steps": [{"description": "x", "tool": "nope"}]}',
+        "",
+    ],
+)
+async def test_a_proposal_that_is_no_use_leaves_the_choice_to_the_person(tmp_path: Path, text: str) -> None:
+    async with studio(tmp_path, settings={"execution.onFailure": "model"}) as at:
+        plan = await with_steps(at, tool_step("read_file", {"path": "missing.txt"}))
+        at.model.model = ScriptedModel([says(text)])
+        plan = await at.approve(plan)
+        plan = await at.until(plan, lambda now: bool(now.pending.recoveries))
+        assert plan.pending.recoveries[0].options == ("retry", "skip", "abort", "model")
+        with pytest.raises(WrongState):
+            await at.app.steps.recover(plan.plan_id, StepId("s1"), "accept", None)
+
+
+async def test_an_attachment_that_is_gone_is_asked_for_and_its_stand_in_is_used(tmp_path: Path) -> None:
+    model = ScriptedModel([makes(("list_files", {}), DONE)])
+    async with studio(tmp_path, {"old.txt": "old text\n", "new.txt": "new text\n"}) as at:
+        plan = await planned(at, "Summarize @old.txt for me", ("Look", "look at it"))
+        at.model.model = model
+        at.path("old.txt").unlink()
+        plan = await at.approve(plan)
+        assert (plan.status, plan.pause_reason) == ("paused", "clarification")
+        assert plan.steps[0].status == "needs_clarification"
+        assert "Which other path or link" in plan.pending.questions[0].question
+        await at.app.steps.answer(plan.plan_id, plan.steps[0].step_id, "new.txt")
+        plan = await at.until(plan, lambda now: now.status in ("completed", "failed"))
+        assert plan.status == "completed"
+        assert "new text" in asked(model.requests[0]) and "old text" not in asked(model.requests[0])
+
+
+async def test_an_attachment_that_changed_is_attached_anew_and_said_so(tmp_path: Path) -> None:
+    model = ScriptedModel([makes(("list_files", {}), DONE)])
+    async with studio(tmp_path, {"old.txt": "old text\n"}) as at:
+        plan = await planned(at, "Summarize @old.txt for me", ("Look", "look at it"))
+        at.model.model = model
+        at.path("old.txt").write_text("fresh text\n")
+        plan = await allowed(at, plan)
+        assert plan.status == "completed"
+        assert "fresh text" in asked(model.requests[0]) and "old text" not in asked(model.requests[0])
+        assert any("has changed since it was attached" in event.message for event in happened(at, ev.Log))
+
+
+async def test_a_request_is_told_what_the_session_did_before(tmp_path: Path) -> None:
+    model = ScriptedModel([makes(("list_files", {}), ("final_answer", {"text": "Looked."}))])
+    async with studio(tmp_path) as at:
+        first = await at.run('create file notes.txt with content "hello"', mode="direct")
+        assert first.status == "completed"
+        at.model.model = model
+        await at.run("What did you do before?", mode="direct")
+        prompt = asked(model.requests[0])
+        assert "EARLIER IN THIS SESSION" in prompt and "Changed files: notes.txt" in prompt
+
+
+async def test_prompts_stay_within_their_room_and_older_results_go_to_the_summary(tmp_path: Path) -> None:
+    lines = "\n".join(f"line {number} of the file with some words in it" for number in range(300))
+    files = {f"src/f{number}.py": f"# file {number}\n{lines}\n" for number in range(8)}
+    reads = [makes(("read_file", {"path": f"src/f{number}.py"})) for number in range(8)]
+    model = ScriptedModel([*reads, makes(DONE)], capabilities=Capabilities(tools=True, context_tokens=8_000))
+    async with studio(tmp_path, files) as at:
+        plan = await planned(at, "Work", ("Look", "look"))
+        at.model.model = ScriptedModel(
+            [*reads, makes(DONE)], capabilities=Capabilities(tools=True, context_tokens=8_000)
+        )
+        model = at.model.model
+        plan = await allowed(at, plan)
+        assert plan.status == "completed"
+        assert happened(at, ev.ContextCompacted)
+        assert all(len(asked(request)) < 24_000 for request in model.requests)
+        last = asked(model.requests[-1])
+        assert "CONTEXT SUMMARY" in last and "src/f0.py" in last and "ask for a part" in last
+
+
+@pytest.mark.parametrize(
+    "capabilities", [Capabilities(json_schema=True), Capabilities()], ids=["json", "text"]
+)
+async def test_a_model_without_native_calls_does_its_steps(
+    tmp_path: Path, capabilities: Capabilities
+) -> None:
+    if capabilities.json_schema:
+        call = {"name": "write_file", "arguments": {"path": "a.txt", "content": "a\n"}}
+        turns = [says(json.dumps({"tool_calls": [call], "task_completed": "Wrote it."}))]
+    else:
+        turns = [
+            says(
+                'FILE: a.txt\n```\na\n```\n{"name": "task_completed", "arguments": {"summary": "Wrote it."}}'
+            )
+        ]
+    async with studio(tmp_path) as at:
+        plan = await planned(at, "Work", ("Write a.txt", "write it"))
+        at.model.model = ScriptedModel(turns, capabilities=capabilities)
+        plan = await allowed(at, plan)
+        assert plan.status == "completed" and at.text("a.txt") == "a\n"
+
+
+async def test_the_summary_of_a_long_plan_stays_under_its_budget_at_every_turn(tmp_path: Path) -> None:
+    async with studio(tmp_path, settings={"context.budgetTokens": 6_000}) as at:
+        steps = [work_step(f"Look {number}") for number in range(60)]
+        plan = await with_steps(at, *steps)
+        summary = (
+            "Read src/module{0}.py and found the function load_{0}. It was fine. Nothing else was to be seen."
+        )
+        at.model.model = ScriptedModel(
+            [
+                says("Modules were read; all were fine.", when={"contains": ("NEW RESULTS",)}, repeat=True),
+                *(
+                    makes(("list_files", {}), ("task_completed", {"summary": summary.format(number)}))
+                    for number in range(60)
+                ),
+            ],
+            capabilities=Capabilities(tools=True, context_tokens=6_000),
+        )
+        model = at.model.model
+        plan = await allowed(at, plan)
+        assert plan.status == "completed"
+        compacted = happened(at, ev.ContextCompacted)
+        assert compacted and all(each.after_tokens <= 500 for each in compacted)
+        sizes = [len(asked(request)) for request in model.requests]
+        assert max(sizes) < 24_000
