@@ -97,7 +97,7 @@ class Hands(Protocol):
         """Whether the step's work is visibly done."""
         ...
 
-    def standing(self) -> Standing:
+    async def standing(self) -> Standing:
         """What the calls of the step so far make of the claim that it is done."""
         ...
 
@@ -321,7 +321,7 @@ async def _finish(
     if missing:
         state.notes.append("The task is not done yet: " + " ".join(missing))
         return None
-    doubt = _doubt(task, hands, state)
+    doubt = await _doubt(task, hands, state)
     if doubt is not None:
         return doubt if isinstance(doubt, Stuck) else None
     denied = await hands.settle()
@@ -336,20 +336,24 @@ async def _finish(
     return Summed(summary=summary, answer=answer if last else None, confidence=confidence if last else None)
 
 
-def _doubt(task: Work, hands: Hands, state: _State) -> Stuck | Literal["doubted"] | None:
+async def _doubt(task: Work, hands: Hands, state: _State) -> Stuck | Literal["doubted"] | None:
     """Whether to believe that the task is done: a model that has done nothing is asked again, or never believed."""
     plan = task.plan()
     if plan.route == "direct" and len(plan.steps) == 1:
         return None
-    standing = hands.standing()
+    standing = await hands.standing()
     if standing == "worked" or (standing == "doubtful" and state.doubted > 0):
         return None
     state.doubted += 1
     if state.doubted > MAX_REFUSALS:
         return Stuck(reason="The model kept saying that the task is done, but it has done nothing.")
     state.notes.append(
-        "Nothing of this task has been done yet: no tool call has changed anything. Do it with the tools first."
-        + (" If there is truly nothing to do, call task_completed again." if standing == "doubtful" else "")
+        "The task does not look done: what it names is not there, or nothing was changed. Do it with the tools first."
+        + (
+            " If there is truly nothing left to do, call task_completed again."
+            if standing == "doubtful"
+            else ""
+        )
     )
     return "doubted"
 
