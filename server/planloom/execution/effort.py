@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from planloom.agent.loop import Standing
+from planloom.agent.work import Standing
 from planloom.domain.agents import may_use
 from planloom.domain.plan import Step
 from planloom.execution.compaction import paths_in

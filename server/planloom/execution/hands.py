@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from planloom.agent.loop import Standing
+from planloom.agent.work import Standing
 from planloom.domain import events as ev
 from planloom.domain.plan import Plan, Step
 from planloom.domain.validation import normal_path
