@@ -231,7 +231,7 @@ async def test_a_step_that_is_to_write_must_have_written(tmp_path: Path) -> None
         at.model.model = model
         plan = await allowed(at, plan)
         assert plan.status == "completed" and at.text("a.txt") == "a"
-        assert "Nothing of this task has been done yet" in asked(model.requests[1])
+        assert "The task does not look done" in asked(model.requests[1])
 
 
 PROPOSALS: list[tuple[dict[str, Any], Callable[[Plan], bool]]] = [

@@ -261,7 +261,7 @@ async def test_an_unknown_tool_and_wrong_arguments_are_told_to_the_model(tmp_pat
         plan = await allowed(at, plan)
         assert plan.status == "completed"
         last = asked(model.requests[-1])
-        assert "there is no tool 'make_coffee'; the tools are: read_file" in last
+        assert "There is no tool 'make_coffee'. The tools are: read_file" in last
         assert "path: it is required" in last
 
 

@@ -6,16 +6,16 @@ The model never decides that a task is done: what was really called, and what it
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Literal, NamedTuple, Protocol, cast
+from typing import Literal, cast
 
 from planloom.agent.answer import Confidence, Malformed, Turn, call_key, control_specs
 from planloom.agent.prompts import ToolNote, remaining, step_prompt, system_prompt
 from planloom.agent.speech import Ear, asked, checked, way_of
+from planloom.agent.work import Asks, Hands, LoopEnd, Plans, Stuck, Summed, Work
 from planloom.domain.errors import BudgetExhausted
-from planloom.domain.plan import Plan, Step, Usage
-from planloom.domain.values import Json, Value
+from planloom.domain.plan import Usage
 from planloom.models.port import (
     CallBroken,
     CallMade,
@@ -29,113 +29,12 @@ from planloom.models.port import (
     ToolCall,
     UsageReported,
 )
-from planloom.tools.registry import Registry
 from planloom.tools.tool import ToolResult
 
 MAX_TURNS = 60
 MAX_REFUSALS = 3
 """How often a premature final answer is refused before the task fails."""
 _ARGS_SHOWN = 200
-
-
-class Summed(Value):
-    """The task is done; `answer` is the text for the user where the whole request is."""
-
-    kind: Literal["summed"] = "summed"
-    summary: str
-    answer: str | None = None
-    confidence: Confidence | None = None
-
-
-class Asks(Value):
-    """The task needs a person."""
-
-    kind: Literal["asks"] = "asks"
-    question: str
-    options: tuple[str, ...] = ()
-
-
-class Plans(Value):
-    """A direct run would rather be a plan."""
-
-    kind: Literal["plans"] = "plans"
-    steps: tuple[Json, ...]
-
-
-class Stuck(Value):
-    """The task cannot be finished."""
-
-    kind: Literal["stuck"] = "stuck"
-    reason: str
-
-
-Standing = Literal["worked", "doubtful", "idle"]
-"""How far the facts bear out that a task is done; an idle one is not, whatever the model says."""
-LoopEnd = Summed | Asks | Plans | Stuck
-
-
-class Hands(Protocol):
-    """What carries out the calls of one step, and knows what it has really done."""
-
-    async def call(self, call: ToolCall) -> ToolResult:
-        """Run one call; a failed one is a result too."""
-        ...
-
-    async def settle(self) -> str | None:
-        """Make what is staged happen, asking for it. The reason if a person denied it or it failed."""
-        ...
-
-    async def missing(self) -> tuple[str, ...]:
-        """What the step still lacks before it is done, a sentence each."""
-        ...
-
-    async def unproved(self) -> tuple[str, ...]:
-        """What its checks still miss once its changes are made, a sentence each."""
-        ...
-
-    def worked(self) -> bool:
-        """Whether the step's work is visibly done."""
-        ...
-
-    def standing(self) -> Standing:
-        """What the calls of the step so far make of the claim that it is done."""
-        ...
-
-
-class Room(Protocol):
-    """What keeps prompts within the model's context."""
-
-    async def fit(self, results: Sequence[ToolNote]) -> Sequence[ToolNote]:
-        """The results that a prompt shows in full; what goes is in the plan's summary from then on."""
-        ...
-
-    def learn(self, request: ModelRequest, prompt_tokens: int) -> None:
-        """What the server counted for a prompt."""
-        ...
-
-
-class Work(NamedTuple):
-    """One task for the loop. `plan` gives the plan as it is now; `limit` counts tool calls.
-
-    `allow` raises BudgetExhausted where no further request may be made. Calls that are open when the task
-    could end get `completion_seconds`. With `fallback`, calls that the model prints as text count.
-    `earlier` tells of the session's plan before this one.
-    """
-
-    plan: Callable[[], Plan]
-    step: Step
-    tools: Registry
-    attachments: str
-    extra_system: str
-    limit: int
-    stream: Callable[[Literal["text", "reasoning"], str], None]
-    spend: Callable[[Usage], None]
-    allow: Callable[[], None]
-    completion_seconds: float
-    fallback: bool
-    room: Room
-    earlier: str = ""
-    notes: tuple[str, ...] = ()
 
 
 async def work_on(task: Work, model: Model, hands: Hands) -> LoopEnd:
@@ -321,7 +220,7 @@ async def _finish(
     if missing:
         state.notes.append("The task is not done yet: " + " ".join(missing))
         return None
-    doubt = _doubt(task, hands, state)
+    doubt = await _doubt(task, hands, state)
     if doubt is not None:
         return doubt if isinstance(doubt, Stuck) else None
     denied = await hands.settle()
@@ -336,20 +235,24 @@ async def _finish(
     return Summed(summary=summary, answer=answer if last else None, confidence=confidence if last else None)
 
 
-def _doubt(task: Work, hands: Hands, state: _State) -> Stuck | Literal["doubted"] | None:
+async def _doubt(task: Work, hands: Hands, state: _State) -> Stuck | Literal["doubted"] | None:
     """Whether to believe that the task is done: a model that has done nothing is asked again, or never believed."""
     plan = task.plan()
     if plan.route == "direct" and len(plan.steps) == 1:
         return None
-    standing = hands.standing()
+    standing = await hands.standing()
     if standing == "worked" or (standing == "doubtful" and state.doubted > 0):
         return None
     state.doubted += 1
     if state.doubted > MAX_REFUSALS:
         return Stuck(reason="The model kept saying that the task is done, but it has done nothing.")
     state.notes.append(
-        "Nothing of this task has been done yet: no tool call has changed anything. Do it with the tools first."
-        + (" If there is truly nothing to do, call task_completed again." if standing == "doubtful" else "")
+        "The task does not look done: what it names is not there, or nothing was changed. Do it with the tools first."
+        + (
+            " If there is truly nothing left to do, call task_completed again."
+            if standing == "doubtful"
+            else ""
+        )
     )
     return "doubted"
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from planloom.agent.loop import Standing
+from planloom.agent.work import Standing
 from planloom.domain.agents import may_use
 from planloom.domain.plan import Step
+from planloom.execution.compaction import paths_in
 from planloom.tools.registry import Registry
 
 _WRITING = re.compile(
@@ -14,7 +15,11 @@ _WRITING = re.compile(
     r"insert|generate|save|scaffold|set up|configure|convert|move|extract|rewrite|develop|introduce|migrate)\b",
     re.IGNORECASE,
 )
+_TAKING_AWAY = re.compile(
+    r"\b(?:delete|remove|rename|move|drop|merge|instead|no longer|without|not|don['’]t)\b", re.IGNORECASE
+)
 _LOOKED_AT = 2_000
+_MOST_FILES = 10
 
 
 def is_to_write(step: Step, tools: Registry) -> bool:
@@ -29,8 +34,21 @@ def is_to_write(step: Step, tools: Registry) -> bool:
     return _WRITING.search(f"{step.description}\n{step.instruction[:_LOOKED_AT]}") is not None
 
 
-def standing(*, to_write: bool, good_calls: int, effects: int) -> Standing:
-    """How the work stands; a step that is to write and has only read may have found nothing to change."""
-    if effects > 0 or (good_calls > 0 and not to_write):
-        return "worked"
-    return "idle" if to_write and good_calls == 0 else "doubtful"
+def files_to_write(step: Step) -> tuple[str, ...]:
+    """The files that the words of a step name and that should be there after it."""
+    words = f"{step.description}\n{step.instruction[:_LOOKED_AT]}"
+    if _TAKING_AWAY.search(words) is not None:
+        return ()
+    return tuple(path for path in paths_in(words) if "/" in path and not path.endswith("/"))[:_MOST_FILES]
+
+
+def standing(*, to_write: bool, good_calls: int, effects: int, there: bool) -> Standing:
+    """How the work stands; a step that is to write and has only read may have found nothing to change.
+
+    `there` tells that the files which its words name exist.
+    """
+    if not to_write:
+        return "worked" if good_calls > 0 else "doubtful"
+    if effects > 0:
+        return "worked" if there else "doubtful"
+    return "doubtful" if good_calls > 0 and there else "idle"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from planloom.agent.loop import Standing
+from planloom.agent.work import Standing
 from planloom.domain import events as ev
 from planloom.domain.plan import Plan, Step
 from planloom.domain.validation import normal_path
@@ -12,7 +12,7 @@ from planloom.domain.values import CallId
 from planloom.execution.book import Book
 from planloom.execution.commands import INTERRUPTED, CancelledByUser, CommandDenied
 from planloom.execution.earlier import earlier_calls, written_paths
-from planloom.execution.effort import is_to_write, standing
+from planloom.execution.effort import files_to_write, is_to_write, standing
 from planloom.execution.gate import Denied, NotMade, Proposal, grant_of
 from planloom.execution.kit import Kit
 from planloom.execution.repeats import Repeats
@@ -51,6 +51,7 @@ class StepHands:
         self.staged = False
         earlier = earlier_calls(plan, step, tools)
         self._effects = sum(self._writes(call.tool) for call in earlier.done)
+        self._written = self._effects
         self._good = len(earlier.done)
         self._lost = {path: None for call in earlier.lost for path in written_paths(call, tools)}
 
@@ -73,6 +74,7 @@ class StepHands:
         began = self._book.clock()
         result = failed(INTERRUPTED)
         earlier: ToolResult | None = None
+        staged = self._context.files.changeset()
         try:
             earlier = await self._repeats.earlier(tool, call.arguments, self._context)
             result = earlier or await self._run(tool, call)
@@ -85,7 +87,10 @@ class StepHands:
             self._settled(call_id, result, took, deduplicated=earlier is not None)
         if result.ok:
             self._good += 1
-            self._effects += self._writes(call.name)
+            self._written += self._writes(call.name)
+            self._effects += self._writes(call.name) and (
+                tool.effect == "execute" or self._context.files.changeset() != staged
+            )
             for name in tool.writes:
                 self._lost.pop(normal_path(str(call.arguments.get(name, ""))), None)
         return result
@@ -181,7 +186,7 @@ class StepHands:
     def _has_written(self) -> bool:
         plan = self._book.load(self._plan_id)
         edits = plan.edits if plan is not None else ()
-        return self._effects > 0 or any(
+        return self._written > 0 or any(
             edit.step_id == self._step.step_id and edit.state == "applied" for edit in edits
         )
 
@@ -190,7 +195,18 @@ class StepHands:
         wants_files = bool(self._step.expected_files)
         return self._effects > 0 or (not wants_files and self._good > 0)
 
-    def standing(self) -> Standing:
+    async def standing(self) -> Standing:
         """What the calls so far make of the claim that the step is done."""
         to_write = is_to_write(self._step, self._tools)
-        return standing(to_write=to_write, good_calls=self._good, effects=self._effects)
+        named = files_to_write(self._step) if to_write else ()
+        there = all([await self._is_there(path) for path in named])
+        return standing(to_write=to_write, good_calls=self._good, effects=self._effects, there=there)
+
+    async def _is_there(self, path: str) -> bool:
+        """Whether a file is there under this path, or was written under one that ends so."""
+        staged = [change.uri for change in self._context.files.changeset().changes]
+        plan = self._book.load(self._plan_id)
+        edits = plan.edits if plan is not None else ()
+        made = [file.uri for edit in edits if edit.step_id == self._step.step_id for file in edit.files]
+        ending = f"/{normal_path(path)}"
+        return any(uri.endswith(ending) for uri in (*staged, *made)) or await self._checks.exists(path)

@@ -8,7 +8,8 @@ import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, NamedTuple
 
-from planloom.agent.loop import Asks, LoopEnd, Plans, Stuck, Summed, Work, work_on
+from planloom.agent.loop import work_on
+from planloom.agent.work import Asks, LoopEnd, Plans, Stuck, Summed, Work
 from planloom.domain import events as ev
 from planloom.domain.agents import EFFECTS
 from planloom.domain.errors import ModelFailed

@@ -1,0 +1,114 @@
+"""What the agent loop is given, what it asks of its surroundings, and how it can end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, Protocol
+
+from planloom.agent.answer import Confidence
+from planloom.agent.prompts import ToolNote
+from planloom.domain.plan import Plan, Step, Usage
+from planloom.domain.values import Json, Value
+from planloom.models.port import ModelRequest, ToolCall
+from planloom.tools.registry import Registry
+from planloom.tools.tool import ToolResult
+
+
+class Summed(Value):
+    """The task is done; `answer` is the text for the user where the whole request is."""
+
+    kind: Literal["summed"] = "summed"
+    summary: str
+    answer: str | None = None
+    confidence: Confidence | None = None
+
+
+class Asks(Value):
+    """The task needs a person."""
+
+    kind: Literal["asks"] = "asks"
+    question: str
+    options: tuple[str, ...] = ()
+
+
+class Plans(Value):
+    """A direct run would rather be a plan."""
+
+    kind: Literal["plans"] = "plans"
+    steps: tuple[Json, ...]
+
+
+class Stuck(Value):
+    """The task cannot be finished."""
+
+    kind: Literal["stuck"] = "stuck"
+    reason: str
+
+
+Standing = Literal["worked", "doubtful", "idle"]
+"""How far the facts bear out that a task is done; an idle one is not, whatever the model says."""
+LoopEnd = Summed | Asks | Plans | Stuck
+
+
+class Hands(Protocol):
+    """What carries out the calls of one step, and knows what it has really done."""
+
+    async def call(self, call: ToolCall) -> ToolResult:
+        """Run one call; a failed one is a result too."""
+        ...
+
+    async def settle(self) -> str | None:
+        """Make what is staged happen, asking for it. The reason if a person denied it or it failed."""
+        ...
+
+    async def missing(self) -> tuple[str, ...]:
+        """What the step still lacks before it is done, a sentence each."""
+        ...
+
+    async def unproved(self) -> tuple[str, ...]:
+        """What its checks still miss once its changes are made, a sentence each."""
+        ...
+
+    def worked(self) -> bool:
+        """Whether the step's work is visibly done."""
+        ...
+
+    async def standing(self) -> Standing:
+        """What the calls of the step so far make of the claim that it is done."""
+        ...
+
+
+class Room(Protocol):
+    """What keeps prompts within the model's context."""
+
+    async def fit(self, results: Sequence[ToolNote]) -> Sequence[ToolNote]:
+        """The results that a prompt shows in full; what goes is in the plan's summary from then on."""
+        ...
+
+    def learn(self, request: ModelRequest, prompt_tokens: int) -> None:
+        """What the server counted for a prompt."""
+        ...
+
+
+class Work(NamedTuple):
+    """One task for the loop. `plan` gives the plan as it is now; `limit` counts tool calls.
+
+    `allow` raises BudgetExhausted where no further request may be made. Calls that are open when the task
+    could end get `completion_seconds`. With `fallback`, calls that the model prints as text count.
+    `earlier` tells of the session's plan before this one.
+    """
+
+    plan: Callable[[], Plan]
+    step: Step
+    tools: Registry
+    attachments: str
+    extra_system: str
+    limit: int
+    stream: Callable[[Literal["text", "reasoning"], str], None]
+    spend: Callable[[Usage], None]
+    allow: Callable[[], None]
+    completion_seconds: float
+    fallback: bool
+    room: Room
+    earlier: str = ""
+    notes: tuple[str, ...] = ()
