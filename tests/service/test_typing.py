@@ -89,7 +89,9 @@ async def plans(
             for n, (file, number) in enumerate(rows, start=1)
         )
         plan = await to_the_end(at, await at.ask(text), chance.choice(("each", "end", "auto")))
-        conflicted = "edit_conflict" in [e.event.type for e in at.events if e.plan_id == plan.plan_id]
+        heard = {e.event.type for e in at.events if e.plan_id == plan.plan_id}
+        # A file that is renamed while its edit is looked at is told as not changed, whatever it holds.
+        conflicted = bool(heard & {"edit_conflict", "edit_rejected"})
         undone = chance.random() < 0.5 and await taken_back(at, plan)
         for step, place in zip(plan.steps, rows, strict=True):
             done = step.status == "completed"
