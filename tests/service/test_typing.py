@@ -120,12 +120,15 @@ async def to_the_end(at: Studio, plan: Plan, review: str) -> Plan:
     return plan
 
 
-async def taken_back(at: Studio, plan: Plan) -> str | None:
-    """Undo the plan: `whole`, or `part` if the user's own changes stood in the way."""
+async def taken_back(at: Studio, plan: Plan) -> str:
+    """Undo the plan: `whole`, or `part` if the user's own changes stood in the way.
+
+    A file in which the user types into the very lines while they are taken back is told as not as expected.
+    """
     try:
         undone = await at.app.plans.undo(plan.plan_id, None, False)
     except PlanloomError:
-        return None
+        return "part"
     return "part" if undone.conflicts else "whole"
 
 
