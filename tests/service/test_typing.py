@@ -89,7 +89,9 @@ async def plans(
             for n, (file, number) in enumerate(rows, start=1)
         )
         plan = await to_the_end(at, await at.ask(text), chance.choice(("each", "end", "auto")))
-        conflicted = "edit_conflict" in [e.event.type for e in at.events if e.plan_id == plan.plan_id]
+        heard = {e.event.type for e in at.events if e.plan_id == plan.plan_id}
+        # A file that is renamed while its edit is looked at is told as not changed, whatever it holds.
+        conflicted = bool(heard & {"edit_conflict", "edit_rejected"})
         undone = chance.random() < 0.5 and await taken_back(at, plan)
         for step, place in zip(plan.steps, rows, strict=True):
             done = step.status == "completed"
@@ -118,12 +120,15 @@ async def to_the_end(at: Studio, plan: Plan, review: str) -> Plan:
     return plan
 
 
-async def taken_back(at: Studio, plan: Plan) -> str | None:
-    """Undo the plan: `whole`, or `part` if the user's own changes stood in the way."""
+async def taken_back(at: Studio, plan: Plan) -> str:
+    """Undo the plan: `whole`, or `part` if the user's own changes stood in the way.
+
+    A file in which the user types into the very lines while they are taken back is told as not as expected.
+    """
     try:
         undone = await at.app.plans.undo(plan.plan_id, None, False)
     except PlanloomError:
-        return None
+        return "part"
     return "part" if undone.conflicts else "whole"
 
 
