@@ -124,6 +124,7 @@ async def test_a_failed_step_is_a_message(tmp_path: Path) -> None:
             "Retry",
             "Skip",
             "End the plan",
+            "Ask the model",
         ]
 
 

@@ -128,3 +128,18 @@ async def test_bundled_templates_are_five_and_stay(tmp_path: Path) -> None:
             await at.app.templates.delete(bundled[0].template_id)
         with pytest.raises(UnknownThing):
             await at.app.templates.delete(TemplateId("nobody"))
+
+
+@pytest.mark.parametrize("users", [True, False])
+def test_a_key_of_the_environment_goes_to_a_base_url_that_the_user_has_set(users: bool) -> None:
+    from planloom.models.endpoint import origin_of
+    from planloom.service.models import Models
+    from planloom.settings import resolve
+
+    url = "http://127.0.0.1:9/v1"
+    settings = resolve({"user": {"model.baseUrl": url}}).settings
+    models = Models(
+        lambda: settings, {"PLANLOOM_API_KEY": "canary-key-1234"}, base_url_is_users=lambda: users
+    )
+    found = models._keyring().find("openai", origin_of(url))
+    assert (found is not None) == users

@@ -42,6 +42,12 @@ class Configuration:
         """Take note of what a source could not say; it is told with the next problems."""
         self._problems.append(sentence)
 
+    def holder(self, name: str) -> Source | None:
+        """The source whose value of a setting holds, named as `model.baseUrl`."""
+        from planloom.settings import given_by
+
+        return given_by(self._sources, name)
+
     def resolve(self) -> tuple[Settings, tuple[str, ...]]:
         """The settings that hold, and sentences on what was not taken that have not been said before."""
         # The settings are typed by a library that the answer to `initialize` must not wait for.

@@ -193,6 +193,7 @@ class Connection:
             log_path=self.log_path,
             storage=self.given.storage,
             record=self.given.record,
+            holder=self.configuration.holder,
         )
         app = await self._make_application(opening)
         app.set_trusted(self._trusted)

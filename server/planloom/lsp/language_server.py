@@ -89,5 +89,6 @@ def _register_lifecycle(server: LanguageServer, connection: Connection) -> None:
 
     @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     def progress_cancelled(params: types.WorkDoneProgressCancelParams) -> None:
-        if connection.bars is not None:
+        # The library takes whatever a client puts in the place of a token.
+        if connection.bars is not None and isinstance(params.token, str | int):
             connection.bars.cancelled(params.token)

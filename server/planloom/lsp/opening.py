@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from planloom.models.editor_model import EditorCompletion
-    from planloom.settings import Settings
+    from planloom.settings import Settings, Source
     from planloom.workspace.editor import Editor
     from planloom.workspace.view import WorkspaceView
 
@@ -50,7 +50,8 @@ def declared(options: Any) -> Declared:
 class Opening(NamedTuple):
     """Everything an application needs of its connection. `record` names a file for the model's traffic.
 
-    `completion` is the editor's own language model, if it declares one.
+    `completion` is the editor's own language model, if it declares one. `holder` tells which source's value
+    of a setting holds now.
     """
 
     settings: Settings
@@ -61,6 +62,7 @@ class Opening(NamedTuple):
     log_path: Path | None = None
     storage: Path | None = None
     record: Path | None = None
+    holder: Callable[[str], Source | None] = lambda _: None
 
 
 MakeApplication = Callable[[Opening], Awaitable[Any]]

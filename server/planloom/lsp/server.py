@@ -91,6 +91,7 @@ async def open_application(opening: Opening) -> Application:
         environment=os.environ,
         completion=opening.completion,
         record=opening.record,
+        base_url_is_users=lambda: opening.holder("model.baseUrl") in ("command_line", "environment", "user"),
     )
     app.start()
     return app

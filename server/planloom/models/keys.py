@@ -76,6 +76,11 @@ class Keyring:
         for vendor, (variable, base) in VARIABLES.items():
             self._read(environment, variable, environment.get(base) or HOME[vendor])
 
+    def take_over(self, other: Keyring) -> None:
+        """Keep what was set by `put` in another ring, each key still for its own origin."""
+        self._set.update(other._set)
+        self._secrets |= other._secrets
+
     def put(self, provider: str, value: str | None, origin: str) -> None:
         """Keep a key that the user has given, or with None forget it. Raises `InvalidParams`."""
         if value is None:

@@ -158,14 +158,16 @@ class Application:
         environment: Mapping[str, str],
         completion: EditorCompletion | None = None,
         record: Path | None = None,
+        base_url_is_users: Callable[[], bool] = lambda: True,
     ) -> Application:
         """Put the application together over the ledger at `storage`; None keeps everything in memory.
 
-        `completion` is the editor's own language model, `record` a file for every exchange with a model.
+        `completion` is the editor's own language model, `record` a file for every exchange with a model. A key of
+        the environment goes to the base URL only where `base_url_is_users`.
         """
 
         def models(current: Callable[[], Settings]) -> Models:
-            return Models(current, environment, completion, record)
+            return Models(current, environment, completion, record, base_url_is_users)
 
         return cls(settings, editor, view, Ledger(storage), models)
 

@@ -36,7 +36,10 @@ class Models:
         environment: Mapping[str, str],
         editor: EditorCompletion | None = None,
         record: Path | None = None,
+        base_url_is_users: Callable[[], bool] = lambda: True,
     ) -> None:
+        """`base_url_is_users` tells whether the user's own settings hold the base URL, not an editor's folder."""
+        self._base_url_is_users = base_url_is_users
         self._settings = settings
         self._environment = environment
         self._editor = editor
@@ -44,6 +47,7 @@ class Models:
         self._model: Model | None = None
         self._identity = _NOT_LOOKED
         self._keys: Keyring | None = None
+        self._given_for: str | None = None
         self._looking = asyncio.Lock()
         self._parallelism = 1
 
@@ -80,8 +84,12 @@ class Models:
     def _keyring(self) -> Keyring:
         from planloom.models.keys import Keyring
 
-        if self._keys is None:
-            self._keys = Keyring(self._environment, given_for=self._settings().model.base_url or None)
+        given_for = (self._settings().model.base_url if self._base_url_is_users() else "") or None
+        if self._keys is None or given_for != self._given_for:
+            before, self._keys = self._keys, Keyring(self._environment, given_for=given_for)
+            self._given_for = given_for
+            if before is not None:
+                self._keys.take_over(before)
         return self._keys
 
     async def list(self) -> Listing:

@@ -32,15 +32,16 @@ class WorkspaceReferences:
         self._settings = settings
         self._jobs = jobs
         self._index = FileIndex(())
+        self._excluded: tuple[str, ...] = ()
         self._recent: deque[Uri] = deque(maxlen=RECENT)
         self._sources = WorkspaceSources(view, lambda: self._index, lambda: editor)
         view.documents.listen(self._seen)
 
     def index(self) -> FileIndex:
-        """The index of the folders that are open now; another set of folders gets another index."""
-        folders = self._view.roots.folders
-        if self._index.folders != folders:
-            self._index = FileIndex(folders, exclude=self._settings().context.exclude)
+        """The index of the folders that are open now; other folders or other excludes get another index."""
+        folders, exclude = self._view.roots.folders, self._settings().context.exclude
+        if (self._index.folders, self._excluded) != (folders, exclude):
+            self._index, self._excluded = FileIndex(folders, exclude=exclude), exclude
             self.rescan()
         return self._index
 

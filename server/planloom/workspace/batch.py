@@ -26,7 +26,7 @@ from planloom.workspace.outcomes import (
 from planloom.workspace.prepare import Prepared, Work, prepare
 from planloom.workspace.uninterrupted import uninterrupted
 from planloom.workspace.uris import is_below
-from planloom.workspace.verify import Finding, arrived, verified
+from planloom.workspace.verify import Finding, Witness, arrived, verified
 from planloom.workspace.view import WorkspaceView
 
 _MOVES: Final = 20
@@ -157,8 +157,12 @@ async def _attempt(edit: Edit, prepared: Prepared) -> Applied | PartlyApplied | 
         tally.leave(by_editor)
     elif by_editor:
         # Nothing is awaited between the comparison and this call, so the edit meets what was compared.
-        answer = await _answer(edit.editor, sent)
-        await _look(edit, by_editor, answer, tally)
+        witness = Witness(edit.view, by_editor)
+        try:
+            answer = await _answer(edit.editor, sent)
+            await _look(edit, by_editor, answer, tally, witness)
+        finally:
+            witness.leave()
     if tally.stopped:
         tally.leave(last)
     else:
@@ -174,13 +178,19 @@ async def _answer(editor: Editor, sent: EditorEdit) -> EditorAnswer | None:
         return None
 
 
-async def _look(edit: Edit, works: Sequence[Work], answer: EditorAnswer | None, tally: _Tally) -> None:
+async def _look(
+    edit: Edit, works: Sequence[Work], answer: EditorAnswer | None, tally: _Tally, witness: Witness
+) -> None:
     """Take down what the files show, which may not be what the editor said."""
     told = answer is not None and answer.applied
+    refused = answer is not None and not answer.applied
     if told:
         await arrived(edit.view, works, edit.patience)
     for work, finding in zip(works, await verified(edit.view, works, told=told), strict=True):
-        tally.take(work.change, finding)
+        made = finding in ("verified", "normalized", "unverified") or (
+            not refused and witness.saw(work.change.uri)
+        )
+        tally.take(work.change, "verified" if made and finding in ("not_applied", "unexpected") else finding)
     if not tally.stopped:
         return
     if answer is None:

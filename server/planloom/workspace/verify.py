@@ -8,12 +8,41 @@ from typing import Literal, assert_never
 
 from planloom.domain.changes import EditOutcome
 from planloom.domain.text import with_eol
+from planloom.domain.values import Uri
 from planloom.workspace.outcomes import JournalFile, recorded
 from planloom.workspace.prepare import Work
 from planloom.workspace.rebase import three_way
 from planloom.workspace.view import Snapshot, WorkspaceView
 
 Finding = EditOutcome | Literal["not_applied", "unexpected"]
+
+
+class Witness:
+    """Watches open documents while an edit is made: a result that was there is made, whatever is typed next."""
+
+    def __init__(self, view: WorkspaceView, works: Sequence[Work]) -> None:
+        self._wanted = {
+            work.change.uri: work.change.after
+            for work in works
+            if work.change.kind == "edit" and work.document is not None
+        }
+        self._documents = view.documents
+        self._seen: set[Uri] = set()
+        self._stop = view.documents.listen(self._look)
+
+    def saw(self, uri: Uri) -> bool:
+        """Whether the document held exactly the result at some moment."""
+        return uri in self._seen
+
+    def leave(self) -> None:
+        """Watch no more."""
+        self._stop()
+
+    def _look(self, changed: Uri) -> None:
+        for uri, after in self._wanted.items():
+            document = self._documents.get(uri)
+            if document is not None and document.uri == changed and document.text == after:
+                self._seen.add(uri)
 
 
 async def arrived(view: WorkspaceView, works: Sequence[Work], patience: float) -> None:
