@@ -37,6 +37,10 @@ class OneModel:
         return ModelIdentity(provider="embedded", name="rules", reason="a test has no model")
 
     @property
+    def at_hand(self) -> bool:
+        return self.model is not None
+
+    @property
     def parallelism(self) -> int:
         return 4
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from planloom.lsp import documents, files, methods
+from planloom.lsp import completion, documents, files, methods
 from planloom.lsp.codec import PlanloomProtocol, wire_converter
 from planloom.lsp.connection import Connection, Given
 from planloom.lsp.routing import route
@@ -54,6 +54,7 @@ def make_server(make_application: MakeApplication, given: Given | None = None) -
     route(protocol, connection, methods.REQUESTS, methods.NOTES_IN)
     documents.register(server, connection)
     files.register(server, connection)
+    completion.register(server, connection)
     _register_lifecycle(server, connection)
 
     async def execute(params: Any) -> Any:

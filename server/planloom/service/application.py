@@ -34,7 +34,7 @@ from planloom.service.direct import put_to_review
 from planloom.service.drafting import Drafting
 from planloom.service.feed import Feed
 from planloom.service.followup import FollowUp
-from planloom.service.intake import Intake
+from planloom.service.intake import Intake, decided
 from planloom.service.models import Models
 from planloom.service.ownership import Ownership
 from planloom.service.plans import Plans, Rooms
@@ -114,7 +114,9 @@ class Application:
         )
         self._ownership = Ownership(self._book, ledger, view)
         self.references = WorkspaceReferences(view, editor, lambda: self._settings, self._jobs)
-        self.intake = Intake(self.references, lambda: view.roots, lambda: self._settings)
+        self.intake = Intake(
+            self.references, lambda: view.roots, lambda: self._settings, lambda: self.models.at_hand
+        )
         self.templates = Templates(ledger, self._ownership.see)
         authors = Authors(
             self.models,
@@ -140,6 +142,7 @@ class Application:
             problems=self._problems,
             prepared=self._prepared,
             review=lambda: self._settings.execution.review,
+            decided=self._decided,
             tools=self._tools,
             session_id=self.session_id,
         )
@@ -242,6 +245,9 @@ class Application:
     def _capacity(self, resource: str) -> int:
         """How many steps may use a resource at a time: one, but for a model that takes several requests."""
         return self.models.parallelism if resource == MODEL else 1
+
+    async def _decided(self, plan: Plan) -> ev.PlanRouted:
+        return await decided(plan, await self.models.current(), self._settings)
 
     def _cancel_soon(self, plan_id: PlanId) -> None:
         self._jobs.start(f"cancel-asked:{plan_id}", self._cancel(plan_id))

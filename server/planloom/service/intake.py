@@ -8,11 +8,13 @@ from typing import NamedTuple, Protocol
 from planloom.domain import events as ev
 from planloom.domain.attachments import Unresolved
 from planloom.domain.errors import ReferenceUnresolved, WorkspaceRequired
-from planloom.domain.plan import Detection
+from planloom.domain.plan import Detection, Plan, Qualification
 from planloom.domain.values import Sha256, Uri
+from planloom.intake.classifier import ModelClassifier
 from planloom.intake.detection import detect
-from planloom.intake.qualification import qualify, route
+from planloom.intake.qualification import Classifier, Routing, qualify, refine, route
 from planloom.intake.reference_sources import Context, Requested, Resolution
+from planloom.models.port import Model
 from planloom.service.requests import CreateRequest
 from planloom.settings import Settings
 from planloom.workspace.roots import Roots
@@ -45,10 +47,12 @@ class Intake:
         references: References,
         roots: Callable[[], Roots],
         settings: Callable[[], Settings],
+        model_at_hand: Callable[[], bool] = lambda: False,
     ) -> None:
         self._references = references
         self._roots = roots
         self._settings = settings
+        self._model_at_hand = model_at_hand
 
     def folders(self) -> tuple[Uri, ...]:
         """The workspace folders as the client names them."""
@@ -76,6 +80,7 @@ class Intake:
             detection,
             qualify(request.text, attachments, detection),
             self._settings().planning,
+            model_at_hand=self._model_at_hand(),
         )
         start = ev.PlanStart(
             request=request.text,
@@ -95,6 +100,24 @@ class Intake:
             if each.attachment.sha256 is not None and each.text is not None
         )
         return Taken(start, texts)
+
+
+async def decided(plan: Plan, model: Model | None, settings: Settings) -> ev.PlanRouted:
+    """The route of an undecided request after the model was asked; the rules' verdict where it has none."""
+    assert plan.detection is not None and plan.qualification is not None
+    undecided = Routing(route="undecided", detection=plan.detection, qualification=plan.qualification)
+    classifier: Classifier = NoClassifier() if model is None else ModelClassifier(model)
+    routing = await refine(plan.request, undecided, settings.planning, classifier)
+    return ev.PlanRouted(
+        detection=routing.detection, qualification=routing.qualification, route=routing.route
+    )
+
+
+class NoClassifier:
+    """Stands where no model can be asked."""
+
+    async def classify(self, _text: str, _qualification: Qualification, /) -> None:
+        """No verdict."""
 
 
 def _none_resolved(unresolved: tuple[Unresolved, ...]) -> ReferenceUnresolved:

@@ -57,6 +57,11 @@ class Models:
         return self._model.identity if self._model is not None else self._identity
 
     @property
+    def at_hand(self) -> bool:
+        """Whether a model has been picked."""
+        return self._model is not None
+
+    @property
     def parallelism(self) -> int:
         """How many requests the model takes at a time, as far as that is known."""
         return self._parallelism

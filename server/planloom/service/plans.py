@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from planloom.domain import events as ev
@@ -49,6 +49,7 @@ class Rooms(NamedTuple):
     problems: Callable[[Plan, Sequence[Step]], tuple[Problem, ...]]
     prepared: Callable[[Sequence[Step]], tuple[Step, ...]]
     review: Callable[[], Review]
+    decided: Callable[[Plan], Awaitable[ev.PlanRouted]]
     tools: Registry
     session_id: SessionId
 
@@ -75,9 +76,19 @@ class Plans:
         self._at.ownership.add(plan_id)
         if taken.start.route == "direct":
             plan = self._run_directly(plan)
+        elif taken.start.route == "undecided":
+            self._at.jobs.start(f"draft:{plan_id}", self._decide(plan))
         else:
             self._at.jobs.start(f"draft:{plan_id}", self._at.drafting.draft(plan_id))
         return Created(plan=plan, detection=taken.start.detection, unresolved=taken.start.unresolved)
+
+    async def _decide(self, plan: Plan) -> None:
+        """Ask the model where an ambiguous request goes, then go there. Nothing has run before."""
+        routed = self._at.book.record(plan.plan_id, await self._at.decided(plan))
+        if routed.route == "direct":
+            self._run_directly(routed)
+        else:
+            await self._at.drafting.draft(plan.plan_id)
 
     def _run_directly(self, plan: Plan) -> Plan:
         direct = direct_run(plan, self._at.tools)
