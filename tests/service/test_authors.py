@@ -143,3 +143,22 @@ def test_a_key_of_the_environment_goes_to_a_base_url_that_the_user_has_set(users
     )
     found = models._keyring().find("openai", origin_of(url))
     assert (found is not None) == users
+
+
+async def test_no_key_leaves_through_the_log() -> None:
+    import io
+    import logging
+
+    from planloom.service.models import Models
+    from planloom.settings import resolve
+
+    written = io.StringIO()
+    handler = logging.StreamHandler(written)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    settings = resolve({}).settings
+    models = Models(lambda: settings, {"OPENAI_API_KEY": "canary-key-1234"})
+    models.redact([handler])
+    await models.set_secret("anthropic", "canary-key-5678")
+    for text in ("sent canary-key-1234", "sent canary-key-5678"):
+        handler.handle(logging.LogRecord("x", logging.INFO, "", 1, text, None, None))
+    assert "canary" not in written.getvalue() and written.getvalue().count("[key]") == 2

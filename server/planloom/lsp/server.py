@@ -93,6 +93,7 @@ async def open_application(opening: Opening) -> Application:
         record=opening.record,
         base_url_is_users=lambda: opening.holder("model.baseUrl") in ("command_line", "environment", "user"),
     )
+    app.models.redact(logging.getLogger().handlers)
     app.start()
     return app
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -48,6 +49,7 @@ class Models:
         self._identity = _NOT_LOOKED
         self._keys: Keyring | None = None
         self._given_for: str | None = None
+        self._guarded: tuple[tuple[logging.Handler, logging.Formatter | None], ...] = ()
         self._looking = asyncio.Lock()
         self._parallelism = 1
 
@@ -95,7 +97,21 @@ class Models:
             self._given_for = given_for
             if before is not None:
                 self._keys.take_over(before)
+            self._guard()
         return self._keys
+
+    def redact(self, handlers: Iterable[logging.Handler]) -> None:
+        """From now on no key leaves through these handlers of the log, in traces neither."""
+        self._guarded = tuple((handler, handler.formatter) for handler in handlers)
+        self._keyring()
+        self._guard()
+
+    def _guard(self) -> None:
+        from planloom.models.keys import RedactingFormatter
+
+        if self._keys is not None:
+            for handler, formatter in self._guarded:
+                handler.setFormatter(RedactingFormatter(self._keys, formatter))
 
     async def list(self) -> Listing:
         """Every model that could be chosen now."""
