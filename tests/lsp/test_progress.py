@@ -148,3 +148,13 @@ async def test_shutdown_ends_a_bar() -> None:
         await started(app, client, status="executing")
         await client.request("shutdown")
         assert bars(client)[-1]["kind"] == "end"
+
+
+@pytest.mark.parametrize("token", [[], {}, None, 1.5], ids=str)
+async def test_a_token_that_is_none_is_answered_without_a_defect(token: object) -> None:
+    async with connected(FakeApplication().make) as client:
+        _, answer = client.start("window/workDoneProgress/cancel", {"token": token})
+        try:
+            await answer
+        except Failed as error:
+            assert error.word != "internal"

@@ -192,6 +192,12 @@ class PlanloomProtocol(Sending):
         """Leave, with the exit code that LSP wants: 0 only after a `shutdown`."""
         self.on_exit(0 if self._shutdown else 1)
 
+    @lsp_method(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+    def lsp_work_done_progress_cancel(self, params: types.WorkDoneProgressCancelParams) -> Any:
+        """The library looks a token up whatever it is, and breaks on one that is a list."""
+        if isinstance(params.token, str | int):
+            yield from super().lsp_work_done_progress_cancel(params)
+
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
         """Pass it on; the library's own copy of open documents is left empty, since it counts lines wrongly."""
