@@ -162,3 +162,18 @@ async def test_no_key_leaves_through_the_log() -> None:
     for text in ("sent canary-key-1234", "sent canary-key-5678"):
         handler.handle(logging.LogRecord("x", logging.INFO, "", 1, text, None, None))
     assert "canary" not in written.getvalue() and written.getvalue().count("[key]") == 2
+
+
+async def test_an_answer_that_breaks_off_and_begins_anew_is_read_once(tmp_path: Path) -> None:
+    from planloom.models.port import Finished, Restarted, TextDelta
+    from planloom.models.scripted import Turn
+
+    text = json.dumps(STEPS)
+    half = text[: text.index('"dependsOn": ["make"]')]
+    broken = Restarted(problem="the stream broke", attempt=1, wait_seconds=0)
+    events = (TextDelta(text=half), broken, TextDelta(text=text), Finished(reason="stop"))
+    model = ScriptedModel([Turn(events=events)])
+    async with studio(tmp_path, model=model) as at:
+        plan = await at.ask(REQUEST, mode="plan")
+        assert [step.step_id for step in plan.steps] == ["make", "think"]
+        assert at.types().count("task_created") == 2 and len(model.requests) == 1

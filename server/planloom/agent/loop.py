@@ -16,6 +16,7 @@ from planloom.agent.speech import Ear, asked, checked, way_of
 from planloom.agent.work import Asks, Hands, LoopEnd, Plans, Stuck, Summed, Work
 from planloom.domain.errors import BudgetExhausted
 from planloom.domain.plan import Usage
+from planloom.models.asking import usage_of
 from planloom.models.port import (
     CallBroken,
     CallMade,
@@ -93,7 +94,7 @@ async def _read(task: Work, model: Model, request: ModelRequest, ear: Ear) -> Tu
     calls: list[ToolCall] = []
     broken: list[Malformed] = []
     cut = False
-    prompt_tokens = completion_tokens = 0
+    usage = Usage(requests=1)
     events = model.stream(request)
     async with aclosing(cast("AsyncGenerator[ModelEvent]", events)):
         async for event in events:
@@ -117,14 +118,14 @@ async def _read(task: Work, model: Model, request: ModelRequest, ear: Ear) -> Tu
                         Malformed(name=event.name, text=event.arguments_text, problem=event.problem)
                     )
                 case UsageReported():
-                    prompt_tokens, completion_tokens = event.prompt_tokens, event.completion_tokens
+                    usage = usage_of(event)
                 case Restarted():
                     calls, broken = [], []
                     ear.restart()
                 case Finished():
                     cut = event.reason == "length"
-    task.room.learn(request, prompt_tokens)
-    task.spend(Usage(requests=1, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens))
+    task.room.learn(request, usage.prompt_tokens)
+    task.spend(usage)
     return ear.turn(calls, broken, cut=cut)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
-from typing import cast
+from collections.abc import Callable, Sequence
 
 from planloom.agent.prompts import ToolNote
 from planloom.domain import events as ev
@@ -13,16 +11,8 @@ from planloom.domain.plan import Plan, Step, Usage
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.book import Book
 from planloom.execution.compaction import Merged, accepted, compaction_prompt, merge_by_rules
-from planloom.models.port import (
-    Finished,
-    Message,
-    Model,
-    ModelEvent,
-    ModelRequest,
-    Restarted,
-    TextDelta,
-    UsageReported,
-)
+from planloom.models.asking import answer_to
+from planloom.models.port import Message, Model, ModelRequest
 from planloom.models.tokens import TokenCounter
 from planloom.settings import Settings
 from planloom.tools.tool import shortened
@@ -130,33 +120,13 @@ class PromptRoom:
         request = ModelRequest(
             messages=(Message(role="user", text=prompt),), max_tokens=self._shares.summary * 2
         )
-        text: list[str] = []
-        cut = True
-        usage = Usage(requests=1)
         self._allow()
         try:
-            events = cast("AsyncGenerator[ModelEvent]", self._model.stream(request))
-            async with aclosing(events):
-                async for event in events:
-                    match event:
-                        case TextDelta():
-                            text.append(event.text)
-                        case Restarted():
-                            text.clear()
-                        case UsageReported():
-                            usage = Usage(
-                                requests=1,
-                                prompt_tokens=event.prompt_tokens,
-                                completion_tokens=event.completion_tokens,
-                            )
-                        case Finished():
-                            cut = event.reason != "stop"
-                        case _:
-                            continue
+            answer = await answer_to(self._model, request)
         except PlanloomError:
             return ""
-        self._spend(usage)
-        return "" if cut else "".join(text)
+        self._spend(answer.usage)
+        return answer.text if answer.ended == "stop" else ""
 
     def _plan(self) -> Plan:
         plan = self._book.load(self._plan_id)

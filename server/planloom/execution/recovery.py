@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
-from contextlib import aclosing
-from typing import NamedTuple, Protocol, cast
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol
 
 from planloom.agent.prompts import task_list
 from planloom.domain.agents import may_use
@@ -14,17 +13,9 @@ from planloom.domain.plan import Plan, Proposal, Step, Usage
 from planloom.domain.validation import Problem
 from planloom.domain.values import Args, Json, StepId
 from planloom.execution.budget import allow_request
+from planloom.models.asking import answer_to
 from planloom.models.json_text import Unreadable, read_object
-from planloom.models.port import (
-    Finished,
-    Message,
-    Model,
-    ModelEvent,
-    ModelRequest,
-    Restarted,
-    TextDelta,
-    UsageReported,
-)
+from planloom.models.port import Message, Model, ModelRequest
 from planloom.settings import Settings
 from planloom.tools.registry import Registry, argument_problems
 from planloom.tools.tool import shortened
@@ -101,26 +92,8 @@ class ModelProposer:
             response_schema=schema,
             max_tokens=2_000,
         )
-        text: list[str] = []
-        usage = Usage(requests=1)
-        async with aclosing(cast("AsyncGenerator[ModelEvent]", model.stream(request))) as events:
-            async for event in events:
-                match event:
-                    case TextDelta():
-                        text.append(event.text)
-                    case Restarted():
-                        text.clear()
-                    case UsageReported():
-                        usage = Usage(
-                            requests=1,
-                            prompt_tokens=event.prompt_tokens,
-                            completion_tokens=event.completion_tokens,
-                        )
-                    case Finished() if event.reason == "length":
-                        text.clear()
-                    case _:
-                        continue
-        return "".join(text), usage
+        answer = await answer_to(model, request)
+        return "" if answer.ended == "length" else answer.text, answer.usage
 
 
 def recovery_prompt(plan: Plan, step: Step, error: str, tools: Registry) -> str:

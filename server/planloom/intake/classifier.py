@@ -14,6 +14,7 @@ from planloom.domain.plan import Qualification
 from planloom.domain.values import Json
 from planloom.intake.qualification import Classification
 from planloom.intake.render import fence_for
+from planloom.models.asking import answer_to
 from planloom.models.port import Message, Model, ModelRequest
 
 logger = logging.getLogger(__name__)
@@ -68,21 +69,11 @@ class ModelClassifier:
             async with asyncio.timeout(self._seconds):
                 if (await self._model.capabilities()).json_schema:
                     request = request.model_copy(update={"response_schema": _SCHEMA})
-                return read_classification(await self._answer(request))
+                answer = await answer_to(self._model, request, most_characters=_LONGEST_ANSWER)
+                return read_classification(answer.text)
         except (ModelFailed, TimeoutError) as error:
             logger.info("No model's verdict on the request: %s", error)
             return None
-
-    async def _answer(self, request: ModelRequest) -> str:
-        parts: list[str] = []
-        length = 0
-        async for event in self._model.stream(request):
-            if event.kind == "text":
-                parts.append(event.text)
-                length += len(event.text)
-                if length > _LONGEST_ANSWER:
-                    break
-        return "".join(parts)
 
 
 def read_classification(answer: str) -> Classification | None:

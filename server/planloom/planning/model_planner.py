@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Literal
@@ -11,6 +11,7 @@ from planloom.domain.errors import ContextOverflow, ModelFailed
 from planloom.domain.plan import Step, Usage
 from planloom.domain.validation import Problem, errors, problems
 from planloom.intake.render import Rendered, render
+from planloom.models.asking import usage_of
 from planloom.models.port import (
     Capabilities,
     Finished,
@@ -18,11 +19,12 @@ from planloom.models.port import (
     Model,
     ModelEvent,
     ModelRequest,
+    Restarted,
     TextDelta,
     UsageReported,
 )
 from planloom.planning.assemble import Assembly
-from planloom.planning.formats.draft import NoPlan, PlanText
+from planloom.planning.formats.draft import DraftStep, NoPlan, PlanText
 from planloom.planning.formats.stream import PlanStream
 from planloom.planning.port import (
     PlanDrafted,
@@ -50,14 +52,31 @@ _LONGEST_BLANK = 1_000
 
 @dataclass(slots=True)
 class _Answer:
-    """One answer while it comes in."""
+    """One answer while it comes in. `steps` have been read of it, `told` are the most that were told of."""
 
     stream: PlanStream
     text: list[str] = field(default_factory=list)
     blank: int = 0
+    steps: int = 0
+    told: int = 0
     cut: bool = False
     refused: bool = False
     usage: Usage = field(default_factory=lambda: Usage(requests=1))
+
+    def begin_anew(self, tools: tuple[str, ...]) -> None:
+        """Everything so far is void: the model is asked once more."""
+        self.stream = PlanStream(tools)
+        self.text.clear()
+        self.blank = 0
+        self.steps = 0
+
+    def feed(self, text: str) -> Iterator[DraftStep]:
+        """The steps that more text makes whole, each once, however often the answer begins anew."""
+        for drafted in self.stream.feed(text):
+            self.steps += 1
+            if self.steps > self.told:
+                self.told = self.steps
+                yield drafted
 
     def add(self, text: str) -> bool:
         """Take more text; False once nothing but white space comes."""
@@ -113,7 +132,7 @@ class ModelPlanner:
         async for event in self._heard(asked, first):
             if isinstance(event, TextDelta):
                 yield TextSeen(text=event.text)
-                for drafted in first.stream.feed(event.text):
+                for drafted in first.feed(event.text):
                     yield StepDrafted(step=glimpsed.add(drafted))
         yield UsageSeen(usage=first.usage)
         read = self._read(first, request)
@@ -178,11 +197,9 @@ class ModelPlanner:
                             answer.cut = isinstance(answer.stream.close(), NoPlan)
                             return
                     case UsageReported():
-                        answer.usage = Usage(
-                            requests=1,
-                            prompt_tokens=event.prompt_tokens,
-                            completion_tokens=event.completion_tokens,
-                        )
+                        answer.usage = usage_of(event)
+                    case Restarted():
+                        answer.begin_anew(self._tools.names())
                     case Finished():
                         answer.cut = event.reason == "length"
                         answer.refused = event.reason == "refused"

@@ -1,0 +1,49 @@
+"""A whole answer: what counts of it, and what it cost."""
+
+from __future__ import annotations
+
+import pytest
+
+from planloom.domain.plan import Usage
+from planloom.models.asking import Answer, answer_to
+from planloom.models.port import (
+    Finished,
+    Message,
+    ModelEvent,
+    ModelRequest,
+    Restarted,
+    TextDelta,
+    UsageReported,
+)
+from planloom.models.scripted import ScriptedModel, Turn, says
+
+REQUEST = ModelRequest(messages=(Message(role="user", text="?"),))
+RESTARTED = Restarted(problem="broken", attempt=1, wait_seconds=0)
+
+
+def heard(text: str) -> TextDelta:
+    return TextDelta(text=text)
+
+
+@pytest.mark.parametrize(
+    ("events", "answer"),
+    [
+        ((heard("a"), heard("b"), Finished(reason="stop")), Answer("ab", Usage(requests=1), "stop")),
+        (
+            (heard("half"), RESTARTED, heard("whole"), Finished(reason="stop")),
+            Answer("whole", Usage(requests=1), "stop"),
+        ),
+        ((heard("a"), Finished(reason="length")), Answer("a", Usage(requests=1), "length")),
+        (
+            (heard("a"), UsageReported(prompt_tokens=7, completion_tokens=2), Finished(reason="stop")),
+            Answer("a", Usage(requests=1, prompt_tokens=7, completion_tokens=2), "stop"),
+        ),
+    ],
+)
+async def test_an_answer(events: tuple[ModelEvent, ...], answer: Answer) -> None:
+    assert await answer_to(ScriptedModel([Turn(events=events)]), REQUEST) == answer
+
+
+async def test_an_answer_that_is_too_long_is_left_there() -> None:
+    answer = await answer_to(ScriptedModel([says("x" * 10_000)]), REQUEST, most_characters=100)
+    assert 100 < len(answer.text) < 200 and answer.ended is None
