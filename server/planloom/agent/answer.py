@@ -9,7 +9,7 @@ from typing import Literal
 from planloom.domain.values import Args, Json, Value
 from planloom.models.port import ToolCall, ToolSpec
 
-CONTROL = ("task_completed", "final_answer", "ask_user", "plan_actions")
+CONTROL = ("task_completed", "final_answer", "ask_user", "plan_actions", "report")
 """Names of the control tools: they steer the plan and have no effect of their own."""
 Confidence = Literal["high", "medium", "low"]
 
@@ -34,6 +34,7 @@ class Turn(Value):
     question: str | None = None
     options: tuple[str, ...] = ()
     plan_actions: tuple[Json, ...] | None = None
+    report: Args | None = None
     cut: bool = False
 
 
@@ -161,6 +162,8 @@ def _steer(name: str, args: Args, said: dict[str, object]) -> str | None:
                 said["options"] = tuple(
                     str(option) for option in options if isinstance(option, str | int | float)
                 )[:6]
+        case "report":
+            said["report"] = args
         case _:
             steps = args.get("steps")
             if not isinstance(steps, list) or not steps:

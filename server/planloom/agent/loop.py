@@ -5,37 +5,17 @@ The model never decides that a task is done: what was really called, and what it
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
-from typing import Literal, cast
+from typing import Literal
 
-from planloom.agent.answer import Confidence, Malformed, Turn, call_key, control_specs
-from planloom.agent.prompts import ToolNote, remaining, step_prompt, system_prompt
-from planloom.agent.speech import Ear, asked, checked, way_of
+from planloom.agent.answer import Confidence, Turn, control_specs
+from planloom.agent.prompts import remaining, step_prompt, system_prompt
+from planloom.agent.turns import Memory, run_calls, take_turn
 from planloom.agent.work import Asks, Hands, LoopEnd, Plans, Stuck, Summed, Work
-from planloom.domain.errors import BudgetExhausted
-from planloom.domain.plan import Usage
-from planloom.models.asking import usage_of
-from planloom.models.port import (
-    CallBroken,
-    CallMade,
-    Finished,
-    Model,
-    ModelEvent,
-    ModelRequest,
-    ReasoningDelta,
-    Restarted,
-    TextDelta,
-    ToolCall,
-    UsageReported,
-)
-from planloom.tools.tool import ToolResult
+from planloom.models.port import Model
 
 MAX_TURNS = 60
 MAX_REFUSALS = 3
 """How often a premature final answer is refused before the task fails."""
-_ARGS_SHOWN = 200
 
 
 async def work_on(task: Work, model: Model, hands: Hands) -> LoopEnd:
@@ -52,24 +32,19 @@ async def work_on(task: Work, model: Model, hands: Hands) -> LoopEnd:
     return Stuck(reason=f"The task was not done after {MAX_TURNS} turns of the model.")
 
 
-class _State:
-    """What the loop remembers between turns."""
+class _State(Memory):
+    """What the loop over one task remembers beside."""
 
     def __init__(self, task: Work) -> None:
-        self.results: list[ToolNote] = []
-        self.notes: list[str] = list(task.notes)
-        self.calls = 0
-        self.last_key: str | None = None
-        self.same = 0
-        self.last_malformed: str | None = None
+        super().__init__(task.notes)
         self.reminded = False
         self.refused = 0
         self.doubted = 0
 
 
 async def _ask(task: Work, model: Model, state: _State) -> Turn:
-    task.allow()
-    state.results = list(await task.room.fit(state.results))
+    task.terms.allow()
+    state.results = list(await task.terms.room.fit(state.results))
     plan = task.plan()
     direct = plan.route == "direct"
     prompt = step_prompt(
@@ -82,61 +57,18 @@ async def _ask(task: Work, model: Model, state: _State) -> Turn:
         earlier=task.earlier,
     )
     state.notes = []
-    way = way_of(await model.capabilities())
-    tools = (*task.tools.specs(), *control_specs(direct=direct))
     system = system_prompt(task.step.agent, direct=direct, extra=task.extra_system)
-    return await _read(
-        task, model, asked(way, system, prompt, tools), Ear(way, tools, fallback=task.fallback)
-    )
-
-
-async def _read(task: Work, model: Model, request: ModelRequest, ear: Ear) -> Turn:
-    calls: list[ToolCall] = []
-    broken: list[Malformed] = []
-    cut = False
-    usage = Usage(requests=1)
-    events = model.stream(request)
-    async with aclosing(cast("AsyncGenerator[ModelEvent]", events)):
-        async for event in events:
-            match event:
-                case TextDelta():
-                    heard = ear.hear(event.text)
-                    if heard.visible:
-                        task.stream("text", heard.visible)
-                    if heard.reasoning:
-                        task.stream("reasoning", heard.reasoning)
-                case ReasoningDelta():
-                    task.stream("reasoning", event.text)
-                case CallMade():
-                    native = checked(event.call, request.tools)
-                    if isinstance(native, ToolCall):
-                        calls.append(native)
-                    else:
-                        broken.append(native)
-                case CallBroken():
-                    broken.append(
-                        Malformed(name=event.name, text=event.arguments_text, problem=event.problem)
-                    )
-                case UsageReported():
-                    usage = usage_of(event)
-                case Restarted():
-                    calls, broken = [], []
-                    ear.restart()
-                case Finished():
-                    cut = event.reason == "length"
-    task.room.learn(request, usage.prompt_tokens)
-    task.spend(usage)
-    return ear.turn(calls, broken, cut=cut)
+    return await take_turn(task.terms, model, system, prompt, control_specs(direct=direct))
 
 
 async def _react(task: Work, hands: Hands, state: _State, turn: Turn) -> LoopEnd | None:
     """One row of the table in SPEC.md section 3; None means another turn."""
-    stuck = _malformed(state, turn)
+    stuck = state.malformed(turn)
     if stuck is not None:
         return stuck
     if turn.plan_actions is not None and task.plan().route == "direct":
         return Plans(steps=turn.plan_actions)
-    succeeded = await _run_calls(task, hands, state, turn)
+    succeeded = await run_calls(task.terms, hands, state, turn)
     if isinstance(succeeded, Stuck):
         return succeeded
     if turn.question is not None:
@@ -151,66 +83,6 @@ async def _react(task: Work, hands: Hands, state: _State, turn: Turn) -> LoopEnd
     if turn.calls or turn.malformed or turn.task_completed is not None:
         return None
     return await _prose(task, hands, state, turn.text.strip())
-
-
-def _malformed(state: _State, turn: Turn) -> Stuck | None:
-    if not turn.malformed:
-        state.last_malformed = None
-        return None
-    first = turn.malformed[0]
-    key = f"{first.name} {first.text}"
-    if state.last_malformed == key:
-        return Stuck(reason=f"The model made the same malformed call of {first.name} twice: {first.problem}.")
-    state.last_malformed = key
-    for each in turn.malformed:
-        state.results.append(
-            ToolNote(name=each.name, args=each.text[:_ARGS_SHOWN], ok=False, text=f"Not run: {each.problem}.")
-        )
-    return None
-
-
-async def _run_calls(task: Work, hands: Hands, state: _State, turn: Turn) -> bool | Stuck:
-    """Run calls in their order. True if every one succeeded; Stuck if the model goes round in circles."""
-    good = True
-    ending = turn.task_completed is not None or turn.final_answer is not None
-    for call in turn.calls:
-        if state.calls >= task.limit:
-            raise BudgetExhausted(f"The step made {task.limit} tool calls, the most that one step may make.")
-        state.calls += 1
-        key = call_key(call)
-        state.same = state.same + 1 if key == state.last_key else 1
-        state.last_key = key
-        if state.same >= 3:
-            return Stuck(reason=f"The model made the same call of {call.name} three times in a row.")
-        result = await _settled(task, hands, call, ending=ending)
-        if result is None:
-            waited = f"{task.completion_seconds:g} seconds"
-            return Stuck(reason=f"The call of {call.name} was still open {waited} after the step could end.")
-        text = result.text
-        if state.same == 2:
-            text += "\nYou have just made this very call. Use its result, or do something else."
-        args = key.removeprefix(f"{call.name} ")
-        shown = args if len(args) <= _ARGS_SHOWN else args[:_ARGS_SHOWN] + "…"
-        state.results.append(ToolNote(name=call.name, args=shown, ok=result.ok, text=text))
-        good = good and result.ok
-    return good
-
-
-async def _settled(task: Work, hands: Hands, call: ToolCall, *, ending: bool) -> ToolResult | None:
-    """The result of a call; None if it stayed open too long when the task could have ended.
-
-    A command has a time limit of its own, and may wait for a person.
-    """
-    tool = task.tools.get(call.name)
-    limited = ending and tool is not None and tool.effect != "execute"
-    limit = asyncio.timeout(task.completion_seconds if limited else None)
-    try:
-        async with limit:
-            return await hands.call(call)
-    except TimeoutError:
-        if not limit.expired():
-            raise
-        return None
 
 
 async def _finish(

@@ -74,7 +74,7 @@ def step_prompt(
     if context_summary:
         sections.append("CONTEXT SUMMARY\n" + context_summary)
     if results:
-        sections.append("TOOL RESULTS\n" + "\n\n".join(map(_result, results)))
+        sections.append(tool_results(results))
     sections.append("INSTRUCTIONS\n" + instructions(plan, step, notes))
     return "\n\n".join(sections)
 
@@ -133,6 +133,11 @@ def instructions(plan: Plan, step: Step, notes: Sequence[str]) -> str:
         f"Only return final_answer when ALL {len(plan.steps)} tasks are complete ({left} remaining)."
     )
     return "\n".join(lines)
+
+
+def tool_results(results: Sequence[ToolNote]) -> str:
+    """The section of what tools have answered."""
+    return "TOOL RESULTS\n" + "\n\n".join(map(_result, results))
 
 
 def _result(note: ToolNote) -> str:

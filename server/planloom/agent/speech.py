@@ -33,18 +33,27 @@ def asked(way: Way, system: str, prompt: str, tools: Sequence[ToolSpec]) -> Mode
     if way == "native":
         return _request(system, prompt, tools=tuple(tools))
     if way == "json":
-        words = (
-            "Answer with one JSON object alone. Fill tool_calls to act; the fields task_completed and "
-            "final_answer only when their descriptions say so.\n" + _listed(tools, CONTROL)
-        )
+        words = f"{_object_form(tools)}\n{_listed(tools, CONTROL)}"
         return _request(f"{system}\n\n{words}", prompt, schema=answer_schema(tools))
-    return _request(f"{system}\n\n{_TEXT_FORM}\n{FENCED_FORM}\n{_listed(tools, ())}", prompt)
+    forms = [_TEXT_FORM, FENCED_FORM] if any(tool.name == "write_file" for tool in tools) else [_TEXT_FORM]
+    return _request("\n".join([f"{system}\n", *forms, _listed(tools, ())]), prompt)
 
 
 _TEXT_FORM = (
     'To call a tool, write a JSON object of the form {"name": "...", "arguments": {...}} on a line of its own, '
     "one for each call, and nothing after the last one."
 )
+
+
+def _object_form(tools: Sequence[ToolSpec]) -> str:
+    if all(tool.name in CONTROL for tool in tools):
+        return "Answer with one JSON object alone."
+    if any(tool.name == "report" for tool in tools):
+        return "Answer with one JSON object alone. Fill tool_calls to act; the field report once you know enough."
+    return (
+        "Answer with one JSON object alone. Fill tool_calls to act; the fields task_completed and "
+        "final_answer only when their descriptions say so."
+    )
 
 
 def _request(
@@ -60,7 +69,7 @@ def _listed(tools: Sequence[ToolSpec], left_out: Sequence[str]) -> str:
         for tool in tools
         if tool.name not in left_out
     ]
-    return "\n".join(["The tools:", *lines])
+    return "\n".join(["The tools:", *lines]) if lines else ""
 
 
 def answer_schema(tools: Sequence[ToolSpec]) -> dict[str, Json]:
@@ -72,24 +81,27 @@ def answer_schema(tools: Sequence[ToolSpec]) -> dict[str, Json]:
             "type": "string",
             "maxLength": 600,
             "description": "Why you do this next, in one or two sentences. Leave it out if it is plain.",
-        },
-        "tool_calls": {
+        }
+    }
+    if calls:
+        properties["tool_calls"] = {
             "type": "array",
             "maxItems": MAX_CALLS,
-            "items": {"anyOf": calls} if calls else {"type": "object"},
+            "items": {"anyOf": calls},
             "description": "The calls to run now, in their order. Leave it empty when nothing is left to call.",
-        },
-    }
+        }
     for name, length in (("task_completed", 1_000), ("final_answer", 20_000), ("ask_user", 600)):
         if name in named:
             description = named[name].description
             properties[name] = {"type": "string", "maxLength": length, "description": description}
     if "plan_actions" in named:
         properties["plan_actions"] = named["plan_actions"].parameters
+    if "report" in named:
+        properties["report"] = named["report"].parameters
     return {
         "type": "object",
         "properties": properties,
-        "required": ["tool_calls"],
+        "required": ["tool_calls"] if calls else ["report"] if "report" in named else [],
         "additionalProperties": False,
     }
 

@@ -50,12 +50,16 @@ Standing = Literal["worked", "doubtful", "idle"]
 LoopEnd = Summed | Asks | Plans | Stuck
 
 
-class Hands(Protocol):
-    """What carries out the calls of one step, and knows what it has really done."""
+class Caller(Protocol):
+    """What carries out calls."""
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Run one call; a failed one is a result too."""
         ...
+
+
+class Hands(Caller, Protocol):
+    """What carries out the calls of one step, and knows what it has really done."""
 
     async def settle(self) -> str | None:
         """Make what is staged happen, asking for it. The reason if a person denied it or it failed."""
@@ -90,25 +94,31 @@ class Room(Protocol):
         ...
 
 
-class Work(NamedTuple):
-    """One task for the loop. `plan` gives the plan as it is now; `limit` counts tool calls.
+class Terms(NamedTuple):
+    """On what terms a model works: the tools it has, how far it may go, and whom it tells.
 
-    `allow` raises BudgetExhausted where no further request may be made. Calls that are open when the task
-    could end get `completion_seconds`. With `fallback`, calls that the model prints as text count.
-    `earlier` tells of the session's plan before this one.
+    `limit` counts tool calls. `allow` raises BudgetExhausted where no further request may be made. Calls that
+    are open when the work could end get `completion_seconds`. With `fallback`, calls that the model prints
+    as text count.
     """
 
-    plan: Callable[[], Plan]
-    step: Step
     tools: Registry
-    attachments: str
-    extra_system: str
+    room: Room
     limit: int
+    completion_seconds: float
+    fallback: bool
     stream: Callable[[Literal["text", "reasoning"], str], None]
     spend: Callable[[Usage], None]
     allow: Callable[[], None]
-    completion_seconds: float
-    fallback: bool
-    room: Room
+
+
+class Work(NamedTuple):
+    """One task for the loop. `plan` gives the plan as it is now; `earlier` tells of the session's plan before."""
+
+    plan: Callable[[], Plan]
+    step: Step
+    terms: Terms
+    attachments: str
+    extra_system: str
     earlier: str = ""
     notes: tuple[str, ...] = ()

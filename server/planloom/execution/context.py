@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from planloom.agent.fitting import fitted, in_one_line
 from planloom.agent.prompts import ToolNote
 from planloom.domain import events as ev
 from planloom.domain.errors import PlanloomError
@@ -15,11 +16,9 @@ from planloom.models.asking import answer_to
 from planloom.models.port import Message, Model, ModelRequest
 from planloom.models.tokens import TokenCounter
 from planloom.settings import Settings
-from planloom.tools.tool import shortened
 
 UNKNOWN_CONTEXT = 16_384
 """Tokens that a model is taken to have room for where nobody tells."""
-_NOTE = 300
 
 
 class Shares:
@@ -59,37 +58,17 @@ class PromptRoom:
         """The results that are shown in full; the others, and older steps, are in the summary from then on."""
         plan = self._plan()
         older = _older_steps(plan, self._shares.tasks, self._counter.text)
-        most = self._shares.results
-        kept = [self._bounded(note, most // 2) for note in results]
-        costs = [self._counter.text(note.text) + self._counter.text(note.args) for note in kept]
-        gone: list[ToolNote] = []
-        if sum(costs) > most:
-            # Half of the room is made free at once, so that the next turns begin as this one did.
-            while len(kept) > 1 and sum(costs) > most // 2:
-                gone.append(kept.pop(0))
-                costs.pop(0)
+        kept, gone = fitted(results, self._shares.results, self._counter.text)
         notes = [f"{number}. {_result(step)}" for number, step in older]
-        notes += [_note(note) for note in gone]
+        notes += [f"{in_one_line(note)}\n" for note in gone]
         if notes:
             await self._compact(plan, notes, tuple(step.step_id for _, step in older))
-        return tuple(kept)
+        return kept
 
     def learn(self, request: ModelRequest, prompt_tokens: int) -> None:
         """Take in what the server counted."""
         if prompt_tokens > 0:
             self._counter.learn(request, prompt_tokens)
-
-    def _bounded(self, note: ToolNote, most: int) -> ToolNote:
-        if self._counter.text(note.text) <= most:
-            return note
-        share = most / max(1, self._counter.text(note.text))
-        shown = note.text[: int(len(note.text) * share * 0.9)]
-        whole_lines = shown[: shown.rfind("\n") + 1] or shown
-        left = len(note.text) - len(whole_lines)
-        text = (
-            f"{whole_lines}[{left} more characters do not fit here: ask for a part, by lines or by a pattern]"
-        )
-        return note.model_copy(update={"text": text})
 
     async def _compact(self, plan: Plan, notes: Sequence[str], steps: tuple[StepId, ...]) -> None:
         before = plan.context_summary or ""
@@ -156,9 +135,3 @@ def _older_steps(plan: Plan, most: int, count: Callable[[str], int]) -> list[tup
 def _result(step: Step) -> str:
     said = step.result.summary if step.result is not None else None
     return said or step.description
-
-
-def _note(note: ToolNote) -> str:
-    state = "succeeded" if note.ok else "failed"
-    first = next((line.strip() for line in note.text.splitlines() if line.strip()), "")
-    return shortened(f"{note.name} {note.args} {state}: {first}", _NOTE) + "\n"

@@ -19,7 +19,7 @@ from planloom.execution.repeats import Repeats
 from planloom.execution.staging_area import StagingArea
 from planloom.models.port import ToolCall
 from planloom.tools.context import ToolContext
-from planloom.tools.registry import Registry, argument_problems
+from planloom.tools.registry import Registry, callable_tool
 from planloom.tools.tool import Tool, ToolResult, failed
 
 
@@ -57,15 +57,9 @@ class StepHands:
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Run one call. Unknown tools and wrong arguments are answered with what to do instead."""
-        tool = self._tools.get(call.name)
-        if tool is None:
-            return failed(f"There is no tool {call.name!r}. The tools are: {', '.join(self._tools.names())}.")
-        problems = argument_problems(tool, call.arguments)
-        if problems:
-            told = "; ".join(f"{name or call.name}: {problem}" for name, problem in problems)
-            return failed(
-                f"The arguments do not fit ({told}). Call {call.name} again with all of them right."
-            )
+        tool = callable_tool(self._tools, call.name, call.arguments)
+        if isinstance(tool, ToolResult):
+            return tool
         call_id = CallId(uuid.uuid4().hex)
         started = ev.ToolStarted(
             task_id=self._step.step_id, call_id=call_id, tool=call.name, args=call.arguments

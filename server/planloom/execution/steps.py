@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, NamedTuple
 
 from planloom.agent.loop import work_on
-from planloom.agent.work import Asks, LoopEnd, Plans, Stuck, Summed, Work
+from planloom.agent.work import Asks, LoopEnd, Plans, Stuck, Summed, Terms, Work
 from planloom.domain import events as ev
 from planloom.domain.agents import EFFECTS
 from planloom.domain.errors import ModelFailed
@@ -189,21 +189,24 @@ class Runner:
         tools = self._use.tools.only(allowed)
         settings = self._use.settings()
         room = await self._room(plan.plan_id, step.step_id, model)
-        task = Work(
-            plan=lambda: self._now(plan.plan_id),
-            step=step,
+        terms = Terms(
             tools=tools,
-            attachments=attachments,
-            earlier=self._use.earlier(plan),
-            extra_system="",
+            room=room,
             limit=settings.execution.max_tool_calls_per_step,
+            completion_seconds=settings.execution.completion_timeout_seconds,
+            fallback=settings.enable_fallback_function_parsing,
             stream=lambda kind, text: self._use.stream(plan.plan_id, step.step_id, kind, text),
             spend=lambda usage: self._spend(plan.plan_id, step.step_id, usage),
             allow=lambda: self._allow(plan.plan_id),
-            completion_seconds=settings.execution.completion_timeout_seconds,
-            room=room,
+        )
+        task = Work(
+            plan=lambda: self._now(plan.plan_id),
+            step=step,
+            terms=terms,
+            attachments=attachments,
+            extra_system="",
+            earlier=self._use.earlier(plan),
             notes=told_earlier(earlier_calls(plan, step, tools)),
-            fallback=settings.enable_fallback_function_parsing,
         )
         with self._use.kit.repeats() as repeats:
             hands = StepHands(self._use.book, self._use.staging, tools, plan, step, self._use.kit, repeats)

@@ -18,7 +18,7 @@ from planloom.tools.findings import READ_DIAGNOSTICS
 from planloom.tools.moving import DELETE_PATH, RENAME_PATH
 from planloom.tools.reading import LIST_FILES, READ_FILE
 from planloom.tools.searching import FIND_FILES, SEARCH_TEXT
-from planloom.tools.tool import Tool
+from planloom.tools.tool import Tool, ToolResult, failed
 from planloom.tools.writing import CREATE_FOLDER, WRITE_FILE
 
 EVERY_EFFECT: frozenset[Effect] = frozenset({"read", "write", "destroy", "execute"})
@@ -128,6 +128,18 @@ def argument_problems(tool: Tool, args: Args) -> tuple[ArgumentProblem, ...]:
             for each in error.errors(include_url=False, include_context=False, include_input=False)
         )
     return ()
+
+
+def callable_tool(tools: Registry, name: str, args: Args) -> Tool | ToolResult:
+    """The tool that a call means, or an answer to the model that tells what to do instead."""
+    tool = tools.get(name)
+    if tool is None:
+        return failed(f"There is no tool {name!r}. The tools are: {', '.join(tools.names())}.")
+    problems = argument_problems(tool, args)
+    if problems:
+        told = "; ".join(f"{argument or name}: {problem}" for argument, problem in problems)
+        return failed(f"The arguments do not fit ({told}). Call {name} again with all of them right.")
+    return tool
 
 
 def _said(kind: str, message: str) -> str:

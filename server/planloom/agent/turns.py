@@ -1,0 +1,167 @@
+"""One turn of a model that works in a loop: it is asked, its answer is read, and the calls in it are run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import cast
+
+from planloom.agent.answer import Malformed, Turn, call_key
+from planloom.agent.prompts import ToolNote
+from planloom.agent.speech import Ear, asked, checked, way_of
+from planloom.agent.work import Caller, Stuck, Terms
+from planloom.domain.errors import BudgetExhausted
+from planloom.domain.plan import Usage
+from planloom.models.asking import usage_of
+from planloom.models.port import (
+    CallBroken,
+    CallMade,
+    Finished,
+    Model,
+    ModelEvent,
+    ModelRequest,
+    ReasoningDelta,
+    Restarted,
+    TextDelta,
+    ToolCall,
+    ToolSpec,
+    UsageReported,
+)
+from planloom.tools.tool import ToolResult
+
+_ARGS_SHOWN = 200
+
+
+class Memory:
+    """What a loop remembers between turns. `notes` are told to the model once, in its next turn."""
+
+    def __init__(self, notes: Sequence[str] = ()) -> None:
+        self.results: list[ToolNote] = []
+        self.notes: list[str] = list(notes)
+        self.calls = 0
+        self._last_key: str | None = None
+        self._same = 0
+        self._last_malformed: str | None = None
+
+    def called(self, key: str) -> int:
+        """Take note of a call: how often it was made in a row, this time included."""
+        self._same = self._same + 1 if key == self._last_key else 1
+        self._last_key = key
+        self.calls += 1
+        return self._same
+
+    def malformed(self, turn: Turn) -> Stuck | None:
+        """Tell the model of calls that cannot be run; the same one twice in a row is the end."""
+        if not turn.malformed:
+            self._last_malformed = None
+            return None
+        first = turn.malformed[0]
+        key = f"{first.name} {first.text}"
+        if self._last_malformed == key:
+            return Stuck(
+                reason=f"The model made the same malformed call of {first.name} twice: {first.problem}."
+            )
+        self._last_malformed = key
+        for each in turn.malformed:
+            told = f"Not run: {each.problem}."
+            self.results.append(ToolNote(name=each.name, args=each.text[:_ARGS_SHOWN], ok=False, text=told))
+        return None
+
+
+async def take_turn(
+    terms: Terms, model: Model, system: str, prompt: str, controls: Sequence[ToolSpec]
+) -> Turn:
+    """Ask once, in the surest way that the engine offers, and read the answer as it streams.
+
+    Raises ModelFailed.
+    """
+    way = way_of(await model.capabilities())
+    tools = (*terms.tools.specs(), *controls)
+    return await _read(
+        terms, model, asked(way, system, prompt, tools), Ear(way, tools, fallback=terms.fallback)
+    )
+
+
+async def _read(terms: Terms, model: Model, request: ModelRequest, ear: Ear) -> Turn:
+    calls: list[ToolCall] = []
+    broken: list[Malformed] = []
+    cut = False
+    usage = Usage(requests=1)
+    events = model.stream(request)
+    async with aclosing(cast("AsyncGenerator[ModelEvent]", events)):
+        async for event in events:
+            match event:
+                case TextDelta():
+                    heard = ear.hear(event.text)
+                    if heard.visible:
+                        terms.stream("text", heard.visible)
+                    if heard.reasoning:
+                        terms.stream("reasoning", heard.reasoning)
+                case ReasoningDelta():
+                    terms.stream("reasoning", event.text)
+                case CallMade():
+                    native = checked(event.call, request.tools)
+                    if isinstance(native, ToolCall):
+                        calls.append(native)
+                    else:
+                        broken.append(native)
+                case CallBroken():
+                    broken.append(
+                        Malformed(name=event.name, text=event.arguments_text, problem=event.problem)
+                    )
+                case UsageReported():
+                    usage = usage_of(event)
+                case Restarted():
+                    calls, broken = [], []
+                    ear.restart()
+                case Finished():
+                    cut = event.reason == "length"
+    terms.room.learn(request, usage.prompt_tokens)
+    terms.spend(usage)
+    return ear.turn(calls, broken, cut=cut)
+
+
+async def run_calls(terms: Terms, caller: Caller, memory: Memory, turn: Turn) -> bool | Stuck:
+    """Run calls in their order. True if every one succeeded; Stuck if the model goes round in circles.
+
+    Raises BudgetExhausted where more calls are made than the terms allow.
+    """
+    good = True
+    ending = turn.task_completed is not None or turn.final_answer is not None
+    for call in turn.calls:
+        if memory.calls >= terms.limit:
+            raise BudgetExhausted(f"The step made {terms.limit} tool calls, the most that one step may make.")
+        key = call_key(call)
+        same = memory.called(key)
+        if same >= 3:
+            return Stuck(reason=f"The model made the same call of {call.name} three times in a row.")
+        result = await _settled(terms, caller, call, ending=ending)
+        if result is None:
+            waited = f"{terms.completion_seconds:g} seconds"
+            return Stuck(reason=f"The call of {call.name} was still open {waited} after the step could end.")
+        text = result.text
+        if same == 2:
+            text += "\nYou have just made this very call. Use its result, or do something else."
+        args = key.removeprefix(f"{call.name} ")
+        shown = args if len(args) <= _ARGS_SHOWN else args[:_ARGS_SHOWN] + "…"
+        memory.results.append(ToolNote(name=call.name, args=shown, ok=result.ok, text=text))
+        good = good and result.ok
+    return good
+
+
+async def _settled(terms: Terms, caller: Caller, call: ToolCall, *, ending: bool) -> ToolResult | None:
+    """The result of a call; None if it stayed open too long when the task could have ended.
+
+    A command has a time limit of its own, and may wait for a person.
+    """
+    tool = terms.tools.get(call.name)
+    limited = ending and tool is not None and tool.effect != "execute"
+    limit = asyncio.timeout(terms.completion_seconds if limited else None)
+    try:
+        async with limit:
+            return await caller.call(call)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        return None
