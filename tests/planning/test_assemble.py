@@ -113,3 +113,22 @@ def test_ids_of_finished_steps_stay_theirs() -> None:
     assembly = Assembly(RULES, [StepId("step_1")])
     assert assembly.add(draft()).step_id == "step_2"
     assert assembly.add(draft(depends_on=("step_1",))).depends_on == ("step_1",)
+
+
+@pytest.mark.parametrize(
+    ("description", "agent"),
+    [
+        ("Run the tests", "devo"),
+        ("Write the page, then run the tests", "devo"),
+        ("Deploy to staging", "devo"),
+        ("Install the dependencies with npm", "devo"),
+        ("Build the project", "devo"),
+        ("Write the code that starts the server", "koda"),
+        ("Add a run method to the class", "koda"),
+        ("Refactor the auth system", "koda"),
+        ("Describe the committee", "koda"),
+    ],
+)
+def test_who_does_a_step_in_words_where_nobody_is_named(description: str, agent: str) -> None:
+    (step,), _ = assembled([draft(description)], RULES)
+    assert step.agent == agent

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from planloom.domain.attachments import Attachment, ResolvedAttachment
 from planloom.domain.errors import ContextOverflow, ModelFailed
+from planloom.domain.perspectives import KodaPerspective
 from planloom.domain.plan import Qualification, Step, Usage
 from planloom.domain.values import AttachmentId, StepId
 from planloom.models.port import Capabilities
@@ -212,6 +214,24 @@ async def test_golden_prompts(name: str, capabilities: Capabilities) -> None:
     system, user = model.requests[0].messages
     text = f"[system]\n{system.text}\n\n[user]\n{user.text}\n"
     assert text == (GOLDEN / f"{name}.txt").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("name", "capabilities"), [("json", CONSTRAINED), ("markers", PLAIN)])
+async def test_golden_prompts_of_a_synthesis(name: str, capabilities: Capabilities) -> None:
+    turn = says(GOOD if name == "json" else MARKED)
+    views = (
+        KodaPerspective(
+            analysis="One file.",
+            concerns=("No tests.",),
+            affected_files=("a.txt",),
+            timestamp=datetime.now(UTC),
+        ),
+    )
+    request = asking("Change a.txt and deploy it", perspectives=views)
+    model, _ = await drafted([turn], request, capabilities, synthesis=True)
+    system, user = model.requests[0].messages
+    text = f"[system]\n{system.text}\n\n[user]\n{user.text}\n"
+    assert text == (GOLDEN / f"synthesis_{name}.txt").read_text("utf-8")
 
 
 async def test_the_prompt_begins_with_the_same_bytes_whatever_is_asked() -> None:

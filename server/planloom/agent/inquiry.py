@@ -17,6 +17,7 @@ MAX_TURNS = 10
 """Turns of one inquiry; in the last of them no tool is offered but the report."""
 _READY = "Look up what you still need with the tools; once you know enough, call report."
 _NOW = "Call report now, with what you know. No other tool can be called any more."
+_TOO_LONG = "Your answer was cut at its length limit. Call report, shorter."
 _IN_WORDS = "You answered in words. Call report, with every field that you can fill."
 
 R = TypeVar("R")
@@ -25,12 +26,13 @@ R = TypeVar("R")
 class Report(NamedTuple, Generic[R]):
     """What an inquiry is to end in.
 
-    `read` takes the arguments of a report, and gives a sentence about what is wrong where they are no report;
-    `from_words` takes an answer in words, None where it says too little.
+    `read` takes the arguments of a report, and says what is wrong where they are no report. `find` looks for
+    a report printed in a text; `from_words` takes an answer in words for one. None where there is none.
     """
 
     spec: ToolSpec
     read: Callable[[Args], R | str]
+    find: Callable[[str], R | None]
     from_words: Callable[[str], R | None]
 
 
@@ -49,6 +51,7 @@ async def inquire(inquiry: Inquiry[R], model: Model, caller: Caller) -> R | Stuc
     for number in range(1, MAX_TURNS + 1):
         last = number == MAX_TURNS or memory.calls >= inquiry.terms.limit
         turn = await _ask(inquiry, model, memory, last=last)
+        memory.final = number == MAX_TURNS
         end = await _react(inquiry, caller, memory, turn, last=last)
         if end is not None:
             return end
@@ -60,6 +63,7 @@ class _Memory(Memory):
         super().__init__()
         self.reminded = False
         self.corrected = False
+        self.final = False
 
 
 async def _ask(inquiry: Inquiry[R], model: Model, memory: _Memory, *, last: bool) -> Turn:
@@ -107,14 +111,13 @@ def _reported(inquiry: Inquiry[R], memory: _Memory, args: Args) -> R | Stuck | N
 
 
 def _in_words(inquiry: Inquiry[R], memory: _Memory, turn: Turn) -> R | Stuck | None:
-    """Words instead of a report: one reminder, then they are the report if they say enough."""
-    if turn.cut and not memory.reminded:
+    """Words instead of a report: one that is printed in them counts; else one reminder, then the words do."""
+    found = None if turn.cut else inquiry.report.find(turn.text)
+    if found is not None:
+        return found
+    if not memory.reminded and not memory.final:
         memory.reminded = True
-        memory.notes.append("Your answer was cut at its length limit. Call report, shorter.")
-        return None
-    if not memory.reminded:
-        memory.reminded = True
-        memory.notes.append(_IN_WORDS)
+        memory.notes.append(_TOO_LONG if turn.cut else _IN_WORDS)
         return None
     read = inquiry.report.from_words(turn.text)
     return read if read is not None else Stuck(reason="The model gave no report.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from typing import Literal
 
 from planloom.domain.changes import Changeset
@@ -70,13 +71,17 @@ class Kit:
             on_output=lambda kind, text: self._stream(plan_id, step_id, kind, text),
             refresh=self._refresh,
         )
+        return replace(self.reading(plan), commands=commands)
+
+    def reading(self, plan: Plan) -> ToolContext:
+        """What tools see that only look at the workspace: no command can be run by it, and what would be
+        staged in it is never made."""
         return ToolContext(
             files=Overlay(self._staging.under(plan)),
             roots=self._view.roots,
             home=_home(plan, self._view),
             index=self._index,
             diagnostics=self._diagnostics,
-            commands=commands,
         )
 
     def checks(self, plan: Plan, step: Step, context: ToolContext) -> StepChecks:

@@ -14,7 +14,7 @@ from planloom.domain.plan import Check, Priority, Step, StepKind
 from planloom.domain.validation import ToolRules
 from planloom.domain.values import Json, StepId
 from planloom.planning.formats.draft import DraftStep
-from planloom.planning.wording import active_form, description_of
+from planloom.planning.wording import active_form, agent_for, description_of
 
 _AGENTS: Mapping[str, Agent] = {"chapo": "chapo", "koda": "koda", "devo": "devo"}
 _PRIORITIES: Mapping[str, Priority] = {
@@ -109,7 +109,9 @@ class Assembly:
         named = _AGENTS.get((draft.agent or "").strip().lower())
         if named is not None:
             return named
-        return "devo" if rules is not None and rules.effect == "execute" else "koda"
+        if rules is None:
+            return agent_for(draft.description, draft.instruction)
+        return "devo" if rules.effect == "execute" else "koda"
 
     def _needs(self, draft: DraftStep, *, final: bool) -> tuple[StepId, ...]:
         found: list[StepId] = []

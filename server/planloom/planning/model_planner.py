@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Literal
 
-from planloom.domain.errors import ContextOverflow, ModelFailed
+from planloom.domain.errors import ModelFailed
 from planloom.domain.plan import Step, Usage
 from planloom.domain.validation import Problem, errors, problems
-from planloom.intake.render import Rendered, render
 from planloom.models.asking import usage_of
 from planloom.models.port import (
     Capabilities,
@@ -24,6 +23,7 @@ from planloom.models.port import (
     UsageReported,
 )
 from planloom.planning.assemble import Assembly
+from planloom.planning.fitting import CHARACTERS_PER_TOKEN, fitting_prompt
 from planloom.planning.formats.draft import DraftStep, NoPlan, PlanText
 from planloom.planning.formats.stream import PlanStream
 from planloom.planning.port import (
@@ -34,18 +34,14 @@ from planloom.planning.port import (
     TextSeen,
     UsageSeen,
 )
-from planloom.planning.prompts import PlanStyle, repair_prompt, request_prompt, system_prompt
+from planloom.planning.prompts import PlanStyle, repair_prompt, system_prompt
 from planloom.planning.schema import plan_schema
 from planloom.planning.scoring import ModelSpeed, estimated_duration, overall_risk
 from planloom.tools.registry import Registry
 
-CHARACTERS_PER_TOKEN = 3
-"""A cautious estimate for prompts before a model's own counts are known."""
-
 ANSWER_TOKENS = 4_096
 """Tokens kept for a plan; more is refused by the request itself, and read as cut."""
 
-_SNAPSHOT_SHARE = 0.15
 _LONGEST_BLANK = 1_000
 """White space in a row after which a model is taken to have run dry."""
 
@@ -96,6 +92,7 @@ class ModelPlanner:
 
     `style` says how the plan is asked for: "auto" constrains it by a schema where the engine can, else asks
     for markers. `extra` is the user's own addition to the prompt. `speed` is what was measured of the model.
+    `synthesis` makes the plan from the reports of the agents that the request comes with.
     """
 
     def __init__(
@@ -108,6 +105,7 @@ class ModelPlanner:
         temperature: float | None = None,
         speed: ModelSpeed | None = None,
         parallel: int = 4,
+        synthesis: bool = False,
     ) -> None:
         self._model = model
         self._tools = tools
@@ -116,8 +114,9 @@ class ModelPlanner:
         self._temperature = temperature
         self._speed = speed
         self._parallel = parallel
+        self._synthesis = synthesis
 
-    async def draft(self, request: PlanningRequest) -> AsyncIterator[PlannerEvent]:
+    async def draft(self, request: PlanningRequest) -> AsyncGenerator[PlannerEvent, None]:
         """Say steps as they are written, then the plan.
 
         Raises ModelFailed: `model_output_invalid` with the raw text if the second answer is no better than
@@ -158,26 +157,12 @@ class ModelPlanner:
         return self._style
 
     def _asked(self, request: PlanningRequest, capabilities: Capabilities, style: PlanStyle) -> ModelRequest:
-        system = system_prompt(self._tools, style, self._extra)
-        room = None
-        if capabilities.context_tokens is not None:
-            room = max(0, capabilities.context_tokens - ANSWER_TOKENS) * CHARACTERS_PER_TOKEN - len(system)
-        fixed = len(request_prompt(request, Rendered(""), ""))
-        if room is not None and room < fixed:
-            raise ContextOverflow(
-                "The request does not fit the model's context beside the planner's own prompt.",
-                hint="Shorten the request, or configure a model with a larger context (model.contextTokens).",
-            )
-        spare = None if room is None else room - fixed
-        snapshot = _shortened(request.snapshot, None if spare is None else int(spare * _SNAPSHOT_SHARE))
-        left = None if spare is None else max(0, spare - len(snapshot) - 2_000)
-        attached = [*([request.instructions] if request.instructions else []), *request.attachments]
-        rendered = render(attached, most_characters=left, images=capabilities.images)
-        told = request_prompt(request, rendered, snapshot)
+        system = system_prompt(self._tools, style, self._extra, synthesis=self._synthesis)
+        told = fitting_prompt(request, system, capabilities, kept_tokens=ANSWER_TOKENS)
         return ModelRequest(
             messages=(
                 Message(role="system", text=system),
-                Message(role="user", text=told, images=rendered.images),
+                Message(role="user", text=told.text, images=told.images),
             ),
             response_schema=plan_schema(self._tools)
             if style == "json" and capabilities.json_schema
@@ -272,17 +257,6 @@ class ModelPlanner:
 def _words(request: PlanningRequest) -> str:
     """All that the user has said, without which a destructive step counts as unrequested."""
     return "\n".join(filter(None, (request.text, request.feedback)))
-
-
-def _shortened(snapshot: str, most: int | None) -> str:
-    """The snapshot cut at a line, saying so."""
-    if most is None or len(snapshot) <= most:
-        return snapshot
-    if most < 100:
-        return ""
-    kept = snapshot[: most - 40].rpartition("\n")[0]
-    left = snapshot.count("\n") - kept.count("\n")
-    return f"{kept}\n… ({left} more lines)"
 
 
 def _unusable(wrong: Sequence[Problem], answer: _Answer) -> ModelFailed:

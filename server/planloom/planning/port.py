@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 
 from planloom.domain.attachments import ResolvedAttachment
+from planloom.domain.perspectives import Agent, Perspective
 from planloom.domain.plan import Author, Qualification, Risk, Step, Usage
 from planloom.domain.validation import Problem
 from planloom.domain.values import Value
@@ -18,7 +19,8 @@ class PlanningRequest(Value):
 
     `snapshot` is the workspace tree as text; `finished` steps stay as they are; `previous` is the draft that
     `feedback` speaks of; `instructions` is what the workspace tells agents (AGENTS.md), as data;
-    `earlier` tells of the plan that ended before in the same session.
+    `earlier` tells of the plan that ended before in the same session; `perspectives` are the reports of the
+    agents that have looked at the request already.
     """
 
     text: str
@@ -30,6 +32,39 @@ class PlanningRequest(Value):
     feedback: str | None = None
     instructions: ResolvedAttachment | None = None
     earlier: str = ""
+    perspectives: tuple[Perspective, ...] = ()
+
+
+class PerspectiveBegun(Value):
+    """An agent begins to look at the request."""
+
+    kind: Literal["perspective_begun"] = "perspective_begun"
+    agent: Agent
+
+
+class PerspectiveSeen(Value):
+    """What an agent reports, or why it reports nothing."""
+
+    kind: Literal["perspective_seen"] = "perspective_seen"
+    agent: Agent
+    perspective: Perspective | None = None
+    error: str | None = None
+
+
+class LookedUp(Value):
+    """An agent has read something of the workspace."""
+
+    kind: Literal["looked_up"] = "looked_up"
+    agent: Agent
+    ok: bool
+    summary: str
+
+
+class ThoughtSeen(Value):
+    """More of what goes through an author's mind before it writes."""
+
+    kind: Literal["thought"] = "thought"
+    text: str
 
 
 class StepDrafted(Value):
@@ -66,10 +101,20 @@ class PlanDrafted(Value):
     warnings: tuple[Problem, ...] = ()
 
 
-PlannerEvent = Annotated[StepDrafted | TextSeen | UsageSeen | PlanDrafted, Field(discriminator="kind")]
+PlannerEvent = Annotated[
+    PerspectiveBegun
+    | PerspectiveSeen
+    | LookedUp
+    | ThoughtSeen
+    | StepDrafted
+    | TextSeen
+    | UsageSeen
+    | PlanDrafted,
+    Field(discriminator="kind"),
+]
 
 
 class Planner(Protocol):
     """An author. Raises ModelFailed when there is no plan, with the raw text where there is one."""
 
-    def draft(self, request: PlanningRequest) -> AsyncIterator[PlannerEvent]: ...
+    def draft(self, request: PlanningRequest) -> AsyncGenerator[PlannerEvent, None]: ...

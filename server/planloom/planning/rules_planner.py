@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from planloom.domain.errors import ModelFailed
 from planloom.domain.plan import Step
-from planloom.domain.validation import problems
+from planloom.domain.validation import Problem, problems
 from planloom.domain.values import Args, StepId
 from planloom.planning.port import PlanDrafted, PlannerEvent, PlanningRequest, StepDrafted
 from planloom.planning.rules import plan_by_rules
@@ -15,12 +15,13 @@ from planloom.tools.registry import Registry
 
 
 class RulesPlanner:
-    """Drafts by rules alone."""
+    """Drafts by rules alone. `note` is told to the person who reviews the plan."""
 
-    def __init__(self, tools: Registry) -> None:
+    def __init__(self, tools: Registry, *, note: str = "") -> None:
         self._tools = tools
+        self._note = note
 
-    async def draft(self, request: PlanningRequest) -> AsyncIterator[PlannerEvent]:
+    async def draft(self, request: PlanningRequest) -> AsyncGenerator[PlannerEvent, None]:
         """Say every step, then the plan. Raises ModelFailed if the text holds no word to plan by."""
         rules = self._tools.rules()
         steps = _besides(self._written(request), request.finished)
@@ -37,8 +38,12 @@ class RulesPlanner:
             author="rules",
             estimated_duration=estimated_duration(steps, rules, sequential=True),
             overall_risk=overall_risk(steps, rules, request.qualification),
-            warnings=tuple(each for each in found if each.severity == "warning"),
+            warnings=(*self._noted(), *(each for each in found if each.severity == "warning")),
         )
+
+    def _noted(self) -> tuple[Problem, ...]:
+        note = Problem(step_id=None, field="", problem=self._note, severity="warning")
+        return (note,) if self._note else ()
 
     def _written(self, request: PlanningRequest) -> tuple[Step, ...]:
         rules = self._tools.rules()

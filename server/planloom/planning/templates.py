@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 from planloom.domain.perspectives import Agent
 from planloom.domain.plan import Check, Step
@@ -24,7 +24,7 @@ class TemplatePlanner:
         self._tools = tools
         self._sequential = sequential
 
-    async def draft(self, request: PlanningRequest) -> AsyncIterator[PlannerEvent]:
+    async def draft(self, request: PlanningRequest) -> AsyncGenerator[PlannerEvent, None]:
         """Say every step, then the plan. A call that the tools do not take becomes an instruction."""
         rules = self._tools.rules()
         finished = {step.step_id for step in request.finished}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from planloom.domain.perspectives import Agent
+
 DESCRIPTION_LIMIT = 120
 """Characters of a description; what is longer is cut at a word."""
 
@@ -52,6 +54,20 @@ def gerund(verb: str) -> str:
     if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")):
         return f"{verb[:-1]}ing"
     return f"{verb}ing"
+
+
+_OPERATIONS = re.compile(
+    r"\b(?:deploy\w*|install(?:s|ing)?|docker\w*|kubernetes|k8s|kubectl|helm|terraform|ansible|nginx|systemd|ci/cd|pipelines?"
+    r"|staging|production|rollback|provision\w*|npm|pnpm|yarn|pip|cargo|migrations?)\b"
+    r"|(?:^|[.;,]\s{0,4}|\b(?:and|then)\s{1,4})(?:run|execute|rerun|start|restart|launch|publish|release|build|compile|commit|push)\b",
+    re.IGNORECASE,
+)
+_LOOKED_AT = 2_000
+
+
+def agent_for(*texts: str) -> Agent:
+    """Whose work a step in words is: Devo's where it runs, installs or deploys something, else Koda's."""
+    return "devo" if any(_OPERATIONS.search(text[:_LOOKED_AT]) for text in texts) else "koda"
 
 
 _FIRST_WORD = re.compile(r"[A-Za-z]+")

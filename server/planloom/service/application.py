@@ -127,6 +127,8 @@ class Application:
             lambda: self.trusted,
             ledger.text,
             follow_up.of,
+            self._kit.reading,
+            self._book.clock,
         )
         drafting = Drafting(self._book, self.feed, authors.author, self._prepared)
         rooms = Rooms(

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from planloom.domain.attachments import ResolvedAttachment
 from planloom.domain.plan import Plan
 from planloom.domain.templates import Template, TemplateRefused, applied
-from planloom.domain.values import Sha256
+from planloom.domain.values import Instant, Sha256
 from planloom.intake.contents import tree_of
+from planloom.models.port import Model
 from planloom.planning.model_planner import ModelPlanner
+from planloom.planning.perspectives import Limits, PerspectivesPlanner
 from planloom.planning.port import Planner, PlanningRequest
 from planloom.planning.rules_planner import RulesPlanner
 from planloom.planning.templates import TemplatePlanner
@@ -17,11 +19,13 @@ from planloom.service.models import Models
 from planloom.service.references import WorkspaceReferences
 from planloom.service.templates import Templates, refused
 from planloom.settings import Settings
+from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry
 
 SNAPSHOT_PATHS = 400
 """How many paths of the workspace an author is shown."""
 SNAPSHOT_CHARACTERS = 8_000
+ALONE = "Perspectives need a language model; the rules have written this plan alone."
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md")
 """Where a workspace tells agents how it is to be worked in; the first that is there counts."""
 
@@ -38,8 +42,11 @@ class Authors:
         settings: Callable[[], Settings],
         trusted: Callable[[], bool],
         text_of: Callable[[Sha256], str | None],
-        earlier: Callable[[Plan], str] = lambda _: "",
+        earlier: Callable[[Plan], str],
+        reading: Callable[[Plan], ToolContext],
+        clock: Callable[[], Instant],
     ) -> None:
+        """`reading` is what tools see that look at the workspace for a plan; nothing can be changed by it."""
         self._models = models
         self._templates = templates
         self._references = references
@@ -48,6 +55,8 @@ class Authors:
         self._trusted = trusted
         self._text_of = text_of
         self._earlier = earlier
+        self._reading = reading
+        self._clock = clock
 
     async def author(self, plan: Plan) -> tuple[Planner, PlanningRequest]:
         """The author, and what it is told. Raises UnknownThing and InvalidParams for a template."""
@@ -59,14 +68,21 @@ class Authors:
             finished=tuple(step for step in plan.steps if step.status == "completed"),
             previous=previous,
             earlier=self._earlier(plan),
+            perspectives=plan.perspectives,
         )
         if plan.template_id is not None:
             template = self._templates.get(plan.template_id)
             return self._from(template, plan), request
         model = await self._models.current()
         if model is None:
-            return RulesPlanner(self._tools), request
+            return RulesPlanner(self._tools, note=ALONE if plan.route == "perspectives" else ""), request
+        planner = self._with_model(model, plan)
+        told = {"snapshot": await self._snapshot(), "instructions": await self._instructions()}
+        return planner, request.model_copy(update=told)
+
+    def _with_model(self, model: Model, plan: Plan) -> Planner:
         settings = self._settings()
+        several = plan.route == "perspectives"
         planner = ModelPlanner(
             model,
             self._tools,
@@ -74,9 +90,26 @@ class Authors:
             extra=settings.planning.system_prompt,
             temperature=settings.model.temperature,
             parallel=settings.execution.max_parallel_steps,
+            synthesis=several,
         )
-        told = {"snapshot": await self._snapshot(), "instructions": await self._instructions()}
-        return planner, request.model_copy(update=told)
+        if not several:
+            return planner
+        limits = Limits(
+            calls=settings.execution.max_tool_calls_per_step,
+            seconds=settings.execution.step_timeout_seconds,
+            call_seconds=settings.execution.completion_timeout_seconds,
+            requests=settings.budget.max_requests,
+        )
+        return PerspectivesPlanner(
+            model,
+            self._tools,
+            planner,
+            lambda: self._reading(plan),
+            self._clock,
+            limits=limits,
+            fallback=settings.enable_fallback_function_parsing,
+            extra=settings.planning.system_prompt,
+        )
 
     def _from(self, template: Template, plan: Plan) -> Planner:
         steps = applied(template, plan.template_parameters)

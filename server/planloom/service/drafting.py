@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
 
 from planloom.domain import events as ev
+from planloom.domain.agents import NAMES
 from planloom.domain.errors import ModelFailed, PlanloomError
 from planloom.domain.plan import Plan, PlanError, Step, Usage
 from planloom.domain.validation import Problem
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.book import Book
 from planloom.execution.summary import execution_summary
-from planloom.planning.port import PlanDrafted, Planner, PlanningRequest, StepDrafted, TextSeen, UsageSeen
+from planloom.planning.port import (
+    LookedUp,
+    PerspectiveBegun,
+    PerspectiveSeen,
+    PlanDrafted,
+    Planner,
+    PlannerEvent,
+    PlanningRequest,
+    StepDrafted,
+    TextSeen,
+    ThoughtSeen,
+    UsageSeen,
+)
 from planloom.service.feed import Feed
 from planloom.service.requests import StreamDelta
 
@@ -56,19 +70,40 @@ class Drafting:
         request = request.model_copy(update={"feedback": feedback})
         usage = Usage()
         drafted: PlanDrafted | None = None
-        async for event in planner.draft(request):
-            match event:
-                case StepDrafted():
-                    self._announce(plan.plan_id, event.step)
-                case TextSeen():
-                    self._feed.stream(StreamDelta(plan_id=plan.plan_id, delta=event.text))
-                case UsageSeen():
-                    usage = usage.plus(event.usage)
-                case PlanDrafted():
-                    drafted = event
+        async with aclosing(planner.draft(request)) as events:
+            async for event in events:
+                match event:
+                    case UsageSeen():
+                        usage = usage.plus(event.usage)
+                    case PlanDrafted():
+                        drafted = event
+                    case _:
+                        self._told(plan.plan_id, event)
         if drafted is None:
             raise ModelFailed("model_output_invalid", "The author wrote no plan.")
         self._ready(plan.plan_id, drafted, usage)
+
+    def _told(self, plan_id: PlanId, event: PlannerEvent) -> None:
+        """Pass on what an author tells while it works."""
+        match event:
+            case StepDrafted():
+                self._announce(plan_id, event.step)
+            case TextSeen():
+                self._feed.stream(StreamDelta(plan_id=plan_id, delta=event.text))
+            case ThoughtSeen():
+                self._feed.stream(StreamDelta(plan_id=plan_id, kind="reasoning", delta=event.text))
+            case PerspectiveBegun():
+                self._book.record(plan_id, ev.PerspectiveStart(agent=event.agent))
+            case PerspectiveSeen():
+                seen = ev.PerspectiveComplete(
+                    agent=event.agent, perspective=event.perspective, error=event.error
+                )
+                self._book.record(plan_id, seen)
+            case LookedUp():
+                told = f"{NAMES[event.agent]} {'looked' if event.ok else 'could not look'}: {event.summary}"
+                self._book.record(plan_id, ev.Log(level="info", message=told))
+            case _:
+                return
 
     def _announce(self, plan_id: PlanId, step: Step) -> None:
         known = {each.step_id for each in self._plan(plan_id).steps}

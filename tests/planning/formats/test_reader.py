@@ -143,6 +143,47 @@ def test_no_plan_is_invented(text: str) -> None:
     assert isinstance(read_plan(text), NoPlan)
 
 
+@pytest.mark.parametrize(
+    ("lines", "agent", "after"),
+    [
+        ("AGENT: devo\nAFTER: 1", "devo", ("1",)),
+        ("**Agent:** Koda\n- After: steps 1 and 2", "Koda", ("1", "2")),
+        ("`AGENT: chapo`\nAFTER: none.", "chapo", ()),
+        ("AFTER: #1; step 2, 3", None, ("1", "2", "3")),
+        ("AGENT: devo", "devo", ("1",)),
+    ],
+)
+def test_labelled_steps_may_name_their_agent_and_what_they_come_after(
+    lines: str, agent: str | None, after: tuple[str, ...]
+) -> None:
+    for place in ("{}\nDO: y", "DO: y\n{}"):
+        body = place.format(lines)
+        plan = read_plan(
+            f"---PLAN-START---\nSTEP 1: A\nAFTER: none\nDO: x\nSTEP 2: B\n{body}\n---PLAN-END---"
+        )
+        assert isinstance(plan, PlanText)
+        step = plan.steps[1]
+        assert (step.instruction, step.agent, step.depends_on) == ("y", agent, after)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "AGENT: smith",
+        "AGENT: koda does it",
+        "After: lunch",
+        "AFTER: 1 hour",
+        "Set agent: devo",
+        "```\nAGENT: devo\n```",
+    ],
+)
+def test_other_words_of_agents_and_of_what_comes_after_belong_to_the_instruction(line: str) -> None:
+    plan = read_plan(f"---PLAN-START---\nSTEP 1: A\nDO: x\n{line}\n---PLAN-END---")
+    assert isinstance(plan, PlanText)
+    (step,) = plan.steps
+    assert (step.instruction, step.agent, step.depends_on) == (f"x\n{line}", None, None)
+
+
 def test_the_other_fields_of_json_are_kept() -> None:
     text = """[
       {"id": "a-1", "description": "A", "tool": "read_file", "args": {"path": "p"}, "agent": "Koda",

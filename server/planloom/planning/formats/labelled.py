@@ -28,6 +28,14 @@ _LABEL = re.compile(
     rf"[*_`]{{0,3}}(?:{_SPACE}[:：]|{_SPACE}[–—―]|{_SOME_SPACE}-(?={_BLANK}|$))(?P<value>.*)$",
     re.IGNORECASE,
 )
+_NUMBERS = rf"(?:steps?{_SPACE})?[#№]?[0-9]{{1,6}}"
+_NAMED = re.compile(
+    rf"{_QUOTE}[*_`]{{0,3}}(?:AGENT[*_`]{{0,3}}{_SPACE}[:：]{_SPACE}[*_`]{{0,3}}{_SPACE}(?P<agent>chapo|koda|devo)"
+    rf"|AFTER[*_`]{{0,3}}{_SPACE}[:：]{_SPACE}[*_`]{{0,3}}{_SPACE}"
+    rf"(?P<after>none|{_NUMBERS}(?:{_SPACE}(?:,|;|and|&){_SPACE}{_NUMBERS}){{0,40}}))[*_`]{{0,3}}[.]?{_SPACE}$",
+    re.IGNORECASE,
+)
+_DIGITS = re.compile("[0-9]{1,6}")
 _FRONT_SIZE = 60
 """Characters in which the word of a header or label must begin."""
 
@@ -124,6 +132,8 @@ class Open:
     head: Header
     lines: list[str] = field(default_factory=list)
     label_line: int | None = None
+    agent: str | None = None
+    after: tuple[str, ...] | None = None
 
     @property
     def labelled(self) -> bool:
@@ -132,6 +142,8 @@ class Open:
 
     def add(self, line: str, *, code: bool) -> None:
         value = None if code else label(line)
+        if value is None and not code and self._named(line):
+            return
         if value is None:
             self.lines.append(line)
         else:
@@ -139,8 +151,29 @@ class Open:
                 self.label_line = len(self.lines)
             self.lines.append(value.strip(" \t"))
 
+    def _named(self, line: str) -> bool:
+        """Whether a line is nothing but the agent, or the steps that must be over before."""
+        beginning = line[:_FRONT_SIZE].lower()
+        found = _NAMED.match(line.strip()) if "agent" in beginning or "after" in beginning else None
+        if found is None:
+            return False
+        self.agent = found["agent"] or self.agent
+        if found["after"] is not None:
+            self.after = tuple(_DIGITS.findall(found["after"]))
+        return True
+
     def step(self) -> DraftStep | None:
-        """The step that these lines are; a title may stand on the line below its header."""
+        """The step that these lines are, with the agent and the dependencies that it names."""
+        step = self._words()
+        named = {"agent": self.agent, "depends_on": self.after}
+        return (
+            step
+            if step is None or not any(value is not None for value in named.values())
+            else (step.model_copy(update=named))
+        )
+
+    def _words(self) -> DraftStep | None:
+        """A title may stand on the line below its header."""
         description = self.head.description
         before = self.lines[: self.label_line]
         if description or not any(line.strip() for line in before):
@@ -183,7 +216,20 @@ def read_labelled(lines: Sequence[str]) -> Labelled:
         elif current is not None:
             current.add(line, code=code[number] and not _begins_code(code, number))
     _close(read, current)
+    read.steps = _in_turn(read.steps)
     return read
+
+
+def _in_turn(steps: list[DraftStep]) -> list[DraftStep]:
+    """Where some steps name what they come after, one that does not comes after the step before it."""
+    if all(step.depends_on is None for step in steps):
+        return steps
+    return [
+        step
+        if step.depends_on is not None
+        else step.model_copy(update={"depends_on": (str(number),) if number else ()})
+        for number, step in enumerate(steps)
+    ]
 
 
 def _begins_code(code: Sequence[bool], number: int) -> bool:

@@ -1,0 +1,59 @@
+"""What of a request fits a model's context beside its system prompt: all of the words, the rest as there is room."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from planloom.domain.errors import ContextOverflow
+from planloom.intake.render import Rendered, render
+from planloom.models.port import Capabilities, Image
+from planloom.planning.port import PlanningRequest
+from planloom.planning.prompts import request_prompt
+
+CHARACTERS_PER_TOKEN = 3
+"""A cautious estimate for prompts before a model's own counts are known."""
+_SNAPSHOT_SHARE = 0.15
+_LABELS = 2_000
+"""Characters kept for what stands around attachments."""
+
+
+class Told(NamedTuple):
+    """The text that tells of a request, and the images beside it."""
+
+    text: str
+    images: tuple[Image, ...]
+
+
+def fitting_prompt(
+    request: PlanningRequest, system: str, capabilities: Capabilities, *, kept_tokens: int
+) -> Told:
+    """Tell of a request, its attachments and the workspace, `kept_tokens` of the context left free.
+
+    Raises ContextOverflow where the words alone do not fit.
+    """
+    room = None
+    if capabilities.context_tokens is not None:
+        room = max(0, capabilities.context_tokens - kept_tokens) * CHARACTERS_PER_TOKEN - len(system)
+    fixed = len(request_prompt(request, Rendered(""), ""))
+    if room is not None and room < fixed:
+        raise ContextOverflow(
+            "The request does not fit the model's context beside the planner's own prompt.",
+            hint="Shorten the request, or configure a model with a larger context (model.contextTokens).",
+        )
+    spare = None if room is None else room - fixed
+    snapshot = _shortened(request.snapshot, None if spare is None else int(spare * _SNAPSHOT_SHARE))
+    left = None if spare is None else max(0, spare - len(snapshot) - _LABELS)
+    attached = [*([request.instructions] if request.instructions else []), *request.attachments]
+    rendered = render(attached, most_characters=left, images=capabilities.images)
+    return Told(request_prompt(request, rendered, snapshot), rendered.images)
+
+
+def _shortened(snapshot: str, most: int | None) -> str:
+    """The snapshot cut at a line, saying so."""
+    if most is None or len(snapshot) <= most:
+        return snapshot
+    if most < 100:
+        return ""
+    kept = snapshot[: most - 40].rpartition("\n")[0]
+    left = snapshot.count("\n") - kept.count("\n")
+    return f"{kept}\n… ({left} more lines)"
