@@ -17,9 +17,11 @@ from planloom.domain.plan import Qualification, Step, Usage
 from planloom.domain.values import AttachmentId, StepId
 from planloom.models.port import Capabilities
 from planloom.models.scripted import ScriptedModel, Turn, fails, says
+from planloom.models.tokens import TokenCounter
 from planloom.planning.model_planner import ModelPlanner
 from planloom.planning.port import PlanDrafted, PlanningRequest, StepDrafted, TextSeen, UsageSeen
 from planloom.planning.prompts import repair_prompt, system_prompt
+from planloom.tools.registry import builtin
 from tests.support.small_tools import small_tools
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"
@@ -116,6 +118,25 @@ async def test_what_cannot_be_used_is_sent_back_once(text: str, told: str) -> No
     assert second.messages[: len(first.messages)] == first.messages
     assert told in second.messages[-1].text
     assert sum(isinstance(event, UsageSeen) for event in events) == 2
+
+
+@pytest.mark.parametrize("schema", [True, False])
+@pytest.mark.parametrize(("words", "messages"), [(10, 4), (500, 2)])
+async def test_a_context_of_4096_tokens_is_enough_for_all_tools_and_a_repair(
+    schema: bool, words: int, messages: int
+) -> None:
+    small = Capabilities(json_schema=schema, context_tokens=4_096)
+    good = GOOD if schema else MARKED
+    model = ScriptedModel([says("I would rather talk. " * words), says(good)], capabilities=small)
+    planner = ModelPlanner(model, builtin())
+    events = [event async for event in planner.draft(full())]
+    assert plan_in(events).steps
+    for request in model.requests:
+        written = sum(TokenCounter().text(message.text) for message in request.messages)
+        assert request.max_tokens is not None and written + request.max_tokens <= 4_096
+    assert "There is no plan in the answer" in model.requests[1].messages[-1].text
+    assert len(model.requests[1].messages) == messages
+    assert "REQUEST\nMake @src/a.py greet" in model.requests[1].messages[1].text
 
 
 async def test_a_second_failure_keeps_the_text() -> None:

@@ -115,7 +115,9 @@ def test_efforts(said: Any, effort: str) -> None:
 
 
 def test_what_is_too_long_is_shortened() -> None:
-    read = report_of("koda", {"analysis": "word " * 4_000, "concerns": ["c" * 9_000] * 90}, AT)
+    read = report_of(
+        "koda", {"analysis": "word " * 4_000, "concerns": [f"{n} " + "c" * 9_000 for n in range(90)]}, AT
+    )
     assert isinstance(read, KodaPerspective)
     assert len(read.analysis) <= LONGEST_TEXT and read.analysis.endswith("…")
     assert len(read.concerns) == MOST_ITEMS and all(len(each) <= 500 for each in read.concerns)
@@ -191,6 +193,21 @@ anything = st.recursive(
 def test_any_arguments_are_read_without_an_exception(agent: Agent, args: dict[str, Any]) -> None:
     read = report_of(agent, args, AT)
     assert isinstance(read, str) or (read.agent == agent and read.analysis)
+
+
+def test_sentences_and_items_that_are_repeated_stand_once() -> None:
+    told = "You can use it. You can use it. It is small. " * 30
+    read = report_of("koda", {"analysis": told, "concerns": ["No tests."] * 5 + [told]}, AT)
+    assert isinstance(read, KodaPerspective)
+    assert read.analysis == "You can use it. It is small."
+    assert read.concerns == ("No tests.", "You can use it. It is small.")
+
+
+@pytest.mark.parametrize("most", [0, 50, 100, 400, 10_000])
+def test_reports_fit_the_room_they_are_given(most: int) -> None:
+    told = told_of([KODA, KODA.model_copy(update={"analysis": "word " * 500})], most)
+    assert len(told) <= most
+    assert ("- analysis: One module." in told) == (most >= 200)
 
 
 def test_what_the_synthesis_is_told() -> None:

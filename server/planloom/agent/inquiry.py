@@ -37,12 +37,16 @@ class Report(NamedTuple, Generic[R]):
 
 
 class Inquiry(NamedTuple, Generic[R]):
-    """One question. `system` never changes between questions of a kind; `question` is this one's own."""
+    """One question. `system` never changes between questions of a kind; `question` is this one's own.
+
+    An answer of more than `answer_tokens` is cut.
+    """
 
     system: str
     question: str
     report: Report[R]
     terms: Terms
+    answer_tokens: int
 
 
 async def inquire(inquiry: Inquiry[R], model: Model, caller: Caller) -> R | Stuck:
@@ -76,7 +80,10 @@ async def _ask(inquiry: Inquiry[R], model: Model, memory: _Memory, *, last: bool
     if memory.results:
         sections.append(tool_results(memory.results))
     sections.append(f"INSTRUCTIONS\n{notes}")
-    return await take_turn(terms, model, inquiry.system, "\n\n".join(sections), (inquiry.report.spec,))
+    prompt = "\n\n".join(sections)
+    return await take_turn(
+        terms, model, inquiry.system, prompt, (inquiry.report.spec,), most_tokens=inquiry.answer_tokens
+    )
 
 
 async def _react(

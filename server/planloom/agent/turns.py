@@ -70,17 +70,22 @@ class Memory:
 
 
 async def take_turn(
-    terms: Terms, model: Model, system: str, prompt: str, controls: Sequence[ToolSpec]
+    terms: Terms,
+    model: Model,
+    system: str,
+    prompt: str,
+    controls: Sequence[ToolSpec],
+    *,
+    most_tokens: int | None = None,
 ) -> Turn:
     """Ask once, in the surest way that the engine offers, and read the answer as it streams.
 
-    Raises ModelFailed.
+    An answer of more than `most_tokens` is cut. Raises ModelFailed.
     """
     way = way_of(await model.capabilities())
     tools = (*terms.tools.specs(), *controls)
-    return await _read(
-        terms, model, asked(way, system, prompt, tools), Ear(way, tools, fallback=terms.fallback)
-    )
+    request = asked(way, system, prompt, tools).model_copy(update={"max_tokens": most_tokens})
+    return await _read(terms, model, request, Ear(way, tools, fallback=terms.fallback))
 
 
 async def _read(terms: Terms, model: Model, request: ModelRequest, ear: Ear) -> Turn:

@@ -9,10 +9,12 @@ from planloom.intake.render import Rendered, render
 from planloom.models.port import Capabilities, Image
 from planloom.planning.port import PlanningRequest
 from planloom.planning.prompts import request_prompt
+from planloom.planning.reports import told_of
 
 CHARACTERS_PER_TOKEN = 3
 """A cautious estimate for prompts before a model's own counts are known."""
 _SNAPSHOT_SHARE = 0.15
+_VIEWS_SHARE = 0.4
 _LABELS = 2_000
 """Characters kept for what stands around attachments."""
 
@@ -25,15 +27,16 @@ class Told(NamedTuple):
 
 
 def fitting_prompt(
-    request: PlanningRequest, system: str, capabilities: Capabilities, *, kept_tokens: int
+    request: PlanningRequest, around: int, capabilities: Capabilities, *, kept_tokens: int
 ) -> Told:
-    """Tell of a request, its attachments and the workspace, `kept_tokens` of the context left free.
+    """Tell of a request, the reports on it, its attachments and the workspace.
 
-    Raises ContextOverflow where the words alone do not fit.
+    `around` is how many characters the prompt has beside this; `kept_tokens` of the context are left free.
+    Raises ContextOverflow where the user's words alone do not fit.
     """
     room = None
     if capabilities.context_tokens is not None:
-        room = max(0, capabilities.context_tokens - kept_tokens) * CHARACTERS_PER_TOKEN - len(system)
+        room = max(0, capabilities.context_tokens - kept_tokens) * CHARACTERS_PER_TOKEN - around
     fixed = len(request_prompt(request, Rendered(""), ""))
     if room is not None and room < fixed:
         raise ContextOverflow(
@@ -41,11 +44,12 @@ def fitting_prompt(
             hint="Shorten the request, or configure a model with a larger context (model.contextTokens).",
         )
     spare = None if room is None else room - fixed
+    views = told_of(request.perspectives, None if spare is None else int(spare * _VIEWS_SHARE))
     snapshot = _shortened(request.snapshot, None if spare is None else int(spare * _SNAPSHOT_SHARE))
-    left = None if spare is None else max(0, spare - len(snapshot) - _LABELS)
+    left = None if spare is None else max(0, spare - len(views) - len(snapshot) - _LABELS)
     attached = [*([request.instructions] if request.instructions else []), *request.attachments]
     rendered = render(attached, most_characters=left, images=capabilities.images)
-    return Told(request_prompt(request, rendered, snapshot), rendered.images)
+    return Told(request_prompt(request, rendered, snapshot, views), rendered.images)
 
 
 def _shortened(snapshot: str, most: int | None) -> str:

@@ -40,7 +40,9 @@ from planloom.planning.scoring import ModelSpeed, estimated_duration, overall_ri
 from planloom.tools.registry import Registry
 
 ANSWER_TOKENS = 4_096
-"""Tokens kept for a plan; more is refused by the request itself, and read as cut."""
+"""Tokens kept for a plan, or a quarter of a small context; more is refused by the request, and read as cut."""
+SMALL_CONTEXT = 8_192
+"""Tokens of a context below which the prompt itself has to be brief."""
 
 _LONGEST_BLANK = 1_000
 """White space in a row after which a model is taken to have run dry."""
@@ -138,7 +140,7 @@ class ModelPlanner:
         if isinstance(read, PlanDrafted):
             yield read
             return
-        again = self._sent_back(asked, first, read, style)
+        again = _sent_back(asked, first, read, style, capabilities.context_tokens)
         second = _Answer(PlanStream(self._tools.names()))
         async for event in self._heard(again, second):
             if isinstance(event, TextDelta):
@@ -157,8 +159,16 @@ class ModelPlanner:
         return self._style
 
     def _asked(self, request: PlanningRequest, capabilities: Capabilities, style: PlanStyle) -> ModelRequest:
-        system = system_prompt(self._tools, style, self._extra, synthesis=self._synthesis)
-        told = fitting_prompt(request, system, capabilities, kept_tokens=ANSWER_TOKENS)
+        context = capabilities.context_tokens
+        kept = ANSWER_TOKENS if context is None else min(ANSWER_TOKENS, context // 4)
+        system = system_prompt(
+            self._tools,
+            style,
+            self._extra,
+            synthesis=self._synthesis,
+            brief=context is not None and context < SMALL_CONTEXT,
+        )
+        told = fitting_prompt(request, len(system), capabilities, kept_tokens=kept)
         return ModelRequest(
             messages=(
                 Message(role="system", text=system),
@@ -167,7 +177,7 @@ class ModelPlanner:
             response_schema=plan_schema(self._tools)
             if style == "json" and capabilities.json_schema
             else None,
-            max_tokens=ANSWER_TOKENS,
+            max_tokens=kept,
             temperature=self._temperature,
         )
 
@@ -243,15 +253,22 @@ class ModelPlanner:
             assembly.add(drafted)
         return assembly.steps(), assembly.sequential
 
-    def _sent_back(
-        self, asked: ModelRequest, answer: _Answer, wrong: Sequence[Problem], style: PlanStyle
-    ) -> ModelRequest:
-        said = answer.whole.strip() or "(nothing)"
-        back = (
-            Message(role="assistant", text=said[: ANSWER_TOKENS * CHARACTERS_PER_TOKEN]),
-            Message(role="user", text=repair_prompt(wrong, style)),
-        )
-        return asked.model_copy(update={"messages": (*asked.messages, *back)})
+
+def _sent_back(
+    asked: ModelRequest, answer: _Answer, wrong: Sequence[Problem], style: PlanStyle, context: int | None
+) -> ModelRequest:
+    """Ask once more, with what is wrong. In a small context the plan that cannot be used is left out."""
+    said = (answer.whole.strip() or "(nothing)")[: ANSWER_TOKENS * CHARACTERS_PER_TOKEN]
+    back = Message(role="user", text=repair_prompt(wrong, style))
+    messages = (*asked.messages, Message(role="assistant", text=said), back)
+    kept = asked.max_tokens or 0
+    if (
+        context is not None
+        and sum(len(each.text) for each in messages) > (context - kept) * CHARACTERS_PER_TOKEN
+    ):
+        *before, question = asked.messages
+        messages = (*before, question.model_copy(update={"text": f"{question.text}\n\n{back.text}"}))
+    return asked.model_copy(update={"messages": messages})
 
 
 def _words(request: PlanningRequest) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import NamedTuple
@@ -38,7 +39,9 @@ BESIDE: tuple[Agent, ...] = ("koda", "devo")
 """Those who look at a request side by side, with the first one's report before them."""
 UNKNOWN_CONTEXT = 16_384
 """Tokens that a model is taken to have room for where nobody tells."""
-_RESULTS_SHARE = 0.4
+ANSWER_TOKENS = 2_048
+"""Tokens of one answer; a report needs fewer, and a weak model that goes round in circles is cut."""
+_RESULTS_SHARE = 0.35
 
 Tell = Callable[[PlannerEvent], None]
 
@@ -141,11 +144,15 @@ class PerspectivesPlanner:
         capabilities = await self._model.capabilities()
         whole = capabilities.context_tokens or UNKNOWN_CONTEXT
         results = int(whole * _RESULTS_SHARE)
+        tools = self._tools.specs()
         system = perspective_prompt(agent, self._extra)
         known = tuple(view for view in look.seen.values() if view.agent == FIRST)
         asked = request.model_copy(update={"perspectives": known})
         bounded = capabilities.model_copy(update={"context_tokens": whole, "images": False})
-        told = fitting_prompt(asked, system, bounded, kept_tokens=results + whole // 10)
+        form = self._form(agent)
+        shown = sum(len(spec.description) + len(json.dumps(spec.parameters)) for spec in (*tools, form.spec))
+        answer = min(ANSWER_TOKENS, whole // 5)
+        told = fitting_prompt(asked, len(system) + shown, bounded, kept_tokens=results + answer)
         hands = ReadingHands(
             self._tools,
             self._context(),
@@ -164,7 +171,7 @@ class PerspectivesPlanner:
             spend=lambda usage: tell(UsageSeen(usage=usage)),
             allow=look.allow,
         )
-        return await inquire(Inquiry(system, told.text, self._form(agent), terms), self._model, hands)
+        return await inquire(Inquiry(system, told.text, form, terms, answer), self._model, hands)
 
     def _form(self, agent: Agent) -> Report[Perspective]:
         return Report(

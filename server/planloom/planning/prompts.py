@@ -12,7 +12,6 @@ from planloom.domain.validation import Problem
 from planloom.domain.values import Json
 from planloom.intake.render import Rendered
 from planloom.planning.port import PlanningRequest
-from planloom.planning.reports import told_of
 from planloom.tools.registry import Registry
 from planloom.tools.tool import Tool
 
@@ -175,10 +174,12 @@ _AGENT_WORK = {
 }
 
 
-def system_prompt(tools: Registry, style: PlanStyle, extra: str = "", *, synthesis: bool = False) -> str:
+def system_prompt(
+    tools: Registry, style: PlanStyle, extra: str = "", *, synthesis: bool = False, brief: bool = False
+) -> str:
     """Everything that does not depend on the request: the same bytes for the same tools, style and settings.
 
-    `synthesis` is the prompt of a plan that is made from the agents' reports.
+    `synthesis` is the prompt of a plan that is made from the agents' reports; `brief` is for small contexts.
     """
     markers = _MARKERS_OF_AGENTS if synthesis else _MARKERS
     return "\n\n".join(
@@ -189,22 +190,22 @@ def system_prompt(tools: Registry, style: PlanStyle, extra: str = "", *, synthes
                 _GUIDELINES,
                 _SYNTHESIS if synthesis else "",
                 _agents(),
-                _tools(tools),
+                _tools(tools, brief=brief or style == "markers"),
                 _JSON if style == "json" else markers,
-                _examples(tools, style, synthesis=synthesis),
+                _examples(tools, style, synthesis=synthesis, brief=brief),
                 extra.strip(),
             ),
         )
     )
 
 
-def _examples(tools: Registry, style: PlanStyle, *, synthesis: bool) -> str:
+def _examples(tools: Registry, style: PlanStyle, *, synthesis: bool, brief: bool) -> str:
     """Few and neutral: weak models copy from examples, so nothing in them is destructive."""
     if style == "markers":
         shown = _EXAMPLE_OF_AGENTS if synthesis else _EXAMPLE_MARKERS
         return f"EXAMPLE\nRequest: {_EXAMPLE_REQUEST}\n{shown}"
     shown = f"EXAMPLE\nRequest: {_EXAMPLE_REQUEST}\n{json.dumps(_EXAMPLE_JSON)}"
-    if {"create_folder", "write_file"} <= set(tools.names()):
+    if not brief and {"create_folder", "write_file"} <= set(tools.names()):
         shown += f"\n\nEXAMPLE\nRequest: {_CALLS_REQUEST}\n{json.dumps(_CALLS_JSON)}"
     return shown
 
@@ -214,17 +215,28 @@ def _agents() -> str:
     return "AGENTS\n" + "\n".join(lines)
 
 
-def _tools(tools: Registry) -> str:
+def _tools(tools: Registry, *, brief: bool) -> str:
+    """The tools with the schemas of their arguments, or with their names alone where no call is written."""
     if not tools.names():
         return ""
     specs = {spec.name: spec for spec in tools.specs()}
     lines = []
     for tool in tools:
-        parameters = json.dumps(
-            _brief(specs[tool.name].parameters), ensure_ascii=False, separators=(",", ":")
-        )
-        lines.append(f"- {tool.name} ({_who(tool)}): {tool.description}\n  {parameters}")
+        parameters = specs[tool.name].parameters
+        if brief:
+            lines.append(f"- {tool.name}({_names(parameters)}) ({_who(tool)}): {tool.description}")
+            continue
+        shown = json.dumps(_brief(parameters), ensure_ascii=False, separators=(",", ":"))
+        lines.append(f"- {tool.name} ({_who(tool)}): {tool.description}\n  {shown}")
     return "TOOLS\n" + "\n".join(lines)
+
+
+def _names(schema: Mapping[str, Json]) -> str:
+    """The names of arguments, those in brackets that may be left out."""
+    properties, required = schema.get("properties"), schema.get("required")
+    needed = required if isinstance(required, list) else []
+    listed = properties if isinstance(properties, dict) else {}
+    return ", ".join(name if name in needed else f"[{name}]" for name in listed)
 
 
 def _brief(schema: Mapping[str, Json]) -> Json:
@@ -248,8 +260,8 @@ def _who(tool: Tool) -> str:
     return "any agent" if len(who) == 3 else ", ".join(who)
 
 
-def request_prompt(request: PlanningRequest, attached: Rendered, snapshot: str) -> str:
-    """What this plan is about; what changes least from plan to plan stands first."""
+def request_prompt(request: PlanningRequest, attached: Rendered, snapshot: str, views: str = "") -> str:
+    """What this plan is about; what changes least from plan to plan stands first. `views` are the reports."""
     sections = []
     if snapshot:
         sections.append(f"WORKSPACE\n{snapshot.strip()}")
@@ -261,8 +273,8 @@ def request_prompt(request: PlanningRequest, attached: Rendered, snapshot: str) 
     if request.qualification is not None:
         verdict = request.qualification
         sections.append(f"KIND OF WORK\n{verdict.task_type}, {verdict.complexity}, risk {verdict.risk_level}")
-    if request.perspectives:
-        sections.append(f"PERSPECTIVES (data)\n{told_of(request.perspectives)}")
+    if views:
+        sections.append(f"PERSPECTIVES (data)\n{views}")
     if request.finished:
         sections.append(
             "ALREADY DONE (keep these steps out; others may depend on their ids)\n"

@@ -25,6 +25,8 @@ LONGEST_TEXT = 4_000
 """Characters of a text in a report that are kept."""
 LONGEST_ITEM = 500
 MOST_ITEMS = 20
+_SMALLEST = 40
+"""Characters below which a line of a report tells nothing."""
 _FEWEST_WORDS = 4
 """An answer in fewer words says nothing of a request."""
 _ATTEMPTS = 8
@@ -79,6 +81,7 @@ _EFFORTS: Mapping[str, Effort] = {
     "big": "large",
 }
 _WORD = re.compile(r"[a-z]+")
+_BETWEEN = re.compile(r"(?<=[.!?])\s+")
 _ITEM = re.compile(r"^[ \t]{0,12}(?:[-*+•]|[0-9]{1,3}[.)])[ \t]{1,4}")
 _TITLE = re.compile(
     r"^[ \t]{0,12}(?:#{1,6}[ \t]{0,4}|[-*+•][ \t]{1,4}|[0-9]{1,3}[.)][ \t]{1,4})?[*_`\"]{0,3}"
@@ -116,7 +119,7 @@ def report_spec(agent: Agent) -> ToolSpec:
 
 def _schema(field: Field) -> Json:
     if field.kind == "text":
-        return {"type": "string", "maxLength": 1_500, "description": field.description}
+        return {"type": "string", "maxLength": 800, "description": field.description}
     return {
         "type": "array",
         "maxItems": 8,
@@ -205,20 +208,31 @@ def report_in_words(agent: Agent, text: str, at: Instant) -> Perspective | None:
     return None if isinstance(read, str) else read
 
 
-def told_of(perspectives: Sequence[Perspective]) -> str:
-    """The reports as the section of a prompt, each field on its line; empty without any."""
-    return "\n\n".join(_told(each) for each in perspectives)
+def told_of(perspectives: Sequence[Perspective], most_characters: int | None = None) -> str:
+    """The reports as the section of a prompt, each field on its line; empty without any.
+
+    Where they are to fit, each has an equal share, and its last fields are left out first.
+    """
+    share = None if most_characters is None else most_characters // max(1, len(perspectives))
+    told = [_told(each, share) for each in perspectives]
+    return "\n\n".join(filter(None, told))
 
 
-def _told(view: Perspective) -> str:
+def _told(view: Perspective, most: int | None) -> str:
     values = view.model_dump()
     lines = [f"{NAMES[view.agent]} (effort: {view.estimated_effort})"]
+    left = None if most is None else most - len(lines[0]) - 2
     for field in fields_of(view.agent):
         said = values[_snake(field.name)]
-        if said and not (field.name != "analysis" and said == view.analysis):
-            shown = "; ".join(said) if isinstance(said, tuple | list) else said
-            lines.append(f"- {field.name}: {' '.join(shown.split())}")
-    return "\n".join(lines)
+        if not said or (field.name != "analysis" and said == view.analysis):
+            continue
+        shown = " ".join(("; ".join(said) if isinstance(said, tuple | list) else said).split())
+        line = f"- {field.name}: {shown}"
+        if left is not None:
+            line = shortened(line, max(0, left)) if left > _SMALLEST else ""
+            left -= len(line) + 1
+        lines.append(line)
+    return "\n".join(filter(None, lines)) if len(lines) > 1 and lines[1] else ""
 
 
 def _text(value: Json) -> str:
@@ -228,18 +242,25 @@ def _text(value: Json) -> str:
         said = "; ".join(_items(value))
     else:
         said = "" if value is None or isinstance(value, bool) else str(value)
-    return shortened(said.strip(), LONGEST_TEXT)
+    return shortened(_once(said.strip()), LONGEST_TEXT)
+
+
+def _once(text: str) -> str:
+    """The text without sentences that it repeats: weak models go round in circles."""
+    sentences = _BETWEEN.split(text)
+    once = dict.fromkeys(sentences)
+    return " ".join(once) if len(once) < len(sentences) else text
 
 
 def _items(value: Json) -> Iterator[str]:
     """The items of a list, or of a text with a line or a bullet for each."""
-    found = 0
+    seen: set[str] = set()
     for said in _parts(value):
-        item = shortened(" ".join(said.split()), LONGEST_ITEM)
-        if item and item.lower().rstrip(".") not in ("none", "n/a", "null", "-"):
+        item = shortened(_once(" ".join(said.split())), LONGEST_ITEM)
+        if item and item not in seen and item.lower().rstrip(".") not in ("none", "n/a", "null", "-"):
             yield item
-            found += 1
-        if found == MOST_ITEMS:
+            seen.add(item)
+        if len(seen) == MOST_ITEMS:
             return
 
 
