@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from planloom.domain.errors import ContextOverflow, ModelFailed
-from planloom.domain.values import CallId
+from planloom.domain.values import CallId, Json
 from planloom.models.openai_compatible import OpenAICompatible
 from planloom.models.port import (
     CallMade,
@@ -368,6 +368,26 @@ async def test_a_prompt_that_cannot_fit_is_never_sent() -> None:
         with pytest.raises(ContextOverflow, match="takes 1000"):
             await told(model, asks("word " * 2000))
     assert running.posts() == []
+
+
+@pytest.mark.parametrize("takes_schema", [True, False])
+async def test_a_schema_takes_room_only_where_it_stands_in_the_prompt(takes_schema: bool) -> None:
+    schema: dict[str, Json] = {"type": "object", "description": "word " * 2000}
+
+    async def answer(asked: Asked, wire: Wire) -> None:
+        if asked.method == "POST" and not takes_schema:
+            told = "response_format json_schema is not available"
+            await wire.json(400, {"error": {"message": told, "type": "invalid_request_error"}})
+        else:
+            await streams(chunk("stop", content="fine"))(asked, wire)
+
+    async with serving(answer) as running, model_at(running.origin, context_tokens=1000) as model:
+        if takes_schema:
+            assert text_of(await told(model, asks(response_schema=schema))) == "fine"
+        else:
+            with pytest.raises(ContextOverflow, match="takes 1000"):
+                await told(model, asks(response_schema=schema))
+    assert all("word word" not in str(asked.json()["messages"]) for asked in running.posts())
 
 
 async def test_an_overflow_that_the_server_finds_is_told_as_one() -> None:

@@ -33,6 +33,7 @@ class Anthropic:
     key_header = "x-api-key"
     headers: Mapping[str, str] = {"anthropic-version": "2023-06-01"}
     calls_stream = True
+    grammar = False
     start_advice = "Check the connection to the internet."
 
     def __init__(self) -> None:

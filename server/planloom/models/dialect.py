@@ -52,6 +52,8 @@ class Dialect(Protocol):
     headers: Mapping[str, str]
     calls_stream: bool
     """Whether a tool call is sent as it is written; else a long silence before it is normal."""
+    grammar: bool
+    """Whether a local engine makes a grammar of an answer's schema, which takes no room in the prompt then."""
     start_advice: str
 
     def outgoing(

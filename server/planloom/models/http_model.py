@@ -117,15 +117,16 @@ class HttpModel:
         if request.temperature is None and self._options.temperature is not None:
             request = request.model_copy(update={"temperature": self._options.temperature})
         capabilities = await self.capabilities()
-        self._refuse_overflow(request, self.counter.request(request), capabilities)
-        tokens = self.counter.at_most(request)
+        counted = self._counted(request, capabilities)
+        self._refuse_overflow(request, self.counter.request(counted), capabilities)
+        tokens = self.counter.at_most(counted)
         attempts = retried(
             lambda: self._attempt(request, capabilities, tokens), self._options.retries, self._options.sleep
         )
         async with contextlib.aclosing(attempts) as events:
             async for event in events:
                 if isinstance(event, UsageReported):
-                    self.counter.learn(request, event.prompt_tokens)
+                    self.counter.learn(counted, event.prompt_tokens)
                 yield event
 
     async def close(self) -> None:
@@ -140,6 +141,12 @@ class HttpModel:
     async def post(self, path: str, body: dict[str, Json]) -> Reply:
         """Ask a short question by POST; `path` is appended to the base URL."""
         return await self._short("POST", self._endpoint.base + path, body)
+
+    def _counted(self, request: ModelRequest, capabilities: Capabilities) -> ModelRequest:
+        """What of a request takes room in the prompt."""
+        if capabilities.json_schema and self._dialect.grammar and self._endpoint.local:
+            return request.model_copy(update={"response_schema": None})
+        return request
 
     def _refuse_overflow(self, request: ModelRequest, tokens: int, capabilities: Capabilities) -> None:
         limit = capabilities.context_tokens
@@ -229,6 +236,9 @@ class HttpModel:
                         self._place, response.status_code, refusal, response.headers, self._options.now()
                     )
                 self._capabilities = capabilities = self._dialect.amended(capabilities)
+                # A schema that is no grammar here stands in the prompt from now on.
+                counted = self._counted(request, capabilities)
+                self._refuse_overflow(request, self.counter.request(counted), capabilities)
                 log.info("Asked again, since %s said: %s", self._place.origin, refusal.words)
 
     @contextlib.asynccontextmanager

@@ -30,6 +30,7 @@ class Ollama:
     headers: Mapping[str, str] = {}
     # A call is sent when all of it is written, which takes as long as the writing.
     calls_stream = False
+    grammar = True
     start_advice = "Start it by `ollama serve`."
 
     def __init__(self) -> None:

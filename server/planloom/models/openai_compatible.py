@@ -36,6 +36,7 @@ class OpenAICompatible:
     key_header = "Authorization"
     headers: Mapping[str, str] = {}
     calls_stream = True
+    grammar = True
     start_advice = "Start the model server there."
 
     def __init__(self) -> None:

@@ -13,6 +13,8 @@ from planloom.planning.reports import told_of
 
 CHARACTERS_PER_TOKEN = 3
 """A cautious estimate for prompts before a model's own counts are known."""
+SMALL_CONTEXT = 8_192
+"""Tokens of a context below which a prompt has to be brief."""
 _SNAPSHOT_SHARE = 0.15
 _VIEWS_SHARE = 0.4
 _LABELS = 2_000

@@ -23,7 +23,7 @@ from planloom.models.port import (
     UsageReported,
 )
 from planloom.planning.assemble import Assembly
-from planloom.planning.fitting import CHARACTERS_PER_TOKEN, fitting_prompt
+from planloom.planning.fitting import CHARACTERS_PER_TOKEN, SMALL_CONTEXT, fitting_prompt
 from planloom.planning.formats.draft import DraftStep, NoPlan, PlanText
 from planloom.planning.formats.stream import PlanStream
 from planloom.planning.port import (
@@ -41,8 +41,6 @@ from planloom.tools.registry import Registry
 
 ANSWER_TOKENS = 4_096
 """Tokens kept for a plan, or a quarter of a small context; more is refused by the request, and read as cut."""
-SMALL_CONTEXT = 8_192
-"""Tokens of a context below which the prompt itself has to be brief."""
 
 _LONGEST_BLANK = 1_000
 """White space in a row after which a model is taken to have run dry."""

@@ -18,7 +18,7 @@ from planloom.domain.perspectives import Agent, Perspective
 from planloom.domain.values import Instant
 from planloom.models.port import Model
 from planloom.models.tokens import TokenCounter
-from planloom.planning.fitting import fitting_prompt
+from planloom.planning.fitting import SMALL_CONTEXT, fitting_prompt
 from planloom.planning.perspective_prompts import perspective_prompt
 from planloom.planning.port import (
     LookedUp,
@@ -42,6 +42,7 @@ UNKNOWN_CONTEXT = 16_384
 ANSWER_TOKENS = 2_048
 """Tokens of one answer; a report needs fewer, and a weak model that goes round in circles is cut."""
 _RESULTS_SHARE = 0.35
+_SMALL_SHARE = 0.2
 
 Tell = Callable[[PlannerEvent], None]
 
@@ -143,7 +144,7 @@ class PerspectivesPlanner:
     ) -> Perspective | Stuck:
         capabilities = await self._model.capabilities()
         whole = capabilities.context_tokens or UNKNOWN_CONTEXT
-        results = int(whole * _RESULTS_SHARE)
+        results = int(whole * (_RESULTS_SHARE if whole >= SMALL_CONTEXT else _SMALL_SHARE))
         tools = self._tools.specs()
         system = perspective_prompt(agent, self._extra)
         known = tuple(view for view in look.seen.values() if view.agent == FIRST)
