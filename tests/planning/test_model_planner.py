@@ -263,6 +263,24 @@ async def test_the_prompt_begins_with_the_same_bytes_whatever_is_asked() -> None
     assert one.requests[0].response_schema == two.requests[0].response_schema
 
 
+@pytest.mark.parametrize(
+    ("ticks", "seconds"),
+    [
+        # Asked at 0, the first words after 10 s, the last 40 s later: 400 tokens in 40 s.
+        ((0, 10, *(50,) * 50), 3 * (10 + 400 / 10)),
+        # All at once after 8 s: 400 tokens in 8 s.
+        ((0, *(8,) * 60), 3 * (400 / 50)),
+    ],
+)
+async def test_an_estimate_rests_on_how_fast_the_plan_was_written(
+    ticks: tuple[int, ...], seconds: float
+) -> None:
+    clock = iter(map(float, ticks))
+    _, events = await drafted([says(GOOD, prompt_tokens=9, completion_tokens=400)], clock=lambda: next(clock))
+    # One step reads a file, the other takes three turns of the model.
+    assert plan_in(events).estimated_duration == round(1 + seconds)
+
+
 def test_the_prompts_examples_destroy_nothing() -> None:
     for style in ("json", "markers"):
         text = system_prompt(small_tools(), style)

@@ -10,6 +10,7 @@ from planloom.models.port import Capabilities, Image
 from planloom.planning.port import PlanningRequest
 from planloom.planning.prompts import request_prompt
 from planloom.planning.reports import told_of
+from planloom.planning.snapshot import shortened_lines
 
 CHARACTERS_PER_TOKEN = 3
 """A cautious estimate for prompts before a model's own counts are known."""
@@ -17,6 +18,7 @@ SMALL_CONTEXT = 8_192
 """Tokens of a context below which a prompt has to be brief."""
 _SNAPSHOT_SHARE = 0.15
 _VIEWS_SHARE = 0.4
+_SNAPSHOT_CHARACTERS = 8_000
 _LABELS = 2_000
 """Characters kept for what stands around attachments."""
 
@@ -47,19 +49,15 @@ def fitting_prompt(
         )
     spare = None if room is None else room - fixed
     views = told_of(request.perspectives, None if spare is None else int(spare * _VIEWS_SHARE))
-    snapshot = _shortened(request.snapshot, None if spare is None else int(spare * _SNAPSHOT_SHARE))
+    snapshot = shortened_lines(request.snapshot, None if spare is None else int(spare * _SNAPSHOT_SHARE))
     left = None if spare is None else max(0, spare - len(views) - len(snapshot) - _LABELS)
     attached = [*([request.instructions] if request.instructions else []), *request.attachments]
     rendered = render(attached, most_characters=left, images=capabilities.images)
     return Told(request_prompt(request, rendered, snapshot, views), rendered.images)
 
 
-def _shortened(snapshot: str, most: int | None) -> str:
-    """The snapshot cut at a line, saying so."""
-    if most is None or len(snapshot) <= most:
-        return snapshot
-    if most < 100:
-        return ""
-    kept = snapshot[: most - 40].rpartition("\n")[0]
-    left = snapshot.count("\n") - kept.count("\n")
-    return f"{kept}\n… ({left} more lines)"
+def snapshot_characters(context_tokens: int | None) -> int:
+    """How much of a workspace is worth telling a model with this context; None if that is unknown."""
+    if context_tokens is None:
+        return _SNAPSHOT_CHARACTERS
+    return min(_SNAPSHOT_CHARACTERS, int(context_tokens * CHARACTERS_PER_TOKEN * _SNAPSHOT_SHARE))

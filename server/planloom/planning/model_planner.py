@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Literal
@@ -18,6 +19,7 @@ from planloom.models.port import (
     Model,
     ModelEvent,
     ModelRequest,
+    ReasoningDelta,
     Restarted,
     TextDelta,
     UsageReported,
@@ -36,7 +38,8 @@ from planloom.planning.port import (
 )
 from planloom.planning.prompts import PlanStyle, repair_prompt, system_prompt
 from planloom.planning.schema import plan_schema
-from planloom.planning.scoring import ModelSpeed, estimated_duration, overall_risk
+from planloom.planning.scoring import estimated_duration, overall_risk
+from planloom.planning.stopwatch import Stopwatch
 from planloom.tools.registry import Registry
 
 ANSWER_TOKENS = 4_096
@@ -51,6 +54,7 @@ class _Answer:
     """One answer while it comes in. `steps` have been read of it, `told` are the most that were told of."""
 
     stream: PlanStream
+    watch: Stopwatch
     text: list[str] = field(default_factory=list)
     blank: int = 0
     steps: int = 0
@@ -62,6 +66,7 @@ class _Answer:
     def begin_anew(self, tools: tuple[str, ...]) -> None:
         """Everything so far is void: the model is asked once more."""
         self.stream = PlanStream(tools)
+        self.watch.begin_anew()
         self.text.clear()
         self.blank = 0
         self.steps = 0
@@ -91,7 +96,8 @@ class ModelPlanner:
     """Drafts with a language model.
 
     `style` says how the plan is asked for: "auto" constrains it by a schema where the engine can, else asks
-    for markers. `extra` is the user's own addition to the prompt. `speed` is what was measured of the model.
+    for markers. `extra` is the user's own addition to the prompt. `clock` counts seconds: how fast the model
+    writes the plan tells how long its steps will take.
     `synthesis` makes the plan from the reports of the agents that the request comes with.
     """
 
@@ -103,16 +109,16 @@ class ModelPlanner:
         style: Literal["auto", "json", "markers"] = "auto",
         extra: str = "",
         temperature: float | None = None,
-        speed: ModelSpeed | None = None,
         parallel: int = 4,
         synthesis: bool = False,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._model = model
         self._tools = tools
         self._style = style
         self._extra = extra
         self._temperature = temperature
-        self._speed = speed
+        self._clock = clock
         self._parallel = parallel
         self._synthesis = synthesis
 
@@ -126,7 +132,7 @@ class ModelPlanner:
         style = self._chosen(capabilities)
         asked = self._asked(request, capabilities, style)
         taken = [step.step_id for step in request.finished]
-        first = _Answer(PlanStream(self._tools.names()))
+        first = _Answer(PlanStream(self._tools.names()), Stopwatch(self._clock))
         glimpsed = Assembly(self._tools.rules(), taken)
         async for event in self._heard(asked, first):
             if isinstance(event, TextDelta):
@@ -139,7 +145,7 @@ class ModelPlanner:
             yield read
             return
         again = _sent_back(asked, first, read, style, capabilities.context_tokens)
-        second = _Answer(PlanStream(self._tools.names()))
+        second = _Answer(PlanStream(self._tools.names()), Stopwatch(self._clock))
         async for event in self._heard(again, second):
             if isinstance(event, TextDelta):
                 yield TextSeen(text=event.text)
@@ -184,6 +190,8 @@ class ModelPlanner:
         stream = self._model.stream(asked)
         async with aclosing(stream) as events:  # type: ignore[type-var]
             async for event in events:
+                if isinstance(event, TextDelta | ReasoningDelta):
+                    answer.watch.heard()
                 match event:
                     case TextDelta():
                         if not answer.add(event.text):
@@ -233,13 +241,14 @@ class ModelPlanner:
         if wrong:
             return tuple(wrong)
         rules = self._tools.rules()
+        speed = answer.watch.speed(answer.whole, answer.usage.completion_tokens)
         return PlanDrafted(
             steps=steps,
             summary=plan.summary or f"{len(steps)} {'step' if len(steps) == 1 else 'steps'}.",
             sequential=sequential,
             author="model",
             estimated_duration=estimated_duration(
-                steps, rules, sequential=sequential, speed=self._speed, parallel=self._parallel
+                steps, rules, sequential=sequential, speed=speed, parallel=self._parallel
             ),
             overall_risk=overall_risk(steps, rules, request.qualification),
             warnings=tuple(found),

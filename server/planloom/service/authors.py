@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from planloom.domain.attachments import ResolvedAttachment
 from planloom.domain.plan import Plan
 from planloom.domain.templates import Template, TemplateRefused, applied
 from planloom.domain.values import Instant, Sha256
-from planloom.intake.contents import tree_of
 from planloom.models.port import Model
+from planloom.planning.fitting import snapshot_characters
 from planloom.planning.model_planner import ModelPlanner
 from planloom.planning.perspectives import Limits, PerspectivesPlanner
 from planloom.planning.port import Planner, PlanningRequest
 from planloom.planning.rules_planner import RulesPlanner
+from planloom.planning.snapshot import snapshot
 from planloom.planning.templates import TemplatePlanner
 from planloom.service.models import Models
 from planloom.service.references import WorkspaceReferences
@@ -22,9 +24,8 @@ from planloom.settings import Settings
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry
 
-SNAPSHOT_PATHS = 400
-"""How many paths of the workspace an author is shown."""
-SNAPSHOT_CHARACTERS = 8_000
+SNAPSHOT_PATHS = 20_000
+"""How many paths of the workspace are looked at for what an author is shown of it."""
 ALONE = "Perspectives need a language model; the rules have written this plan alone."
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md")
 """Where a workspace tells agents how it is to be worked in; the first that is there counts."""
@@ -77,7 +78,7 @@ class Authors:
         if model is None:
             return RulesPlanner(self._tools, note=ALONE if plan.route == "perspectives" else ""), request
         planner = self._with_model(model, plan)
-        told = {"snapshot": await self._snapshot(), "instructions": await self._instructions()}
+        told = {"snapshot": await self._snapshot(model), "instructions": await self._instructions()}
         return planner, request.model_copy(update=told)
 
     def _with_model(self, model: Model, plan: Plan) -> Planner:
@@ -117,16 +118,14 @@ class Authors:
             raise refused(steps)
         return TemplatePlanner(template.name, steps, self._tools, sequential=template.sequential)
 
-    async def _snapshot(self) -> str:
-        """The workspace as a tree, as far as it fits; what is left out is said."""
+    async def _snapshot(self, model: Model) -> str:
+        """The workspace as far as there is room for it in the model's context."""
         index = self._references.index()
         await index.built(2.0)
         paths = await index.below("", SNAPSHOT_PATHS + 1)
-        tree = tree_of("", paths[:SNAPSHOT_PATHS])
-        if len(tree) > SNAPSHOT_CHARACTERS:
-            tree = tree[: tree.rfind("\n", 0, SNAPSHOT_CHARACTERS) + 1]
-            return f"{tree}… and more\n"
-        return f"{tree}… and more\n" if len(paths) > SNAPSHOT_PATHS else tree
+        whole = len(paths) <= SNAPSHOT_PATHS
+        room = snapshot_characters((await model.capabilities()).context_tokens)
+        return await asyncio.to_thread(snapshot, paths[:SNAPSHOT_PATHS], room, whole=whole)
 
     async def _instructions(self) -> ResolvedAttachment | None:
         """What a trusted workspace tells agents, as data."""
