@@ -172,22 +172,26 @@ def test_too_few_words_are_no_report(text: str) -> None:
     assert report_in_words("koda", text, AT) is None
 
 
-@given(st.sampled_from(AGENTS), st.text())
+@given(st.sampled_from(AGENTS), st.text(max_size=300))
 def test_any_text_is_read_without_an_exception(agent: Agent, text: str) -> None:
     find_report(agent, text, AT)
     report_in_words(agent, text, AT)
 
 
+words = st.text(max_size=20)
 anything = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    st.none() | st.booleans() | st.floats() | words,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=6,
 )
 
 
 @given(
     st.sampled_from(AGENTS),
     st.dictionaries(
-        st.sampled_from([*WHOLE, "report", "rollbackStrategy", "riskAssessment"]) | st.text(), anything
+        st.sampled_from([*WHOLE, "report", "rollbackStrategy", "riskAssessment"]) | words,
+        anything,
+        max_size=4,
     ),
 )
 def test_any_arguments_are_read_without_an_exception(agent: Agent, args: dict[str, Any]) -> None:
