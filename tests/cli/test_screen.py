@@ -53,8 +53,8 @@ TOLD: list[tuple[dict[str, Any], str]] = [
         "superseded: by the server",
     ),
     ({"type": "approval_resolved", "approvalId": "a", "decision": "allow", "by": "user"}, ""),
-    ({"type": "perspective_complete", "agent": "devo", "perspective": {"analysis": "Fine."}}, "devo: Fine."),
-    ({"type": "perspective_complete", "agent": "devo", "error": "It broke."}, "devo: It broke."),
+    ({"type": "perspective_complete", "agent": "devo", "perspective": {"analysis": "Fine."}}, "Devo: Fine."),
+    ({"type": "perspective_complete", "agent": "devo", "error": "It broke."}, "Devo: It broke."),
     ({"type": "plan_routed", "route": "direct"}, "The model chose: direct"),
     ({"type": "plan_paused", "reason": "user"}, "Paused."),
     (

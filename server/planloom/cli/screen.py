@@ -156,11 +156,14 @@ class Screen:
             case "plan_routed":
                 self._console.print(Text(f"The model chose: {event.get('route')}", "dim"))
             case "perspective_start":
-                self._busy(f"perspective {event.get('agent')}", f"{event.get('agent')} looks at it …")
+                agent = _name(event)
+                self._busy(f"perspective {agent}", f"{agent} looks at it …")
             case "perspective_complete":
-                self._idle(f"perspective {event.get('agent')}")
+                agent = _name(event)
+                self._idle(f"perspective {agent}")
                 told = (event.get("perspective") or {}).get("analysis") or event.get("error") or ""
-                self._console.print(Text(f"  {event.get('agent')}: {one_line(told, 240)}", "dim"))
+                style = "yellow" if event.get("perspective") is None else "dim"
+                self._console.print(Text(f"  {agent}: {one_line(told, 240)}", style))
             case "task_created":
                 self._busy("draft", f"Planning … {len(plan.get('steps') or [])} steps so far")
             case "plan_ready" | "plan_executing" | "plan_direct":
@@ -257,3 +260,8 @@ def _told(summary: str | None, step: Step) -> str:
         text.casefold().rstrip(".").split()[1:] for text in (summary or "", step.get("description", ""))
     )
     return "" if said == named else one_line(summary or "", 300)
+
+
+def _name(event: Json) -> str:
+    """The agent of an event, as it is called in sentences."""
+    return str(event.get("agent")).capitalize()
