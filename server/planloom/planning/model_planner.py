@@ -25,6 +25,7 @@ from planloom.models.port import (
     UsageReported,
 )
 from planloom.planning.assemble import Assembly
+from planloom.planning.deployments import deployments_in_turn
 from planloom.planning.fitting import CHARACTERS_PER_TOKEN, SMALL_CONTEXT, fitting_prompt
 from planloom.planning.formats.draft import DraftStep, NoPlan, PlanText
 from planloom.planning.formats.stream import PlanStream
@@ -240,6 +241,9 @@ class ModelPlanner:
             wrong.insert(0, Problem(step_id=None, field="", problem=text))
         if wrong:
             return tuple(wrong)
+        if not sequential:
+            steps, in_turn = deployments_in_turn(steps)
+            found += in_turn
         rules = self._tools.rules()
         speed = answer.watch.speed(answer.whole, answer.usage.completion_tokens)
         return PlanDrafted(

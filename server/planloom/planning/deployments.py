@@ -1,0 +1,80 @@
+"""A deployment goes out with all that was to go out: it waits for the work that stands before it in the plan."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from planloom.domain.graph import Links, links
+from planloom.domain.plan import Step
+from planloom.domain.validation import Problem
+
+_SAYS = re.compile(
+    r"(?:re-?)?(?:deploy|release|publish|ship|roll\s+out|go\s+live)(?:s|ing|ment)?\b|(?:trigger|start|run|perform|do)\s+"
+    r"(?:a\s+|the\s+)?(?:\w+\s+)?(?:deploy|release|publish|rollout)",
+    re.IGNORECASE,
+)
+_RUNS = re.compile(
+    r"\b(?:deploy|kubectl\s+(?:apply|rollout|set)|terraform\s+apply|helm\s+(?:upgrade|install)|(?:npm|yarn|pnpm|cargo|poetry)\s+publish"
+    r"|twine\s+upload|docker\s+push|serverless\s+deploy|fly\s+deploy|vercel|netlify)\b",
+    re.IGNORECASE,
+)
+
+
+def deployments_in_turn(steps: Sequence[Step]) -> tuple[tuple[Step, ...], tuple[Problem, ...]]:
+    """The steps with deployments waiting for all work before them, and a warning for each that did not.
+
+    Models forget it, and side by side with the work a deployment would carry half of it. No step may stand
+    before one that it waits for.
+    """
+    made = list(steps)
+    told: list[Problem] = []
+    for index, step in enumerate(steps):
+        if not _deploys(step):
+            continue
+        missing = _missing(made, links(made), index)
+        if missing:
+            made[index] = step.model_copy(
+                update={"depends_on": (*step.depends_on, *(made[place].step_id for place in missing))}
+            )
+            names = ", ".join(f"“{made[place].description}”" for place in missing)
+            text = f"It deploys, so it waits for {names}, which the model had left open."
+            told.append(Problem(step_id=step.step_id, field="dependsOn", problem=text, severity="warning"))
+    return tuple(made), tuple(told)
+
+
+def _deploys(step: Step) -> bool:
+    if step.kind == "clarification":
+        return False
+    if step.tool is not None:
+        command = (step.args or {}).get("command")
+        return (
+            step.tool == "run_command"
+            and isinstance(command, str)
+            and _RUNS.search(command[:2_000]) is not None
+        )
+    return step.agent == "devo" and _SAYS.match(step.description) is not None
+
+
+def _missing(steps: Sequence[Step], tied: Links, index: int) -> list[int]:
+    """The last steps of the work before this one that it is in no order with; one that only looks is no work."""
+    waited = _behind(tied, index)
+    unordered = {place for place in range(index) if place not in waited}
+    ends = [place for place in sorted(unordered) if not unordered.intersection(tied.feeds[place])]
+    return [place for place in ends if _is_work(steps[place]) or tied.needs[place]]
+
+
+def _is_work(step: Step) -> bool:
+    return step.kind != "clarification" and step.agent != "chapo"
+
+
+def _behind(tied: Links, index: int) -> set[int]:
+    """All that a step waits for, at any remove."""
+    seen: set[int] = set()
+    waiting = list(tied.needs[index])
+    while waiting:
+        place = waiting.pop()
+        if place not in seen:
+            seen.add(place)
+            waiting.extend(tied.needs[place])
+    return seen
