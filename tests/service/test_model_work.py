@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,9 @@ import pytest
 from planloom.domain.editing import AddStep, StepChanges, UpdateStep
 from planloom.domain.plan import Plan
 from planloom.domain.values import StepId
-from planloom.models.port import ModelRequest
+from planloom.models.port import Capabilities, ModelRequest
 from planloom.models.scripted import ScriptedModel, Turn, fails, makes, says
+from planloom.models.tokens import TokenCounter
 from tests.support.studio import Studio, studio
 
 WEBAPP = (
@@ -334,3 +336,38 @@ async def test_an_edited_step_is_what_runs(tmp_path: Path) -> None:
         at.model.model = model
         await allowed(at, plan)
         assert "look under the bed" in asked(model.requests[0])
+
+
+@pytest.mark.parametrize("can", [{"json_schema": True}, {"tools": True}, {}])
+async def test_every_turn_fits_a_context_of_4096_tokens(tmp_path: Path, can: dict[str, bool]) -> None:
+    """Long files are read one after the other, over several steps; nothing is cut behind anybody's back."""
+    files = {f"f{n}.txt": f"line of file {n} with some words in it\n" * 300 for n in range(6)}
+    small = Capabilities(context_tokens=4_096, **can)
+    turns: list[Turn] = []
+    for n in range(6):
+        read = {"name": "read_file", "arguments": {"path": f"f{n}.txt"}}
+        if can.get("tools"):
+            turns += [makes(("read_file", {"path": f"f{n}.txt"})) for _ in range(n % 2 + 1)]
+        else:
+            turns.append(says(json.dumps({"tool_calls": [read]} if can else read)))
+        if n % 2:
+            done = {"task_completed": f"Read f{n}.txt, which has 300 lines."}
+            call = {"name": "task_completed", "arguments": {"summary": done["task_completed"]}}
+            turns.append(
+                makes(("task_completed", call["arguments"]))  # type: ignore[arg-type]
+                if can.get("tools")
+                else says(json.dumps({"tool_calls": [], **done} if can else call))
+            )
+    model = ScriptedModel([*turns, says("The files have 300 lines each.", repeat=True)], capabilities=small)
+    settings = {"execution.onFailure": "skip"}
+    async with studio(tmp_path, files, settings=settings) as at:
+        steps = [(f"Read f{n} and f{n + 1}", "Say what is in them. " * 20) for n in range(0, 6, 2)]
+        plan = await planned(at, "Look at the files of this folder", *steps)
+        at.model.model = model
+        await allowed(at, plan)
+        counter = TokenCounter()
+        sizes = [
+            counter.request(request.model_copy(update={"response_schema": None}))
+            for request in model.requests
+        ]
+        assert len(sizes) >= 8 and max(sizes) <= 4_096 - 256

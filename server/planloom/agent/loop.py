@@ -9,9 +9,12 @@ from typing import Literal
 
 from planloom.agent.answer import Confidence, Turn, control_specs
 from planloom.agent.prompts import remaining, step_prompt, system_prompt
+from planloom.agent.speech import asked, way_of
 from planloom.agent.turns import Memory, run_calls, take_turn
 from planloom.agent.work import Asks, Hands, LoopEnd, Plans, Stuck, Summed, Work
-from planloom.models.port import Model
+from planloom.domain.plan import Plan, Step
+from planloom.models.port import Capabilities, Model, ModelRequest
+from planloom.tools.registry import Registry
 
 MAX_TURNS = 60
 MAX_REFUSALS = 3
@@ -30,6 +33,14 @@ async def work_on(task: Work, model: Model, hands: Hands) -> LoopEnd:
         if end is not None:
             return end
     return Stuck(reason=f"The task was not done after {MAX_TURNS} turns of the model.")
+
+
+def frame_of(plan: Plan, step: Step, tools: Registry, can: Capabilities) -> ModelRequest:
+    """What every turn of a task begins with, its tools included: so much of the context is never free."""
+    direct = plan.route == "direct"
+    specs = (*tools.specs(), *control_specs(direct=direct))
+    frame = asked(way_of(can), system_prompt(step.agent, direct=direct), "", specs)
+    return frame.model_copy(update={"response_schema": None}) if can.json_schema else frame
 
 
 class _State(Memory):

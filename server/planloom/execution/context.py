@@ -13,7 +13,7 @@ from planloom.domain.values import PlanId, StepId
 from planloom.execution.book import Book
 from planloom.execution.compaction import Merged, accepted, compaction_prompt, merge_by_rules
 from planloom.models.asking import answer_to
-from planloom.models.port import Message, Model, ModelRequest
+from planloom.models.port import Capabilities, Message, Model, ModelRequest
 from planloom.models.tokens import TokenCounter
 from planloom.settings import Settings
 
@@ -113,11 +113,11 @@ class PromptRoom:
         return plan
 
 
-async def shares_of(model: Model, settings: Settings) -> Shares:
-    """What the settings, else the model, say of the room for a prompt."""
-    capabilities = await model.capabilities()
+def shares_of(capabilities: Capabilities, settings: Settings, frame_tokens: int = 0) -> Shares:
+    """How the settings, else the model, let a prompt be shared out beside a frame that is always there."""
     whole = settings.context.budget_tokens or settings.model.context_tokens or capabilities.context_tokens
-    return Shares(whole or UNKNOWN_CONTEXT)
+    whole = whole or UNKNOWN_CONTEXT
+    return Shares(max(whole // 4, whole - frame_tokens))
 
 
 def _older_steps(plan: Plan, most: int, count: Callable[[str], int]) -> list[tuple[int, Step]]:

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, NamedTuple
 
-from planloom.agent.loop import work_on
+from planloom.agent.loop import frame_of, work_on
 from planloom.agent.work import Asks, LoopEnd, Plans, Stuck, Summed, Terms, Work
 from planloom.domain import events as ev
 from planloom.domain.agents import EFFECTS
@@ -188,7 +188,7 @@ class Runner:
         allowed = READ_ONLY if _is_question(plan) else EFFECTS[step.agent]
         tools = self._use.tools.only(allowed)
         settings = self._use.settings()
-        room = await self._room(plan.plan_id, step.step_id, model)
+        room = await self._room(plan, step, tools, model)
         terms = Terms(
             tools=tools,
             room=room,
@@ -213,10 +213,13 @@ class Runner:
             outcome = self._ended(plan, step, await work_on(task, model, hands))
         return outcome.model_copy(update={"staged": hands.staged}) if isinstance(outcome, Done) else outcome
 
-    async def _room(self, plan_id: PlanId, step_id: StepId, model: Model) -> PromptRoom:
+    async def _room(self, plan: Plan, step: Step, tools: Registry, model: Model) -> PromptRoom:
         """Keeps the step's prompts within the model's context; what was learnt of its tokens stays."""
-        shares = await shares_of(model, self._use.settings())
+        plan_id, step_id = plan.plan_id, step.step_id
+        can = await model.capabilities()
         counter = self._counters.setdefault(model.identity.name, TokenCounter())
+        frame = counter.request(frame_of(plan, step, tools, can))
+        shares = shares_of(can, self._use.settings(), frame)
         return PromptRoom(
             self._use.book,
             plan_id,
