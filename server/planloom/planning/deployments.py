@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from planloom.domain.graph import Links, links
+from planloom.domain.graph import ancestors, links
 from planloom.domain.plan import Step
 from planloom.domain.validation import Problem
+from planloom.domain.values import StepId
 
 _SAYS = re.compile(
     r"(?:re-?)?(?:deploy|release|publish|ship|roll\s+out|go\s+live)(?:s|ing|ment)?\b|(?:trigger|start|run|perform|do)\s+"
@@ -32,12 +33,10 @@ def deployments_in_turn(steps: Sequence[Step]) -> tuple[tuple[Step, ...], tuple[
     for index, step in enumerate(steps):
         if not _deploys(step):
             continue
-        missing = _missing(made, links(made), index)
+        missing = _missing(made, index)
         if missing:
-            made[index] = step.model_copy(
-                update={"depends_on": (*step.depends_on, *(made[place].step_id for place in missing))}
-            )
-            names = ", ".join(f"“{made[place].description}”" for place in missing)
+            made[index] = step.model_copy(update={"depends_on": (*step.depends_on, *missing)})
+            names = ", ".join(f"“{each.description}”" for each in made if each.step_id in missing)
             text = f"It deploys, so it waits for {names}, which the model had left open."
             told.append(Problem(step_id=step.step_id, field="dependsOn", problem=text, severity="warning"))
     return tuple(made), tuple(told)
@@ -56,25 +55,14 @@ def _deploys(step: Step) -> bool:
     return step.agent == "devo" and _SAYS.match(step.description) is not None
 
 
-def _missing(steps: Sequence[Step], tied: Links, index: int) -> list[int]:
+def _missing(steps: Sequence[Step], index: int) -> list[StepId]:
     """The last steps of the work before this one that it is in no order with; one that only looks is no work."""
-    waited = _behind(tied, index)
-    unordered = {place for place in range(index) if place not in waited}
+    tied = links(steps)
+    waited = ancestors(steps, steps[index].step_id)
+    unordered = {place for place in range(index) if steps[place].step_id not in waited}
     ends = [place for place in sorted(unordered) if not unordered.intersection(tied.feeds[place])]
-    return [place for place in ends if _is_work(steps[place]) or tied.needs[place]]
+    return [steps[place].step_id for place in ends if _is_work(steps[place]) or tied.needs[place]]
 
 
 def _is_work(step: Step) -> bool:
     return step.kind != "clarification" and step.agent != "chapo"
-
-
-def _behind(tied: Links, index: int) -> set[int]:
-    """All that a step waits for, at any remove."""
-    seen: set[int] = set()
-    waiting = list(tied.needs[index])
-    while waiting:
-        place = waiting.pop()
-        if place not in seen:
-            seen.add(place)
-            waiting.extend(tied.needs[place])
-    return seen
