@@ -1,0 +1,163 @@
+"""Three agents of a model that misbehaves by a seed: there is a plan or a reason, and nothing was changed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from planloom.domain.errors import ModelFailed
+from planloom.domain.values import Args, CallId
+from planloom.models.port import (
+    CallMade,
+    Capabilities,
+    Finished,
+    ModelEvent,
+    ModelIdentity,
+    ModelRequest,
+    Restarted,
+    TextDelta,
+    ToolCall,
+)
+from tests.service.test_perspectives import CHAPO, DEVO, FILES, KODA, PLAN, REQUEST
+from tests.support.studio import studio
+
+REPORTS = {"You are Chapo, the": CHAPO, "You are Koda, the": KODA, "You are Devo, who": DEVO}
+FAULTS = (
+    "prose",
+    "silence",
+    "wrong format",
+    "truncated",
+    "unknown tool",
+    "a tool that writes",
+    "repeated call",
+    "wrong types",
+    "broken stream",
+    "length",
+    "unavailable",
+    "refused",
+)
+MOST_REQUESTS = 3 * 10 + 2
+
+
+class HostileAgents:
+    """Looks once, reports, and writes the plan; each answer is off with probability `chance`."""
+
+    identity = ModelIdentity(provider="replay", name="hostile", reason="a test wants it so")
+
+    def __init__(self, seed: int, chance: float) -> None:
+        self._random = random.Random(seed)
+        self._chance = chance
+        self.requests = 0
+
+    async def capabilities(self) -> Capabilities:
+        return Capabilities(tools=True, json_schema=True, context_tokens=32_000, parallelism=2)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        self.requests += 1
+        fault = self._random.choice(FAULTS) if self._random.random() < self._chance else None
+        right = _right(request)
+        for event in _answer(fault, right):
+            await asyncio.sleep(0)
+            yield event
+        if fault == "unavailable":
+            raise ModelFailed("model_unavailable", "The server is gone.")
+        if fault == "refused":
+            raise ModelFailed("model_refused", "The model refused.")
+
+
+def _right(request: ModelRequest) -> Sequence[ModelEvent]:
+    system, prompt = request.messages[0].text, request.messages[-1].text
+    report = next((args for words, args in REPORTS.items() if words in system), None)
+    if report is None:
+        return (TextDelta(text=json.dumps(PLAN)), Finished(reason="stop"))
+    if "TOOL RESULTS" not in prompt and request.tools[0].name != "report":
+        return (_call("read_file", {"path": "src/auth.py"}), Finished(reason="tool_calls"))
+    return (_call("report", report), Finished(reason="tool_calls"))
+
+
+def _call(name: str, args: Args) -> CallMade:
+    return CallMade(call=ToolCall(call_id=CallId("1"), name=name, arguments=args))
+
+
+def _answer(fault: str | None, right: Sequence[ModelEvent]) -> Sequence[ModelEvent]:
+    stop = Finished(reason="stop")
+    match fault:
+        case None:
+            return right
+        case "prose":
+            return (TextDelta(text="Sure! I will take care of that now."), stop)
+        case "silence":
+            return (stop,)
+        case "wrong format":
+            return (TextDelta(text='{"steps": "many", "analysis": 7}'), stop)
+        case "truncated":
+            return (TextDelta(text='{"name": "report", "arguments": {"analysis": "One mod'), stop)
+        case "unknown tool":
+            return (_call("fly", {"to": "staging"}), stop)
+        case "a tool that writes":
+            return (_call("write_file", {"path": "src/auth.py", "content": "gone"}), stop)
+        case "repeated call":
+            return (_call("list_files", {"path": "."}), _call("list_files", {"path": "."}), stop)
+        case "wrong types":
+            return (
+                _call("report", {"analysis": {"deep": ["x"]}, "concerns": 3, "estimatedEffort": []}),
+                stop,
+            )
+        case "broken stream":
+            again = Restarted(problem="it broke", attempt=1, wait_seconds=0)
+            return (TextDelta(text="half of an answer {"), *right[:1], again, *right)
+        case "length":
+            return (*right[:-1], Finished(reason="length"))
+        case _:
+            return ()
+
+
+async def ended(folder: Path, seed: int, chance: float) -> str:
+    """How the draft of one request ended; whatever must never be is asserted."""
+    model = HostileAgents(seed, chance)
+    async with studio(folder, FILES, model=model) as at:
+        made = await at.ask(REQUEST)
+        assert model.requests <= MOST_REQUESTS
+        assert {name: at.path(name).read_text() for name in FILES} == FILES
+        assert not {"approval_request", "edit_started", "tool_started"} & set(at.types())
+        types = at.types()
+        assert types.count("perspective_start") == types.count("perspective_complete") == 3
+        if made.status == "failed":
+            assert made.error is not None and made.error.code.startswith("model_")
+            return "failed"
+        assert made.status == "pending_approval"
+        assert [(step.agent, step.depends_on) for step in made.steps] == [
+            ("koda", ()),
+            ("devo", ("refactor",)),
+            ("devo", ("check",)),
+        ]
+        return f"{len(made.perspectives)} reports"
+
+
+def places(folder: Path, seeds: range) -> list[tuple[Path, int]]:
+    """A folder of its own for each seed."""
+    made = [(folder / str(seed), seed) for seed in seeds]
+    for place, _ in made:
+        place.mkdir()
+    return made
+
+
+async def test_there_is_a_plan_or_a_reason_and_nothing_was_changed(tmp_path: Path) -> None:
+    ends = Counter([await ended(place, seed, 0.3) for place, seed in places(tmp_path, range(12))])
+    assert ends["failed"] <= 4
+
+
+@pytest.mark.slow
+async def test_so_it_is_with_many(tmp_path: Path) -> None:
+    ends = Counter([await ended(place, seed, 0.3) for place, seed in places(tmp_path, range(100, 220))])
+    assert ends["failed"] <= 24
+    assert ends["3 reports"] >= 60
