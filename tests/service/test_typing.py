@@ -6,14 +6,15 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from planloom.domain import events as ev
 from planloom.domain.errors import PlanloomError
-from planloom.domain.events import ConflictChoice
-from planloom.domain.plan import ENDED, Plan
-from planloom.domain.values import Uri
+from planloom.domain.plan import ENDED, Plan, Step
+from planloom.domain.values import EditId, Uri
 from tests.support.studio import Studio, studio
 
 FILES = ("a.txt", "b.txt", "c.txt")
@@ -23,16 +24,30 @@ FIRST_KEY = 0xE000
 """Every keystroke is a character of its own, so that each can be looked for at the end."""
 BASE = "".join(f"row {n}: alpha-{n};\n\n" for n in range(LINES))
 SEEDS = (1, 2, 3)
+KEYS_AN_EVENT = 4
+KEYS_AN_EDIT = 160
+KEYS_AFTER_AN_UNDO = 100
+DOUBTFUL = "The editor says that it applied"
+"""How an edit is told whose files move while they are looked at: as not made, whatever they hold."""
+Words = frozenset[str]
+ALPHA, BETA = frozenset({"alpha"}), frozenset({"beta"})
 
 
 class Typist:
-    """A user at work in three files, one of which moves to and fro between two names."""
+    """A user at work in three files, one of which moves to and fro between two names.
+
+    The pace is set by what happens to the plans, a few keystrokes for each event, so that every stage of a plan
+    is typed into and the race meets as much on a slow machine as on a fast one.
+    """
 
     def __init__(self, at: Studio, chance: random.Random) -> None:
         self.at = at
         self.chance = chance
         self.typed = 0
         self.moved = False
+        self.alone = False
+        self.news = asyncio.Event()
+        at.app.feed.subscribe(lambda *_: self.news.set())
 
     def name(self, file: str) -> str:
         return "moved.txt" if file == "c.txt" and self.moved else file
@@ -45,9 +60,29 @@ class Typist:
 
     async def work(self) -> None:
         while self.typed < KEYSTROKES:
-            self.act(self.chance.choice(FILES))
-            for _ in range(self.chance.choice((0, 0, 1, 3, 20))):
-                await asyncio.sleep(0)
+            self.news.clear()
+            heard = Counter(self.at.types())
+            pace = KEYSTROKES if self.alone else heard.total() * KEYS_AN_EVENT
+            patience = KEYSTROKES if self.alone else self.patience(heard)
+            while self.typed < min(pace, patience, KEYSTROKES):
+                self.act(self.chance.choice(FILES))
+                for _ in range(self.chance.choice((0, 0, 1, 3, 20))):
+                    await asyncio.sleep(0)
+            if self.typed >= patience and self.moved:
+                # A plan may want the file under its own name, and so never make the edit that is waited for.
+                self.rename()
+            if self.typed < KEYSTROKES:
+                await self.news.wait()
+
+    def patience(self, heard: Counter[str]) -> int:
+        """How many keystrokes there may be before another edit is made, or the first undo."""
+        edits = (heard["edit_applied"] + 1) * KEYS_AN_EDIT
+        return min(edits, KEYSTROKES if heard["edit_reverted"] else KEYSTROKES - KEYS_AFTER_AN_UNDO)
+
+    def leave_alone(self) -> None:
+        """No plan comes any more: what is left is typed without one."""
+        self.alone = True
+        self.news.set()
 
     def act(self, file: str) -> None:
         editor = self.at.editor
@@ -68,6 +103,8 @@ class Typist:
 
     def rename(self) -> None:
         at, old = self.at, self.name("c.txt")
+        if not self.is_open("c.txt"):
+            at.editor.open(at.path(old))
         self.moved = not self.moved
         new = self.name("c.txt")
         at.editor.save_file(at.path(old))
@@ -75,11 +112,9 @@ class Typist:
         at.view.did_rename(at.uri(old), at.uri(new))
 
 
-async def plans(
-    at: Studio, chance: random.Random, user: asyncio.Task[None]
-) -> dict[tuple[str, int], set[str]]:
+async def plans(at: Studio, chance: random.Random, user: asyncio.Task[None]) -> dict[tuple[str, int], Words]:
     """Plan after plan for as long as the user works; what each row that they name may be at the end."""
-    may_be: dict[tuple[str, int], set[str]] = {}
+    may_be: dict[tuple[str, int], Words] = {}
     for row in range(0, LINES - 3, 3):
         if user.done():
             break
@@ -88,16 +123,40 @@ async def plans(
             f'{n}. Replace "alpha-{number};" with "beta-{number};" in {file}'
             for n, (file, number) in enumerate(rows, start=1)
         )
-        plan = await to_the_end(at, await at.ask(text), chance.choice(("each", "end", "auto")))
-        heard = {e.event.type for e in at.events if e.plan_id == plan.plan_id}
-        # A file that is renamed while its edit is looked at is told as not changed, whatever it holds.
-        conflicted = bool(heard & {"edit_conflict", "edit_rejected"})
-        undone = chance.random() < 0.5 and await taken_back(at, plan)
+        review = chance.choice(("each", "end", "auto"))
+        undo = chance.random() < 0.5
+        plan = await to_the_end(at, await at.ask(text), review)
+        if undo:
+            await take_back(at, plan)
         for step, place in zip(plan.steps, rows, strict=True):
-            done = step.status == "completed"
-            certain = {"beta"} if done and not undone else {"alpha"}
-            may_be[place] = {"alpha", "beta"} if conflicted or (done and undone == "part") else certain
+            may_be[place] = told(at, plan, step, place[0])
     return may_be
+
+
+def told(at: Studio, plan: Plan, step: Step, file: str) -> Words:
+    """What the row of a step holds by what was told of its edits; two words only where the telling leaves both."""
+    names = {at.uri(name) for name in ((file, "moved.txt") if file == "c.txt" else (file,))}
+    edits: dict[EditId, ev.EditStarted] = {}
+    words = ALPHA
+    for event in (recorded.event for recorded in at.events if recorded.plan_id == plan.plan_id):
+        if isinstance(event, ev.EditStarted):
+            edits[event.edit_id] = event
+        if not isinstance(event, ev.EditApplied | ev.EditRejected | ev.EditReverted):
+            continue
+        meant = edits[event.edit_id]
+        is_of_step = step.step_id in (meant.task_id, *meant.settles)
+        if names.isdisjoint(file.uri for file in event.files) or not (is_of_step or meant.reverts):
+            continue
+        if isinstance(event, ev.EditReverted):
+            words = ALPHA
+        elif meant.reverts:
+            # What an undo did to a file of several edits is told in full only where it took all of them back.
+            words |= ALPHA
+        elif isinstance(event, ev.EditApplied):
+            words = BETA
+        elif DOUBTFUL in event.reason:
+            words |= BETA
+    return words
 
 
 async def to_the_end(at: Studio, plan: Plan, review: str) -> Plan:
@@ -108,7 +167,7 @@ async def to_the_end(at: Studio, plan: Plan, review: str) -> Plan:
             for approval in plan.pending.approvals:
                 await at.app.approvals.respond(approval.approval_id, "allow", None, None)
             for conflict in plan.pending.conflicts:
-                mine = tuple(ConflictChoice(uri=file.uri, choice="mine") for file in conflict.files)
+                mine = tuple(ev.ConflictChoice(uri=file.uri, choice="mine") for file in conflict.files)
                 await at.app.plans.resolve_conflict(plan.plan_id, conflict.edit_id, mine)
             for recovery in plan.pending.recoveries:
                 await at.app.steps.recover(plan.plan_id, recovery.step_id, "skip", None)
@@ -120,16 +179,10 @@ async def to_the_end(at: Studio, plan: Plan, review: str) -> Plan:
     return plan
 
 
-async def taken_back(at: Studio, plan: Plan) -> str:
-    """Undo the plan: `whole`, or `part` if the user's own changes stood in the way.
-
-    A file in which the user types into the very lines while they are taken back is told as not as expected.
-    """
-    try:
-        undone = await at.app.plans.undo(plan.plan_id, None, False)
-    except PlanloomError:
-        return "part"
-    return "part" if undone.conflicts else "whole"
+async def take_back(at: Studio, plan: Plan) -> None:
+    """Undo the plan, as far as the user's own changes do not stand in the way."""
+    with suppress(PlanloomError):
+        await at.app.plans.undo(plan.plan_id, None, False)
 
 
 def keys(text: str) -> list[str]:
@@ -140,25 +193,26 @@ def without_keys(text: str) -> str:
     return "".join(c for c in text if not FIRST_KEY <= ord(c) < FIRST_KEY + KEYSTROKES)
 
 
-def check(texts: Mapping[str, str], may_be: Mapping[tuple[str, int], set[str]]) -> None:
+def check(texts: Mapping[str, str], may_be: Mapping[tuple[str, int], Words]) -> None:
     found = sorted(key for text in texts.values() for key in keys(text))
     assert found == [chr(FIRST_KEY + n) for n in range(KEYSTROKES)], "a keystroke is lost, or there twice"
     for file, text in texts.items():
         lines = without_keys(text).splitlines()
         assert len(lines) == 2 * LINES, file
         for number in range(LINES):
-            words = may_be.get((file, number), {"alpha"})
+            words = may_be.get((file, number), ALPHA)
             assert lines[2 * number] in {f"row {number}: {word}-{number};" for word in words}, file
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_a_thousand_keystrokes_race_whole_plans_and_none_is_lost(tmp_path: Path, seed: int) -> None:
-    chance = random.Random(seed)
     async with studio(tmp_path, dict.fromkeys(FILES, BASE)) as at:
-        typist = Typist(at, chance)
+        # Each has a chance of its own, so that the plans are the same whoever is faster.
+        typist = Typist(at, random.Random(f"typist {seed}"))
         user = asyncio.ensure_future(typist.work())
-        may_be = await plans(at, chance, user)
+        may_be = await plans(at, random.Random(f"plans {seed}"), user)
+        typist.leave_alone()
         await user
         texts = {file: at.editor.text(typist.path(file)) for file in FILES}
         check(texts, may_be)
@@ -166,5 +220,4 @@ async def test_a_thousand_keystrokes_race_whole_plans_and_none_is_lost(tmp_path:
             document = at.documents.get(buffer.uri)
             assert document is not None and document.text == buffer.text
         heard = Counter(at.types())
-        # How much a race meets depends on the machine; that it met something does not.
-        assert heard["edit_applied"] >= 1, heard
+        assert heard["edit_applied"] >= 5 and heard["edit_reverted"] >= 1, heard
