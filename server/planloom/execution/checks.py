@@ -141,10 +141,9 @@ class StepChecks:
         if tool is None or not check.command or self._context.commands is None:
             return _Answer("unknown", "No command can be run here.")
         args: Args = {"command": check.command}
-        context = self._context
-        result = await recorded_call(
-            self._book, self._plan_id, self._step.step_id, tool.name, args, lambda: _ran(tool, args, context)
-        )
+        with recorded_call(self._book, self._plan_id, self._step.step_id, tool.name, args) as call:
+            result = await _ran(tool, args, self._context)
+            call.came_to(ok=result.ok, summary=result.summary)
         if result.ok:
             return _Answer("passed", result.summary)
         if result.value is None and "was not run" in result.text:

@@ -11,6 +11,7 @@ from planloom.domain import events as ev
 from planloom.domain.plan import Step
 from planloom.domain.values import CallId, PlanId
 from planloom.execution.book import Book
+from planloom.execution.calls import INTERRUPTED
 from planloom.execution.gate import Committed, Denied, Gate
 from planloom.execution.permission import CommandProposal, scripts_of
 from planloom.execution.staging_area import StagingArea
@@ -20,8 +21,6 @@ from planloom.tools.processes import Ended, environment, run_process, shell_argv
 
 _CHANGED: Final = "A file that the command runs has changed since you allowed it."
 _REPEATED: Final = "It was started before and cut off, so that it may have run already."
-INTERRUPTED: Final = "Interrupted"
-"""The summary of a call whose end nobody has seen."""
 Output = Callable[[Literal["stdout", "stderr"], str], None]
 
 

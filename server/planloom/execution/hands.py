@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import uuid
-
 from planloom.agent.work import Standing
-from planloom.domain import events as ev
 from planloom.domain.plan import Plan, Step
 from planloom.domain.validation import normal_path
-from planloom.domain.values import CallId
 from planloom.execution.book import Book
-from planloom.execution.commands import INTERRUPTED, CancelledByUser, CommandDenied
+from planloom.execution.calls import recorded_call
+from planloom.execution.commands import CancelledByUser, CommandDenied
 from planloom.execution.earlier import earlier_calls, written_paths
 from planloom.execution.effort import files_to_write, is_to_write, standing
 from planloom.execution.gate import Denied, NotMade, Proposal, grant_of
@@ -60,25 +57,19 @@ class StepHands:
         tool = callable_tool(self._tools, call.name, call.arguments)
         if isinstance(tool, ToolResult):
             return tool
-        call_id = CallId(uuid.uuid4().hex)
-        started = ev.ToolStarted(
-            task_id=self._step.step_id, call_id=call_id, tool=call.name, args=call.arguments
-        )
-        self._book.record(self._plan_id, started)
-        began = self._book.clock()
-        result = failed(INTERRUPTED)
-        earlier: ToolResult | None = None
         staged = self._context.files.changeset()
-        try:
-            earlier = await self._repeats.earlier(tool, call.arguments, self._context)
-            result = earlier or await self._run(tool, call)
-        except CommandDenied as denied:
-            result = failed(f"The command was not run: {denied.reason} Do without it, or ask the user.")
-        except OSError as error:
-            result = failed(f"{call.name} could not be carried out: {error.strerror or error}.")
-        finally:
-            took = int((self._book.clock() - began).total_seconds() * 1000)
-            self._settled(call_id, result, took, deduplicated=earlier is not None)
+        with recorded_call(
+            self._book, self._plan_id, self._step.step_id, call.name, call.arguments
+        ) as record:
+            earlier: ToolResult | None = None
+            try:
+                earlier = await self._repeats.earlier(tool, call.arguments, self._context)
+                result = earlier or await self._run(tool, call)
+            except CommandDenied as denied:
+                result = failed(f"The command was not run: {denied.reason} Do without it, or ask the user.")
+            except OSError as error:
+                result = failed(f"{call.name} could not be carried out: {error.strerror or error}.")
+            record.came_to(ok=result.ok, summary=result.summary, deduplicated=earlier is not None)
         if result.ok:
             self._good += 1
             self._written += self._writes(call.name)
@@ -103,20 +94,6 @@ class StepHands:
             if denied is None
             else failed(f"The command was not run, for the changes before it: {denied}")
         )
-
-    def _settled(self, call_id: CallId, result: ToolResult, took_ms: int, *, deduplicated: bool) -> None:
-        plan = self._book.load(self._plan_id)
-        if plan is None or all(each.call_id != call_id for each in plan.open_calls):
-            return
-        completed = ev.ToolCompleted(
-            task_id=self._step.step_id,
-            call_id=call_id,
-            ok=result.ok,
-            deduplicated=deduplicated,
-            summary=result.summary,
-            duration_ms=took_ms,
-        )
-        self._book.record(self._plan_id, completed)
 
     def _writes(self, name: str) -> bool:
         tool = self._tools.get(name)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
-import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, NamedTuple
 
@@ -14,12 +12,13 @@ from planloom.domain import events as ev
 from planloom.domain.agents import EFFECTS
 from planloom.domain.errors import ModelFailed
 from planloom.domain.plan import Plan, Step, Usage
-from planloom.domain.values import Args, CallId, Json, PlanId, StepId
+from planloom.domain.values import Args, Json, PlanId, StepId
 from planloom.execution.attached import StepAttachments
 from planloom.execution.book import Book
 from planloom.execution.budget import allow_request
+from planloom.execution.calls import INTERRUPTED, recorded_call
 from planloom.execution.checks import StepChecks
-from planloom.execution.commands import INTERRUPTED, CancelledByUser, CommandDenied
+from planloom.execution.commands import CancelledByUser, CommandDenied
 from planloom.execution.context import PromptRoom, shares_of
 from planloom.execution.earlier import earlier_calls, told_earlier
 from planloom.execution.gate import Committed, Denied, Gate, Proposal, grant_of
@@ -117,25 +116,10 @@ class Runner:
 
     async def _settled(self, plan: Plan, step: Step, tool: Tool, args: Args) -> Outcome:
         """Run one call; whatever happens, it is recorded as settled."""
-        book = self._use.book
-        call_id = CallId(uuid.uuid4().hex)
-        book.record(
-            plan.plan_id, ev.ToolStarted(task_id=step.step_id, call_id=call_id, tool=tool.name, args=args)
-        )
-        began = time.monotonic()
-        ok, summary = False, INTERRUPTED
-        try:
+        with recorded_call(self._use.book, plan.plan_id, step.step_id, tool.name, args) as call:
             outcome = await self._effect(plan, step, tool, args)
-            ok, summary = isinstance(outcome, Done), _said(outcome)
-            return outcome
-        finally:
-            now = book.load(plan.plan_id)
-            if now is not None and any(call.call_id == call_id for call in now.open_calls):
-                took = int((time.monotonic() - began) * 1000)
-                completed = ev.ToolCompleted(
-                    task_id=step.step_id, call_id=call_id, ok=ok, summary=summary, duration_ms=took
-                )
-                book.record(plan.plan_id, completed)
+            call.came_to(ok=isinstance(outcome, Done), summary=_said(outcome))
+        return outcome
 
     async def _effect(self, plan: Plan, step: Step, tool: Tool, args: Args) -> Outcome:
         context = self._use.kit.context(plan, step)
