@@ -12,6 +12,7 @@ from planloom.lsp import completion, documents, files, methods
 from planloom.lsp.codec import PlanloomProtocol, wire_converter
 from planloom.lsp.connection import Connection, Given
 from planloom.lsp.routing import route
+from planloom.version import VERSION
 
 __all__ = ["Given", "PlanloomServer", "make_server"]
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from planloom.lsp.opening import MakeApplication
 
 NAME = "planloom"
-VERSION = "0.1.0"
 
 
 class PlanloomServer(LanguageServer):

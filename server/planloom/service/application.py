@@ -47,14 +47,13 @@ from planloom.service.user_undo import UserUndo
 from planloom.settings import Settings
 from planloom.storage.ledger import Ledger, workspace_key
 from planloom.tools.registry import builtin
+from planloom.version import VERSION
 from planloom.workspace.editor import Editor
 from planloom.workspace.index import FileIndex
 from planloom.workspace.view import WorkspaceView
 
 if TYPE_CHECKING:
     from planloom.models.editor_model import EditorCompletion
-
-VERSION = "0.1.0"
 
 
 class Application:
