@@ -13,13 +13,14 @@ import pytest
 
 from planloom.domain.errors import ModelFailed
 from planloom.domain.values import CallId
-from planloom.models.candidates import WAYS_TO_A_MODEL, Choice
+from planloom.models.candidates import Choice
 from planloom.models.editor_model import EditorAnswer
 from planloom.models.engines import home_of
 from planloom.models.port import Finished, ModelRequest, TextDelta, ToolCall
 from planloom.models.replay import ReplayModel
 from planloom.models.scripted import ScriptedModel, fails, says
 from planloom.models.select import Reselecting, choose, list_models, pick
+from planloom.models.ways import WAYS_TO_A_MODEL
 from planloom.settings import ModelSettings, Settings
 from tests.models.protocols import PROTOCOLS, TEXT
 from tests.models.support import asks, calls_of, text_of, told

@@ -20,6 +20,7 @@ from planloom.cli.connection import Server, ServerError, ServerLost
 from planloom.cli.plain import visible
 from planloom.cli.session import session
 from planloom.cli.wire import Json
+from planloom.models.ways import WAYS_TO_A_MODEL
 
 State = Literal["found", "optional", "missing"]
 _MARKS: Mapping[State, tuple[str, str]] = {
@@ -27,10 +28,7 @@ _MARKS: Mapping[State, tuple[str, str]] = {
     "optional": ("!", "bold yellow"),
     "missing": ("✘", "bold red"),
 }
-_NO_MODEL = (
-    "Literal steps run without one, all others wait. Start a local server such as Ollama or llama.cpp, "
-    "or name one: --base-url http://localhost:11434/v1 --model NAME."
-)
+_NO_MODEL = f"Literal steps run without one, all others wait. {WAYS_TO_A_MODEL}"
 
 
 class Finding(NamedTuple):

@@ -31,17 +31,13 @@ from planloom.execution.staging_area import StagingArea
 from planloom.execution.unsaved import UnsavedFiles
 from planloom.models.port import Model
 from planloom.models.tokens import TokenCounter
+from planloom.models.ways import WAYS_TO_A_MODEL
 from planloom.settings import Settings
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import READ_ONLY, Registry, argument_problems
 from planloom.tools.tool import Tool, ToolResult, failed
 
 NO_MODEL = "This step needs a language model, and none is set up."
-HOW_TO_GET_ONE = (
-    "Start a local one (`ollama serve`, then `ollama pull qwen3:8b`), or name a server with the setting "
-    "planloom.model.baseUrl (or --base-url), or set OPENAI_API_KEY or ANTHROPIC_API_KEY. Then resume the plan; "
-    "or skip the step."
-)
 LONGEST_ERROR = 2_000
 """Characters of an error that a person is shown whole."""
 Stream = Callable[[PlanId, StepId, Literal["text", "reasoning"], str], None]
@@ -168,7 +164,11 @@ class Runner:
         """Let the model work on the step, with the tools that its agent may use."""
         model = await self._use.model()
         if model is None:
-            raise ModelFailed("model_unavailable", NO_MODEL, hint=HOW_TO_GET_ONE)
+            raise ModelFailed(
+                "model_unavailable",
+                NO_MODEL,
+                hint=f"{WAYS_TO_A_MODEL} Then resume the plan; or skip the step.",
+            )
         allowed = READ_ONLY if _is_question(plan) else EFFECTS[step.agent]
         tools = self._use.tools.only(allowed)
         settings = self._use.settings()

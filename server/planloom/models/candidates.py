@@ -21,16 +21,10 @@ from planloom.models.engines import (
 from planloom.models.keys import Keyring
 from planloom.models.port import Capabilities, Model, ModelEvent, ModelIdentity, ModelRequest
 from planloom.models.replay import open_replay
+from planloom.models.ways import LOCAL_MODEL, WAYS_TO_A_MODEL
 from planloom.settings import Settings
 
 ENGINES: tuple[Engine, ...] = ("openai", "anthropic", "ollama")
-WAYS_TO_A_MODEL = (
-    "To get a model: install Ollama and run `ollama pull qwen2.5-coder:7b` (nothing else to set); "
-    "or set OPENAI_API_KEY or ANTHROPIC_API_KEY in the environment; "
-    "or set `model.baseUrl` to any OpenAI-compatible server, for example http://localhost:8080/v1 "
-    "for `llama-server` or http://localhost:1234/v1 for LM Studio."
-)
-"""What a user is told where a step needs a model and there is none."""
 STRICT = "strict"
 """The `model.name` under which a replay fails at the first prompt that is not as recorded."""
 
@@ -234,7 +228,7 @@ def _nameless(engine: Engine, url: str, found: Found) -> Unavailable:
     else:
         message = f"{url} names no model to use: {found.problem or 'it lists none'}"
         advice = "Set" if found.answered else "Start it, or set"
-        pull = " Ollama: `ollama serve`, then `ollama pull qwen2.5-coder:7b`." if engine == "ollama" else ""
+        pull = f" Ollama: `ollama serve`, then `ollama pull {LOCAL_MODEL}`." if engine == "ollama" else ""
         hint = f"{advice} `model.baseUrl` and `model.name`.{pull}"
     failure = ModelFailed("model_unavailable", message, hint=hint)
     return Unavailable(ModelIdentity(provider=engine, name="", reason=message), failure)

@@ -13,6 +13,7 @@ from planloom.models.endpoint import Endpoint, endpoint_of
 from planloom.models.json_text import count_of, list_of, object_of, text_of
 from planloom.models.keys import HOME, VARIABLES, Keyring, key_advice
 from planloom.models.port import ModelIdentity
+from planloom.models.ways import LOCAL_MODEL
 from planloom.settings import Settings
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ async def _ollama_models(asking: HttpModel) -> Found:
         for entry in map(object_of, list_of(reply.data["models"]))
     ]
     models = tuple(ListedModel(provider="ollama", name=name, reachable=True) for name in names if name)
-    problem = "" if models else "Ollama is running but has no model: `ollama pull qwen2.5-coder:7b`."
+    problem = "" if models else f"Ollama is running but has no model: `ollama pull {LOCAL_MODEL}`."
     return Found(True, models, problem, "ollama")
 
 
