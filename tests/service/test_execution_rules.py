@@ -354,6 +354,29 @@ async def test_an_attachment_that_changed_is_attached_anew_and_said_so(tmp_path:
         assert any("has changed since it was attached" in event.message for event in happened(at, ev.Log))
 
 
+@pytest.mark.parametrize(
+    ("known", "settings", "most"),
+    [
+        pytest.param(4_000, {}, 8_000, id="what the model takes"),
+        pytest.param(64_000, {}, 128_000, id="a model that takes more"),
+        pytest.param(None, {}, 32_768, id="a model that does not tell"),
+        pytest.param(64_000, {"context": {"budgetTokens": 6_000}}, 12_000, id="what the settings say"),
+    ],
+)
+async def test_attachments_have_half_of_the_room_for_a_prompt(
+    tmp_path: Path, known: int | None, settings: dict[str, Any], most: int
+) -> None:
+    model = ScriptedModel(
+        [makes(("list_files", {}), DONE)], capabilities=Capabilities(tools=True, context_tokens=known)
+    )
+    async with studio(tmp_path, {"long.txt": "§\n" * 100_000}, settings=settings) as at:
+        plan = await planned(at, "Summarize @long.txt for me", ("Look", "look at it"))
+        at.model.model = model
+        assert (await allowed(at, plan)).status == "completed"
+        shown = asked(model.requests[0]).count("§") * 2
+        assert most * 0.9 < shown <= most
+
+
 async def test_a_request_is_told_what_the_session_did_before(tmp_path: Path) -> None:
     model = ScriptedModel([makes(("list_files", {}), ("final_answer", {"text": "Looked."}))])
     async with studio(tmp_path) as at:

@@ -26,7 +26,7 @@ class StepAttachments:
         look: Look,
         find: Find,
         kept: Callable[[Attachment], ResolvedAttachment],
-        render: Callable[[Sequence[ResolvedAttachment]], str],
+        render: Callable[[Sequence[ResolvedAttachment]], Awaitable[str]],
     ) -> None:
         self._book = book
         self._look = look
@@ -38,7 +38,8 @@ class StepAttachments:
     async def of(self, plan: Plan, step: Step) -> str | Asked:
         """The text of a step's attachments, or the question for one that is gone.
 
-        A step that names none is shown all of the plan's; a tool call needs only those that it names.
+        A step that names none is shown all of the plan's; a tool call reads none, but those that it names must
+        be there.
         """
         if step.kind == "tool_call" and not step.attachments:
             return ""
@@ -58,7 +59,7 @@ class StepAttachments:
                 if isinstance(instead, Asked):
                     return instead
                 found += instead
-        return self._render(found) if found else ""
+        return await self._render(found) if found and step.kind != "tool_call" else ""
 
     async def _instead(
         self, step: Step, attachment: Attachment, gone: Unresolved

@@ -18,7 +18,8 @@ from planloom.models.tokens import TokenCounter
 from planloom.settings import Settings
 
 UNKNOWN_CONTEXT = 16_384
-"""Tokens that a model is taken to have room for where nobody tells."""
+"""Tokens that a prompt is taken to have room for where neither the settings nor the model tell."""
+_CHARACTERS_A_TOKEN = 4
 
 
 class Shares:
@@ -29,6 +30,7 @@ class Shares:
         self.summary = max(120, min(2_000, whole // 12))
         self.results = max(400, whole * 2 // 5)
         self.tasks = max(200, min(4_000, whole // 8))
+        self.attached_characters = whole // 2 * _CHARACTERS_A_TOKEN
 
 
 class PromptRoom:

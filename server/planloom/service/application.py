@@ -18,6 +18,7 @@ from planloom.domain.values import Json, PlanId, SessionId, StepId
 from planloom.execution.attached import StepAttachments
 from planloom.execution.book import Book
 from planloom.execution.conductor import Conductor
+from planloom.execution.context import shares_of
 from planloom.execution.gate import Gate
 from planloom.execution.jobs import Jobs
 from planloom.execution.kit import Kit
@@ -27,6 +28,7 @@ from planloom.execution.resources import Resources
 from planloom.execution.staging_area import StagingArea
 from planloom.execution.steps import Means, Runner
 from planloom.intake.render import render
+from planloom.models.port import Capabilities
 from planloom.service.approvals import Approvals
 from planloom.service.authors import Authors
 from planloom.service.claims import MODEL, claims_of
@@ -280,13 +282,10 @@ class Application:
         """What a reference names now, once more with its text."""
         return (await self.references.resolve(reference, None)).attachments
 
-    def _rendered(self, attached: Sequence[ResolvedAttachment]) -> str:
-        return render(tuple(attached), most_characters=self._attachment_characters()).text
-
-    def _attachment_characters(self) -> int:
-        """How much of a prompt attachments may take: half of the budget, at about four characters a token."""
-        context = self._settings.context.budget_tokens or self._settings.model.context_tokens or 32_000
-        return context * 2
+    async def _rendered(self, attached: Sequence[ResolvedAttachment]) -> str:
+        model = await self.models.current()
+        shares = shares_of(await model.capabilities() if model else Capabilities(), self._settings)
+        return render(tuple(attached), most_characters=shares.attached_characters).text
 
     def _index(self) -> FileIndex:
         return self.references.index()
