@@ -9,6 +9,7 @@ from functools import reduce
 from typing import Protocol
 
 from planloom.domain import events as ev
+from planloom.domain.errors import UnknownThing
 from planloom.domain.lifecycle import apply
 from planloom.domain.plan import Plan
 from planloom.domain.values import PlanId, SessionId, Sha256
@@ -113,6 +114,13 @@ class Book:
             plan = self.replay(plan_id)
             if plan is not None:
                 self._plans[plan_id] = plan
+        return plan
+
+    def plan(self, plan_id: PlanId) -> Plan:
+        """The plan as it is now, ready for events. Raises UnknownThing."""
+        plan = self.load(plan_id)
+        if plan is None:
+            raise UnknownThing("plan", plan_id)
         return plan
 
     def live(self) -> tuple[Plan, ...]:

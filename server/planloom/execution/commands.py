@@ -12,10 +12,11 @@ from planloom.domain.plan import Step
 from planloom.domain.values import CallId, PlanId
 from planloom.execution.book import Book
 from planloom.execution.calls import INTERRUPTED
-from planloom.execution.gate import Committed, Denied, Gate
+from planloom.execution.gate import Gate
 from planloom.execution.permission import CommandProposal, scripts_of
 from planloom.execution.staging_area import StagingArea
 from planloom.execution.unsaved import Unsaved
+from planloom.execution.verdicts import Committed, Denied
 from planloom.tools.commands import Command
 from planloom.tools.processes import Ended, environment, run_process, shell_argv
 
@@ -68,8 +69,7 @@ class StepCommands:
         not_made = await self._staged()
         if not_made is not None:
             return not_made
-        plan = self._book.load(self._plan_id)
-        assert plan is not None
+        plan = self._book.plan(self._plan_id)
         await self._unsaved.settle(plan)
         again = _REPEATED if self._was_cut_off() else None
         while True:

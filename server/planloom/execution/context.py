@@ -110,9 +110,7 @@ class PromptRoom:
         return answer.text if answer.ended == "stop" else ""
 
     def _plan(self) -> Plan:
-        plan = self._book.load(self._plan_id)
-        assert plan is not None
-        return plan
+        return self._book.plan(self._plan_id)
 
 
 def shares_of(capabilities: Capabilities, settings: Settings, frame_tokens: int = 0) -> Shares:

@@ -10,10 +10,12 @@ from planloom.execution.calls import recorded_call
 from planloom.execution.commands import CancelledByUser, CommandDenied
 from planloom.execution.earlier import earlier_calls, written_paths
 from planloom.execution.effort import files_to_write, is_to_write, standing
-from planloom.execution.gate import Denied, NotMade, Proposal, grant_of
+from planloom.execution.gate import grant_of
 from planloom.execution.kit import Kit
+from planloom.execution.proposals import Proposal
 from planloom.execution.repeats import Repeats
 from planloom.execution.staging_area import StagingArea
+from planloom.execution.verdicts import Denied, NotMade
 from planloom.models.port import ToolCall
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry, callable_tool
@@ -104,8 +106,7 @@ class StepHands:
         changes = self._context.files.changeset()
         if not changes.changes:
             return None
-        plan = self._book.load(self._plan_id)
-        assert plan is not None
+        plan = self._book.plan(self._plan_id)
         number = (plan.place(self._step.step_id) or 0) + 1
         proposal = Proposal(
             plan_id=self._plan_id,

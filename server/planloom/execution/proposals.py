@@ -6,13 +6,11 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Collection
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from planloom.domain import events as ev
 from planloom.domain.approvals import Approval, ApprovalFile, Effect
 from planloom.domain.changes import (
     Changeset,
-    ConflictFile,
     CreateFile,
     DeleteFile,
     EditFile,
@@ -21,16 +19,40 @@ from planloom.domain.changes import (
     sha256,
 )
 from planloom.domain.diff import changed_lines
-from planloom.domain.merge import Merged, merge, resolve, with_markers
-from planloom.domain.values import ApprovalId, Sha256, Uri
+from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId, Uri
 from planloom.workspace.paths import PathRefused
 from planloom.workspace.paths import resolve as resolve_path
-from planloom.workspace.rebase import three_way
 from planloom.workspace.uris import to_path
 from planloom.workspace.view import WorkspaceView
 
-if TYPE_CHECKING:
-    from planloom.execution.gate import Proposal
+
+class Part(NamedTuple):
+    """The part that one step has in the changes of a whole plan."""
+
+    step_id: StepId
+    uris: frozenset[Uri]
+
+    def is_denied(self, denied: Collection[Uri]) -> bool:
+        """Whether nothing of it may be made."""
+        return bool(self.uris) and self.uris <= {*denied}
+
+
+class Proposal(NamedTuple):
+    """Changes that a step wants to make. `blind` are files it would replace without having read them,
+    `doubtful` those whose new text seems to have lost a part.
+
+    Those of a whole plan have no step of their own: `parts` tells which steps have staged what.
+    """
+
+    plan_id: PlanId
+    step_id: StepId | None
+    number: int
+    title: str
+    tool: str | None
+    changeset: Changeset
+    blind: frozenset[Uri] = frozenset()
+    doubtful: frozenset[Uri] = frozenset()
+    parts: tuple[Part, ...] = ()
 
 
 class Facts(NamedTuple):
@@ -105,6 +127,13 @@ def question(proposal: Proposal, facts: Facts, approval_id: ApprovalId) -> Appro
     )
 
 
+def label_of(proposal: Proposal) -> str:
+    """What the editor calls the edit, in its list of what can be undone."""
+    if proposal.step_id is None:
+        return f"Planloom: {proposal.title}"[:200]
+    return f"Planloom: step {proposal.number} – {proposal.title}"[:200]
+
+
 def sides(change: FileChange) -> tuple[str | None, str | None]:
     """The text of a file before and after a change; None stands for no file, or no text."""
     match change:
@@ -125,49 +154,6 @@ def narrowed(changeset: Changeset, allowed: Collection[Uri]) -> tuple[Changeset,
     kept = tuple(change for change in changeset.changes if change.uri in allowed)
     left_out = tuple(change.uri for change in changeset.changes if change.uri not in allowed)
     return Changeset(changes=kept), left_out
-
-
-async def resolve_conflicts(
-    view: WorkspaceView,
-    changeset: Changeset,
-    files: tuple[ConflictFile, ...],
-    choices: tuple[ev.ConflictChoice, ...],
-) -> Changeset:
-    """The changes with a person's choice for each conflicted file; based on the text as it is now."""
-    chosen = {choice.uri: choice for choice in choices}
-    conflicted = {file.uri for file in files}
-    changes: list[FileChange] = []
-    for change in changeset.changes:
-        if change.uri not in conflicted or not isinstance(change, EditFile | CreateFile):
-            changes.append(change)
-            continue
-        choice = chosen.get(change.uri)
-        live = (await view.snapshot(change.uri)).text or ""
-        if choice is None or choice.choice == "mine":
-            continue
-        after = choice.text if choice.choice == "text" else _theirs(change, live)
-        if after is not None and after != live:
-            changes.append(EditFile(uri=change.uri, before=live, after=after))
-    return Changeset(changes=tuple(changes))
-
-
-async def both_sides(view: WorkspaceView, changeset: Changeset, uri: Uri) -> str | None:
-    """The text of a conflicted file as it is now, with both sides of each overlap between conflict markers."""
-    change = next((each for each in changeset.changes if each.uri == uri), None)
-    if not isinstance(change, EditFile | CreateFile):
-        return None
-    live = (await view.snapshot(uri)).text or ""
-    before = change.before if isinstance(change, EditFile) else ""
-    merged = three_way(before, live, change.after)
-    return merged.text if isinstance(merged, Merged) else with_markers(merged, "yours", "Planloom's")
-
-
-def _theirs(change: EditFile | CreateFile, live: str) -> str:
-    before = change.before if isinstance(change, EditFile) else ""
-    merged = merge(before, live, change.after)
-    if isinstance(merged, Merged):
-        return merged.text
-    return resolve(merged, ["theirs"] * len(merged.hunks))
 
 
 def _counts(change: FileChange) -> tuple[int, int]:

@@ -12,7 +12,9 @@ from planloom.domain.errors import PlanloomError
 from planloom.domain.plan import ENDED, Plan
 from planloom.domain.values import PlanId, StepId, Uri
 from planloom.execution.book import Book
-from planloom.execution.gate import Committed, Denied, Gate, NotMade, Part, Proposal, Verdict, grant_of
+from planloom.execution.gate import Gate, grant_of
+from planloom.execution.proposals import Part, Proposal
+from planloom.execution.verdicts import Committed, Denied, NotMade, Verdict
 from planloom.workspace.overlay import Overlay
 from planloom.workspace.uris import is_below
 from planloom.workspace.view import WorkspaceView

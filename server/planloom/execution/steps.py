@@ -21,14 +21,16 @@ from planloom.execution.checks import StepChecks
 from planloom.execution.commands import CancelledByUser, CommandDenied
 from planloom.execution.context import PromptRoom, shares_of
 from planloom.execution.earlier import earlier_calls, told_earlier
-from planloom.execution.gate import Committed, Denied, Gate, Proposal, grant_of
+from planloom.execution.gate import Gate, grant_of
 from planloom.execution.hands import StepHands
 from planloom.execution.kit import Kit
 from planloom.execution.limits import within
 from planloom.execution.outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
 from planloom.execution.outputs import NoOutput, resolved
+from planloom.execution.proposals import Proposal
 from planloom.execution.staging_area import StagingArea
 from planloom.execution.unsaved import UnsavedFiles
+from planloom.execution.verdicts import Committed, Denied
 from planloom.models.port import Model
 from planloom.models.tokens import TokenCounter
 from planloom.models.ways import WAYS_TO_A_MODEL
@@ -73,8 +75,7 @@ class Runner:
 
     async def run(self, plan_id: PlanId, step_id: StepId) -> Outcome:
         """Run the step to its end. Raises PlanloomError where it cannot be run."""
-        plan = self._use.book.load(plan_id)
-        assert plan is not None
+        plan = self._use.book.plan(plan_id)
         step = plan.step(step_id)
         assert step is not None
         seconds = self._use.settings().execution.step_timeout_seconds
@@ -238,9 +239,7 @@ class Runner:
         self._use.book.record(plan_id, ev.TaskUpdate(task_id=step_id, status="running", usage=usage))
 
     def _now(self, plan_id: PlanId) -> Plan:
-        plan = self._use.book.load(plan_id)
-        assert plan is not None
-        return plan
+        return self._use.book.plan(plan_id)
 
 
 async def _run_tool(tool: Tool, args: Args, context: ToolContext, seconds: float | None) -> ToolResult:

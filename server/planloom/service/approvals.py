@@ -7,8 +7,9 @@ from typing import Literal
 
 from planloom.domain.errors import UnknownThing
 from planloom.domain.values import ApprovalId, EditId, Uri
-from planloom.execution.gate import Gate, Response
+from planloom.execution.gate import Gate
 from planloom.execution.proposals import sides
+from planloom.execution.questions import Response
 from planloom.service.requests import ApprovalDiff
 
 _LANGUAGES = {
@@ -39,15 +40,15 @@ class Approvals:
         files: tuple[Uri, ...] | None,
     ) -> None:
         """Take a person's word; it is durable when this returns. Raises UnknownThing, WrongState."""
-        self._gate.respond(approval_id, Response(decision, reason, files))
+        self._gate.questions.respond(approval_id, Response(decision, reason, files))
 
     async def both_sides(self, edit_id: EditId, uri: Uri) -> str | None:
         """A conflicted file with both sides between markers, for an editor that can show only one text."""
-        return await self._gate.both_sides(edit_id, uri)
+        return await self._gate.conflicts.both_sides(edit_id, uri)
 
     async def diff(self, approval_id: ApprovalId, uri: Uri) -> ApprovalDiff:
         """One file of a pending approval, before and after. Raises UnknownThing."""
-        _, changeset = self._gate.asked(approval_id)
+        _, changeset = self._gate.questions.asked(approval_id)
         for change in changeset.changes:
             if change.uri == uri:
                 before, after = sides(change)

@@ -155,9 +155,7 @@ class Drafting:
         return self._book.record(plan_id, restored, told)
 
     def _plan(self, plan_id: PlanId) -> Plan:
-        plan = self._book.load(plan_id)
-        assert plan is not None
-        return plan
+        return self._book.plan(plan_id)
 
 
 def _free(known: set[StepId], wanted: StepId) -> StepId:

@@ -67,8 +67,7 @@ class Ownership:
                 f"Another Planloom server (process {other.pid}) runs this plan. Use that editor window.",
                 details={"pid": other.pid, "since": other.since},
             )
-        plan = self._book.load(plan_id)
-        assert plan is not None
+        plan = self._book.plan(plan_id)
         self._ours.add(plan_id)
         if any(edit.state == "intended" for edit in plan.edits):
             self._unsettled.add(plan_id)

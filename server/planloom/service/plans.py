@@ -281,7 +281,7 @@ class Plans:
         """A person's word on a conflict. Raises UnknownThing."""
         async with self._at.ownership.turn(plan_id):
             require(self._at.ownership.take(plan_id), "conflict/resolve")
-            plan = self._at.gate.resolve_conflict(plan_id, edit_id, choices)
+            plan = self._at.gate.conflicts.resolve(plan_id, edit_id, choices)
             self._at.conductor.conduct(plan_id)
             return plan
 
