@@ -58,7 +58,7 @@ class PromptRoom:
 
     async def fit(self, results: Sequence[ToolNote]) -> tuple[ToolNote, ...]:
         """The results that are shown in full; the others, and older steps, are in the summary from then on."""
-        plan = self._plan()
+        plan = self._book.plan(self._plan_id)
         older = _older_steps(plan, self._shares.tasks, self._counter.text)
         kept, gone = fitted(results, self._shares.results, self._counter.text)
         notes = [f"{number}. {_result(step)}" for number, step in older]
@@ -108,9 +108,6 @@ class PromptRoom:
             return ""
         self._spend(answer.usage)
         return answer.text if answer.ended == "stop" else ""
-
-    def _plan(self) -> Plan:
-        return self._book.plan(self._plan_id)
 
 
 def shares_of(capabilities: Capabilities, settings: Settings, frame_tokens: int = 0) -> Shares:

@@ -185,7 +185,7 @@ class Runner:
             allow=lambda: self._allow(plan.plan_id),
         )
         task = Work(
-            plan=lambda: self._now(plan.plan_id),
+            plan=lambda: self._use.book.plan(plan.plan_id),
             step=step,
             terms=terms,
             attachments=attachments,
@@ -217,7 +217,7 @@ class Runner:
         )
 
     def _allow(self, plan_id: PlanId) -> None:
-        allow_request(self._now(plan_id), self._use.settings().budget)
+        allow_request(self._use.book.plan(plan_id), self._use.settings().budget)
 
     def _ended(self, plan: Plan, step: Step, end: LoopEnd) -> Outcome:
         match end:
@@ -229,7 +229,7 @@ class Runner:
             case Asks():
                 return Asked(question=end.question, options=end.options)
             case Plans():
-                self._use.reroute(self._now(plan.plan_id), step, end.steps)
+                self._use.reroute(self._use.book.plan(plan.plan_id), step, end.steps)
                 return Rerouted()
             case Stuck():
                 return Failed(error=end.reason, code="model_output_invalid")
@@ -237,9 +237,6 @@ class Runner:
     def _spend(self, plan_id: PlanId, step_id: StepId, usage: Usage) -> None:
         """Tell what a request cost."""
         self._use.book.record(plan_id, ev.TaskUpdate(task_id=step_id, status="running", usage=usage))
-
-    def _now(self, plan_id: PlanId) -> Plan:
-        return self._use.book.plan(plan_id)
 
 
 async def _run_tool(tool: Tool, args: Args, context: ToolContext, seconds: float | None) -> ToolResult:

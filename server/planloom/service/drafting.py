@@ -58,7 +58,7 @@ class Drafting:
     async def redraft(self, plan_id: PlanId, feedback: str | None) -> None:
         """Write the draft of a plan whose drafting has been recorded."""
         try:
-            await self._write(self._plan(plan_id), feedback)
+            await self._write(self._book.plan(plan_id), feedback)
         except PlanloomError as error:
             self._give_up(plan_id, error)
         except Exception:
@@ -106,13 +106,13 @@ class Drafting:
                 return
 
     def _announce(self, plan_id: PlanId, step: Step) -> None:
-        known = {each.step_id for each in self._plan(plan_id).steps}
+        known = {each.step_id for each in self._book.plan(plan_id).steps}
         if step.step_id in known:
             step = step.model_copy(update={"step_id": _free(known, step.step_id)})
         self._book.record(plan_id, ev.TaskCreated(task=self._prepared((step,))[0]))
 
     def _ready(self, plan_id: PlanId, drafted: PlanDrafted, usage: Usage) -> None:
-        plan = self._plan(plan_id)
+        plan = self._book.plan(plan_id)
         finished = tuple(step for step in plan.steps if step.status == "completed")
         ids = {step.step_id for step in finished}
         fresh = tuple(step for step in drafted.steps if step.step_id not in ids)
@@ -129,7 +129,7 @@ class Drafting:
         self._book.record(plan_id, ready, *map(_warned, drafted.warnings), ev.PlanApprovalRequest())
 
     def _give_up(self, plan_id: PlanId, error: PlanloomError) -> None:
-        plan = self._plan(plan_id)
+        plan = self._book.plan(plan_id)
         if plan.status != "draft":
             return
         if plan.before_draft is not None:
@@ -141,7 +141,7 @@ class Drafting:
 
     def put_back(self, plan_id: PlanId, why: str) -> Plan:
         """Restore the version from before a regeneration that failed or was cancelled."""
-        before = self._plan(plan_id).before_draft
+        before = self._book.plan(plan_id).before_draft
         assert before is not None, "only a regeneration has something to put back"
         restored = ev.PlanReady(
             version=before.version,
@@ -153,9 +153,6 @@ class Drafting:
         )
         told = ev.Log(level="warning", message=f"{why} The plan from before is back.")
         return self._book.record(plan_id, restored, told)
-
-    def _plan(self, plan_id: PlanId) -> Plan:
-        return self._book.plan(plan_id)
 
 
 def _free(known: set[StepId], wanted: StepId) -> StepId:
