@@ -22,6 +22,7 @@ Drafting = (
 
 
 def fold_draft(plan: Plan, event: Drafting, at: Instant) -> Plan:
+    """The plan after an event of its being written or changed by hand. Raises IllegalTransition."""
     match event:
         case ev.PlanRouted():
             return updated(

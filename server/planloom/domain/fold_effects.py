@@ -14,6 +14,7 @@ Editing = ev.EditStarted | ev.EditApplied | ev.EditRejected | ev.EditReverted | 
 
 
 def fold_edit(plan: Plan, event: Editing) -> Plan:
+    """The plan after an edit was meant, made, refused, taken back or found in conflict."""
     match event:
         case ev.EditStarted():
             record = EditRecord(
@@ -121,6 +122,7 @@ Deciding = (
 
 
 def fold_decision(plan: Plan, event: Deciding) -> Plan:
+    """The plan after a person was asked for something, or has decided. Raises IllegalTransition."""
     pending = plan.pending
     match event:
         case ev.ApprovalRequested():

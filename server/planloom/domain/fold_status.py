@@ -22,6 +22,7 @@ Status = (
 
 
 def fold_status(plan: Plan, event: Status, at: Instant) -> Plan:
+    """The plan after an event that moves it as a whole. Raises IllegalTransition."""
     match event:
         case ev.PlanApproved():
             if event.version != plan.version:

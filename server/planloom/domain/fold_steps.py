@@ -22,6 +22,7 @@ Stepping = ev.TaskStarted | ev.TaskUpdate | ev.TaskCompleted | ev.TaskFailed | e
 
 
 def fold_step(plan: Plan, event: Stepping, at: Instant) -> Plan:
+    """The plan after a step has moved. Raises IllegalTransition."""
     match event:
         case ev.TaskStarted():
             if plan.approved_version != plan.version:
@@ -94,6 +95,7 @@ def fold_step(plan: Plan, event: Stepping, at: Instant) -> Plan:
 
 
 def fold_call(plan: Plan, event: ev.ToolStarted | ev.ToolCompleted | ev.CheckCompleted) -> Plan:
+    """The plan after a call of a step has begun or ended, or a check came out. Raises IllegalTransition."""
     match event:
         case ev.ToolStarted():
             call = OpenCall(call_id=event.call_id, step_id=event.task_id, tool=event.tool, args=event.args)
