@@ -1,4 +1,4 @@
-"""The settings of PROTOCOL.md section 6, and which of them each source may give."""
+"""Every setting (docs/settings.md is made from them), and which of them each source may give."""
 
 from __future__ import annotations
 
@@ -32,46 +32,85 @@ class _Group(BaseModel):
 
 
 class ModelSettings(_Group):
-    """Which model answers, and how long to wait for it."""
+    """Which model answers, and how long to wait for it.
 
-    provider: Literal["auto", "openai", "ollama", "anthropic", "editor", "embedded", "replay"] = "auto"
-    base_url: str = ""
-    name: str = ""
-    context_tokens: int = Field(0, ge=0)
-    temperature: float | None = Field(None, ge=0, le=2)
-    connect_timeout_seconds: float = Field(10, gt=0)
-    first_token_timeout_seconds: float = Field(300, gt=0)
-    token_timeout_seconds: float = Field(60, gt=0)
+    The provider `auto` takes the first that answers: the base URL, a key of the environment, a local Ollama, the
+    editor's own model. Without any, the embedded rules plan what a request says literally.
+    """
+
+    provider: Literal["auto", "openai", "ollama", "anthropic", "editor", "embedded", "replay"] = Field(
+        "auto",
+        description="Who answers; `auto` looks for the first that does.",
+    )
+    base_url: str = Field("", description="Address of an OpenAI-compatible, Ollama or Anthropic server.")
+    name: str = Field("", description="Name of the model; empty takes the first that the server lists.")
+    context_tokens: int = Field(0, ge=0, description="Tokens that the model takes; 0 asks the server.")
+    temperature: float | None = Field(
+        None, ge=0, le=2, description="Sampling temperature; null leaves it to the model."
+    )
+    connect_timeout_seconds: float = Field(10, gt=0, description="How long a connection may take.")
+    first_token_timeout_seconds: float = Field(
+        300, gt=0, description="How long the first token may take; a local model may need minutes."
+    )
+    token_timeout_seconds: float = Field(60, gt=0, description="How long the next token may take.")
 
 
 class PlanningSettings(_Group):
     """How a plan is written."""
 
-    perspectives: Literal["auto", "always", "never"] = "auto"
-    format: Literal["auto", "json", "markers"] = "auto"
-    classify_with_model: Literal["ambiguous", "never"] = "ambiguous"
-    system_prompt: str = Field("", max_length=20_000)
+    perspectives: Literal["auto", "always", "never"] = Field(
+        "auto",
+        description="Whether the three perspectives are asked before a plan is written.",
+    )
+    format: Literal["auto", "json", "markers"] = Field(
+        "auto",
+        description="The form in which a model writes a plan; `auto` takes JSON where the engine can be held to it.",
+    )
+    classify_with_model: Literal["ambiguous", "never"] = Field(
+        "ambiguous", description="Whether a model decides about requests of which the rules are not sure."
+    )
+    system_prompt: str = Field(
+        "", max_length=20_000, description="Text after the planner's own instructions."
+    )
 
 
 class ExecutionSettings(_Group):
     """How a plan is carried out."""
 
-    max_parallel_steps: int = Field(4, ge=1, le=64)
-    max_tool_calls_per_step: int = Field(25, ge=1, le=1000)
-    step_timeout_seconds: float = Field(600, gt=0)
-    completion_timeout_seconds: float = Field(30, gt=0)
-    pause_on_clarification: bool = True
-    on_failure: Literal["ask", "retry", "skip", "model", "abort"] = "ask"
-    review: Literal["each", "end", "auto"] = "each"
+    max_parallel_steps: int = Field(4, ge=1, le=64, description="Steps that may run side by side.")
+    max_tool_calls_per_step: int = Field(25, ge=1, le=1000, description="Tool calls that one step may make.")
+    step_timeout_seconds: float = Field(
+        600,
+        gt=0,
+        description="How long one step may take; the time in which it waits for a person does not count.",
+    )
+    completion_timeout_seconds: float = Field(
+        30,
+        gt=0,
+        description="How long a tool call may take that a step waits for; commands have their own limit.",
+    )
+    pause_on_clarification: bool = Field(
+        True, description="Pause the whole plan when a step asks a question."
+    )
+    on_failure: Literal["ask", "retry", "skip", "model", "abort"] = Field(
+        "ask",
+        description="What happens when a step fails; `model` lets the model propose what to do.",
+    )
+    review: Literal["each", "end", "auto"] = Field(
+        "each",
+        description="When changes are reviewed; `auto` only where they delete, run or touch protected names.",
+    )
 
 
 class ApprovalSettings(_Group):
     """What may happen unasked, by effect."""
 
-    read: Verdict = "allow"
-    write: Verdict = "ask"
-    destroy: Verdict = "ask"
-    execute: Verdict = "ask"
+    read: Verdict = Field(
+        "allow", description="Reading files; tools that read are not asked about yet, whatever this says."
+    )
+    write: Verdict = Field("ask", description="Writing files.")
+    destroy: Verdict = Field("ask", description="Deleting files, and replacing files that were not read.")
+    execute: Verdict = Field("ask", description="Running commands.")
 
     def policy(self) -> Policy:
         """The same as a value of the domain."""
@@ -81,39 +120,61 @@ class ApprovalSettings(_Group):
 class BudgetSettings(_Group):
     """Caps on what one plan may use; 0 tokens stands for no cap."""
 
-    max_requests: int = Field(200, ge=1)
-    max_tokens: int = Field(0, ge=0)
-    max_minutes: float = Field(60, gt=0)
+    max_requests: int = Field(200, ge=1, description="Requests to a model that one plan may make.")
+    max_tokens: int = Field(0, ge=0, description="Tokens that one plan may use; 0 for no cap.")
+    max_minutes: float = Field(60, gt=0, description="Minutes that one plan may run.")
 
 
 class ContextSettings(_Group):
     """What a prompt may hold. A budget of 0 tokens is taken from the model."""
 
-    budget_tokens: int = Field(0, ge=0)
-    max_reference_bytes: int = Field(262_144, ge=1)
-    exclude: tuple[str, ...] = Field((), strict=False)
-    instructions: bool = True
+    budget_tokens: int = Field(
+        0,
+        ge=0,
+        description="Tokens that a step's prompts may have; 0 takes it from the model, 16,384 where it does not tell.",
+    )
+    max_reference_bytes: int = Field(
+        262_144, ge=1, description="Bytes of one attached file; what is longer is cut and says so."
+    )
+    exclude: tuple[str, ...] = Field(
+        (), strict=False, description="Globs of files that completion and search leave out."
+    )
+    instructions: bool = Field(True, description="Read AGENTS.md or its likes of a trusted workspace.")
 
 
 class EditSettings(_Group):
     """When the editor is asked to save what a plan changed."""
 
-    save: Literal["commands", "always", "never"] = "commands"
+    save: Literal["commands", "always", "never"] = Field(
+        "commands",
+        description="When the editor is asked to save what a plan changed: before commands, after every edit, never.",
+    )
 
 
 class StorageSettings(_Group):
     """Where the ledger lives; empty stands for the user's state folder."""
 
-    path: str = ""
+    path: str = Field("", description="Folder of the ledger; empty for the user's state folder.")
 
 
 class Settings(_Group):
     """Everything a user can set, each with its default."""
 
-    enable_task_planning: bool = True
-    enable_fallback_function_parsing: bool = True
-    function_deduplication_window_seconds: float = Field(5, ge=0)
-    max_retry_attempts: int = Field(2, ge=0, le=20)
+    enable_task_planning: bool = Field(
+        True, description="Plan requests that look like several steps; off, every request runs directly."
+    )
+    enable_fallback_function_parsing: bool = Field(
+        True, description="Read tool calls that a model prints as text."
+    )
+    function_deduplication_window_seconds: float = Field(
+        5, ge=0, description="For how many seconds the same write gets the result of the first one."
+    )
+    max_retry_attempts: int = Field(
+        2,
+        ge=0,
+        le=20,
+        description="How often a request to a model is sent again after a failure that may pass.",
+    )
     model: ModelSettings = ModelSettings()
     planning: PlanningSettings = PlanningSettings()
     execution: ExecutionSettings = ExecutionSettings()

@@ -81,7 +81,7 @@ class Failed(Exception):
 
     @property
     def word(self) -> str | None:
-        """The word of PROTOCOL.md section 5."""
+        """The word that docs/protocol.md has for it."""
         return self.data.get("code") if isinstance(self.data, dict) else None
 
 

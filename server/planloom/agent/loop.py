@@ -73,7 +73,7 @@ async def _ask(task: Work, model: Model, state: _State) -> Turn:
 
 
 async def _react(task: Work, hands: Hands, state: _State, turn: Turn) -> LoopEnd | None:
-    """One row of the table in SPEC.md section 3; None means another turn."""
+    """One row of the table of what may end a loop; None means another turn."""
     stuck = state.malformed(turn)
     if stuck is not None:
         return stuck

@@ -26,7 +26,7 @@ SERVER_COMMAND = (sys.executable, "-I", "-m", "planloom", "serve", "--stdio")
 
 
 class ServerError(Exception):
-    """The server answered with an error; `code` is the word of PROTOCOL.md section 5."""
+    """The server answered with an error; `code` is the word that docs/protocol.md has for it."""
 
     def __init__(self, message: str, *, code: str, hint: str | None = None, details: Any = None) -> None:
         super().__init__(message)

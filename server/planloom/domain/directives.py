@@ -12,7 +12,7 @@ from planloom.domain.plan import SETTLED, PauseReason, Plan, RecoveryAction, Ski
 from planloom.domain.values import StepId, Value
 
 RETRY_ATTEMPTS = 3
-"""Attempts in all that the policy `retry` gives a step (SPEC.md section 3)."""
+"""Attempts in all that the policy `retry` gives a step."""
 _ENDS_BY_ITSELF: frozenset[PauseReason] = frozenset({"clarification", "recovery", "conflict"})
 
 

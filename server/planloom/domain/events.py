@@ -1,4 +1,4 @@
-"""Everything that can happen to a plan: one closed union, from ledger to screen (PROTOCOL.md, Event)."""
+"""Everything that can happen to a plan: one closed union, from ledger to screen."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class PlanApprovalRequest(Value):
 
 
 class PlanEdited(Value):
-    """A person changed the steps; `steps` is the result."""
+    """The steps were changed by a person, or by a proposal of the model that a person took."""
 
     type: Literal["plan_edited"] = "plan_edited"
     version: int

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from planloom.domain.values import Args, Json, StepId, Value
 
 STEP_ID = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-"""What a step id looks like, whole (SPEC.md section 3)."""
+"""What a step id looks like, whole."""
 
 _REFERENCE = re.compile(r"\$([A-Za-z][A-Za-z0-9_]*)((?:\.[A-Za-z_][A-Za-z0-9_-]*|\[[0-9]{1,9}\])*)")
 _PART = re.compile(r"\.([A-Za-z_][A-Za-z0-9_-]*)|\[([0-9]+)\]")

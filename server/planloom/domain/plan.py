@@ -115,7 +115,7 @@ class Usage(Value):
 
 
 class PlanError(Value):
-    """Why a plan failed, in the words of PROTOCOL.md section 5."""
+    """Why a plan failed, in the words of docs/protocol.md."""
 
     code: str
     message: str

@@ -22,7 +22,7 @@ from planloom.execution.resources import Resources
 from planloom.execution.summary import execution_summary
 
 RETRY_WAITS = (1.0, 2.0)
-"""Seconds between the attempts of a step that is tried again by itself (SPEC.md section 3)."""
+"""Seconds between the attempts of a step that is tried again by itself."""
 log = logging.getLogger(__name__)
 
 

@@ -33,7 +33,7 @@ _ACTS_ON: dict[str, frozenset[PlanStatus]] = {
     "regenerate": frozenset({"pending_approval", "paused", "rejected", "failed", "cancelled"}),
     "showPlan": _OPEN | {"rejected", "completed", "failed", "cancelled"},
 }
-"""On which plans a command can act that names none (PROTOCOL.md section 2, States)."""
+"""On which plans a command can act that names none."""
 
 _numbers = itertools.count(1)
 

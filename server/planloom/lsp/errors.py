@@ -1,4 +1,4 @@
-"""The one table that turns failures into JSON-RPC errors (PROTOCOL.md section 5)."""
+"""The one table that turns failures into JSON-RPC errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person can do to the steps of a plan, on the wire (PROTOCOL.md, StepEdit)."""
+"""What a person can do to the steps of a plan, on the wire."""
 
 from __future__ import annotations
 

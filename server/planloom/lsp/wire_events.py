@@ -1,4 +1,4 @@
-"""Every event as it stands on the wire (PROTOCOL.md section 4): its place in the plan's history, and its payload."""
+"""Every event as it stands on the wire: its place in the plan's history, and its payload."""
 
 from __future__ import annotations
 

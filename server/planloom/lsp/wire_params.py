@@ -1,4 +1,4 @@
-"""The params of every request and notification from the client (PROTOCOL.md section 2)."""
+"""The params of every request and notification from the client."""
 
 from __future__ import annotations
 

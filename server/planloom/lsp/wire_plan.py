@@ -1,4 +1,4 @@
-"""Plans and steps as they stand on the wire (PROTOCOL.md section 4); twins of `domain/plan`, by hand."""
+"""Plans and steps as they stand on the wire; twins of `domain/plan`, by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The results of every request of the client, and what we ask of it in turn (PROTOCOL.md sections 2 and 3)."""
+"""The results of every request of the client, and what we ask of it in turn."""
 
 from __future__ import annotations
 

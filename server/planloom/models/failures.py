@@ -13,7 +13,7 @@ from planloom.domain.values import Json
 from planloom.models.json_text import Unreadable, object_of, read_json, text_of
 
 TRANSIENT_STATUSES = frozenset({408, 409, 429})
-"""Statuses below 500 that may pass by themselves (SPEC.md section 3)."""
+"""Statuses below 500 that may pass by themselves."""
 SHOWN = 300
 """Characters of a server's own words that a message repeats."""
 OVERFLOW = re.compile(

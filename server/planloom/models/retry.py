@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tenacity import RetryCallState
 
 FIRST_WAIT_SECONDS = 0.5
-"""The wait before the first retry; each further one is twice as long (SPEC.md section 3)."""
+"""The wait before the first retry; each further one is twice as long."""
 LONGEST_WAIT_SECONDS = 120.0
 """A server that asks to be left alone for longer is not waited for: the plan pauses instead."""
 

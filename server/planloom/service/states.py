@@ -1,4 +1,4 @@
-"""What each status of a plan allows: the table of PROTOCOL.md section 2."""
+"""What each status of a plan allows."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from planloom.tools.commands import CommandRunner
 
 READ_LIMIT_BYTES = 5_000_000
-"""A larger file is read by ranges only (EDITS.md row 11)."""
+"""A larger file is read by ranges only."""
 
 
 class Diagnostics(Protocol):

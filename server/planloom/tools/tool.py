@@ -12,7 +12,7 @@ from planloom.domain.approvals import Effect
 from planloom.domain.values import Json, Value
 
 SUMMARY_LIMIT = 500
-"""Characters a summary may have (SPEC.md section 4)."""
+"""Characters a summary may have."""
 
 
 class ToolResult(Value):

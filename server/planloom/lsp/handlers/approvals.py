@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 async def respond(at: Connection, params: take.RespondParams) -> Empty:
-    """`planloom/approval/respond`."""
+    """Allow or deny what a step wants to do; `files` narrows an allow, `cancel` ends the plan."""
     files = None if params.files is None else tuple(Uri(uri) for uri in params.files)
     await at.app.approvals.respond(ApprovalId(params.approval_id), params.decision, params.reason, files)
     return Empty()
 
 
 async def diff(at: Connection, params: take.DiffParams) -> give.DiffResult:
-    """`planloom/approval/diff`."""
+    """Both texts of one file of a pending approval; null stands for no file."""
     found = await at.app.approvals.diff(ApprovalId(params.approval_id), Uri(params.uri))
     return give.DiffResult(
         uri=found.uri, before=found.before, after=found.after, language_id=found.language_id

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 async def list_models(at: Connection, params: take.NoParams) -> give.ModelsResult:  # noqa: ARG001
-    """`planloom/model/list`."""
+    """Every model that could answer, and the one that does."""
     found = await at.app.models.list()
     active = found.active
     return give.ModelsResult(

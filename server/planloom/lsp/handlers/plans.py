@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 async def create(at: Connection, params: take.CreateParams) -> give.CreateResult:
-    """`planloom/plan/create`."""
+    """Take a request: the answer has its draft at once, or the direct run; steps follow as events."""
     created = await at.app.plans.create(from_wire.create_request(params))
     return give.CreateResult(
         plan=to_wire.plan(created.plan),
@@ -26,7 +26,7 @@ async def create(at: Connection, params: take.CreateParams) -> give.CreateResult
 
 
 async def get(at: Connection, params: take.GetParams) -> give.GetResult:
-    """`planloom/plan/get`."""
+    """A plan as it is now, or as it was after the event `atSeq`; without ids the session's current one."""
     plan = at.app.plans.get(_plan_id(params.plan_id), _session_id(params.session_id))
     if plan is not None and params.at_seq is not None and params.at_seq < plan.seq:
         past = at.app.plans.events(plan.plan_id, max(params.at_seq - 1, 0), 1)
@@ -35,7 +35,7 @@ async def get(at: Connection, params: take.GetParams) -> give.GetResult:
 
 
 async def list_plans(at: Connection, params: take.ListParams) -> give.ListResult:
-    """`planloom/plan/list`."""
+    """The plans of these workspace folders, newest first."""
     plans = at.app.plans.list(
         _session_id(params.session_id), params.status or (), params.limit, params.all_workspaces
     )
@@ -43,7 +43,7 @@ async def list_plans(at: Connection, params: take.ListParams) -> give.ListResult
 
 
 async def tasks(at: Connection, params: take.TasksParams) -> give.TasksResult:
-    """`planloom/plan/tasks`."""
+    """The steps of a plan in their order, as far as they are wanted."""
     plan, steps = at.app.plans.tasks(
         _plan_id(params.plan_id), _session_id(params.session_id), params.status or (), params.agent
     )
@@ -51,60 +51,60 @@ async def tasks(at: Connection, params: take.TasksParams) -> give.TasksResult:
 
 
 async def events(at: Connection, params: take.EventsParams) -> give.EventsResult:
-    """`planloom/plan/events`."""
+    """What has happened to a plan after the event `after`: for a client that was away."""
     found = at.app.plans.events(PlanId(params.plan_id), params.after or 0, params.limit)
     return give.EventsResult(events=tuple(to_wire_events.event(event, after) for event, after in found))
 
 
 async def edit(at: Connection, params: take.EditParams) -> give.PlanResult:
-    """`planloom/plan/edit`."""
+    """Change the steps of a plan, all edits or none; the version rises, and an approval that was given is revoked."""
     edits = tuple(from_wire.step_edit(each) for each in params.edits)
     return _plan(await at.app.plans.edit(PlanId(params.plan_id), params.version, edits))
 
 
 async def regenerate(at: Connection, params: take.RegenerateParams) -> give.PlanResult:
-    """`planloom/plan/regenerate`."""
+    """Let the author write the plan anew, with feedback; finished steps stay."""
     return _plan(await at.app.plans.regenerate(PlanId(params.plan_id), params.version, params.feedback))
 
 
 async def approve(at: Connection, params: take.ApproveParams) -> give.PlanResult:
-    """`planloom/plan/approve`."""
+    """Approve exactly this version; the steps start and are told by events."""
     return _plan(await at.app.plans.approve(PlanId(params.plan_id), params.version, params.review))
 
 
 async def reject(at: Connection, params: take.RejectParams) -> give.PlanResult:
-    """`planloom/plan/reject`."""
+    """Turn a plan down."""
     return _plan(await at.app.plans.reject(PlanId(params.plan_id), params.reason))
 
 
 async def direct(at: Connection, params: take.PlanParams) -> give.PlanResult:
-    """`planloom/plan/direct`."""
+    """Leave planning out: the request itself is the approval, and it runs as it is."""
     return _plan(await at.app.plans.direct(PlanId(params.plan_id)))
 
 
 async def pause(at: Connection, params: take.PlanParams) -> give.PlanResult:
-    """`planloom/plan/pause`."""
+    """Let nothing new start; running steps stop, an edit in hand is finished first."""
     return _plan(await at.app.plans.pause(PlanId(params.plan_id)))
 
 
 async def resume(at: Connection, params: take.PlanParams) -> give.PlanResult:
-    """`planloom/plan/resume`."""
+    """Let a paused plan go on. After a budget was used up it grants the same amounts again."""
     return _plan(await at.app.plans.resume(PlanId(params.plan_id)))
 
 
 async def cancel(at: Connection, params: take.PlanParams) -> give.PlanResult:
-    """`planloom/plan/cancel`."""
+    """End a plan. The answer comes at once, `plan_cancelled` follows."""
     return _plan(await at.app.plans.cancel(PlanId(params.plan_id)))
 
 
 async def wait(at: Connection, params: take.WaitParams) -> give.WaitResult:
-    """`planloom/plan/wait`."""
+    """Block until the plan is drafted (`ready`), wants a person or has ended (`attention`), has ended (`ended`)."""
     plan, reached = await at.app.plans.wait(PlanId(params.plan_id), params.until, params.timeout_seconds)
     return give.WaitResult(plan=to_wire.plan(plan), reached=reached)
 
 
 async def undo(at: Connection, params: take.UndoParams) -> give.UndoResult:
-    """`planloom/plan/undo`."""
+    """Take back the edits of a step or a plan, and keep what was typed since; `redo` takes back the last undo."""
     step_id = None if params.step_id is None else StepId(params.step_id)
     undone = await at.app.plans.undo(PlanId(params.plan_id), step_id, params.redo)
     return give.UndoResult(
@@ -113,18 +113,18 @@ async def undo(at: Connection, params: take.UndoParams) -> give.UndoResult:
 
 
 async def delete(at: Connection, params: take.PlanParams) -> Empty:
-    """`planloom/plan/delete`."""
+    """Remove an ended plan with its events and texts."""
     await at.app.plans.delete(PlanId(params.plan_id))
     return Empty()
 
 
 async def export(at: Connection, params: take.ExportParams) -> give.ExportResult:
-    """`planloom/plan/export`."""
+    """A plan as a text for people, or as JSON."""
     return give.ExportResult(text=at.app.plans.export(PlanId(params.plan_id), params.format))
 
 
 async def resolve_conflict(at: Connection, params: take.ResolveConflictParams) -> give.PlanResult:
-    """`planloom/conflict/resolve`."""
+    """Say which text each conflicted file gets; files that are not named keep the user's."""
     choices = tuple(from_wire.conflict_choice(file) for file in params.files)
     return _plan(await at.app.plans.resolve_conflict(PlanId(params.plan_id), EditId(params.edit_id), choices))
 

@@ -16,7 +16,7 @@ DEFAULT_LIMIT = 50
 
 
 async def resolve(at: Connection, params: take.ResolveParams) -> give.ResolveResult:
-    """`planloom/reference/resolve`."""
+    """What the references of a text name."""
     found = await at.app.references.resolve(params.text, from_wire.context(params.context))
     return give.ResolveResult(
         attachments=tuple(to_wire_review.attachment(each.attachment) for each in found.attachments),
@@ -25,7 +25,7 @@ async def resolve(at: Connection, params: take.ResolveParams) -> give.ResolveRes
 
 
 async def complete(at: Connection, params: take.CompleteParams) -> give.CompleteResult:
-    """`planloom/reference/complete`."""
+    """What could stand for the reference at `offset`, which counts UTF-16 units."""
     found = await at.app.references.complete(
         params.text, params.offset, params.limit or DEFAULT_LIMIT, from_wire.context(params.context)
     )
@@ -45,5 +45,5 @@ async def complete(at: Connection, params: take.CompleteParams) -> give.Complete
 
 
 async def detect(at: Connection, params: take.DetectParams) -> Detection:
-    """`planloom/detect`."""
+    """Whether the rules say that a text wants a plan."""
     return to_wire.detection(at.app.detect(params.text))

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 async def set_secret(at: Connection, params: take.SecretParams) -> Empty:
-    """`planloom/secret/set`."""
+    """Keep a key in memory, or forget it; it is never logged or stored."""
     await at.app.set_secret(params.provider, params.value)
     return Empty()
 
 
 async def take_user(at: Connection, params: take.UserSettingsParams) -> Empty:
-    """`planloom/settings/user`."""
+    """Take values of user scope, read by an extension where only the user can set them."""
     at.configuration.add("user", params.values)
     at.configure()
     return Empty()

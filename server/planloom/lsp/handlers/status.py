@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 async def status(at: Connection, params: take.NoParams) -> give.StatusResult:  # noqa: ARG001
-    """`planloom/status`."""
+    """How the server is, and which plans run or wait to be resumed."""
     now = at.app.status(str(at.log_path or ""))
     return give.StatusResult(
         version=now.version,

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 async def answer(at: Connection, params: take.AnswerParams) -> give.PlanResult:
-    """`planloom/step/answer`."""
+    """Answer the question of a step."""
     plan = await at.app.steps.answer(PlanId(params.plan_id), StepId(params.step_id), params.answer)
     return give.PlanResult(plan=to_wire.plan(plan))
 
 
 async def recover(at: Connection, params: take.RecoverParams) -> give.PlanResult:
-    """`planloom/step/recover`."""
+    """Decide about a failed step; `accept` takes what the model proposes."""
     plan = await at.app.steps.recover(
         PlanId(params.plan_id), StepId(params.step_id), params.action, params.args
     )

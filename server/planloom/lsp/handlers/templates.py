@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 async def list_templates(at: Connection, params: take.NoParams) -> give.TemplatesResult:  # noqa: ARG001
-    """`planloom/template/list`."""
+    """The built-in templates and the user's own."""
     return give.TemplatesResult(templates=tuple(to_wire.template(each) for each in at.app.templates.list()))
 
 
 async def save(at: Connection, params: take.SaveTemplateParams) -> give.TemplateResult:
-    """`planloom/template/save`."""
+    """Keep a plan as a template: each occurrence of a parameter's value becomes `{{name}}`."""
     named = tuple((each.name, each.value) for each in params.parameters or ())
     saved = await at.app.templates.save(PlanId(params.plan_id), params.name, params.description, named)
     return give.TemplateResult(template=to_wire.template(saved))
 
 
 async def delete(at: Connection, params: take.TemplateParams) -> Empty:
-    """`planloom/template/delete`."""
+    """Remove a template of the user."""
     await at.app.templates.delete(TemplateId(params.template_id))
     return Empty()

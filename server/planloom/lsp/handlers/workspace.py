@@ -11,5 +11,5 @@ if TYPE_CHECKING:
 
 
 async def trust(at: Connection, params: take.TrustParams) -> None:
-    """`planloom/workspace/trust`."""
+    """The user has said whether the workspace is trusted; without trust nothing in it is changed."""
     at.trust(params.trusted)

@@ -1,0 +1,25 @@
+"""The page of the protocol is made from the catalogue and the models of the wire."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from planloom.lsp.methods import COMMANDS, EVENTS, REQUESTS
+from planloom.lsp.opening import Declared
+from planloom.lsp.protocol_page import CLIENT_CAN, COMMAND_ARGUMENTS, page
+
+PAGE = Path(__file__).parents[2] / "docs" / "protocol.md"
+
+
+def test_the_page_is_that_of_the_protocol() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), (
+        "write it anew: python -m planloom.lsp.protocol_page > docs/protocol.md"
+    )
+
+
+def test_nothing_of_the_catalogue_is_left_out() -> None:
+    text = page()
+    for name in (*(method.name for method in REQUESTS), *EVENTS, *COMMANDS):
+        assert f"| `{name}` |" in text
+    assert tuple(COMMAND_ARGUMENTS) == COMMANDS
+    assert tuple(CLIENT_CAN) == Declared._fields
