@@ -11,10 +11,11 @@ from planloom.tools.registry import Registry, builtin, schema
 from planloom.tools.tool import SUMMARY_LIMIT, Tool
 
 _EFFECTS = {
-    "read": "Looks only; runs unasked unless `planloom.approvals.read` says otherwise.",
+    "read": "Looks only, and runs unasked.",
     "write": "Changes files. The change is staged, shown with its differences, and made once it is allowed.",
     "destroy": "Takes something away. It is always asked, unless `planloom.approvals.destroy` says otherwise.",
-    "execute": "Runs a program. It is asked each time; `allowForPlan` holds for the exact repeat alone.",
+    "execute": "Runs a program. It is asked each time, unless `planloom.approvals.execute` says otherwise; `allowForPlan`"
+    " holds for the exact repeat alone.",
 }
 
 
