@@ -11,13 +11,14 @@ from typing import Protocol, assert_never
 from planloom.domain import directives as do
 from planloom.domain import events as ev
 from planloom.domain.errors import BudgetExhausted, ModelFailed, PlanloomError
-from planloom.domain.plan import PauseReason, Plan, PlanError, Proposal, Step, StepResult, Usage
+from planloom.domain.plan import PauseReason, Plan, PlanError, Step, StepResult
 from planloom.domain.schedule import Schedule
 from planloom.domain.values import PlanId, StepId
+from planloom.execution.asking import Asking
 from planloom.execution.book import Book
 from planloom.execution.jobs import Jobs
 from planloom.execution.outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
-from planloom.execution.recovery import Proposed, Proposer
+from planloom.execution.recovery import Proposer
 from planloom.execution.resources import Resources
 from planloom.execution.summary import execution_summary
 
@@ -37,7 +38,7 @@ class StepRunner(Protocol):
 
 
 class Conductor:
-    """Runs the plans of this process; one conducting job a plan, one job a running step."""
+    """Runs the plans of this process; one conducting job a plan, one job a running step. `asking` asks about steps."""
 
     def __init__(
         self,
@@ -55,7 +56,7 @@ class Conductor:
         self._limits = limits
         self._sleep = sleep
         self._resources = resources or Resources()
-        self._proposer = proposer
+        self.asking = Asking(book, jobs, limits, proposer)
         self._news: dict[PlanId, asyncio.Event] = {}
         self._schedules: dict[PlanId, Schedule] = {}
         self._held: set[PlanId] = set()
@@ -122,8 +123,8 @@ class Conductor:
             if isinstance(directive, do.RunStep):
                 done = self._start(plan, directive.step_id) or done
                 continue
-            if isinstance(directive, do.AskRecovery) and directive.of == "model" and self._proposer:
-                self.propose(plan.plan_id, directive.step_id)
+            if isinstance(directive, do.AskRecovery) and directive.of == "model" and self.asking.can_propose:
+                self.asking.propose(plan.plan_id, directive.step_id)
                 continue
             self._do(plan, directive)
             done = True
@@ -137,12 +138,12 @@ class Conductor:
             case do.AskClarification():
                 step = _step(plan, directive.step_id)
                 question = step.question or step.instruction or step.description
-                self._ask(
+                self.asking.clarify(
                     plan,
                     ev.ClarificationRequest(task_id=step.step_id, question=question, options=step.options),
                 )
             case do.AskRecovery():
-                self._ask_recovery(plan, _step(plan, directive.step_id))
+                self.asking.recover(plan, _step(plan, directive.step_id))
             case do.Skip():
                 self._book.record(plan_id, ev.TaskSkipped(task_id=directive.step_id, reason=directive.reason))
             case do.Pause():
@@ -256,7 +257,7 @@ class Conductor:
                     task_id=step_id, question=outcome.question, options=outcome.options
                 )
                 self._spend(plan_id, step_id, outcome)
-                self._ask(plan, question)
+                self.asking.clarify(plan, question)
             case Interrupted():
                 back = ev.TaskUpdate(task_id=step_id, status="pending", usage=outcome.usage)
                 self._book.record(plan_id, back, ev.PlanPaused(reason=outcome.reason, detail=outcome.detail))
@@ -301,59 +302,6 @@ class Conductor:
             self._waiting.discard((plan_id, step_id))
             if plan_id in self._news:
                 self._news[plan_id].set()
-
-    def _ask(self, plan: Plan, question: ev.ClarificationRequest) -> None:
-        happened: list[ev.Event] = [question]
-        if self._limits().pause_on_clarification and plan.status == "executing":
-            happened.append(ev.PlanPaused(reason="clarification", detail=question.question))
-        self._book.record(plan.plan_id, *happened)
-
-    def propose(self, plan_id: PlanId, step_id: StepId) -> None:
-        """Let the model propose what to do about a failed step; a person is asked with what it says."""
-        self._jobs.start(f"step:{plan_id}:{step_id}:recovery", self._propose(plan_id, step_id))
-
-    async def _propose(self, plan_id: PlanId, step_id: StepId) -> None:
-        plan = self._book.load(plan_id)
-        step = plan.step(step_id) if plan else None
-        if plan is None or step is None or self._proposer is None:
-            return
-        try:
-            said = await self._proposer.propose(plan, step, _error(step))
-        except Exception:
-            log.exception("no proposal for step %s of plan %s, on a defect", step_id, plan_id)
-            said = Proposed(None, note="No proposal could be made; the log has the trace.")
-        now = self._book.load(plan_id)
-        step = now.step(step_id) if now else None
-        if (
-            now is None
-            or step is None
-            or step.status != "failed"
-            or now.status not in ("executing", "paused")
-        ):
-            return
-        if said.note is not None:
-            self._book.record(plan_id, ev.Log(level="warning", message=said.note, task_id=step_id))
-        self._ask_recovery(now, step, said.proposal, said.usage)
-
-    def _ask_recovery(
-        self, plan: Plan, step: Step, proposal: Proposal | None = None, usage: Usage | None = None
-    ) -> None:
-        error = _error(step)
-        options = do.RECOVERY_OPTIONS if self._proposer is None else (*do.RECOVERY_OPTIONS, "model")
-        if proposal is not None:
-            options = ("accept", *options)
-        happened: list[ev.Event] = [
-            ev.RecoveryRequest(
-                task_id=step.step_id, error=error, options=options, proposal=proposal, usage=usage
-            )
-        ]
-        if plan.status == "executing":
-            happened.append(ev.PlanPaused(reason="recovery", detail=error))
-        self._book.record(plan.plan_id, *happened)
-
-
-def _error(step: Step) -> str:
-    return (step.result.error if step.result else None) or "The step failed."
 
 
 def _model_failed(error: ModelFailed) -> Outcome:

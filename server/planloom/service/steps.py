@@ -69,7 +69,7 @@ class Steps:
                 action, args = proposal.action, proposal.args
             if action == "model":
                 plan = self._at.book.record(plan_id, ev.RecoveryChosen(task_id=step_id, action="model"))
-                self._at.conductor.propose(plan_id, step_id)
+                self._at.conductor.asking.propose(plan_id, step_id)
                 return plan
             if action == "abort":
                 return await self._abort(plan, step_id)

@@ -14,8 +14,8 @@ _EFFECTS = {
     "read": "Looks only, and runs unasked.",
     "write": "Changes files. The change is staged, shown with its differences, and made once it is allowed.",
     "destroy": "Takes something away. It is always asked, unless `planloom.approvals.destroy` says otherwise.",
-    "execute": "Runs a program. It is asked each time, unless `planloom.approvals.execute` says otherwise; `allowForPlan`"
-    " holds for the exact repeat alone.",
+    "execute": "Runs a program. It is asked each time, unless `planloom.approvals.execute` says otherwise;"
+    " `allowForPlan` holds for the exact repeat alone.",
 }
 
 
