@@ -12,7 +12,8 @@ from planloom.domain.plan import Step
 from planloom.domain.templates import Template, applied
 from planloom.domain.validation import problems
 from planloom.planning.port import PlanDrafted, PlanningRequest, StepDrafted
-from planloom.planning.templates import BUNDLED, TemplatePlanner
+from planloom.planning.template_planner import TemplatePlanner
+from planloom.planning.templates import BUNDLED
 from planloom.tools.registry import Registry, builtin
 from tests.support.small_tools import small_tools
 

@@ -16,7 +16,7 @@ from planloom.planning.perspectives import Limits, PerspectivesPlanner
 from planloom.planning.port import Planner, PlanningRequest
 from planloom.planning.rules_planner import RulesPlanner
 from planloom.planning.snapshot import snapshot
-from planloom.planning.templates import TemplatePlanner
+from planloom.planning.template_planner import TemplatePlanner
 from planloom.service.models import Models
 from planloom.service.references import WorkspaceReferences
 from planloom.service.templates import Templates, refused
