@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from planloom.tools.context import ToolContext
+from planloom.tools.finding import FindFiles, find_files
 from planloom.tools.processes import environment, run_process, shell_argv
-from planloom.tools.searching import FindFiles, SearchText, find_files, search_text
+from planloom.tools.searching import SearchText, search_text
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.index import FileIndex
 from planloom.workspace.overlay import Overlay

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from planloom.domain.changes import RenameFile
 from planloom.domain.values import Uri
 from planloom.tools.context import ToolContext
+from planloom.workspace.globs import Glob, read_glob
 from planloom.workspace.ignore import chain_of, top_chain
 from planloom.workspace.index import MOST_FILES, FileIndex
 from planloom.workspace.overlay import Overlay
@@ -131,3 +132,25 @@ def chunks(names: Sequence[str], size: int) -> Iterator[Sequence[str]]:
     """The names, so many at a time."""
     for at in range(0, len(names), size):
         yield names[at : at + size]
+
+
+class NameGlob:
+    """Whether a path matches a glob: its name if the glob has no slash, else the whole."""
+
+    def __init__(self, glob: str) -> None:
+        found = read_glob(glob.lstrip("!#").removeprefix("./"))
+        self._glob: Glob | None = found
+
+    def __call__(self, path: str) -> bool:
+        return self._glob is not None and self._glob.matches(path, path.rpartition("/")[2], folder=False)
+
+
+def matching(places: Places, glob: str | None) -> Places:
+    """Those of the files that match a glob, all if there is none."""
+    wanted = NameGlob(glob) if glob else None
+    if wanted is None:
+        return places
+    return places._replace(
+        names=tuple(name for name in places.names if wanted(name)),
+        live={name: uri for name, uri in places.live.items() if wanted(name)},
+    )

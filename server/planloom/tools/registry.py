@@ -14,10 +14,11 @@ from planloom.domain.values import Args, Json
 from planloom.models.port import ToolSpec
 from planloom.tools.commands import RUN_COMMAND
 from planloom.tools.editing import EDIT_FILE
+from planloom.tools.finding import FIND_FILES
 from planloom.tools.findings import READ_DIAGNOSTICS
 from planloom.tools.moving import DELETE_PATH, RENAME_PATH
 from planloom.tools.reading import LIST_FILES, READ_FILE
-from planloom.tools.searching import FIND_FILES, SEARCH_TEXT
+from planloom.tools.searching import SEARCH_TEXT
 from planloom.tools.tool import Tool, ToolResult, failed
 from planloom.tools.writing import CREATE_FOLDER, WRITE_FILE
 

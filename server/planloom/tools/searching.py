@@ -1,4 +1,4 @@
-"""The tools that search the workspace: for text in files, and for files by name."""
+"""The tool that searches files for a text."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from planloom.domain.protected import is_secret
 from planloom.domain.values import Json
-from planloom.tools.candidates import Places, chunks, places_below
+from planloom.tools.candidates import Places, chunks, matching, places_below
 from planloom.tools.context import ToolContext
 from planloom.tools.replacing import with_lf
 from planloom.tools.ripgrep import find_ripgrep, holding
 from planloom.tools.search_pattern import MAX_PATTERN, BadPattern, Pattern, TooSlow, read_pattern
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 from planloom.workspace.disk import read
-from planloom.workspace.globs import Glob, read_glob
 from planloom.workspace.paths import PathRefused, ResolvedPath
 from planloom.workspace.view import spot
 
@@ -50,20 +49,6 @@ class SearchText(BaseModel):
     ignore_case: bool = Field(False, description="Upper and lower case are the same.")
     files: str | None = Field(None, description="Search only files that match, such as *.py.", max_length=500)
     max_results: int = Field(100, ge=1, le=MAX_RESULTS, description="Lines to return at most.")
-
-
-class FindFiles(BaseModel):
-    """Arguments of `find_files`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    pattern: str = Field(
-        description="A glob such as *.py or src/**/test_*.ts, or a part of the name.",
-        min_length=1,
-        max_length=500,
-    )
-    path: str = Field("", description="Folder to look in, relative to the workspace folder.", max_length=4096)
-    max_results: int = Field(200, ge=1, le=MAX_RESULTS, description="Paths to return at most.")
 
 
 class _Hit(NamedTuple):
@@ -99,7 +84,7 @@ async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
         places = Places(place.path.parent, (), {name: place.uri})
         prefix = place.relative[: -len(name)]
     else:
-        places = _only(await places_below(context, place), args.files)
+        places = matching(await places_below(context, place), args.files)
         prefix = "" if place.relative == "." else f"{place.relative}/"
     found = await _search(context, place, places, pattern, args.max_results)
     if found.slow is not None:
@@ -108,27 +93,6 @@ async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
             "or search for a plain text without regex."
         )
     return _told(args, found, prefix, places)
-
-
-def _only(places: Places, glob: str | None) -> Places:
-    wanted = _Wanted(glob) if glob else None
-    if wanted is None:
-        return places
-    return places._replace(
-        names=tuple(name for name in places.names if wanted(name)),
-        live={name: uri for name, uri in places.live.items() if wanted(name)},
-    )
-
-
-class _Wanted:
-    """Whether a path matches a glob: its name if the glob has no slash, else the whole."""
-
-    def __init__(self, glob: str) -> None:
-        found = read_glob(glob.lstrip("!#").removeprefix("./"))
-        self._glob: Glob | None = found
-
-    def __call__(self, path: str) -> bool:
-        return self._glob is not None and self._glob.matches(path, path.rpartition("/")[2], folder=False)
 
 
 async def _search(
@@ -250,65 +214,11 @@ def _told(args: SearchText, found: _Found, prefix: str, places: Places) -> ToolR
     )
 
 
-async def find_files(args: FindFiles, context: ToolContext) -> ToolResult:
-    """Files by name, as the user has them now."""
-    place = await context.resolve(args.path or ".", "read")
-    if isinstance(place, PathRefused):
-        return failed(place.reason)
-    seen = await context.files.peek(place.uri)
-    if seen.problem != "folder":
-        problem = "is a file" if seen.exists else "is not there"
-        return failed(f"{place.relative} {problem}. Give a folder as path, or none to look everywhere.")
-    places = await places_below(context, place)
-    names = sorted({*places.names, *places.live})
-    found = [name for name in _by_name(names, args.pattern) if not is_secret(name)]
-    prefix = "" if place.relative == "." else f"{place.relative}/"
-    paths = [prefix + name for name in found[: args.max_results]]
-    what = f"“{args.pattern[:80]}”"
-    if not paths:
-        near = await _similar(context, args.pattern)
-        hint = f" Similar: {', '.join(near)}" if near else " Try a shorter part of the name, or list_files."
-        return succeeded(f"Found no file for {what}", f"No file matches {what}.{hint}", [])
-    text = "\n".join(paths)
-    if len(found) > len(paths):
-        text += f"\n[{len(found) - len(paths)} more; give a folder as path, or a narrower pattern]"
-    value: list[Json] = [*paths]
-    return succeeded(f"Found {len(found)} file{'s' if len(found) != 1 else ''} for {what}", text, value)
-
-
-def _by_name(names: Sequence[str], pattern: str) -> list[str]:
-    """A glob decides if the pattern is one, else a part of the name, or of the path if it has a slash."""
-    if any(char in pattern for char in "*?["):
-        wanted = _Wanted(pattern)
-        return [name for name in names if wanted(name)]
-    part = pattern.removeprefix("./").strip("/").casefold()
-    if "/" in part:
-        return [name for name in names if part in name.casefold()]
-    exact = [name for name in names if name.rpartition("/")[2].casefold() == part]
-    return exact or [name for name in names if part in name.rpartition("/")[2].casefold()]
-
-
-async def _similar(context: ToolContext, pattern: str) -> tuple[str, ...]:
-    index = context.index()
-    letters = "".join(char for char in pattern if char not in "*?[]{}!")
-    if index is None or not letters:
-        return ()
-    return tuple(hit.path for hit in await index.search(letters, 5) if not is_secret(hit.path))
-
-
 SEARCH_TEXT = Tool(
     name="search_text",
     description="Search files for a text or regular expression; returns path:line: text. Ignored files are left out.",
     arguments=SearchText,
     effect="read",
     run=search_text,
-    paths=("path",),
-)
-FIND_FILES = Tool(
-    name="find_files",
-    description="Find files by name, with a glob or a part of the name. Ignored files are left out.",
-    arguments=FindFiles,
-    effect="read",
-    run=find_files,
     paths=("path",),
 )
