@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import reduce
+from typing import get_args
 
 import pytest
 from hypothesis import settings as hypothesis_settings
@@ -22,17 +23,7 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 PLAN = PlanId("p")
 DETECTION = Detection(planned=True, rule="numbered_list", score=50, ambiguous=False)
 RESULT = StepResult(ok=True, summary="did it", duration_ms=1, timestamp=AT)
-STATUSES: tuple[PlanStatus, ...] = (
-    "draft",
-    "pending_approval",
-    "approved",
-    "rejected",
-    "executing",
-    "paused",
-    "completed",
-    "failed",
-    "cancelled",
-)
+STATUSES: tuple[PlanStatus, ...] = get_args(PlanStatus)
 
 
 def recorded(plan: Plan | None, event: ev.Event) -> ev.Recorded:

@@ -12,8 +12,8 @@ from typing import Literal
 import pytest
 
 from planloom.workspace.index import Changed, FileIndex
+from planloom.workspace.programs import find_program
 from planloom.workspace.roots import root_at
-from planloom.workspace.scan import find_git
 from planloom.workspace.uris import from_path
 
 GIT = shutil.which("git")
@@ -154,13 +154,13 @@ async def test_a_git_inside_the_workspace_is_not_run(tmp_path: Path, monkeypatch
     fake.write_text("#!/bin/sh\n")
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}bin")
-    assert find_git([tmp_path]) is None
-    assert find_git([tmp_path / "elsewhere"]) == fake
+    assert find_program("git", [tmp_path]) is None
+    assert find_program("git", [tmp_path / "elsewhere"]) == fake
     link = tmp_path / "link"
     link.mkdir()
     (link / "git").symlink_to(fake)
     monkeypatch.setenv("PATH", str(link))
-    assert find_git([fake.parent]) is None
+    assert find_program("git", [fake.parent]) is None
 
 
 async def test_links_are_listed_and_not_followed(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, assert_never
+from typing import Any, assert_never, get_args
 
 from planloom.domain import events as ev
 from planloom.domain.fold_draft import fold_draft
@@ -19,19 +19,7 @@ from planloom.domain.values import Instant
 
 _DRAFT: frozenset[PlanStatus] = frozenset({"draft"})
 _ALIVE: frozenset[PlanStatus] = frozenset({"executing", "paused"})
-_ANY: frozenset[PlanStatus] = frozenset(
-    {
-        "draft",
-        "pending_approval",
-        "approved",
-        "rejected",
-        "executing",
-        "paused",
-        "completed",
-        "failed",
-        "cancelled",
-    }
-)
+_ANY: frozenset[PlanStatus] = frozenset(get_args(PlanStatus))
 _UNDOABLE: frozenset[PlanStatus] = frozenset({"paused", "completed", "failed", "cancelled"})
 _OPEN = _ANY - ENDED - {"rejected"}
 

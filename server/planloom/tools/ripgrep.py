@@ -15,21 +15,6 @@ _MOST_BYTES: Final = 25_000 if os.name == "nt" else 500_000
 """Bytes of names on one command line: well below what the system takes."""
 
 
-def find_ripgrep(roots: Sequence[Path]) -> Path | None:
-    """A ripgrep at an absolute path outside every workspace folder, behind links too; None if there is none."""
-    inside = [root.resolve() for root in roots]
-    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        if not Path(folder).is_absolute():
-            continue
-        program = Path(folder, "rg.exe" if os.name == "nt" else "rg")
-        real = program.resolve()
-        if any(real.is_relative_to(root) or program.is_relative_to(root) for root in inside):
-            continue
-        if real.is_file() and os.access(real, os.X_OK):
-            return program
-    return None
-
-
 def holding(
     program: Path, folder: Path, names: Sequence[str], needle: str, *, ignore_case: bool
 ) -> frozenset[str] | None:

@@ -16,11 +16,12 @@ from planloom.domain.values import Json
 from planloom.tools.candidates import Places, chunks, matching, places_below
 from planloom.tools.context import ToolContext
 from planloom.tools.replacing import with_lf
-from planloom.tools.ripgrep import find_ripgrep, holding
+from planloom.tools.ripgrep import holding
 from planloom.tools.search_pattern import MAX_PATTERN, BadPattern, Pattern, TooSlow, read_pattern
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 from planloom.workspace.disk import read
 from planloom.workspace.paths import PathRefused, ResolvedPath
+from planloom.workspace.programs import find_program
 from planloom.workspace.view import spot
 
 MAX_RESULTS: Final = 1_000
@@ -121,7 +122,7 @@ def _scan(
     until = time.monotonic() + _SECONDS
     hits: list[_Hit] = []
     names = sorted({*places.names, *live})
-    program = find_ripgrep(roots) if pattern.needle and len(names) >= _WORTH_RIPGREP else None
+    program = find_program("rg", roots) if pattern.needle and len(names) >= _WORTH_RIPGREP else None
     for batch in chunks(names, _BATCH):
         few: frozenset[str] | None = None
         if program is not None:

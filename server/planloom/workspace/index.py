@@ -13,8 +13,9 @@ from typing import Literal, NamedTuple
 from planloom.domain.values import Uri
 from planloom.workspace.ignore import IGNORE_FILES, chain_of, top_chain
 from planloom.workspace.pathtable import Hit, PathTable
+from planloom.workspace.programs import find_program
 from planloom.workspace.roots import Root
-from planloom.workspace.scan import GitFailed, find_git, git_deleted, list_folder_tree, walked
+from planloom.workspace.scan import GitFailed, git_deleted, list_folder_tree, walked
 from planloom.workspace.uris import to_path
 
 logger = logging.getLogger(__name__)
@@ -187,7 +188,7 @@ class FileIndex:
 
     def _usable_git(self) -> Path | None:
         if self._git == "find":
-            self._git = find_git([root.path for root in self.folders])
+            self._git = find_program("git", [root.path for root in self.folders])
         return self._git
 
     def _forget(self, table: PathTable, uri: str) -> None:

@@ -26,21 +26,6 @@ class GitFailed(Exception):
     """Git cannot list this folder: it is no work tree, belongs to somebody else, or is damaged."""
 
 
-def find_git(roots: Sequence[Path]) -> Path | None:
-    """A git at an absolute path outside every workspace folder, behind links too; None if there is none."""
-    inside = [root.resolve() for root in roots]
-    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        if not Path(folder).is_absolute():
-            continue
-        program = Path(folder, "git.exe" if os.name == "nt" else "git")
-        real = program.resolve()
-        if any(real.is_relative_to(root) or program.is_relative_to(root) for root in inside):
-            continue
-        if real.is_file() and os.access(real, os.X_OK):
-            return program
-    return None
-
-
 async def list_folder_tree(
     root: Path, exclude: Sequence[str], git: Path | None
 ) -> AsyncGenerator[list[str], None]:
