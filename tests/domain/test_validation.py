@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from planloom.domain.path_text import escapes, normal_path
 from planloom.domain.plan import Check, Step
-from planloom.domain.validation import PlanLimits, Problem, ToolRules, errors, escapes, normal_path, problems
+from planloom.domain.validation import PlanLimits, Problem, ToolRules, errors, problems
 from planloom.domain.values import Args, StepId
 
 

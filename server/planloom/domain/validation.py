@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,6 +13,7 @@ from planloom.domain.approvals import Effect
 from planloom.domain.destruction import destructive_command, destructive_words, names_destruction
 from planloom.domain.graph import Links, ancestor_masks, cycle, links
 from planloom.domain.outputs import STEP_ID, literal, output_reference, output_references
+from planloom.domain.path_text import escapes, normal_path
 from planloom.domain.plan import Step
 from planloom.domain.values import Args, StepId, Value
 
@@ -59,33 +59,6 @@ class ToolRules:
     writes: tuple[str, ...] = ()
     removes: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
-
-
-def escapes(path: str) -> bool:
-    """Whether a path, looked at as text only, leads out of the folder that it is relative to."""
-    text = path.strip().replace("\\", "/")
-    if text.startswith(("/", "~")) or text[1:2] == ":" or "://" in text or "\0" in text:
-        return True
-    depth = 0
-    for part in text.split("/"):
-        if part == "..":
-            depth -= 1
-            if depth < 0:
-                return True
-        elif part not in ("", "."):
-            depth += 1
-    return False
-
-
-def normal_path(path: str) -> str:
-    """One spelling for the paths that lead to one place, as far as the text alone tells."""
-    parts: list[str] = []
-    for part in unicodedata.normalize("NFC", path.strip().replace("\\", "/")).split("/"):
-        if part == ".." and parts and parts[-1] != "..":
-            parts.pop()
-        elif part not in ("", "."):
-            parts.append(part)
-    return "/".join(parts)
 
 
 def problems(

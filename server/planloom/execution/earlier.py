@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from planloom.domain.path_text import normal_path
 from planloom.domain.plan import ExecutedTool, Plan, Step
-from planloom.domain.validation import normal_path
 from planloom.tools.registry import Registry
 
 

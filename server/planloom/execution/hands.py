@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from planloom.agent.work import Standing
+from planloom.domain.path_text import normal_path
 from planloom.domain.plan import Plan, Step
-from planloom.domain.validation import normal_path
 from planloom.execution.book import Book
 from planloom.execution.calls import recorded_call
 from planloom.execution.commands import CancelledByUser, CommandDenied

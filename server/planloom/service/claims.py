@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from planloom.domain.path_text import normal_path
 from planloom.domain.plan import Plan, Step
-from planloom.domain.validation import normal_path
 from planloom.tools.registry import Registry
 
 MODEL = "model"
