@@ -14,7 +14,7 @@ from planloom.intake.reference_sources import Limits, ReferenceSources, Resoluti
 from planloom.intake.references import LineSpan
 from planloom.workspace.names import PathCode, shown
 from planloom.workspace.paths import PathRefused, ResolvedPath
-from planloom.workspace.view import Snapshot
+from planloom.workspace.snapshots import Snapshot
 
 Found = ResolvedAttachment | Unresolved
 

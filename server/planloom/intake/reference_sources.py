@@ -9,7 +9,7 @@ from planloom.domain.text import Encoding, Range
 from planloom.domain.values import Uri, Value
 from planloom.workspace.editor import FileDiagnostics
 from planloom.workspace.paths import PathRefused, ResolvedPath
-from planloom.workspace.view import Snapshot
+from planloom.workspace.snapshots import Snapshot
 
 
 class Context(Value):

@@ -13,7 +13,7 @@ from planloom.intake.reference_sources import Context, Limits, ReferenceSources,
 from planloom.intake.references import Reading, Reference, find_references
 from planloom.workspace.names import shown
 from planloom.workspace.paths import PathRefused, ResolvedPath
-from planloom.workspace.view import Snapshot
+from planloom.workspace.snapshots import Snapshot
 
 _NO_CONTEXT = Context()
 _LIMITS = Limits()

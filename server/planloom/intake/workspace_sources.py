@@ -11,7 +11,8 @@ from planloom.workspace.editor import Editor, EditorSilent, FileDiagnostics
 from planloom.workspace.images import read_image
 from planloom.workspace.index import FileIndex
 from planloom.workspace.paths import PathRefused, ResolvedPath, resolve, resolve_uri
-from planloom.workspace.view import Snapshot, WorkspaceView
+from planloom.workspace.snapshots import Snapshot
+from planloom.workspace.view import WorkspaceView
 
 INDEX_SECONDS = 2.0
 """How long a look-up by the end of a path waits for the first listing of the workspace."""

@@ -11,8 +11,9 @@ from planloom.domain.text import LineIndex
 from planloom.domain.values import Json
 from planloom.tools.context import READ_LIMIT_BYTES, ToolContext
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
+from planloom.workspace.folders import Entry
 from planloom.workspace.paths import PathRefused
-from planloom.workspace.view import Entry, Snapshot
+from planloom.workspace.snapshots import Snapshot
 
 MAX_LINES = 2_000
 MAX_LISTED = 1_000

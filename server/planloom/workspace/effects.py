@@ -22,7 +22,7 @@ from planloom.workspace.editor import (
 )
 from planloom.workspace.names import shown
 from planloom.workspace.prepare import Work
-from planloom.workspace.view import MARK
+from planloom.workspace.snapshots import MARK
 
 NEW_FILE = Decoded(text="", encoding="utf-8", bom=False)
 

@@ -9,10 +9,12 @@ from typing import Final
 from planloom.domain.changes import Changeset, ConflictFile
 from planloom.domain.text import Eol, adapt_eol, with_eol
 from planloom.domain.values import Uri, Value
+from planloom.workspace.folders import Listing
 from planloom.workspace.rebase import conflict_of, three_way
+from planloom.workspace.snapshots import MARK, Snapshot
 from planloom.workspace.staging import Stage, Staged, entry_at, named, seen
 from planloom.workspace.uris import child, is_below, normalized, parent
-from planloom.workspace.view import MARK, Listing, Snapshot, WorkspaceView
+from planloom.workspace.view import WorkspaceView
 
 DELETE_LIMIT: Final = 1000
 """Files that one deletion of a folder may take along."""

@@ -16,9 +16,10 @@ from planloom.workspace.names import shown
 from planloom.workspace.outcomes import Conflicted, JournalFile, Refused, Superseded, recorded
 from planloom.workspace.paths import PathRefused, ResolvedPath
 from planloom.workspace.rebase import rebase
+from planloom.workspace.snapshots import Snapshot, of_document
 from planloom.workspace.staging import named
 from planloom.workspace.uris import is_below, parent
-from planloom.workspace.view import Look, Snapshot, WorkspaceView, of_document, spot
+from planloom.workspace.view import Look, WorkspaceView, spot
 
 
 @dataclass(frozen=True)

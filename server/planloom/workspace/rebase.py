@@ -20,8 +20,8 @@ from planloom.domain.changes import (
 from planloom.domain.lines import changed_blocks, split_lines
 from planloom.domain.text import dominant_eol, with_eol
 from planloom.domain.values import Uri, Value
+from planloom.workspace.snapshots import Snapshot
 from planloom.workspace.staging import named
-from planloom.workspace.view import Snapshot
 
 
 class Ready(Value):

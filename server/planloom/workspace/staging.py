@@ -17,9 +17,10 @@ from planloom.domain.changes import (
 )
 from planloom.domain.text import dominant_eol
 from planloom.domain.values import Uri
+from planloom.workspace.folders import Entry
 from planloom.workspace.names import shown
+from planloom.workspace.snapshots import Snapshot
 from planloom.workspace.uris import is_below, to_path
-from planloom.workspace.view import Entry, Snapshot
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from planloom.domain.values import Uri
 from planloom.workspace.outcomes import JournalFile, recorded
 from planloom.workspace.prepare import Work
 from planloom.workspace.rebase import three_way
-from planloom.workspace.view import Snapshot, WorkspaceView
+from planloom.workspace.snapshots import Snapshot
+from planloom.workspace.view import WorkspaceView
 
 Finding = EditOutcome | Literal["not_applied", "unexpected"]
 

@@ -3,72 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import stat
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, assert_never
+from typing import NamedTuple
 
-from planloom.domain.changes import sha256
-from planloom.domain.protected import is_git
-from planloom.domain.text import Eol, FileEncoding, dominant_eol
-from planloom.domain.values import Sha256, Uri, Value
+from planloom.domain.values import Uri
 from planloom.workspace.aliases import Aliases, real_places
 from planloom.workspace.disk import TEXT_LIMIT, FileOnDisk, Spot, Stamp, read, stamp_at
-from planloom.workspace.documents import Document, DocumentStore
-from planloom.workspace.names import shown
+from planloom.workspace.documents import DocumentStore
+from planloom.workspace.folders import Entry, Listing, listed
 from planloom.workspace.paths import PathRefused, Purpose, ResolvedPath, resolve_uri
 from planloom.workspace.queues import FileQueues
 from planloom.workspace.roots import Roots
-from planloom.workspace.uris import child, normalized, parent, to_path
-
-MARK = "\ufeff"
-"""The byte-order mark, as some editors keep it at the start of a buffer."""
-
-Problem = Literal["binary", "undecodable", "too_large", "folder", "special", "unreadable", "refused"]
-"""Why a place has no text here; `refused` is one that is never looked at, see `Snapshot.detail`."""
-
-
-class Snapshot(Value):
-    """One file at one moment. `text` is None where there is no file, or none that can be read as text.
-
-    The text never holds a byte-order mark; `bom` says that the file has one. `version` is that of the open
-    buffer. `uri` is the document that really holds the text, if it is open under another name. `dirty` says
-    that the buffer holds what is not on disk. `size` is in bytes, 0 for a buffer. `stamp` is of the disk.
-    """
-
-    uri: Uri
-    exists: bool
-    text: str | None = None
-    sha256: Sha256 | None = None
-    version: int | None = None
-    eol: Eol | None = None
-    bom: bool = False
-    encoding: FileEncoding = "utf-8"
-    source: Literal["staged", "buffer", "acknowledged", "disk"] = "disk"
-    problem: Problem | None = None
-    detail: str = ""
-    size: int = 0
-    dirty: bool = False
-    stamp: Stamp | None = None
-
-
-class Entry(Value):
-    """One name in a folder; `size` in bytes."""
-
-    name: str
-    uri: Uri
-    kind: Literal["file", "folder", "link", "special"]
-    size: int = 0
-
-
-class Listing(Value):
-    """A folder's entries by name; `problem` says why there are none to tell."""
-
-    uri: Uri
-    entries: tuple[Entry, ...] = ()
-    problem: Literal["missing", "not_a_folder", "unreadable", "refused"] | None = None
-    detail: str = ""
+from planloom.workspace.snapshots import MARK, Snapshot, of_acknowledged, of_disk, of_document
+from planloom.workspace.uris import normalized, parent, to_path
 
 
 class _Acknowledged(NamedTuple):
@@ -123,7 +71,7 @@ class WorkspaceView:
         place = await asyncio.to_thread(self.locate, key, "read")
         if isinstance(place, PathRefused):
             return Listing(uri=key, problem="refused", detail=place.reason)
-        listing = await asyncio.to_thread(_listed, place)
+        listing = await asyncio.to_thread(listed, place)
         told = {k: v for k, v in self._acknowledged.items() if parent(k) == place.uri}
         if not told or listing.problem not in (None, "missing"):
             return listing
@@ -211,11 +159,11 @@ class WorkspaceView:
             found = read(spot(place), self.limit)
         told = self._acknowledged.get(place.uri)
         if told is None:
-            return _of_disk(place.uri, found)
+            return of_disk(place.uri, found)
         if told.stamp == found.stamp:
-            return _of_acknowledged(place.uri, told, found)
+            return of_acknowledged(place.uri, told.text, found)
         del self._acknowledged[place.uri]
-        return _of_disk(place.uri, found)
+        return of_disk(place.uri, found)
 
 
 def spot(place: ResolvedPath) -> Spot:
@@ -224,99 +172,3 @@ def spot(place: ResolvedPath) -> Spot:
         return Spot(place.path, ())
     names = tuple(place.relative.split("/"))
     return Spot(place.path.parents[len(names) - 1], names)
-
-
-def of_document(document: Document) -> Snapshot:
-    """The snapshot of an open buffer."""
-    text = document.text.removeprefix(MARK)
-    return Snapshot(
-        uri=document.uri,
-        exists=True,
-        text=text,
-        sha256=sha256(text),
-        version=document.version,
-        eol=dominant_eol(text),
-        bom=document.text.startswith(MARK),
-        source="buffer",
-        dirty=document.dirty,
-    )
-
-
-def _of_acknowledged(uri: Uri, told: _Acknowledged, found: FileOnDisk) -> Snapshot:
-    return Snapshot(
-        uri=uri,
-        exists=told.text is not None,
-        text=told.text,
-        sha256=sha256(told.text) if told.text is not None else None,
-        eol=dominant_eol(told.text) if told.text is not None else None,
-        bom=found.decoded is not None and found.decoded.bom,
-        encoding=found.decoded.encoding if found.decoded is not None else "utf-8",
-        source="acknowledged",
-        stamp=found.stamp,
-    )
-
-
-def _of_disk(uri: Uri, found: FileOnDisk) -> Snapshot:
-    match found.kind:
-        case "missing":
-            return Snapshot(uri=uri, exists=False)
-        case "text":
-            assert found.decoded is not None
-            text = found.decoded.text
-            return Snapshot(
-                uri=uri,
-                exists=True,
-                text=text,
-                sha256=sha256(text),
-                eol=dominant_eol(text),
-                bom=found.decoded.bom,
-                encoding=found.decoded.encoding,
-                size=found.size,
-                stamp=found.stamp,
-            )
-        case "binary" | "undecodable" | "too_large" | "folder" | "special" | "unreadable":
-            return Snapshot(
-                uri=uri,
-                exists=True,
-                problem=found.kind,
-                detail=found.detail,
-                size=found.size,
-                stamp=found.stamp,
-            )
-        case _:
-            assert_never(found.kind)
-
-
-def _listed(place: ResolvedPath) -> Listing:
-    entries = []
-    try:
-        with os.scandir(place.path) as names:
-            for found in names:
-                entry = _entry(place, found)
-                if entry is not None and not is_git(found.name):
-                    entries.append(entry)
-    except FileNotFoundError:
-        return Listing(uri=place.uri, problem="missing", detail=f"{shown(place.relative)} is not there.")
-    except NotADirectoryError:
-        return Listing(uri=place.uri, problem="not_a_folder", detail=f"{shown(place.relative)} is no folder.")
-    except OSError as error:
-        return Listing(
-            uri=place.uri, problem="unreadable", detail=f"{shown(place.relative)}: {error.strerror}."
-        )
-    return Listing(uri=place.uri, entries=tuple(sorted(entries, key=lambda entry: entry.name)))
-
-
-def _entry(place: ResolvedPath, found: os.DirEntry[str]) -> Entry | None:
-    """The entry for a name; None if it went away while the folder was listed."""
-    uri = child(place.uri, found.name)
-    if found.is_symlink():
-        return Entry(name=found.name, uri=uri, kind="link")
-    if found.is_dir(follow_symlinks=False):
-        return Entry(name=found.name, uri=uri, kind="folder")
-    try:
-        info = found.stat(follow_symlinks=False)
-    except FileNotFoundError:
-        return None
-    if stat.S_ISREG(info.st_mode):
-        return Entry(name=found.name, uri=uri, kind="file", size=info.st_size)
-    return Entry(name=found.name, uri=uri, kind="special")
