@@ -234,6 +234,20 @@ async def test_undo_keeps_lines_that_were_changed_since_and_says_so(tmp_path: Pa
         assert undone.conflicts == (at.uri("a.txt"),) and undone.reverted == ()
 
 
+async def test_undo_tells_of_each_edit_of_a_file_whether_it_was_taken_back(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "one\ntwo\nthree\nfour\n"}) as at:
+        at.editor.open(at.path("a.txt"))
+        plan = await at.run('1. Replace "one" with "1" in a.txt\n2. Replace "four" with "4" in a.txt')
+        at.editor.replace(at.path("a.txt"), "1", "first")
+        undone = await at.app.plans.undo(plan.plan_id, None, False)
+        assert at.text("a.txt") == "first\ntwo\nthree\nfour\n"
+        assert undone.conflicts == undone.reverted == (at.uri("a.txt"),)
+        assert [step.reverted for step in undone.plan.steps] == [None, "whole"]
+        redone = await at.app.plans.undo(plan.plan_id, None, True)
+        assert at.text("a.txt") == "first\ntwo\nthree\n4\n"
+        assert [step.reverted for step in redone.plan.steps] == [None, None]
+
+
 async def test_deleting_forgets_an_ended_plan_alone(tmp_path: Path) -> None:
     async with studio(tmp_path, {"a.txt": "old\n"}) as at:
         plan = await at.ask(EDIT)

@@ -64,8 +64,8 @@ class Undoing:
                 what = "no undo to take back" if redo else "nothing to take back"
                 raise WrongState(f"There is {what}.", status=plan.status, allowed=ALLOWED[plan.status])
             reversal = await reverse(self._view, journal_files(chosen, self._book.store))
-            reverted = await self._apply(plan, chosen, reversal, step_id, redo)
-            return self._record(plan, chosen, reversal, reverted)
+            await self._apply(plan, chosen, reversal, step_id, redo)
+            return self._record(plan, chosen, reversal)
 
     async def _apply(
         self,
@@ -74,10 +74,10 @@ class Undoing:
         reversal: Reversal,
         step_id: StepId | None,
         redo: bool,
-    ) -> bool:
-        """Make the reverse changes. False if there were none to make."""
+    ) -> None:
+        """Make the reverse changes, if there are any."""
         if not reversal.changeset.changes:
-            return False
+            return
         reverts: tuple[EditId, ...] = () if redo else tuple(edit.edit_id for edit in chosen)
         journal = EditJournal(self._book, plan.plan_id, step_id, reverts)
         grant = Grant(plan_id=plan.plan_id, version=plan.version, source="request")
@@ -85,7 +85,7 @@ class Undoing:
         outcome = await apply_changeset(self._view, self._editor, reversal.changeset, grant, label, journal)
         match outcome:
             case Applied():
-                return True
+                return
             case Refused() | PartlyApplied():
                 raise WrongState(outcome.reason, status=plan.status, allowed=ALLOWED[plan.status])
             case Conflicted():
@@ -102,22 +102,21 @@ class Undoing:
                     allowed=ALLOWED[plan.status],
                 )
 
-    def _record(
-        self, plan: Plan, chosen: tuple[EditRecord, ...], reversal: Reversal, changed: bool
-    ) -> Undone:
-        kept = {each.uri for each in reversal.kept}
+    def _record(self, plan: Plan, chosen: tuple[EditRecord, ...], reversal: Reversal) -> Undone:
         happened: list[ev.Event] = []
         reverted: dict[Uri, None] = {}
+        begins = sum(len(edit.files) for edit in chosen)
         for edit in reversed(chosen):
-            files = tuple(file for file in edit.files if not {file.uri, file.new_uri} & kept)
+            begins -= len(edit.files)
+            files = tuple(
+                file for place, file in enumerate(edit.files, start=begins) if place in reversal.taken
+            )
             if files:
                 happened.append(ev.EditReverted(task_id=edit.step_id, edit_id=edit.edit_id, files=files))
                 reverted.update(dict.fromkeys(file.uri for file in files))
         happened += [ev.Log(level="warning", message=each.reason) for each in reversal.kept]
         now = self._book.record(plan.plan_id, *happened)
-        return Undone(
-            plan=now, reverted=tuple(reverted) if changed or reverted else (), conflicts=tuple(kept)
-        )
+        return Undone(plan=now, reverted=tuple(reverted), conflicts=tuple(each.uri for each in reversal.kept))
 
 
 def _applied(plan: Plan, step_id: StepId | None) -> tuple[EditRecord, ...]:

@@ -23,10 +23,14 @@ class Kept(Value):
 
 
 class Reversal(Value):
-    """What takes edits back. Applied and journalled like any other changeset, it can be taken back itself."""
+    """What takes edits back. Applied and journalled like any other changeset, it can be taken back itself.
+
+    `taken` are the places, among the files that were to be taken back, of those that are.
+    """
 
     changeset: Changeset
     kept: tuple[Kept, ...] = ()
+    taken: frozenset[int] = frozenset()
 
 
 async def reverse(view: WorkspaceView, files: Sequence[JournalFile]) -> Reversal:
@@ -37,12 +41,16 @@ async def reverse(view: WorkspaceView, files: Sequence[JournalFile]) -> Reversal
     """
     overlay = Overlay(view)
     kept: dict[Uri, Kept] = {}
-    for file in reversed(files):
+    taken: set[int] = set()
+    for place in reversed(range(len(files))):
+        file = files[place]
         if file.uri not in kept and file.new_uri not in kept:
             stays = await _back(overlay, file)
-            if stays is not None:
+            if stays is None:
+                taken.add(place)
+            else:
                 kept[stays.uri] = stays
-    return Reversal(changeset=overlay.changeset(), kept=tuple(kept.values()))
+    return Reversal(changeset=overlay.changeset(), kept=tuple(kept.values()), taken=frozenset(taken))
 
 
 async def _back(overlay: Overlay, file: JournalFile) -> Kept | None:
