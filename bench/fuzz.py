@@ -14,6 +14,7 @@ import hashlib
 import json
 import random
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -48,6 +49,8 @@ GROWTH = 2.0
 """How much more than linearly the time of a text four times as long may grow before it is told."""
 BUDGET = 60.0
 """How many times slower than prose a character may be."""
+LIMIT = 10.0
+"""Seconds after which a reading is given up."""
 KEPT = 12
 
 
@@ -203,7 +206,7 @@ def _report(name: str, corpus: Path, out: Path, child: subprocess.CompletedProce
     worst = _slow(target.read, texts, seconds=60)
     findings += worst[0] > 1
     if worst[0] > 1:
-        print(f"slow, {worst[0]:.1f} times what is allowed: {worst[1]}")
+        print(f"SLOW, {worst[0]:.1f} times what is allowed: {worst[1]}")
     reached, lines = _lines_reached(PACKAGES[name], target.check, texts)
     figures = {
         "bench": f"fuzz {name}",
@@ -251,14 +254,30 @@ def _smaller(text: str, fails: Callable[[str], bool], seconds: float = 20.0) -> 
     return text
 
 
+class TooLong(BaseException):
+    """A reading that is given up."""
+
+
+def _give_up(number: int, frame: object) -> None:
+    raise TooLong
+
+
 def _seconds(read: Callable[[str], object], text: str) -> float:
+    """How long a reading takes, at most about `LIMIT`."""
+    signal.setitimer(signal.ITIMER_REAL, LIMIT)
     began = time.thread_time()
-    read(text)
+    try:
+        read(text)
+    except TooLong:
+        return LIMIT
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
     return time.thread_time() - began
 
 
 def _slow(read: Callable[[str], object], texts: list[str], seconds: float) -> tuple[float, str]:
     """The worst of the texts blown up: how many times what is allowed, and what it was."""
+    signal.signal(signal.SIGALRM, _give_up)
     until = time.monotonic() + seconds
     chance = random.Random(1)
     prose = max(_seconds(read, PROSE * (LARGE // len(PROSE))), 1e-4) / LARGE

@@ -100,8 +100,18 @@ def test_text_without_marks_is_passed_on_whole(text: str) -> None:
         assert read_calls(plain, offered_tools()).visible_text == plain
 
 
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("call", ['{"name":"read_file","arguments":{"path":"p"}}', "read_file\n{path: 'p'}"])
+def test_brackets_too_deep_to_be_data_hide_calls_up_to_a_blank_line(call: str, line_end: str) -> None:
+    deep = "{" * 150 + line_end + call.replace("\n", line_end) + line_end
+    assert stream_tool_calls([deep])[0] == []
+    for chunks in groupings(f"{deep}{line_end}{call}"):
+        assert stream_tool_calls(chunks)[0] == [{"name": "read_file", "arguments": {"path": "p"}}]
+
+
 @pytest.mark.parametrize(
-    "unit", ["<", "{", "[", "`", "7", '"', "'", "<tool_call>", "<tool_call>{", '<tool_call>{"a</tool_call>']
+    "unit",
+    ["<", "{", "[", "`", "7", '"', "'", "\n{", "<tool_call>", "<tool_call>{", '<tool_call>{"a</tool_call>'],
 )
 @pytest.mark.parametrize("size", [MEGABYTE, 1_000])
 @pytest.mark.slow
