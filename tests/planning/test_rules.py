@@ -401,3 +401,11 @@ def test_time_is_linear(piece: str) -> None:
 
     small = max(seconds(20_000), 0.01)
     assert seconds(200_000) < small * 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sign", [".", "?!", "\u2028", "\x1c", " \x85"])
+def test_a_run_of_signs_inside_a_word_takes_linear_time(sign: str) -> None:
+    start = time.perf_counter()
+    plan(f"fix @a:b{sign * 50_000}py, then test it")
+    assert time.perf_counter() - start < 10

@@ -35,7 +35,7 @@ _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]")
 _INLINE_NUMBER = re.compile(r"(?<!\S)\(?(?P<number>[0-9]{1,3})[.)](?=\s)")
 
 _BOUNDARY = re.compile(
-    r"(?P<end>[.!?]+[\"'”’)\]]*)(?=\s|$)"
+    r"(?P<end>(?<![.!?])[.!?]++[\"'”’)\]]*+)(?=\s|$)"
     r"|(?P<semicolon>;)(?=\s)"
     r"|(?P<then>(?:,|;)?\s+(?:and\s+)?(?:then|after\s+that|afterwards)\b,?)(?=\s)"
     rf"|(?P<next>(?:,|;)\s+(?:and\s+)?next\b,?|\s+(?:and\s+)?next\b,|\s+(?:and\s+)?next\b(?=\s+(?:{_VERB})\s))(?=\s)"

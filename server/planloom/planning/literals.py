@@ -146,7 +146,7 @@ def mask(text: str) -> Masked:
     return Masked(text="".join(pieces), literals=tuple(literals), places=tuple(places))
 
 
-_SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\f\v]")
+_SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\f\v\x1c-\x1f\x85\u2028\u2029]")
 _NOTHING = re.compile(r"[\u200b\u2060\ufeff\u00ad]")
 _LONG_SPACE = re.compile(r"[ \t]{9,}")
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
