@@ -86,6 +86,7 @@ def run(target: str, seconds: int, corpus: Path | None = None) -> int:
         ]
         child = subprocess.run(
             [sys.executable, "-m", "bench.fuzz", *arguments],
+            check=False,
             cwd=Path(__file__).parents[1],
             stderr=subprocess.PIPE,
             text=True,
@@ -258,7 +259,7 @@ class TooLong(BaseException):
     """A reading that is given up."""
 
 
-def _give_up(number: int, frame: object) -> None:
+def _give_up(_number: int, _frame: object) -> None:
     raise TooLong
 
 
@@ -327,7 +328,7 @@ def _lines_reached(
     reached: set[tuple[str, int]] = set()
     files = {path for path, _ in every}
 
-    def trace(frame: Any, event: str, argument: object) -> Any:
+    def trace(frame: Any, _event: str, _argument: object) -> Any:
         if frame.f_code.co_filename not in files:
             return None
         reached.add((frame.f_code.co_filename, frame.f_lineno))

@@ -31,9 +31,18 @@ from tests.support.messy_plans import NOTHING, cases
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
 TOOLS = frozenset(
-    ["read_file", "list_files", "write_file", "edit_file", "create_folder", "rename_path", "delete_path", "run_command"]
+    [
+        "read_file",
+        "list_files",
+        "write_file",
+        "edit_file",
+        "create_folder",
+        "rename_path",
+        "delete_path",
+        "run_command",
+    ]
 )
-_RULES = {name: ToolRules(effect="write", check=lambda args: ()) for name in TOOLS}
+_RULES = {name: ToolRules(effect="write", check=lambda _: ()) for name in TOOLS}
 
 
 class Target(NamedTuple):
@@ -114,7 +123,7 @@ def check_calls(text: str, chance: random.Random) -> None:
         problem.model_dump_json()
 
 
-def check_detection(text: str, chance: random.Random) -> None:
+def check_detection(text: str, _: random.Random) -> None:
     found = detect(text)
     assert 0 <= found.score <= 100, "a score out of bounds"
     assert found.planned == (found.rule not in ("disabled", "question", "none")), "rule and verdict differ"
@@ -126,7 +135,7 @@ def check_detection(text: str, chance: random.Random) -> None:
     qualify(text, (), found)
 
 
-def check_references(text: str, chance: random.Random) -> None:
+def check_references(text: str, _: random.Random) -> None:
     end = 0
     for found in find_references(text):
         assert end <= found.start < found.end <= len(text), "references overlap"
@@ -138,7 +147,7 @@ def check_references(text: str, chance: random.Random) -> None:
         assert (found.kind in ("selection", "link")) == (not found.readings) or found.kind == "diagnostics"
 
 
-def check_rules(text: str, chance: random.Random) -> None:
+def check_rules(text: str, _: random.Random) -> None:
     steps = plan_by_rules(text, TOOLS)
     for step in steps:
         assert step.description.strip() and step.instruction.strip(), "an empty step"
@@ -164,7 +173,7 @@ def _patched(text: str) -> None:
     lines = with_lf(text).split("\n")
     for file in files:
         for hunk in file.hunks:
-            for _, line in hunk.ops:
+            for _sign, line in hunk.ops:
                 assert any(given.endswith(line) for given in lines), "a new line"
         old = [line for hunk in file.hunks for line in hunk.old]
         result = apply_hunks("\n".join(old) + "\n", file.hunks)
@@ -173,7 +182,7 @@ def _patched(text: str) -> None:
             assert result.text.split("\n")[:-1] == wanted or not wanted, "not what the patch says"
 
 
-def check_patches(text: str, chance: random.Random) -> None:
+def check_patches(text: str, _: random.Random) -> None:
     _patched(text)
     old, _, new = text.partition("=======")
     for document in (f"{old}\n{new}", f"a\n    {old}\nb\n", new):
@@ -211,7 +220,8 @@ def _patches() -> Iterable[str]:
         "--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,2 @@ def f\n a\n-b\n+c\n",
         "*** Begin Patch\n*** Update File: a.py\n@@ def f\n-x\n+y\n*** End of File\n*** End Patch",
         "*** Begin Patch\n*** Add File: b\n+1\n*** Delete File: c\n*** Move to: d\n*** End Patch",
-        "diff --git a/a b/a\nnew file mode 100644\n--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+a\n\\ No newline at end of file",
+        "diff --git a/a b/a\nnew file mode 100644\n--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+a\n"
+        "\\ No newline at end of file",
         "def f():\n\treturn “x”\n=======\ndef g():\n    return 1\n",
     )
 
