@@ -7,7 +7,7 @@ from functools import cache
 
 from planloom.agent.toolcalls.cursor import Cursor, More
 from planloom.agent.toolcalls.harmony import Header, read_header
-from planloom.agent.toolcalls.line_starts import FREE_TEXT, LineStarts
+from planloom.agent.toolcalls.line_starts import LineStarts, free_text
 from planloom.agent.toolcalls.regions import read_marked
 from planloom.agent.toolcalls.tokens import (
     HARMONY_ENDS,
@@ -175,12 +175,13 @@ class Scanner(LineStarts):
 
     def _functionary(self, cursor: Cursor) -> bool:
         """Whether a name and an object follow `>>>`; free text under `all` is shown without its header."""
-        if cursor.looking_at(FREE_TEXT):
-            self._at = cursor.at + len(FREE_TEXT)
+        free = free_text(cursor)
+        if free:
+            self._at = cursor.at + free
             self._line_start = True
             return False
         ahead = self._cursor(cursor.at)
-        if ahead.match(_NAME) is not None and ahead.peek() == "\n":
+        if ahead.match(_NAME) is not None and ahead.peek() in ("\n", "\r"):
             ahead.space()
             if ahead.peek() == "{":
                 return True
