@@ -11,7 +11,7 @@ from planloom.planning.formats.json_steps import steps_in
 from planloom.planning.formats.labelled import Open, header, parted
 from planloom.planning.formats.lenient_json import Unreadable, parse
 from planloom.planning.formats.numbered import Item, item
-from planloom.planning.formats.reader import MARKER, read_plan
+from planloom.planning.formats.reader import MARKER, ends, read_plan
 
 _REASONING = re.compile(
     r"(?P<open><(?:think(?:ing)?|reasoning|thought|seed:think)>|\[THINK\]|<\|START_THINKING\|>)"
@@ -120,7 +120,7 @@ class _Lines:
         marker = MARKER.search(line)
         if marker is not None:
             yield from self._finish()
-            self.marked = marker["edge"].upper() in ("START", "BEGIN")
+            self.marked = not ends(marker)
         elif (head := header(line)) is not None and (self.marked or head.numbered):
             yield from self._finish()
             self.open = Open(head)
