@@ -80,7 +80,8 @@ READ = _pattern(
     r"(?:read|open|view) ",
     r"(?:lines? (?P<first>[0-9]{1,9})(?: ?(?:-|–|to) ?(?P<last>[0-9]{1,9}))? (?:of|from|in) )?",
     rf"{_ARTICLES}(?:contents? of )?{_ARTICLES}(?P<word>files? )?(?P<paths>{_TOKENS}?)",
-    r"(?:,? \(?(?:from |at )?lines? (?P<first_after>[0-9]{1,9})(?: ?(?:-|–|to) ?(?:line )?(?P<last_after>[0-9]{1,9}))?\)?)?",
+    r"(?:,? \(?(?:from |at )?lines? (?P<first_after>[0-9]{1,9})",
+    r"(?: ?(?:-|–|to) ?(?:line )?(?P<last_after>[0-9]{1,9}))?\)?)?",
 )
 LIST = _pattern(
     r"list (?P<all>all )?(?:of )?(?:the )?(?:files|folder contents|contents)",

@@ -179,14 +179,6 @@ def test_a_native_call_that_fails_a_check_is_a_problem(name: str, arguments: obj
     assert isinstance(native_call(name, arguments, offered_tools()), CallProblem)
 
 
-@pytest.mark.slow
-def test_guided_fuzzing_finds_no_exception() -> None:
-    pytest.importorskip("atheris", reason="the coverage-guided run needs atheris, which is optional")
-    from tests.agent.toolcalls.fuzz import run
-
-    run(seconds=30)
-
-
 def test_every_token_has_a_kind() -> None:
     assert {kind_of(token) for token in TOKENS} == {
         "open", "item", "close", "noise", "think", "unthink", "result", "harmony",
