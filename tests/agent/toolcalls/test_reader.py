@@ -100,6 +100,31 @@ def test_text_without_marks_is_passed_on_whole(text: str) -> None:
         assert read_calls(plain, offered_tools()).visible_text == plain
 
 
+@pytest.mark.parametrize(
+    "opening",
+    [
+        "print(",
+        "print(\n",
+        "f(",
+        "[f(",
+        "[",
+        "{",
+        '{"a":',
+        "<tool_call>",
+        "<think>",
+        "```\n",
+        "<a>",
+        '"',
+        "f(a=[",
+    ],
+)
+@pytest.mark.parametrize(
+    "start", ["", "```\n", "```tool_code\n", "<tool_call>", "[TOOL_CALLS]", "[", "[read_file("]
+)
+def test_no_depth_of_nesting_raises(start: str, opening: str) -> None:
+    assert stream_tool_calls([start + opening * 3_000])[0] == []
+
+
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 @pytest.mark.parametrize("call", ['{"name":"read_file","arguments":{"path":"p"}}', "read_file\n{path: 'p'}"])
 def test_brackets_too_deep_to_be_data_hide_calls_up_to_a_blank_line(call: str, line_end: str) -> None:
