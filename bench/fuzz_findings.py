@@ -118,6 +118,9 @@ def _seconds(read: Callable[[str], object], text: str) -> float:
         read(text)
     except TooLong:
         return LIMIT
+    except RecursionError:
+        # What is nested too deep must be told by the reader.
+        return 1_000.0
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     return time.thread_time() - began

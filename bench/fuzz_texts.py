@@ -44,7 +44,7 @@ def changed(text: str, seeds: tuple[str, ...], words: tuple[str, ...], chance: r
             case 3:
                 text = text[:a] + text[b:]
             case 4:
-                text = text[:a] + text[a:b] * chance.choice((2, 3, 20)) + text[b:]
+                text = text[:a] + text[a:b] * chance.choice((2, 3, 20, 300)) + text[b:]
             case 5:
                 other = chance.choice(seeds)
                 c, d = sorted(chance.randrange(len(other) + 1) for _ in range(2))
