@@ -178,6 +178,8 @@ def _patched(text: str) -> None:
             for _sign, line in hunk.ops:
                 assert any(given.endswith(line) for given in lines), "a new line"
         old = [line for hunk in file.hunks for line in hunk.old]
+        for other in ("", "\n", "a\n\n"):
+            apply_hunks(other, file.hunks)
         result = apply_hunks("\n".join(old) + "\n", file.hunks)
         if isinstance(result, Replaced) and len(file.hunks) == 1 and old and file.hunks[0].newline is None:
             wanted = [line for sign, line in file.hunks[0].ops if sign != "-"]

@@ -161,6 +161,13 @@ def test_a_whole_unified_diff_gives_the_new_text(before: list[str], after: list[
     assert isinstance(result, Replaced) and result.text == new
 
 
+@pytest.mark.parametrize("kept", [" \n", "\n", "-\n", " a\n"])
+def test_an_empty_file_holds_no_line_that_a_hunk_could_keep(kept: str) -> None:
+    files = read_patch(f"@@ -1 +1 @@\n{kept}+a\n")
+    assert not isinstance(files, BadPatch)
+    assert not isinstance(apply_hunks("", files[0].hunks), Replaced)
+
+
 @pytest.mark.parametrize("heading", ["", "def f", "class {number}"])
 def test_many_hunks_of_one_kind_take_linear_time(heading: str) -> None:
     count = 1_900

@@ -95,7 +95,8 @@ class Lines:
 
     def _text(self, grade: Grade, normal: Callable[[str], str]) -> str:
         if grade not in self._joined:
-            self._joined[grade] = "\n" + "\n".join(map(normal, self.lines)) + "\n"
+            # Each line with its end, so that a text without lines holds no blank one.
+            self._joined[grade] = "\n" + "".join(f"{normal(line)}\n" for line in self.lines)
         return self._joined[grade]
 
 
