@@ -38,6 +38,11 @@ def report(
 ) -> int:
     """Print what a run came to; the number of findings."""
     target = TARGETS[name]
+
+    def check(text: str, chance: random.Random) -> None:
+        target.read(text)
+        target.check(text, chance)
+
     stopped = [path for path in out.iterdir() if path.name.split("-")[0] in ("crash", "timeout", "oom")]
     runs = re.search(r"number_of_executed_units:\s*(\d+)", child.stderr)
     edges = re.findall(r"cov: (\d+)", child.stderr)
@@ -47,7 +52,7 @@ def report(
     findings = 0
     for path in sorted((*out.glob("found-*"), *stopped)):
         findings += 1
-        _print_finding(target.check, decoded(path.read_bytes()))
+        _print_finding(check, decoded(path.read_bytes()))
     texts = [
         decoded(path.read_bytes()) for path in (*sorted(out.glob("slow-*"))[-SLOWEST:], *corpus.iterdir())
     ]
