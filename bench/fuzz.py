@@ -5,6 +5,17 @@
 examples and messy outputs by splicing, repeating and the words of the formats. `bench/fuzz_targets.py` says what
 must hold. The first text of each failure is made smaller and printed as a test case; time is tried afterwards, by
 blowing up the slowest texts and all that reached new code, against prose of the same size read in the same run.
+
+Figures of the last long runs, on a busy machine: target, seconds, executions, edges, lines of the readers reached.
+
+    calls       480   25,379  1,332  1,609 of 1,687
+    plans       480    6,991    944    962 of 1,053
+    rules       330   12,299    578    636 of   711
+    patches     110    8,945    314    367 of   384
+    detection   300   14,025    170    221 of   271 (the rest asks a model)
+    references  110    4,810    166    165 of   172 (170 in an earlier run of 40 s and 11,951 executions)
+
+Known and left: a hunk of nothing but equal lines in a file of nothing but those lines costs the product of both.
 """
 
 from __future__ import annotations
