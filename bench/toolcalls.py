@@ -27,7 +27,7 @@ CALL = (
     '<tool_call>\n{"name": "write_file", "arguments": {"path": "a.py", "content": "x = 1\\nprint(x)\\n"}}\n'
     "</tool_call>\n"
 )
-MARKS = ("<", "{", "[", "`", "7", '"', "<tool_call>")
+MARKS = ("<", "{", "\n{", "\n\n{", "[", "`", "7", '"', "<tool_call>")
 
 
 def megabytes_per_second(unit: str, size: int) -> float:
@@ -72,7 +72,7 @@ def main() -> None:
     families = right_by_family()
     print(f"{'text':16}{'MB/s':>8}")
     for name, speed in speeds.items():
-        print(f"{name:16}{speed:8.2f}")
+        print(f"{name!r:16}{speed:8.2f}")
     print(f"held back in prose: {mean:.2f} characters on average, {worst} at most")
     for family, (right, every) in families.items():
         print(f"family {family:2}: {right} of {every}")

@@ -96,6 +96,8 @@ def plan(text: str) -> tuple[Step, ...]:
         ("Fix this! Add that!", ["Fix this", "Add that"]),
         ("List files in .", ["List files in ."]),
         ("Fix the 'a. b' and \"x, then y\" texts", ["Fix the 'a. b' and \"x, then y\" texts"]),
+        ("Hello! Add a. Fix b. Thanks a lot!", ["Add a", "Fix b"]),
+        ("Thank you!", ["Thank you"]),
         ("", []),
         ("  \n ... \n", []),
         ("Add\u00a0a.\u2003Fix\u200b b", ["Add a", "Fix b"]),
@@ -118,6 +120,13 @@ def write(path: str, content: str) -> tuple[str, dict[str, Any]]:
     [
         ("Create folder X", [call("create_folder", path="X")]),
         ("create a new directory called src/lib/", [call("create_folder", path="src/lib")]),
+        (
+            "Read src/app.py, lines 10 to 20. Thank you!",
+            [call("read_file", path="src/app.py", start_line=10, end_line=20)],
+        ),
+        ("read a.py (line 3), thanks", [call("read_file", path="a.py", start_line=3, end_line=3)]),
+        ("Create files a.txt and b.txt", [write("a.txt", ""), write("b.txt", "")]),
+        ('Save "x=1" as config.ini', [write("config.ini", "x=1")]),
         ("Make the folder `my stuff`", [call("create_folder", path="my stuff")]),
         ("create folders a, b and c", [call("create_folder", path=name) for name in "abc"]),
         ("create folder a inside lib", [call("create_folder", path="lib/a")]),
@@ -401,3 +410,11 @@ def test_time_is_linear(piece: str) -> None:
 
     small = max(seconds(20_000), 0.01)
     assert seconds(200_000) < small * 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sign", [".", "?!", "\u2028", "\x1c", " \x85"])
+def test_a_run_of_signs_inside_a_word_takes_linear_time(sign: str) -> None:
+    start = time.perf_counter()
+    plan(f"fix @a:b{sign * 50_000}py, then test it")
+    assert time.perf_counter() - start < 10

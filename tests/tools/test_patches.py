@@ -161,6 +161,29 @@ def test_a_whole_unified_diff_gives_the_new_text(before: list[str], after: list[
     assert isinstance(result, Replaced) and result.text == new
 
 
+@pytest.mark.parametrize("kept", [" \n", "\n", "-\n", " a\n"])
+def test_an_empty_file_holds_no_line_that_a_hunk_could_keep(kept: str) -> None:
+    files = read_patch(f"@@ -1 +1 @@\n{kept}+a\n")
+    assert not isinstance(files, BadPatch)
+    assert not isinstance(apply_hunks("", files[0].hunks), Replaced)
+
+
+@pytest.mark.parametrize("heading", ["", "def f", "class {number}"])
+def test_many_hunks_of_one_kind_take_linear_time(heading: str) -> None:
+    count = 1_900
+    text = "a\n    def f\n" * 20_000
+    hunks = "".join(f"@@ {heading.format(number=number)}\n-a\n+b\n" for number in range(count))
+    files = read_patch(f"*** Begin Patch\n*** Update File: x\n{hunks}*** End Patch")
+    assert not isinstance(files, BadPatch)
+    assert not isinstance(apply_hunks(text, files[0].hunks), Replaced)
+    same = "".join(f"@@ -{number} +{number} @@\n-a\n+b\n" for number in range(1, count + 1))
+    files = read_patch(same)
+    assert not isinstance(files, BadPatch)
+    result = apply_hunks("a\n" * count, files[0].hunks)
+    assert isinstance(result, Replaced)
+    assert result.text == "b\n" * count
+
+
 def test_large_texts_take_linear_time() -> None:
     text = "a\n" * 200_000
     patch = "@@\n" + " a\n" * 100_000 + "-b\n"

@@ -44,10 +44,10 @@ WRITE = _pattern(
 )
 WRITE_TO = _pattern(
     r"(?:write|save|put) (?:the )?(?:(?:text|content|contents|line|code|string) )?",
-    rf"(?P<content>{PLACE}) (?:to|into|in) {_ARTICLES}(?P<word>(?:file|script) )?{_NAMED}(?P<path>{TOKEN})",
+    rf"(?P<content>{PLACE}) (?:to|into|in|as) {_ARTICLES}(?P<word>(?:file|script) )?{_NAMED}(?P<path>{TOKEN})",
 )
 EMPTY_FILE = _pattern(
-    rf"(?:(?:create|make|add) {_ARTICLES}(?P<word>file ){_NAMED}|touch |(?:create|make|add) (?:an? )?empty )",
+    rf"(?:(?:create|make|add) {_ARTICLES}(?P<word>files? ){_NAMED}|touch |(?:create|make|add) (?:an? )?empty )",
     rf"(?P<paths>{_TOKENS}?){_LOCATION}?",
 )
 REPLACE = _pattern(
@@ -79,7 +79,9 @@ RUN = _pattern(
 READ = _pattern(
     r"(?:read|open|view) ",
     r"(?:lines? (?P<first>[0-9]{1,9})(?: ?(?:-|–|to) ?(?P<last>[0-9]{1,9}))? (?:of|from|in) )?",
-    rf"{_ARTICLES}(?:contents? of )?{_ARTICLES}(?P<word>files? )?(?P<paths>{_TOKENS})",
+    rf"{_ARTICLES}(?:contents? of )?{_ARTICLES}(?P<word>files? )?(?P<paths>{_TOKENS}?)",
+    r"(?:,? \(?(?:from |at )?lines? (?P<first_after>[0-9]{1,9})",
+    r"(?: ?(?:-|–|to) ?(?:line )?(?P<last_after>[0-9]{1,9}))?\)?)?",
 )
 LIST = _pattern(
     r"list (?P<all>all )?(?:of )?(?:the )?(?:files|folder contents|contents)",
@@ -87,7 +89,7 @@ LIST = _pattern(
     r"(?P<deep> recursively)?(?: (?:in|inside|under|of|within|from) (?:the )?",
     rf"(?:{_FOLDER} )?(?P<place>{TOKEN})(?: {_FOLDER})?)?(?P<deeper> recursively)?",
 )
-TAIL = _pattern(r"(?:,? (?:please|now|for me|too|as well|again|first))+$")
+TAIL = _pattern(r"(?:,? (?:please|now|for me|too|as well|again|first|thanks|thank you))+$")
 """Words behind a part that say nothing of the work."""
 
 DESCRIBED = _pattern(

@@ -254,8 +254,9 @@ def _read(clause: Clause) -> list[LiteralCall] | None:
     if not paths or any(path.endswith("/") for path in paths):
         return None
     more: Args = {}
-    if found["first"]:
-        more = {"start_line": int(found["first"]), "end_line": int(found["last"] or found["first"])}
+    first, last = found["first"] or found["first_after"], found["last"] or found["last_after"]
+    if first:
+        more = {"start_line": int(first), "end_line": int(last or first)}
     return [LiteralCall("read_file", {"path": path, **more}, f"Read {path}") for path in paths]
 
 

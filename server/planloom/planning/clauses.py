@@ -35,7 +35,7 @@ _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]")
 _INLINE_NUMBER = re.compile(r"(?<!\S)\(?(?P<number>[0-9]{1,3})[.)](?=\s)")
 
 _BOUNDARY = re.compile(
-    r"(?P<end>[.!?]+[\"'”’)\]]*)(?=\s|$)"
+    r"(?P<end>(?<![.!?])[.!?]++[\"'”’)\]]*+)(?=\s|$)"
     r"|(?P<semicolon>;)(?=\s)"
     r"|(?P<then>(?:,|;)?\s+(?:and\s+)?(?:then|after\s+that|afterwards)\b,?)(?=\s)"
     rf"|(?P<next>(?:,|;)\s+(?:and\s+)?next\b,?|\s+(?:and\s+)?next\b,|\s+(?:and\s+)?next\b(?=\s+(?:{_VERB})\s))(?=\s)"
@@ -52,6 +52,12 @@ _DEPENDENT = re.compile(
 )
 _WORD_BEFORE = re.compile(rf"(?<!\S)([^\W\d_]+)[^\w{PLACE}]*$")
 _NOT_BEFORE_THEN = frozenset({"until", "since", "by", "back", "even", "just", "and", "or", "but", "than"})
+_COURTESY = re.compile(
+    r"(?:(?:many\s+)?thanks|thank\s+you|thx|cheers)(?:\s+(?:so\s+much|very\s+much|a\s+lot|in\s+advance))?"
+    r"|(?:hi|hello|hey|howdy|good\s+(?:morning|afternoon|evening|day))(?:\s+there)?",
+    re.IGNORECASE,
+)
+"""A sentence that asks for nothing."""
 _EDGE = " \t\n,;"
 _SOMETHING = re.compile(r"\S")
 _INTRODUCTION = 200
@@ -94,15 +100,17 @@ def parts(masked: Masked) -> tuple[Span, ...]:
         announces = index + 1 < len(blocks) and blocks[index + 1].item
         if block.heading and len(blocks) > 1:
             continue
-        spans = [
+        pieces = [
             span
             for piece in _inline_items(masked.text, block)
             for span in _sentences(masked.text, piece.start, piece.end)
         ]
-        if spans and announces and _only_announces(masked.text, spans[-1], block, blocks[index + 1]):
-            spans.pop()
-        found += spans
-    return tuple(span for raw in found if (span := stripped(masked.text, raw)) is not None)
+        if pieces and announces and _only_announces(masked.text, pieces[-1], block, blocks[index + 1]):
+            pieces.pop()
+        found += pieces
+    spans = tuple(span for raw in found if (span := stripped(masked.text, raw)) is not None)
+    asking = tuple(span for span in spans if not _COURTESY.fullmatch(masked.text, span.start, span.end))
+    return asking or spans
 
 
 def _only_announces(text: str, last: Span, block: _Block, below: _Block) -> bool:

@@ -61,7 +61,8 @@ _AFTER_QUOTE = frozenset(" \t\n…—–")
 _STOP_AFTER_QUOTE = frozenset(".,;:!?)]}")
 
 _MOST_FAILURES = 50
-"""Searches for a nested end that may run to the end of the text in vain, so that time stays linear."""
+_MOST_SEARCHED = 100_000
+"""Searches for a nested end, and characters in all of them, that may be in vain, so that time stays linear."""
 
 
 @dataclass
@@ -75,6 +76,7 @@ class _Scan:
     fences: list[tuple[int, str]] = field(default_factory=list)
     blanks: list[int] = field(default_factory=list)
     failures: int = 0
+    searched: int = 0
 
     def __post_init__(self) -> None:
         for mark in "\"'":
@@ -98,7 +100,7 @@ class _Scan:
 
     def nested_close(self, mark: str, start: int) -> int | None:
         """Where a quotation ends if quotations inside it (`print("hi")`) are stepped over."""
-        if self.failures > _MOST_FAILURES:
+        if self.failures > _MOST_FAILURES or self.searched > _MOST_SEARCHED:
             return None
         at = start
         while (at := self.text.find(mark, at + 1)) >= 0:
@@ -109,6 +111,7 @@ class _Scan:
             elif _may_close(self.text, at):
                 return at
         self.failures += 1
+        self.searched += len(self.text) - start
         return None
 
     def paragraph_ends(self, start: int, end: int) -> bool:
@@ -146,7 +149,7 @@ def mask(text: str) -> Masked:
     return Masked(text="".join(pieces), literals=tuple(literals), places=tuple(places))
 
 
-_SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\f\v]")
+_SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\f\v\x1c-\x1f\x85\u2028\u2029]")
 _NOTHING = re.compile(r"[\u200b\u2060\ufeff\u00ad]")
 _LONG_SPACE = re.compile(r"[ \t]{9,}")
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")

@@ -56,11 +56,24 @@ class Lines:
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = tuple(lines)
-        self._normal: dict[Grade, tuple[str, ...]] = {}
         self._joined: dict[Grade, str] = {}
+        self._known: dict[tuple[str, ...], Found | None] = {}
 
     def find(self, wanted: Sequence[str]) -> Found | None:
-        """Every place of a run by the strictest grade that finds any; None if no grade does."""
+        """Every place of a run, in order, by the strictest grade that finds any; None if no grade does."""
+        key = tuple(wanted)
+        if key not in self._known:
+            self._known[key] = self._find(key)
+        return self._known[key]
+
+    def beginning(self, wanted: str) -> tuple[int, ...]:
+        """The first two lines, at most, that begin with a text if indentation is left aside."""
+        text = self._text("indentation", str.strip)[:-1]
+        first = text.find("\n" + wanted)
+        second = text.find("\n" + wanted, first + 1) if first >= 0 else -1
+        return tuple(text.count("\n", 0, at) for at in (first, second) if at >= 0)
+
+    def _find(self, wanted: Sequence[str]) -> Found | None:
         for grade, normal in GRADES:
             run = [normal(line) for line in wanted]
             if grade != "exact" and not any(run):
@@ -71,10 +84,7 @@ class Lines:
         return None
 
     def _places(self, grade: Grade, normal: Callable[[str], str], run: Sequence[str]) -> Iterator[int]:
-        if grade not in self._joined:
-            self._normal[grade] = tuple(normal(line) for line in self.lines)
-            self._joined[grade] = "\n" + "\n".join(self._normal[grade]) + "\n"
-        text, needle = self._joined[grade], "\n" + "\n".join(run) + "\n"
+        text, needle = self._text(grade, normal), "\n" + "\n".join(run) + "\n"
         line = counted = 0
         at = text.find(needle)
         while at >= 0:
@@ -82,6 +92,12 @@ class Lines:
             counted = at
             yield line
             at = text.find(needle, at + 1)
+
+    def _text(self, grade: Grade, normal: Callable[[str], str]) -> str:
+        if grade not in self._joined:
+            # Each line with its end, so that a text without lines holds no blank one.
+            self._joined[grade] = "\n" + "".join(f"{normal(line)}\n" for line in self.lines)
+        return self._joined[grade]
 
 
 class NoIndentation(Value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -92,22 +93,22 @@ def _new_lines(hunk: Hunk, actual: Sequence[str]) -> tuple[str, ...] | NoIndenta
     return tuple(result)
 
 
-def _chosen(lines: Lines, hunk: Hunk, places: Sequence[int], after: int) -> int | None:
-    """The one place that is meant, None if that cannot be told."""
-    if hunk.at_end:
-        last = [place for place in places if place + len(hunk.old) == len(lines.lines)]
-        places = last or places
+def _chosen(lines: Lines, hunk: Hunk, places: tuple[int, ...], after: int) -> int | None:
+    """The one place of these, in order, that is meant; None if that cannot be told."""
+    if hunk.at_end and places[-1] + len(hunk.old) == len(lines.lines):
+        places = places[-1:]
     if len(places) == 1:
         return places[0]
     for heading in hunk.headings:
         above = _heading(lines, heading)
         if above is not None:
-            below = [place for place in places if place > above]
-            return below[0] if below else None
-    if hunk.line is not None and hunk.line - 1 in places:
-        return hunk.line - 1
-    later = [place for place in places if place >= after]
-    return later[0] if len(later) == 1 and after else None
+            below = bisect_right(places, above)
+            return places[below] if below < len(places) else None
+    if hunk.line is not None:
+        said = bisect_left(places, hunk.line - 1)
+        if places[said : said + 1] == (hunk.line - 1,):
+            return hunk.line - 1
+    return places[-1] if after and bisect_left(places, after) == len(places) - 1 else None
 
 
 def _insertion(lines: Lines, hunk: Hunk, number: int) -> _Placed | NoMatch:
@@ -132,6 +133,5 @@ def _heading(lines: Lines, heading: str) -> int | None:
     whole = lines.find((heading,))
     if whole is not None and len(whole.places) == 1:
         return whole.places[0]
-    wanted = heading.strip()
-    begun = [n for n, line in enumerate(lines.lines) if line.strip().startswith(wanted)]
+    begun = lines.beginning(heading.strip())
     return begun[0] if len(begun) == 1 else None

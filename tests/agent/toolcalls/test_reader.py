@@ -101,7 +101,42 @@ def test_text_without_marks_is_passed_on_whole(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["<", "{", "[", "`", "7", '"', "'", "<tool_call>", "<tool_call>{", '<tool_call>{"a</tool_call>']
+    "opening",
+    [
+        "print(",
+        "print(\n",
+        "f(",
+        "[f(",
+        "[",
+        "{",
+        '{"a":',
+        "<tool_call>",
+        "<think>",
+        "```\n",
+        "<a>",
+        '"',
+        "f(a=[",
+    ],
+)
+@pytest.mark.parametrize(
+    "start", ["", "```\n", "```tool_code\n", "<tool_call>", "[TOOL_CALLS]", "[", "[read_file("]
+)
+def test_no_depth_of_nesting_raises(start: str, opening: str) -> None:
+    assert stream_tool_calls([start + opening * 3_000])[0] == []
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("call", ['{"name":"read_file","arguments":{"path":"p"}}', "read_file\n{path: 'p'}"])
+def test_brackets_too_deep_to_be_data_hide_calls_up_to_a_blank_line(call: str, line_end: str) -> None:
+    deep = "{" * 150 + line_end + call.replace("\n", line_end) + line_end
+    assert stream_tool_calls([deep])[0] == []
+    for chunks in groupings(f"{deep}{line_end}{call}"):
+        assert stream_tool_calls(chunks)[0] == [{"name": "read_file", "arguments": {"path": "p"}}]
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["<", "{", "[", "`", "7", '"', "'", "\n{", "<tool_call>", "<tool_call>{", '<tool_call>{"a</tool_call>'],
 )
 @pytest.mark.parametrize("size", [MEGABYTE, 1_000])
 @pytest.mark.slow
@@ -167,14 +202,6 @@ def test_native_calls_pass_the_same_checks(name: str, arguments: object, wanted:
 @pytest.mark.parametrize(("name", "arguments"), [("nothing", {}), ("read_file", "[1]"), ("read_file", "{'")])
 def test_a_native_call_that_fails_a_check_is_a_problem(name: str, arguments: object) -> None:
     assert isinstance(native_call(name, arguments, offered_tools()), CallProblem)
-
-
-@pytest.mark.slow
-def test_guided_fuzzing_finds_no_exception() -> None:
-    pytest.importorskip("atheris", reason="the coverage-guided run needs atheris, which is optional")
-    from tests.agent.toolcalls.fuzz import run
-
-    run(seconds=30)
 
 
 def test_every_token_has_a_kind() -> None:

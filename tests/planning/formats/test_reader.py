@@ -46,6 +46,9 @@ def test_the_shared_examples(example: dict[str, object]) -> None:
     ("text", "expected"),
     [
         ("---PLAN-START---\nSTEP 1:\nBoil\nDO:\nFill it\n---PLAN-END---", [("Boil", "Fill it")]),
+        ("---BEGIN PLAN---\nSTEP 1: A\nDO: b\n---END PLAN---\nBye", [("A", "b")]),
+        ("--- START OF PLAN ---\nSTEP 1: A\nDO: b\n--- END OF PLAN ---\nBye", [("A", "b")]),
+        ("STEP 1: A\nDO: b\n---END-PLAN---\nBye", [("A", "b")]),
         ("---PLAN-START---\nSTEP 1: A\nnote\nDO: b\n---PLAN-END---", [("A", "note\nb")]),
         ("---PLAN-START---\nSTEP 1: A\nbody only\n---PLAN-END---", [("A", "body only")]),
         (

@@ -96,3 +96,19 @@ def test_time_is_linear_in_single_characters(piece: str) -> None:
 
     small = max(seconds(5_000), 0.02)
     assert seconds(50_000) < small * 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "piece", ["\n", "\r\n", "a\n", "{}\n", "[{}]", '{"steps":[{"description":"a b"}]}\n', "```\n"]
+)
+@pytest.mark.parametrize("start", ["", "---PLAN-START---\nSTEP 1: ", "```\n"])
+def test_one_large_chunk_takes_linear_time(start: str, piece: str) -> None:
+    def seconds(size: int) -> float:
+        stream = PlanStream()
+        began = time.process_time()
+        stream.feed(start + piece * (size // len(piece)))
+        return time.process_time() - began
+
+    small = max(seconds(20_000), 0.02)
+    assert seconds(200_000) < small * 40

@@ -14,9 +14,14 @@ from planloom.agent.toolcalls.unmarked import read_unmarked
 _INDENT = re.compile(r"[ \t]*")
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 _STRIPPED_START = "analysis"
-FREE_TEXT = "all\n"
+_FREE_TEXT = ("all\n", "all\r\n")
 """The recipient of free text in the Functionary family, with its line end."""
 _OBSERVATION = "Observation:"
+
+
+def free_text(cursor: Cursor) -> int:
+    """The length of the header of free text that stands here, 0 if there is none."""
+    return next((len(header) for header in _FREE_TEXT if cursor.looking_at(header)), 0)
 
 
 class LineStarts(State):
@@ -87,8 +92,9 @@ class LineStarts(State):
 
     def _begin_text(self, cursor: Cursor) -> bool:
         """What a server leaves of a header at the very start of a text."""
-        if cursor.looking_at(FREE_TEXT):
-            self._at += len(FREE_TEXT)
+        free = free_text(cursor)
+        if free:
+            self._at += free
             return True
         self._stripped = cursor.looking_at(_STRIPPED_START)
         return False

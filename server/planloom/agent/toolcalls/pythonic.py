@@ -32,20 +32,27 @@ def read_list(cursor: Cursor, offers: Offers) -> tuple[RawCall, ...]:
 
 def read_call(cursor: Cursor, offers: Offers) -> RawCall:
     """`f(a="b")`, the cursor behind it; `f.call(…)` and `print(f(…))` mean the same."""
+    name = _begin(cursor)
+    if name != "print" or offers.knows("print"):
+        return read_arguments(cursor, name.removesuffix(".call"), offers)
+    # Nobody prints what is printed: one level, so that no depth of them matters.
+    cursor.space()
+    inner = read_arguments(cursor, _begin(cursor).removesuffix(".call"), offers)
+    cursor.space()
+    if not cursor.take(")"):
+        raise Broken("a bracket is missing", cut=cursor.at_end())
+    return inner
+
+
+def _begin(cursor: Cursor) -> str:
+    """Step over a name and the bracket that opens its arguments."""
     name = cursor.match(NAME)
     if name is None:
         raise Broken("a name is missing", cut=cursor.at_end())
     cursor.inline_space()
     if not cursor.take("("):
         raise Broken("a bracket is missing", cut=cursor.at_end())
-    if name[0] == "print" and not offers.knows("print"):
-        cursor.space()
-        inner = read_call(cursor, offers)
-        cursor.space()
-        if not cursor.take(")"):
-            raise Broken("a bracket is missing", cut=cursor.at_end())
-        return inner
-    return read_arguments(cursor, name[0].removesuffix(".call"), offers)
+    return name[0]
 
 
 def read_arguments(cursor: Cursor, name: str, offers: Offers) -> RawCall:

@@ -7,9 +7,8 @@ from functools import cache
 
 from planloom.agent.toolcalls.cursor import Cursor, More
 from planloom.agent.toolcalls.harmony import Header, read_header
-from planloom.agent.toolcalls.line_starts import FREE_TEXT, LineStarts
+from planloom.agent.toolcalls.line_starts import LineStarts, free_text
 from planloom.agent.toolcalls.regions import read_marked
-from planloom.agent.toolcalls.state import IN_LINE
 from planloom.agent.toolcalls.tokens import (
     HARMONY_ENDS,
     STRIPPED_ANSWER,
@@ -20,7 +19,6 @@ from planloom.agent.toolcalls.tokens import (
     partial_at_end,
 )
 
-_LINE_MARK = re.compile(rf"{IN_LINE}|\n")
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 
 
@@ -64,7 +62,7 @@ class Scanner(LineStarts):
         if self._line_is_text or (self._fence is not None and not self._fence.scanned):
             self._skip_line()
             return
-        mark = (_LINE_MARK if self._careful() else self._mark).search(self._text, self._at)
+        mark = self._next_mark()
         if mark is None:
             end = len(self._text) if self._final else partial_at_end(self._text, self._at)
             if end > self._at:
@@ -91,10 +89,6 @@ class Scanner(LineStarts):
         self._line_start = False
         if end >= 0:
             self._end_line()
-
-    def _careful(self) -> bool:
-        """Whether every line end matters here."""
-        return bool(self._ticks or self._diff or self._line_is_text)
 
     def _tick(self, mark: re.Match[str]) -> None:
         if mark.end() == len(self._text) and not self._final and len(mark[0]) < 99:
@@ -181,12 +175,13 @@ class Scanner(LineStarts):
 
     def _functionary(self, cursor: Cursor) -> bool:
         """Whether a name and an object follow `>>>`; free text under `all` is shown without its header."""
-        if cursor.looking_at(FREE_TEXT):
-            self._at = cursor.at + len(FREE_TEXT)
+        free = free_text(cursor)
+        if free:
+            self._at = cursor.at + free
             self._line_start = True
             return False
         ahead = self._cursor(cursor.at)
-        if ahead.match(_NAME) is not None and ahead.peek() == "\n":
+        if ahead.match(_NAME) is not None and ahead.peek() in ("\n", "\r"):
             ahead.space()
             if ahead.peek() == "{":
                 return True

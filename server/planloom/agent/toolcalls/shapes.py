@@ -20,7 +20,7 @@ _ARGUMENTS = (
     "kwargs",
 )
 _LISTS = ("tool_calls", "tool_uses", "function_calls", "calls")
-_HOLDERS = ("function_call", "tool_call", "function", "tool_use")
+_HOLDERS = ("function_call", "tool_call", "function", "tool_use", "tool", "action")
 _BESIDE = frozenset(
     {"id", "call_id", "tool_call_id", "tool_use_id", "type", "index", "thought", "thoughts", "reasoning"}
     | {

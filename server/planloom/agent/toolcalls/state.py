@@ -16,6 +16,9 @@ from planloom.agent.toolcalls.tokens import TOKENS, one_of
 IN_LINE = f"{one_of(TOKENS)}|`{{1,99}}"
 _LINE_STARTS = "{[`~>+@<OA-"
 """Characters that mean something where a line begins, besides those of the tools' names."""
+_LINE_MARK = re.compile(rf"{IN_LINE}|\n")
+_DEEP_MARK = re.compile(rf"{IN_LINE}|\n(?=[ \t\r\n`~>+@O-]|\Z)|(?<=\r)\n")
+"""What is stopped at in brackets that are too deep to be JSON: no call without a marker begins there."""
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)*")
 
 
@@ -78,6 +81,17 @@ class State:
         """Show a token that is text here."""
         self._show(self._at + len(token))
         self._line_start = False
+
+    def _next_mark(self) -> re.Match[str] | None:
+        """Where the next thing is that could matter."""
+        if self._ticks or self._diff or self._line_is_text:
+            # Here every line end does.
+            pattern = _LINE_MARK
+        elif self._brackets is not None and self._brackets.deep and self._fence is None:
+            pattern = _DEEP_MARK
+        else:
+            pattern = self._mark
+        return pattern.search(self._text, self._at)
 
     def _end_line(self) -> None:
         found = _BLANK_LINES.match(self._text, self._at)

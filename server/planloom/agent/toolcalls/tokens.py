@@ -52,6 +52,7 @@ OPEN: dict[str, tuple[int, ...]] = {
     "function call<|role_sep|>": (37,),
     "<longcat_tool_call>": (38,),
     ">>>": (5,),
+    "[TOOL_REQUEST]": (46,),
 }
 """Tokens before calls, with the numbers of the families that print them."""
 
@@ -92,11 +93,16 @@ _CLOSE = (
     "</TOOLCALL>",
     "</longcat_tool_call>",
     "[/TOOL_CALLS]",
+    "[END_TOOL_REQUEST]",
     "<|call|>",
 )
 _NOISE = (
     "<|eom_id|>",
     "<|eot_id|>",
+    "<|eom|>",
+    "<|eot|>",
+    "<|eos|>",
+    "<|end_of_turn|>",
     "<|end|>",
     "<|return|>",
     "<|message|>",

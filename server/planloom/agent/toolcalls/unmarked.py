@@ -16,6 +16,8 @@ from planloom.domain.values import Json
 
 _ASSIGNED = re.compile(r"[A-Za-z_]\w{0,80}[ \t]*=[ \t]*(?=[A-Za-z_])")
 _LINE_END = "\n"
+_LONGEST_TOKEN = 40
+_SPECIAL_TOKEN = re.compile(r"<[|｜][^<>|｜\n]+[|｜]>|</s>|<eos>")
 
 
 def read_unmarked(cursor: Cursor, offers: Offers, *, fence: str) -> Region | None:
@@ -51,7 +53,7 @@ def read_unmarked(cursor: Cursor, offers: Offers, *, fence: str) -> Region | Non
             continue
         if (fence and not cursor.at_end() and not cursor.looking_at(fence)) or sign in ("{", "["):
             continue
-        if fence or sign in (_LINE_END, "\r", ""):
+        if fence or sign in (_LINE_END, "\r", "") or _at_token(cursor):
             break
         return None
     doubt = any(offers.doubt(call) is not None for call in calls)
@@ -67,6 +69,16 @@ def _cut(cursor: Cursor, offers: Offers, broken: Broken, start: int) -> Region |
     if name not in offers.tools:
         return None
     return Region(end=start, problem=problem("cut", name, text, "the call was cut off"))
+
+
+def _at_token(cursor: Cursor) -> bool:
+    """Whether a special token of any model stands here: what it ends is a line of its own."""
+    if cursor.peek() != "<":
+        return False
+    window = cursor.text[cursor.at : cursor.at + _LONGEST_TOKEN]
+    if len(window) < _LONGEST_TOKEN and not any(sign in window for sign in ">\n"):
+        cursor.wait()
+    return _SPECIAL_TOKEN.match(window) is not None
 
 
 def _line_tail(cursor: Cursor) -> None:

@@ -14,12 +14,13 @@ from planloom.planning.formats.numbered import Numbered, read_numbered
 from planloom.planning.formats.reasoning import without_reasoning
 
 _DASHES = r"(?<![-‐‑‒–—―])(?:[-‐‑‒–]{2,40}|[—―]{1,40})"
+_GAP = r"[ \t_‐‑‒–-]{0,3}"
 MARKER = re.compile(
-    rf"{_DASHES}[ \t*_]{{0,8}}PLAN[ \t_‐‑‒–-]{{0,3}}(?P<edge>START|BEGIN|END|STOP)\b"
+    rf"{_DASHES}[ \t*_]{{0,8}}(?:PLAN{_GAP}(?P<edge>START|BEGIN|END|STOP)"
+    rf"|(?P<first>START|BEGIN|END|STOP){_GAP}(?:OF{_GAP})?PLAN)\b"
     r"[ \t*_]{0,8}[-‐‑‒–—―]{0,40}",
     re.IGNORECASE,
 )
-_ENDS = frozenset({"END", "STOP"})
 _PLAN_LANGUAGES = frozenset({"", "text", "txt", "plaintext", "plan", "markdown", "md", "yaml", "yml"})
 _CUE = re.compile(
     r"\b(?:examples?|e\.g\.|for instance|format|template|syntax|like this|as follows)\b", re.IGNORECASE
@@ -37,6 +38,11 @@ def read_plan(text: str, tools: Collection[str] = ()) -> PlanText | NoPlan:
         # In reasoning that was never closed only a marked plan counts.
         plan = _marked(visible.unclosed, tools)
     return plan or NoPlan()
+
+
+def ends(marker: re.Match[str]) -> bool:
+    """Whether a marker ends a plan."""
+    return (marker["edge"] or marker["first"]).upper() in ("END", "STOP")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +89,10 @@ def _blocks(text: str) -> list[_Marked]:
                 continue
             if inside is not None:
                 inside.append(_bare(line[at : marker.start()]))
-                closed = marker["edge"].upper() in _ENDS
-                blocks.append(_Marked("\n".join(inside), closed))
+                blocks.append(_Marked("\n".join(inside), closed=ends(marker)))
                 inside = None
             at = marker.end()
-            if marker["edge"].upper() not in _ENDS:
+            if not ends(marker):
                 inside, around, fence = [], fence, ""
         if inside is not None:
             inside.append(line[at:].lstrip("*_ \t") if at else line)
@@ -107,7 +112,7 @@ def _unended(lines: Sequence[str]) -> _Marked:
             code[fence.first : fence.last + 1] = [True] * (fence.last + 1 - fence.first)
     for number in range(len(lines) - 1, -1, -1):
         marker = None if code[number] else MARKER.search(lines[number])
-        if marker is not None and marker["edge"].upper() in _ENDS:
+        if marker is not None and ends(marker):
             return _Marked("\n".join(lines[:number]), closed=True)
     return _Marked("\n".join(lines), closed=False)
 
@@ -157,7 +162,7 @@ def _before_end(lines: list[str]) -> list[str]:
     code = code_lines(lines, holds_steps)
     for number, line in enumerate(lines):
         marker = None if code[number] else MARKER.search(line)
-        if marker is not None and marker["edge"].upper() in _ENDS and number:
+        if marker is not None and ends(marker) and number:
             return [*lines[:number], _bare(line[: marker.start()])]
     return lines
 

@@ -11,7 +11,7 @@ from planloom.planning.formats.json_steps import steps_in
 from planloom.planning.formats.labelled import Open, header, parted
 from planloom.planning.formats.lenient_json import Unreadable, parse
 from planloom.planning.formats.numbered import Item, item
-from planloom.planning.formats.reader import MARKER, read_plan
+from planloom.planning.formats.reader import MARKER, ends, read_plan
 
 _REASONING = re.compile(
     r"(?P<open><(?:think(?:ing)?|reasoning|thought|seed:think)>|\[THINK\]|<\|START_THINKING\|>)"
@@ -56,31 +56,31 @@ class PlanStream:
         """The plan in all the text, read as a whole."""
         return read_plan("".join(self._chunks), self._tools)
 
-    def _announced(self, rest: str) -> Iterator[DraftStep]:
-        """Announce what is over in `rest`, and keep what has no end yet for the next chunk."""
-        while rest:
+    def _announced(self, text: str) -> Iterator[DraftStep]:
+        """Announce what is over in `text`, and keep what has no end yet for the next chunk."""
+        at = 0
+        while at < len(text):
             if self._json is not None:
-                used = yield from self._json.feed(rest)
-                rest = rest[used:]
+                at = yield from self._json.feed(text, at)
                 if self._json.over:
                     self._json = None
-                elif len(rest) < 2:
+                elif len(text) - at < 2:
                     break
                 continue
             if not self._plain and self._lines.may_hold_json():
-                if _JSON_BEGINS.match(rest) is not None:
+                if _JSON_BEGINS.match(text, at) is not None:
                     self._json = _JsonSteps(self._tools)
                     continue
-                if _MAY_BEGIN_JSON.match(rest) is not None:
+                if _MAY_BEGIN_JSON.match(text, at) is not None:
                     break
-            line, newline, after = rest.partition("\n")
-            self._plain = not newline
-            if not newline:
+            end = text.find("\n", at)
+            self._plain = end < 0
+            if end < 0:
                 break
-            rest = after
+            line, at = text[at:end], end + 1
             yield from self._lines.feed(line.rstrip("\r"))
-        if rest:
-            self._line.append(rest)
+        if at < len(text):
+            self._line.append(text[at:])
 
 
 class _Lines:
@@ -120,7 +120,7 @@ class _Lines:
         marker = MARKER.search(line)
         if marker is not None:
             yield from self._finish()
-            self.marked = marker["edge"].upper() in ("START", "BEGIN")
+            self.marked = not ends(marker)
         elif (head := header(line)) is not None and (self.marked or head.numbered):
             yield from self._finish()
             self.open = Open(head)
@@ -178,10 +178,10 @@ class _JsonSteps:
         self._level = 0
         self._pieces: list[str] | None = None
 
-    def feed(self, text: str) -> Generator[DraftStep, None, int]:
-        """Announce the objects that end in `text`; returns how much of it was used."""
-        begin = end = 0
-        for token in _STRUCTURE.finditer(text):
+    def feed(self, text: str, start: int) -> Generator[DraftStep, None, int]:
+        """Announce the objects that end in `text` behind `start`; returns where it was used up."""
+        begin = end = start
+        for token in _STRUCTURE.finditer(text, start):
             sign, end = token[0], token.end()
             if sign == '"':
                 self._quoted = not self._quoted
