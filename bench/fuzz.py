@@ -15,7 +15,6 @@ Figures of the last long runs, on a busy machine: target, seconds, executions, e
     detection   300   14,025    170    221 of   271 (the rest asks a model)
     references  110    4,810    166    165 of   172 (170 in an earlier run of 40 s and 11,951 executions)
 
-Known and left: a hunk of nothing but equal lines in a file of nothing but those lines costs the product of both.
 """
 
 from __future__ import annotations

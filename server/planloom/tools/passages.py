@@ -44,6 +44,10 @@ SAID: Final[Mapping[Grade, str]] = {
 }
 
 
+_FEW = 64
+"""Places of a run that are looked for as text, which is fast where they do not overlap."""
+
+
 class Found(NamedTuple):
     """Where a run of lines stands: the numbers of their first lines from 0, and how they were compared."""
 
@@ -87,17 +91,42 @@ class Lines:
         text, needle = self._text(grade, normal), "\n" + "\n".join(run) + "\n"
         line = counted = 0
         at = text.find(needle)
-        while at >= 0:
+        for _ in range(_FEW):
+            if at < 0:
+                return
             line += text.count("\n", counted, at)
             counted = at
             yield line
             at = text.find(needle, at + 1)
+        if at >= 0:
+            # Runs that overlap would each be compared to their end; line by line none is.
+            yield from (
+                place for place in _repeated(text[1:-1].split("\n"), needle[1:-1].split("\n")) if place > line
+            )
 
     def _text(self, grade: Grade, normal: Callable[[str], str]) -> str:
         if grade not in self._joined:
             # Each line with its end, so that a text without lines holds no blank one.
             self._joined[grade] = "\n" + "".join(f"{normal(line)}\n" for line in self.lines)
         return self._joined[grade]
+
+
+def _repeated(lines: Sequence[str], run: Sequence[str]) -> Iterator[int]:
+    """Every place of a run in time linear in the lines, however it overlaps itself (Knuth, Morris and Pratt)."""
+    back = [0] * len(run)
+    fits = 0
+    for number in range(1, len(run)):
+        while fits and run[number] != run[fits]:
+            fits = back[fits - 1]
+        fits += run[number] == run[fits]
+        back[number] = fits
+    fits = 0
+    for number, line in enumerate(lines):
+        while fits and (fits == len(run) or line != run[fits]):
+            fits = back[fits - 1]
+        fits += line == run[fits]
+        if fits == len(run):
+            yield number - len(run) + 1
 
 
 class NoIndentation(Value):
