@@ -112,6 +112,11 @@ class EditRecord(Value):
     whole: bool = True
     settles: tuple[StepId, ...] = ()
 
+    @property
+    def key(self) -> EditId:
+        """What a plan finds the edit by."""
+        return self.edit_id
+
 
 class ConflictHunk(Value):
     """One overlap: the text both started from, the user's (`mine`) and the step's (`theirs`)."""
