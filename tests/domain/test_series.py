@@ -19,7 +19,7 @@ from planloom.domain.values import StepId, Value
 @dataclass(frozen=True)
 class Named:
     key: str
-    text: str = ""
+    names: tuple[str, ...] = ()
 
 
 class Kept(Value):
@@ -27,7 +27,7 @@ class Kept(Value):
 
 
 KEYS = st.sampled_from([f"k{n}" for n in range(8)])
-VALUES = st.builds(Named, KEYS, st.sampled_from("ab"))
+VALUES = st.builds(Named, KEYS, st.lists(KEYS, max_size=2).map(tuple))
 MANY = st.one_of(
     st.lists(VALUES, max_size=5),
     st.lists(VALUES, min_size=62, max_size=66),
@@ -55,6 +55,7 @@ def check(series: Series[Named], values: tuple[Named, ...]) -> None:
         first = next((place for place, value in enumerate(values) if value.key == key), None)
         assert series.place(key) == first
         assert series.find(key) is (None if first is None else values[first])
+        assert series.naming(key) == tuple(n for n, value in enumerate(values) if key in value.names)
 
 
 @given(MANY, CHANGES)
@@ -72,6 +73,7 @@ def test_a_series_is_a_tuple_through_any_history(
             past.append((series.replaced({place: value}), (*twin[:place], value, *twin[place + 1 :])))
         elif change == "look":
             assert series.place(value.key) == Series(twin).place(value.key)
+            assert series.naming(value.key) == Series(twin).naming(value.key)
         elif change == "back":
             past.append(past[number % len(past)])
     for series, twin in past:
@@ -95,7 +97,7 @@ def test_a_place_that_is_not_there_is_refused(place: int) -> None:
 
 def test_other_values_and_other_sequences_are_not_equal() -> None:
     one = Series([Named("a")])
-    assert one != Series([Named("a", "other")]) and one != Series() and one != () and one != [Named("a")]
+    assert one != Series([Named("a", ("b",))]) and one != Series() and one != () and one != [Named("a")]
 
 
 def test_it_is_copied_and_pickled() -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Set
 from typing import Any, Literal, assert_never
 
 from planloom.domain import events as ev
 from planloom.domain.changes import EditRecord
 from planloom.domain.folding import change, settled, spent, updated, without_questions
 from planloom.domain.plan import Plan, Question, Recovery, Step
-from planloom.domain.values import Args, EditId, StepId, Uri
+from planloom.domain.values import Args, EditId, Uri
 
 Editing = ev.EditStarted | ev.EditApplied | ev.EditRejected | ev.EditReverted | ev.EditConflict
 
@@ -81,26 +81,15 @@ def _reverted(plan: Plan, event: ev.EditReverted) -> Plan:
         if again is not None:
             changed[again] = updated(plan.edits[again], state="applied")
     edits = plan.edits.replaced(changed)
-    touched = {step_id for at in (place, *changed) for step_id in (edits[at].step_id, *edits[at].settles)}
-    states = _states(edits, touched)
+    touched = {step_id for at in (place, *changed) for step_id in edits[at].names}
+    now = updated(plan, edits=edits)
     steps: dict[int, Step] = {}
     for step_id in touched:
-        found = plan.place(step_id) if step_id is not None else None
-        if step_id is not None and found is not None:
-            how_much = _how_much(states.get(step_id, frozenset()), partly=not whole)
-            steps[found] = updated(plan.steps[found], reverted=how_much)
-    return updated(plan, edits=edits, steps=plan.steps.replaced(steps))
-
-
-def _states(edits: Iterable[EditRecord], step_ids: Set[StepId | None]) -> dict[StepId, set[str]]:
-    """What has become of the edits of these steps; an undo is no edit of a step."""
-    states: dict[StepId, set[str]] = {}
-    for edit in edits:
-        if (edit.step_id in step_ids or edit.settles) and not edit.reverts:
-            for step_id in (edit.step_id, *edit.settles):
-                if step_id is not None and step_id in step_ids:
-                    states.setdefault(step_id, set()).add(edit.state)
-    return states
+        found = plan.place(step_id)
+        if found is not None:
+            states = {edit.state for edit in now.edits_of(step_id) if not edit.reverts}
+            steps[found] = updated(plan.steps[found], reverted=_how_much(states, partly=not whole))
+    return updated(now, steps=plan.steps.replaced(steps))
 
 
 def _how_much(states: Set[str], *, partly: bool) -> Literal["whole", "part"] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import Field
@@ -9,6 +10,7 @@ from pydantic import Field
 from planloom.domain.approvals import Approval
 from planloom.domain.attachments import Attachment
 from planloom.domain.changes import Conflict, EditRecord
+from planloom.domain.outputs import output_references
 from planloom.domain.perspectives import Agent, Perspective
 from planloom.domain.series import Series
 from planloom.domain.values import (
@@ -208,6 +210,13 @@ class Step(Value):
         """What a plan finds the step by."""
         return self.step_id
 
+    @property
+    def names(self) -> tuple[StepId, ...]:
+        """The steps that this one waits for: those it says, and those whose result one of its arguments is."""
+        if not self.args:
+            return self.depends_on
+        return (*self.depends_on, *(found.step_id for _, found in output_references(self.args)))
+
 
 class Question(Value):
     """A question a step waits on."""
@@ -322,8 +331,12 @@ class Plan(Value):
             and edit.whole
             and not edit.reverts
             and edit.args == step.args
-            for edit in self.edits
+            for edit in self.edits_of(step.step_id)
         )
+
+    def edits_of(self, step_id: StepId) -> Iterator[EditRecord]:
+        """The edits that a step has made, or that were made for it with those of other steps; oldest first."""
+        return (self.edits[place] for place in self.edits.naming(step_id))
 
     def step(self, step_id: StepId) -> Step | None:
         """The step with this id, if the plan has one."""
