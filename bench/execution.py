@@ -12,27 +12,34 @@ import heapq
 import json
 import platform
 import random
+import sqlite3
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from planloom.domain import directives as do
 from planloom.domain import events as ev
 from planloom.domain.graph import links, ordered
-from planloom.domain.plan import Detection, Step
+from planloom.domain.lifecycle import apply
+from planloom.domain.plan import Detection, Plan, Step
+from planloom.domain.schedule import Schedule
 from planloom.domain.values import PlanId, SessionId, StepId
 from planloom.execution.book import Book, EventStore
 from planloom.execution.conductor import Conductor
 from planloom.execution.jobs import Jobs
 from planloom.execution.outcomes import Done, Outcome
+from planloom.lsp.to_wire_events import event
 from planloom.storage.ledger import Ledger
 from tests.support.hostile_model import Fate, naive_fate, planloom_fate
 from tests.support.memory import MemoryStore
 
 DETECTION = Detection(planned=True, rule="numbered_list", score=50, ambiguous=False)
 PLAN = PlanId("plan")
+COUNTS = (100, 1000, 10_000)
+Fold = tuple[Plan, ev.Recorded, Plan]
+"""The plan before an event, the event, the plan after it."""
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
@@ -151,7 +158,7 @@ def makespans() -> list[dict[str, float]]:
 def overheads() -> list[dict[str, float]]:
     """Microseconds a step, of this process, for independent steps and for a chain."""
     rows = []
-    for count in (100, 1000, 10_000):
+    for count in COUNTS:
         independent = [step_of(n) for n in range(count)]
         chain = [step_of(n, [n - 1] if n else []) for n in range(count)]
         row: dict[str, float] = {"steps": count}
@@ -164,6 +171,67 @@ def overheads() -> list[dict[str, float]]:
                     row[f"{name}_{kind}"] = round((time.process_time() - began) / count * 1e6, 1)
         rows.append(row)
     return rows
+
+
+def parts(count: int) -> dict[str, float]:
+    """Microseconds a step, part by part, of the events of a chain: what happened is done again, one part at a time.
+
+    Two anchors of the same run stand beside them: bare commits of the same events, and the copies that the plan
+    would take if its steps were a tuple.
+    """
+    store = MemoryStore()
+    steps = [step_of(n, [n - 1] if n else []) for n in range(count)]
+    asyncio.run(conducted(steps, [0.0] * count, 8, store))
+    folds: list[Fold] = []
+    plan: Plan | None = None
+    for recorded in store.events(PLAN):
+        after = apply(plan, recorded)
+        if plan is not None and plan.status in ("approved", "executing"):
+            folds.append((plan, recorded, after))
+        plan = after
+    schedule = Schedule(folds[0][0])
+    limits = do.Limits(max_parallel_steps=8)
+
+    def look(_: Plan, recorded: ev.Recorded, after: Plan) -> None:
+        schedule.heard(recorded.event, after)
+        schedule.directives(after, limits)
+
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = Ledger(Path(folder) / "ledger.db")
+        commit = bare_commits(Path(folder) / "bare.db")
+        row = {
+            "steps": count,
+            "fold": again(folds, lambda before, recorded, _: apply(before, recorded)),
+            "schedule": again(folds, look),
+            "ledger": again(folds, lambda _, recorded, after: ledger.append((recorded,), after)),
+            "wire": again(folds, lambda _, recorded, after: json.dumps(event(recorded, after))),
+            "bare_commits": again(folds, lambda _, recorded, __: commit(recorded)),
+            "tuple_copies": again(folds, lambda *_: tuple(steps)),
+        }
+        ledger.close()
+    return {name: value if name == "steps" else round(value / count, 1) for name, value in row.items()}
+
+
+def again(folds: Sequence[Fold], act: Callable[[Plan, ev.Recorded, Plan], object]) -> float:
+    """The microseconds of this process that something takes over all of the events."""
+    began = time.process_time()
+    for fold in folds:
+        act(*fold)
+    return 1e6 * (time.process_time() - began)
+
+
+def bare_commits(path: Path) -> Callable[[ev.Recorded], None]:
+    """One row in one transaction an event, with nothing around it."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("CREATE TABLE events (seq INTEGER PRIMARY KEY, body TEXT)")
+
+    def commit(recorded: ev.Recorded) -> None:
+        body = ev.events.dump_json(recorded.event).decode()
+        connection.execute("INSERT INTO events VALUES (?, ?)", (recorded.seq, body))
+
+    return commit
 
 
 async def fates(plans: int, chance: float) -> dict[str, dict[str, int]]:
@@ -183,13 +251,16 @@ def main() -> None:
     parser.add_argument("--plans", type=int, default=500)
     parser.add_argument("--chance", type=float, default=0.3)
     asked = parser.parse_args()
-    spans, costs = makespans(), overheads()
+    spans, costs, shares = makespans(), overheads(), [parts(count) for count in COUNTS]
     print("makespan / lower bound        steps     cap  conductor   worst   waves")
     for row in spans:
         print(f"{'':24}{row['steps']:11}{row['cap']:8}{row['conductor']:11}{row['worst']:8}{row['waves']:8}")
     print("microseconds a step       " + "".join(f"{name:>20}" for name in costs[0]))
     for row in costs:
         print(f"{'':26}" + "".join(f"{value:20}" for value in row.values()))
+    print("of these, in a chain      " + "".join(f"{name:>14}" for name in shares[0]))
+    for row in shares:
+        print(f"{'':26}" + "".join(f"{value:14}" for value in row.values()))
     tally = asyncio.run(fates(asked.plans, asked.chance))
     for name, counts in tally.items():
         print(f"{name:14} {asked.plans} plans, each answer off with {asked.chance}: {counts}")
@@ -200,6 +271,7 @@ def main() -> None:
                 "python": platform.python_version(),
                 "makespan": spans,
                 "overhead_us": costs,
+                "parts_us": shares,
                 "fates": tally,
             }
         )

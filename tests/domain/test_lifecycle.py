@@ -17,6 +17,7 @@ from planloom.domain.approvals import Approval
 from planloom.domain.folding import IllegalTransition
 from planloom.domain.lifecycle import LEGAL, apply
 from planloom.domain.plan import ENDED, Detection, Plan, PlanError, PlanStatus, Step, StepResult
+from planloom.domain.series import Series
 from planloom.domain.values import ApprovalId, PlanId, SessionId, Sha256, StepId
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -187,6 +188,7 @@ class Histories(RuleBasedStateMachine):
     def happen(self, event: ev.Event) -> None:
         each = recorded(self.plan, event)
         self.plan = apply(self.plan, each)
+        assert isinstance(self.plan.steps, Series) and isinstance(self.plan.edits, Series)
         self.log.append(each)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import cache
 from typing import Literal
 
 from planloom.domain.values import Args, Json, Value
@@ -38,6 +39,7 @@ class Turn(Value):
     cut: bool = False
 
 
+@cache
 def control_specs(*, direct: bool) -> tuple[ToolSpec, ...]:
     """The control tools as a model sees them; a direct run can also end in a plan."""
     specs = [

@@ -40,10 +40,7 @@ def folded(plan: Plan, event: Json) -> Plan:
         known = any(step["stepId"] == event["task"]["stepId"] for step in steps)
         new["steps"] = steps if known else [*steps, event["task"]]
     elif status := _step_status(event):
-        new["steps"] = [
-            {**step, "status": status} if step["stepId"] == event.get("taskId") else step
-            for step in new.get("steps") or []
-        ]
+        new["steps"] = _with_status(new.get("steps") or [], event.get("taskId"), status)
     return cast(Plan, new)
 
 
@@ -63,6 +60,14 @@ def touched(files: Mapping[str, str], event: Json) -> Mapping[str, str]:
 def ending(event: Json) -> Ending | None:
     """How the plan ended, if this event ends it."""
     return _ENDINGS.get(event["type"])
+
+
+def _with_status(steps: list[Step], step_id: str | None, status: str) -> list[Step]:
+    """The steps, one of them in another status; plans may be long, so the others are only copied."""
+    place = next((place for place, step in enumerate(steps) if step["stepId"] == step_id), None)
+    if place is None:
+        return steps
+    return [*steps[:place], cast(Step, {**steps[place], "status": status}), *steps[place + 1 :]]
 
 
 def _step_status(event: Json) -> str | None:

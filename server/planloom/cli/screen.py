@@ -102,10 +102,11 @@ class Screen:
 
     def event(self, event: Json, plan: Plan) -> None:
         """One event of the plan, already folded into it."""
-        numbers = {step["stepId"]: (number, step) for number, step in enumerate(plan.get("steps") or [], 1)}
-        number, step = numbers.get(event.get("taskId", ""), (0, None))
-        if step is not None:
-            self._step_event(event, number, step)
+        step_id = event.get("taskId")
+        steps = enumerate(plan.get("steps") or [] if step_id else [], 1)
+        found = next(((number, step) for number, step in steps if step["stepId"] == step_id), None)
+        if found is not None:
+            self._step_event(event, *found)
         else:
             self._plan_event(event, plan)
 

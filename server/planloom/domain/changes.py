@@ -112,6 +112,16 @@ class EditRecord(Value):
     whole: bool = True
     settles: tuple[StepId, ...] = ()
 
+    @property
+    def key(self) -> EditId:
+        """What a plan finds the edit by."""
+        return self.edit_id
+
+    @property
+    def names(self) -> tuple[StepId, ...]:
+        """The steps for which the edit was made."""
+        return self.settles if self.step_id is None else (self.step_id, *self.settles)
+
 
 class ConflictHunk(Value):
     """One overlap: the text both started from, the user's (`mine`) and the step's (`theirs`)."""

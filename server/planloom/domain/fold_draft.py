@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import assert_never
 
 from planloom.domain import events as ev
-from planloom.domain.folding import dated, updated
+from planloom.domain.folding import all_dated, dated, updated
 from planloom.domain.plan import Draft, Pending, Plan
+from planloom.domain.series import Series
 from planloom.domain.values import Instant
 
 Drafting = (
@@ -35,7 +36,7 @@ def fold_draft(plan: Plan, event: Drafting, at: Instant) -> Plan:
                 plan,
                 status="executing",
                 route="direct",
-                steps=dated(event.steps, at),
+                steps=all_dated(event.steps, at),
                 sequential=event.sequential,
                 author=event.author,
                 version=plan.version + 1,
@@ -51,14 +52,14 @@ def fold_draft(plan: Plan, event: Drafting, at: Instant) -> Plan:
             others = tuple(each for each in plan.perspectives if each.agent != event.agent)
             return updated(plan, perspectives=(*others, event.perspective))
         case ev.TaskCreated():
-            return updated(plan, steps=(*plan.steps, *dated((event.task,), at)))
+            return updated(plan, steps=plan.steps.added(dated(event.task, at)))
         case ev.PlanReady():
             return updated(
                 plan,
                 status="pending_approval",
                 route="plan" if plan.route in ("direct", "undecided") else plan.route,
                 version=event.version,
-                steps=dated(event.steps, at),
+                steps=all_dated(event.steps, at),
                 summary=event.summary,
                 sequential=event.sequential,
                 author=event.author,
@@ -82,7 +83,7 @@ def fold_draft(plan: Plan, event: Drafting, at: Instant) -> Plan:
                 plan,
                 status="pending_approval",
                 version=event.version,
-                steps=dated(event.steps, at),
+                steps=all_dated(event.steps, at),
                 overall_risk=event.overall_risk or plan.overall_risk,
                 approved_version=None,
                 pause_reason=None,
@@ -96,7 +97,9 @@ def fold_draft(plan: Plan, event: Drafting, at: Instant) -> Plan:
 def _drafting(plan: Plan) -> Plan:
     """Open a draft. A plan that had a version keeps it aside, with its finished steps in place."""
     if plan.version == 0:
-        return updated(plan, status="draft", steps=(), error=None, completed_at=None, execution_summary=None)
+        return updated(
+            plan, status="draft", steps=Series(), error=None, completed_at=None, execution_summary=None
+        )
     before = Draft(
         version=plan.version,
         steps=plan.steps,
@@ -109,7 +112,7 @@ def _drafting(plan: Plan) -> Plan:
         status="draft",
         before_draft=before,
         approved_version=None,
-        steps=tuple(step for step in plan.steps if step.status == "completed"),
+        steps=Series(step for step in plan.steps if step.status == "completed"),
         pending=Pending(),
         pause_reason=None,
         pause_detail=None,

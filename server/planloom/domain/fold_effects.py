@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any, Literal, assert_never
 
 from planloom.domain import events as ev
@@ -26,11 +27,12 @@ def fold_edit(plan: Plan, event: Editing) -> Plan:
                 args=_args(plan, event),
                 settles=event.settles,
             )
-            return updated(plan, edits=(*plan.edits, record))
+            return updated(plan, edits=plan.edits.added(record))
         case ev.EditApplied():
-            meant = next((edit.files for edit in plan.edits if edit.edit_id == event.edit_id), ())
-            if len(event.files) == len(meant):
-                plan = _settled_by(plan, event.edit_id)
+            intent = plan.edits.find(event.edit_id)
+            whole = len(event.files) == len(intent.files if intent else ())
+            if whole and intent:
+                plan = settled(plan, intent.settles)
             return _edited(
                 plan,
                 event.edit_id,
@@ -38,7 +40,7 @@ def fold_edit(plan: Plan, event: Editing) -> Plan:
                 files=event.files,
                 merged=event.merged,
                 outcome=event.outcome,
-                whole=len(event.files) == len(meant),
+                whole=whole,
             )
         case ev.EditRejected():
             return _edited(plan, event.edit_id, state="rejected")
@@ -47,23 +49,17 @@ def fold_edit(plan: Plan, event: Editing) -> Plan:
         case ev.EditConflict():
             conflicts = (*plan.pending.conflicts, event.conflict)
             paused = updated(plan, pending=updated(plan.pending, conflicts=conflicts))
-            known = any(edit.edit_id == event.conflict.edit_id for edit in plan.edits)
-            return _edited(paused, event.conflict.edit_id, state="conflict") if known else paused
+            return _edited(paused, event.conflict.edit_id, state="conflict")
         case _:
             assert_never(event)
 
 
 def _edited(plan: Plan, edit_id: EditId, **changes: Any) -> Plan:
-    return updated(
-        plan,
-        edits=tuple(updated(edit, **changes) if edit.edit_id == edit_id else edit for edit in plan.edits),
-    )
-
-
-def _settled_by(plan: Plan, edit_id: EditId) -> Plan:
-    """The plan with the staged changes made of those steps that this edit stands for."""
-    edit = next((edit for edit in plan.edits if edit.edit_id == edit_id), None)
-    return plan if edit is None else settled(plan, edit.settles)
+    """The plan with an edit changed, if it has that edit."""
+    place = plan.edits.place(edit_id)
+    if place is None:
+        return plan
+    return updated(plan, edits=plan.edits.replaced({place: updated(plan.edits[place], **changes)}))
 
 
 def _args(plan: Plan, event: ev.EditStarted) -> Args | None:
@@ -73,38 +69,31 @@ def _args(plan: Plan, event: ev.EditStarted) -> Args | None:
 
 def _reverted(plan: Plan, event: ev.EditReverted) -> Plan:
     """An edit was taken back; if it was an undo itself, what it had taken back holds again."""
+    place = plan.edits.place(event.edit_id)
+    if place is None:
+        return plan
+    target = plan.edits[place]
     gone = {file.uri for file in event.files}
-    target = next((edit for edit in plan.edits if edit.edit_id == event.edit_id), None)
-    whole = target is not None and all(file.uri in gone for file in target.files)
-    again = frozenset(target.reverts) if target is not None and whole else frozenset()
-    edits = tuple(
-        updated(edit, state="reverted")
-        if edit.edit_id == event.edit_id and whole
-        else updated(edit, state="applied")
-        if edit.edit_id in again
-        else edit
-        for edit in plan.edits
-    )
-    touched = {
-        step_id
-        for edit in edits
-        if edit.edit_id in again or edit.edit_id == event.edit_id
-        for step_id in (edit.step_id, *edit.settles)
-    }
-    steps = tuple(
-        updated(step, reverted=_how_much(edits, step, partly=not whole)) if step.step_id in touched else step
-        for step in plan.steps
-    )
-    return updated(plan, edits=edits, steps=steps)
+    whole = all(file.uri in gone for file in target.files)
+    changed: dict[int, EditRecord] = {place: updated(target, state="reverted")} if whole else {}
+    for edit_id in target.reverts if whole else ():
+        again = plan.edits.place(edit_id)
+        if again is not None:
+            changed[again] = updated(plan.edits[again], state="applied")
+    edits = plan.edits.replaced(changed)
+    touched = {step_id for at in (place, *changed) for step_id in edits[at].names}
+    now = updated(plan, edits=edits)
+    steps: dict[int, Step] = {}
+    for step_id in touched:
+        found = plan.place(step_id)
+        if found is not None:
+            states = {edit.state for edit in now.edits_of(step_id) if not edit.reverts}
+            steps[found] = updated(plan.steps[found], reverted=_how_much(states, partly=not whole))
+    return updated(now, steps=plan.steps.replaced(steps))
 
 
-def _how_much(edits: tuple[EditRecord, ...], step: Step, *, partly: bool) -> Literal["whole", "part"] | None:
+def _how_much(states: Set[str], *, partly: bool) -> Literal["whole", "part"] | None:
     """How much of what a step did to files has been taken back."""
-    states = [
-        edit.state
-        for edit in edits
-        if (edit.step_id == step.step_id or step.step_id in edit.settles) and not edit.reverts
-    ]
     if "reverted" not in states:
         return "part" if partly else None
     return "part" if "applied" in states else "whole"

@@ -56,15 +56,17 @@ def fold_status(plan: Plan, event: Status, at: Instant) -> Plan:
 
 def _ended(plan: Plan, status: PlanStatus, summary: str, error: PlanError | None, at: Instant) -> Plan:
     # What was only staged when the plan ended otherwise will never be made.
-    plan = settled(plan, {step.step_id for step in plan.steps}, lost=status != "completed")
-    running = tuple(
-        updated(step, status="pending") if step.status in ("running", "needs_clarification") else step
-        for step in plan.steps
-    )
+    staged = [step.step_id for step in plan.steps if step.staged]
+    plan = settled(plan, staged, lost=status != "completed")
+    stopped = {
+        place: updated(step, status="pending")
+        for place, step in enumerate(plan.steps)
+        if step.status in ("running", "needs_clarification")
+    }
     return updated(
         plan,
         status=status,
-        steps=running,
+        steps=plan.steps.replaced(stopped),
         execution_summary=summary,
         error=error,
         completed_at=at,

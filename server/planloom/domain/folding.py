@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from planloom.domain.changes import EditRecord
 from planloom.domain.plan import Pending, Plan, Step, Usage
+from planloom.domain.series import Series
 from planloom.domain.values import Instant, StepId
 
 
@@ -25,10 +26,7 @@ def change(plan: Plan, step_id: StepId, allowed: set[str] | None, by: Callable[[
     step = plan.steps[place]
     if allowed is not None and step.status not in allowed:
         raise IllegalTransition(f"step {step_id} is {step.status}, not one of {sorted(allowed)}")
-    # A list is the cheapest way to a tuple that differs in one place: long plans pay for every copy.
-    steps = list(plan.steps)
-    steps[place] = by(step)
-    return updated(plan, steps=tuple(steps))
+    return updated(plan, steps=plan.steps.replaced({place: by(step)}))
 
 
 def is_staged(plan: Plan, step_id: StepId) -> bool:
@@ -37,14 +35,15 @@ def is_staged(plan: Plan, step_id: StepId) -> bool:
     return step is not None and step.staged
 
 
-def settled(plan: Plan, step_ids: Collection[StepId], *, lost: bool = False) -> Plan:
+def settled(plan: Plan, step_ids: Iterable[StepId], *, lost: bool = False) -> Plan:
     """The plan with the staged changes of these steps made, or `lost`, so that the steps must run again."""
     again = {"status": "pending", "result": None, "completed_at": None, "progress": None} if lost else {}
-    steps = tuple(
-        updated(step, staged=False, **again) if step.staged and step.step_id in step_ids else step
-        for step in plan.steps
-    )
-    return updated(plan, steps=steps)
+    made: dict[int, Step] = {}
+    for step_id in step_ids:
+        place = plan.place(step_id)
+        if place is not None and plan.steps[place].staged:
+            made[place] = updated(plan.steps[place], staged=False, **again)
+    return updated(plan, steps=plan.steps.replaced(made)) if made else plan
 
 
 def without_calls(plan: Plan, step_id: StepId) -> Plan:
@@ -65,9 +64,14 @@ def spent(plan: Plan, usage: Usage | None) -> Plan:
     return plan if usage is None else updated(plan, usage=plan.usage.plus(usage))
 
 
-def dated(steps: tuple[Step, ...], at: Instant) -> tuple[Step, ...]:
-    """The steps, those that are new with the time at which they came."""
-    return tuple(step if step.created_at else updated(step, created_at=at) for step in steps)
+def dated(step: Step, at: Instant) -> Step:
+    """The step, with the time at which it came if it is new."""
+    return step if step.created_at else updated(step, created_at=at)
+
+
+def all_dated(steps: Iterable[Step], at: Instant) -> Series[Step]:
+    """The steps of a plan, those that are new with the time at which they came."""
+    return Series(dated(step, at) for step in steps)
 
 
 def updated(value: V, **changes: Any) -> V:

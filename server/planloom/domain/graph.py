@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
-from planloom.domain.outputs import output_references
 from planloom.domain.plan import SETTLED, Plan, Priority, Step, StepStatus
 from planloom.domain.values import StepId
 
@@ -37,8 +36,7 @@ def links(steps: Sequence[Step]) -> Links:
     needs: list[tuple[int, ...]] = []
     feeds: list[list[int]] = [[] for _ in steps]
     for index, step in enumerate(steps):
-        named = [*step.depends_on, *(reference.step_id for _, reference in output_references(step.args))]
-        wanted = tuple(dict.fromkeys(place[name] for name in named if name in place))
+        wanted = tuple(dict.fromkeys(place[name] for name in step.names if name in place))
         needs.append(wanted)
         for need in wanted:
             feeds[need].append(index)
@@ -160,7 +158,7 @@ def all_blocks(steps: Sequence[Step]) -> Mapping[StepId, tuple[StepId, ...]]:
 
 def blocks(plan: Plan, step_id: StepId) -> tuple[StepId, ...]:
     """The steps that wait for this one directly; for all of them `all_blocks` looks once."""
-    return all_blocks(plan.steps).get(step_id, ())
+    return tuple(plan.steps[place].step_id for place in plan.steps.naming(step_id))
 
 
 def ancestors(steps: Sequence[Step], step_id: StepId, *, sequential: bool = False) -> frozenset[StepId]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import Field
@@ -9,7 +10,9 @@ from pydantic import Field
 from planloom.domain.approvals import Approval
 from planloom.domain.attachments import Attachment
 from planloom.domain.changes import Conflict, EditRecord
+from planloom.domain.outputs import output_references
 from planloom.domain.perspectives import Agent, Perspective
+from planloom.domain.series import Series
 from planloom.domain.values import (
     Args,
     AttachmentId,
@@ -202,6 +205,18 @@ class Step(Value):
     started_at: Instant | None = None
     completed_at: Instant | None = None
 
+    @property
+    def key(self) -> StepId:
+        """What a plan finds the step by."""
+        return self.step_id
+
+    @property
+    def names(self) -> tuple[StepId, ...]:
+        """The steps that this one waits for: those it says, and those whose result one of its arguments is."""
+        if not self.args:
+            return self.depends_on
+        return (*self.depends_on, *(found.step_id for _, found in output_references(self.args)))
+
 
 class Question(Value):
     """A question a step waits on."""
@@ -252,7 +267,7 @@ class Draft(Value):
     """What a plan looked like before a regeneration, to be put back if that fails."""
 
     version: int
-    steps: tuple[Step, ...]
+    steps: Series[Step]
     summary: str
     author: Author
     sequential: bool
@@ -278,7 +293,7 @@ class Plan(Value):
     qualification: Qualification | None = None
     perspectives: tuple[Perspective, ...] = ()
     summary: str = ""
-    steps: tuple[Step, ...] = ()
+    steps: Series[Step] = Series()
     sequential: bool = False
     estimated_duration: int | None = None
     overall_risk: Risk = "low"
@@ -305,7 +320,7 @@ class Plan(Value):
     pause_detail: str | None = None
     before_draft: Draft | None = None
     open_calls: tuple[OpenCall, ...] = ()
-    edits: tuple[EditRecord, ...] = ()
+    edits: Series[EditRecord] = Series()
     left_out: tuple[Uri, ...] = ()
 
     def made(self, step: Step) -> bool:
@@ -316,38 +331,20 @@ class Plan(Value):
             and edit.whole
             and not edit.reverts
             and edit.args == step.args
-            for edit in self.edits
+            for edit in self.edits_of(step.step_id)
         )
+
+    def edits_of(self, step_id: StepId) -> Iterator[EditRecord]:
+        """The edits that a step has made, or that were made for it with those of other steps; oldest first."""
+        return (self.edits[place] for place in self.edits.naming(step_id))
 
     def step(self, step_id: StepId) -> Step | None:
         """The step with this id, if the plan has one."""
-        place = self.place(step_id)
-        return None if place is None else self.steps[place]
+        return self.steps.find(step_id)
 
     def place(self, step_id: StepId) -> int | None:
-        """Where the step stands in `steps`; the first one of an id counts.
-
-        Steps keep their places while a plan runs, so where one stood before is looked at first.
-        """
-        places = _PLACES.get(self.plan_id, {})
-        place = places.get(step_id, -1)
-        if 0 <= place < len(self.steps) and self.steps[place].step_id == step_id:
-            return place
-        if len(self.steps) < _FEW:
-            return next((n for n, step in enumerate(self.steps) if step.step_id == step_id), None)
-        places = {}
-        for n, step in enumerate(self.steps):
-            places.setdefault(step.step_id, n)
-        while len(_PLACES) >= _PLANS_REMEMBERED:
-            _PLACES.pop(next(iter(_PLACES)))
-        _PLACES[self.plan_id] = places
-        return places.get(step_id)
-
-
-_PLACES: dict[PlanId, dict[StepId, int]] = {}
-"""Where steps of long plans stood when they were last looked up; only ever a hint."""
-_FEW = 24
-_PLANS_REMEMBERED = 32
+        """Where the step stands in `steps`; the first one of an id counts."""
+        return self.steps.place(step_id)
 
 
 class Progress(Value):

@@ -63,6 +63,7 @@ class Schedule:
         self._spreading = {place for place, status in enumerate(self._status) if status in _FALLEN}
         self._questions = any(step.kind == "clarification" for step in plan.steps)
         self._order = ordered(tied) if plan.sequential else []
+        self._rank = {place: at for at, place in enumerate(self._order)}
         self._first = 0
 
     def heard(self, event: ev.Event, plan: Plan) -> None:
@@ -103,7 +104,7 @@ class Schedule:
         ):
             group.add(place) if holds else group.discard(place)
         if now not in SETTLED:
-            self._first = 0
+            self._first = min(self._first, self._rank.get(place, self._first))
 
     def _count(self, place: int, change: int) -> None:
         for fed in self._tied.feeds[place]:

@@ -22,7 +22,7 @@ def earlier_calls(plan: Plan, step: Step, tools: Registry) -> Earlier:
     now = plan.step(step.step_id) or step
     made = [
         file.new_uri or file.uri
-        for edit in plan.edits
+        for edit in plan.edits_of(step.step_id)
         if edit.step_id == step.step_id and edit.state == "applied"
         for file in edit.files
     ]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
+from planloom.domain import graph
 from planloom.domain import plan as plans
-from planloom.domain.graph import all_blocks, shown_statuses
 from planloom.domain.templates import Template
 from planloom.domain.values import StepId
 from planloom.lsp import wire_plan
@@ -15,23 +15,26 @@ from planloom.lsp.to_wire_review import approval, attachment, conflict, perspect
 def steps(plan: plans.Plan, chosen: Iterable[plans.Step] | None = None) -> tuple[wire_plan.Step, ...]:
     """The steps of a plan, all or those chosen, with what the plan makes of them."""
     places = {step.step_id: place for place, step in enumerate(plan.steps)}
-    shown = shown_statuses(plan)
-    blocks = all_blocks(plan.steps)
+    shown = graph.shown_statuses(plan)
+    blocks = graph.all_blocks(plan.steps)
     return tuple(
-        _step(item, place, shown[place], blocks)
+        _step(item, place, shown[place], blocks.get(item.step_id, ()))
         if (place := places.get(item.step_id)) is not None
-        else _step(item, len(places), item.status, {})
+        else _step(item, len(places), item.status, ())
         for item in (plan.steps if chosen is None else chosen)
     )
 
 
 def step(plan: plans.Plan, one: plans.Step) -> wire_plan.Step:
-    """One step of a plan."""
-    return steps(plan, (one,))[0]
+    """One step of a plan, without looking at the others: a draft tells of each step as it comes."""
+    place = plan.place(one.step_id)
+    if place is None:
+        return _step(one, len(plan.steps), one.status, ())
+    return _step(one, place, graph.shown_status(plan, one), graph.blocks(plan, one.step_id))
 
 
 def _step(
-    item: plans.Step, order: int, status: plans.StepStatus, blocks: Mapping[StepId, tuple[StepId, ...]]
+    item: plans.Step, order: int, status: plans.StepStatus, blocks: tuple[StepId, ...]
 ) -> wire_plan.Step:
     return wire_plan.Step(
         step_id=item.step_id,
@@ -44,7 +47,7 @@ def _step(
         tool=item.tool,
         args=item.args,
         depends_on=item.depends_on,
-        blocks=blocks.get(item.step_id, ()),
+        blocks=blocks,
         priority=item.priority,
         critical=item.critical,
         requires_approval=item.requires_approval,
@@ -249,7 +252,7 @@ def summary(whole: plans.Plan) -> wire_plan.PlanSummary:
 
 def template(kept: Template) -> wire_plan.Template:
     """A plan to be used again; its steps are those of no plan, so nothing has become of them."""
-    blocks = all_blocks(kept.steps)
+    blocks = graph.all_blocks(kept.steps)
     return wire_plan.Template(
         template_id=kept.template_id,
         name=kept.name,
@@ -258,6 +261,9 @@ def template(kept: Template) -> wire_plan.Template:
             wire_plan.TemplateParameter(name=each.name, description=each.description, default=each.default)
             for each in kept.parameters
         ),
-        steps=tuple(_step(item, place, item.status, blocks) for place, item in enumerate(kept.steps)),
+        steps=tuple(
+            _step(item, place, item.status, blocks.get(item.step_id, ()))
+            for place, item in enumerate(kept.steps)
+        ),
         builtin=kept.builtin,
     )

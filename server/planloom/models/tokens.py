@@ -80,6 +80,7 @@ class TokenCounter:
         ]
 
         self._last: tuple[ModelRequest | None, tuple[float, ...]] = (None, ())
+        self._tools: tuple[tuple[ToolSpec, ...], str] = ((), "")
 
     def text(self, text: str) -> int:
         """The tokens of a text alone."""
@@ -116,19 +117,27 @@ class TokenCounter:
     def _counted(self, request: ModelRequest) -> tuple[float, ...]:
         """What is counted in a request; each is asked for three times in a row, and prompts are long."""
         if self._last[0] is not request:
-            self._last = (request, _request_features(request))
+            self._last = (request, _request_features(request, self._told(request.tools)))
         return self._last[1]
+
+    def _told(self, tools: tuple[ToolSpec, ...]) -> str:
+        """The tools as text; the ones of one turn are nearly always those of the turn before."""
+        known = self._tools[0]
+        if len(known) != len(tools) or any(a is not b for a, b in zip(known, tools, strict=True)):
+            self._tools = (tools, "\n".join(map(_tool_text, tools)))
+        return self._tools[1]
 
     def _sum(self, counted: Sequence[float]) -> int:
         return math.ceil(sum(map(float.__mul__, counted, self._weights)))
 
 
-def _request_features(request: ModelRequest) -> tuple[float, ...]:
+def _request_features(request: ModelRequest, tools: str) -> tuple[float, ...]:
     texts: list[str] = []
     for message in request.messages:
         texts.append(message.text)
         texts.extend(f"{call.name} {_compact(call.arguments)}" for call in message.tool_calls)
-    texts.extend(_tool_text(tool) for tool in request.tools)
+    if tools:
+        texts.append(tools)
     if request.response_schema is not None:
         texts.append(_compact(request.response_schema))
     *counted, _ = features("\n".join(texts))

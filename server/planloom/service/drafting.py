@@ -106,9 +106,9 @@ class Drafting:
                 return
 
     def _announce(self, plan_id: PlanId, step: Step) -> None:
-        known = {each.step_id for each in self._book.plan(plan_id).steps}
-        if step.step_id in known:
-            step = step.model_copy(update={"step_id": _free(known, step.step_id)})
+        plan = self._book.plan(plan_id)
+        if plan.step(step.step_id) is not None:
+            step = step.model_copy(update={"step_id": _free(plan, step.step_id)})
         self._book.record(plan_id, ev.TaskCreated(task=self._prepared((step,))[0]))
 
     def _ready(self, plan_id: PlanId, drafted: PlanDrafted, usage: Usage) -> None:
@@ -145,7 +145,7 @@ class Drafting:
         assert before is not None, "only a regeneration has something to put back"
         restored = ev.PlanReady(
             version=before.version,
-            steps=before.steps,
+            steps=tuple(before.steps),
             summary=before.summary,
             sequential=before.sequential,
             author=before.author,
@@ -155,9 +155,9 @@ class Drafting:
         return self._book.record(plan_id, restored, told)
 
 
-def _free(known: set[StepId], wanted: StepId) -> StepId:
+def _free(plan: Plan, wanted: StepId) -> StepId:
     number = 2
-    while f"{wanted}_{number}" in known:
+    while plan.step(StepId(f"{wanted}_{number}")) is not None:
         number += 1
     return StepId(f"{wanted}_{number}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final
 
 from planloom.domain import events as ev
@@ -27,14 +28,15 @@ class UserUndo:
         self._book = book
         self._documents = documents
         self._told: dict[EditId, frozenset[Uri]] = {}
+        self._files: dict[PlanId, _Files] = {}
         documents.listen(self._changed)
         book.listen(self._rested)
 
     def _changed(self, uri: str) -> None:
         key = normalized(uri)
         for plan in self._book.live():
-            newest = _newest(plan, key)
-            if newest is not None and plan.status in _AT_REST:
+            newest = self._newest(plan, key) if plan.status in _AT_REST else None
+            if newest is not None:
                 self._look(plan, newest)
 
     def _rested(self, recorded: ev.Recorded, plan: Plan) -> None:
@@ -46,7 +48,9 @@ class UserUndo:
         plan = self._book.find(plan_id)
         for edit in plan.edits if plan is not None and plan.status in _AT_REST else ():
             now = self._book.find(plan_id)
-            if now is not None and any(_newest(now, normalized(file.uri)) == edit for file in edit.files):
+            if now is not None and any(
+                self._newest(now, normalized(file.uri)) == edit for file in edit.files
+            ):
                 self._look(now, edit)
 
     def _look(self, plan: Plan, edit: EditRecord) -> None:
@@ -65,9 +69,29 @@ class UserUndo:
         document = self._documents.get(file.uri)
         return document is not None and sha256(document.text.removeprefix("\ufeff")) == file.before_sha256
 
+    def _newest(self, plan: Plan, key: Uri) -> EditRecord | None:
+        """The last edit of the plan in a file if it is made; none while one is under way."""
+        for place in reversed(self._files.setdefault(plan.plan_id, _Files()).places(plan, key)):
+            edit = plan.edits[place]
+            # Not all that was meant may have been made.
+            if all(normalized(file.uri) != key for file in edit.files):
+                continue
+            if edit.state in ("intended", "applied"):
+                return edit if edit.state == "applied" else None
+        return None
 
-def _newest(plan: Plan, key: Uri) -> EditRecord | None:
-    """The last edit of the plan in a file if it is made; none while one is under way."""
-    found = [edit for edit in plan.edits if any(normalized(file.uri) == key for file in edit.files)]
-    made = [edit for edit in found if edit.state in ("intended", "applied")]
-    return made[-1] if made and made[-1].state == "applied" else None
+
+class _Files:
+    """Which edits of one plan were meant for which file. Edits are only ever added."""
+
+    def __init__(self) -> None:
+        self._places: dict[Uri, list[int]] = {}
+        self._known = 0
+
+    def places(self, plan: Plan, key: Uri) -> Sequence[int]:
+        """The places in `plan.edits` of those in a file, oldest first."""
+        for place in range(self._known, len(plan.edits)):
+            for uri in {normalized(file.uri) for file in plan.edits[place].files}:
+                self._places.setdefault(uri, []).append(place)
+        self._known = len(plan.edits)
+        return self._places.get(key, ())

@@ -51,6 +51,7 @@ class Ledger:
         self.problem: str | None = None
         self.owner = uuid.uuid4().hex
         self._connection = self._open()
+        self._waits: bool | None = None
 
     def append(self, recorded: Sequence[ev.Recorded], plan: Plan) -> None:
         """Write events of one plan, and where the plan stands after them, in one transaction."""
@@ -76,10 +77,14 @@ class Ledger:
         ]
         with self._transaction(durable=durable) as connection:
             connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?)", rows)
+            known = connection.execute(
+                "UPDATE plans SET updated_at = ?, status = ?, version = ?, seq = ? WHERE plan_id = ?",
+                (_iso(plan.updated_at), plan.status, plan.version, plan.seq, plan.plan_id),
+            )
+            if known.rowcount:
+                return
             connection.execute(
-                "INSERT INTO plans VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (plan_id) DO UPDATE SET"
-                " updated_at = excluded.updated_at, status = excluded.status, version = excluded.version,"
-                " seq = excluded.seq",
+                "INSERT INTO plans VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     plan.plan_id,
                     plan.session_id,
@@ -241,12 +246,15 @@ class Ledger:
             log.error("the old ledger cannot be read either: %s", unreadable)
             memory = _connected(":memory:")
         self._connection = memory
+        self._waits = None
 
     @contextmanager
     def _transaction(self, *, durable: bool) -> Iterator[sqlite3.Connection]:
         """One transaction; a durable one waits until the disk has it."""
         connection = self._connection
-        connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+        if durable != self._waits:
+            connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._waits = durable
         connection.execute("BEGIN IMMEDIATE")
         try:
             yield connection

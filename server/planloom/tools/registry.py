@@ -49,10 +49,7 @@ class Registry:
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools as a model is shown them."""
-        return tuple(
-            ToolSpec(name=tool.name, description=tool.description, parameters=schema(tool.arguments))
-            for tool in self
-        )
+        return tuple(_spec(tool.name, tool.description, tool.arguments) for tool in self)
 
     def rules(self) -> Mapping[str, ToolRules]:
         """What validation needs to know of each tool."""
@@ -76,6 +73,12 @@ def builtin() -> Registry:
             RUN_COMMAND,
         )
     )
+
+
+@cache
+def _spec(name: str, description: str, arguments: type[BaseModel]) -> ToolSpec:
+    """Made once a tool like its schema: to check JSON that is known to be right takes milliseconds a turn."""
+    return ToolSpec(name=name, description=description, parameters=schema(arguments))
 
 
 @cache

@@ -18,17 +18,18 @@ class Aliases:
         self._documents = documents
         self._places: dict[Uri, str] = {}
         self._owners: dict[str, Uri] = {}
+        self._new: dict[Uri, None] = {document.uri: None for document in documents.all()}
         documents.listen(self._notice)
 
     def unknown(self) -> tuple[tuple[Uri, Path], ...]:
         """The open documents whose real places are not known yet."""
-        new = (document.uri for document in self._documents.all() if document.uri not in self._places)
-        return tuple((uri, path) for uri in new if (path := to_path(uri)) is not None)
+        return tuple((uri, path) for uri in self._new if (path := to_path(uri)) is not None)
 
     def learn(self, places: Mapping[Uri, str]) -> None:
         """Take in what `real_places` found, of documents that are still open."""
         for uri, place in places.items():
             if self._documents.get(uri) is not None:
+                self._new.pop(uri, None)
                 self._places[uri] = place
                 self._owners.setdefault(place, uri)
 
@@ -38,12 +39,17 @@ class Aliases:
 
     def _notice(self, uri: Uri) -> None:
         if self._documents.get(uri) is not None:
+            if uri not in self._places:
+                self._new[uri] = None
             return
+        self._new.pop(uri, None)
         place = self._places.pop(uri, None)
         if place is not None and self._owners.get(place) == uri:
             del self._owners[place]
             # Another name of the same file may be open still: it is looked up anew.
-            self._places = {other: known for other, known in self._places.items() if known != place}
+            for other in [other for other, known in self._places.items() if known == place]:
+                del self._places[other]
+                self._new[other] = None
 
 
 def real_places(paths: tuple[tuple[Uri, Path], ...]) -> dict[Uri, str]:

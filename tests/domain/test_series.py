@@ -1,0 +1,121 @@
+"""A series says whatever a tuple of the same values says, through any history of changes."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planloom.domain.plan import Step
+from planloom.domain.series import Series
+from planloom.domain.values import StepId, Value
+
+
+@dataclass(frozen=True)
+class Named:
+    key: str
+    names: tuple[str, ...] = ()
+
+
+class Kept(Value):
+    steps: Series[Step]
+
+
+KEYS = st.sampled_from([f"k{n}" for n in range(8)])
+VALUES = st.builds(Named, KEYS, st.lists(KEYS, max_size=2).map(tuple))
+MANY = st.one_of(
+    st.lists(VALUES, max_size=5),
+    st.lists(VALUES, min_size=62, max_size=66),
+    st.lists(VALUES, min_size=127, max_size=130),
+)
+CHANGES = st.lists(
+    st.tuples(st.sampled_from(["add", "replace", "look", "back"]), st.integers(0, 10_000), VALUES),
+    max_size=30,
+)
+
+
+def check(series: Series[Named], values: tuple[Named, ...]) -> None:
+    """Everything that can be asked of both gets the same answer."""
+    assert tuple(series) == values and len(series) == len(values) and bool(series) == bool(values)
+    assert series == values and values == series and series == Series(values)
+    assert hash(series) == hash(values)
+    assert (
+        tuple(reversed(series)) == values[::-1]
+        and series[-3:] == values[-3:]
+        and series[1:9:2] == values[1:9:2]
+    )
+    for place in range(-len(values), len(values)):
+        assert series[place] is values[place]
+    for key in (*(f"k{n}" for n in range(8)), "none"):
+        first = next((place for place, value in enumerate(values) if value.key == key), None)
+        assert series.place(key) == first
+        assert series.find(key) is (None if first is None else values[first])
+        assert series.naming(key) == tuple(n for n, value in enumerate(values) if key in value.names)
+
+
+@given(MANY, CHANGES)
+def test_a_series_is_a_tuple_through_any_history(
+    values: list[Named], changes: list[tuple[str, int, Named]]
+) -> None:
+    """`back` goes on from an earlier series, so that two of them grow from one."""
+    past: list[tuple[Series[Named], tuple[Named, ...]]] = [(Series(values), tuple(values))]
+    for change, number, value in changes:
+        series, twin = past[-1]
+        if change == "add":
+            past.append((series.added(value), (*twin, value)))
+        elif change == "replace" and twin:
+            place = number % len(twin)
+            past.append((series.replaced({place: value}), (*twin[:place], value, *twin[place + 1 :])))
+        elif change == "look":
+            assert series.place(value.key) == Series(twin).place(value.key)
+            assert series.naming(value.key) == Series(twin).naming(value.key)
+        elif change == "back":
+            past.append(past[number % len(past)])
+    for series, twin in past:
+        check(series, twin)
+
+
+@given(MANY, st.dictionaries(st.integers(0, 129), VALUES, max_size=20))
+def test_many_are_replaced_at_once(values: list[Named], changes: dict[int, Named]) -> None:
+    held = {place: value for place, value in changes.items() if place < len(values)}
+    check(Series(values).replaced(held), tuple(held.get(n, value) for n, value in enumerate(values)))
+
+
+@pytest.mark.parametrize("place", [-1, 3, 64])
+def test_a_place_that_is_not_there_is_refused(place: int) -> None:
+    three = Series([Named("a"), Named("b"), Named("c")])
+    with pytest.raises(IndexError):
+        three.replaced({place: Named("d")})
+    with pytest.raises(IndexError):
+        three[place if place > 0 else -4]
+
+
+def test_other_values_and_other_sequences_are_not_equal() -> None:
+    one = Series([Named("a")])
+    assert one != Series([Named("a", ("b",))]) and one != Series() and one != () and one != [Named("a")]
+
+
+def test_it_is_copied_and_pickled() -> None:
+    many = Series(Named(f"k{n}") for n in range(100))
+    for again in (pickle.loads(pickle.dumps(many)), copy.copy(many), copy.deepcopy(many)):
+        assert again == many and again.place("k70") == 70
+
+
+def step(number: int) -> dict[str, Any]:
+    return {"step_id": f"s{number}", "description": f"step {number}", "instruction": "work"}
+
+
+def test_pydantic_reads_and_writes_it_as_a_tuple() -> None:
+    kept = Kept.model_validate({"steps": [step(n) for n in range(70)]})
+    assert isinstance(kept.steps, Series) and kept.steps.place("s65") == 65
+    assert Kept.model_validate_json(kept.model_dump_json()) == kept
+    assert kept.model_dump()["steps"] == tuple(each.model_dump() for each in kept.steps)
+    assert Kept(steps=kept.steps).steps is kept.steps
+    assert Kept.model_json_schema()["properties"]["steps"]["type"] == "array"
+    with pytest.raises(ValueError, match="description"):
+        Kept.model_validate({"steps": [{"step_id": StepId("s")}]})
