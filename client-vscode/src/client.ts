@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import { LanguageClient, RevealOutputChannelOn, State, type LanguageClientOptions, type ServerOptions, type StaticFeature } from "vscode-languageclient/node";
 
-import { diagnosticsOf, saveFiles } from "./editor";
+import { OtherTools, saveFiles } from "./editor";
 import { answerWithModel, hasModels } from "./languageModel";
 import { isEvent } from "./messages";
 import type { EditorCompletion, ErrorData, Params, PlanEvent, Requests, Result, StreamDelta } from "./protocol";
@@ -30,14 +30,16 @@ export class Client implements vscode.Disposable {
     const server: ServerOptions = { command: command.command, args: [...command.args], options: { cwd, env: environment(process.env) } };
     const language = new LanguageClient("planloom", "Planloom", server, await options(log, listeners));
     language.registerFeature(OWN_CONFIRMATION);
+    const others = new OtherTools();
     const owned = [
+      others,
       language.onDidChangeState(({ newState }) => (newState === State.Running ? listeners.running() : newState === State.Stopped ? listeners.stopped() : undefined)),
       language.onNotification("planloom/event", (event: unknown) => {
         if (isEvent(event)) listeners.event(event);
         else log.warn(`An event without its fields was left out: ${JSON.stringify(event).slice(0, 200)}`);
       }),
       language.onNotification("planloom/stream", (delta: StreamDelta) => listeners.stream(delta)),
-      language.onRequest("planloom/editor/diagnostics", ({ uris }: { uris: readonly string[] }) => diagnosticsOf(language, uris)),
+      language.onRequest("planloom/editor/diagnostics", ({ uris }: { uris: readonly string[] }) => others.answer(language, uris)),
       language.onRequest("planloom/editor/save", ({ uris }: { uris: readonly string[] }) => saveFiles(uris)),
       language.onRequest("planloom/editor/complete", (request: EditorCompletion, token: vscode.CancellationToken) => answerWithModel(request, token)),
       vscode.workspace.onDidGrantWorkspaceTrust(() => void language.sendNotification("planloom/workspace/trust", { trusted: true })),

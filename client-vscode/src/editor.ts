@@ -3,18 +3,54 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
+import { Findings, type Now } from "./findings";
 import type { EditorRequests } from "./protocol";
 
 const OWN_SOURCE = "planloom";
 
-export async function diagnosticsOf(client: LanguageClient, uris: readonly string[]): Promise<EditorRequests["planloom/editor/diagnostics"]["result"]> {
-  const diagnostics = await Promise.all(
-    uris.map(async (uri) => {
-      const found = vscode.languages.getDiagnostics(client.protocol2CodeConverter.asUri(uri)).filter((each) => each.source !== OWN_SOURCE);
-      return { uri, items: await client.code2ProtocolConverter.asDiagnostics(found) };
+/** What other tools say of files, and of which version of their text they say it. */
+export class OtherTools implements vscode.Disposable {
+  private readonly findings = new Findings<vscode.Diagnostic>();
+  private readonly owned = [
+    vscode.workspace.onDidChangeTextDocument(({ document }) => this.findings.changed(document.uri.toString(), now(document))),
+    vscode.workspace.onDidCloseTextDocument(({ uri }) => this.findings.forget(uri.toString())),
+    vscode.languages.onDidChangeDiagnostics(({ uris }) => {
+      for (const uri of uris) {
+        const document = openDocument(uri);
+        if (document !== undefined) this.findings.announced(uri.toString(), now(document));
+      }
     }),
-  );
-  return { diagnostics };
+  ];
+
+  async answer(client: LanguageClient, uris: readonly string[]): Promise<EditorRequests["planloom/editor/diagnostics"]["result"]> {
+    const diagnostics = await Promise.all(
+      uris.map(async (given) => {
+        const uri = client.protocol2CodeConverter.asUri(given);
+        const document = openDocument(uri);
+        const version = document === undefined ? undefined : this.findings.version(uri.toString(), now(document));
+        const items = await client.code2ProtocolConverter.asDiagnostics([...ofOthers(uri)]);
+        return { uri: given, items, ...(version === undefined ? {} : { version }) };
+      }),
+    );
+    return { diagnostics };
+  }
+
+  dispose(): void {
+    this.owned.forEach((each) => void each.dispose());
+  }
+}
+
+function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
+  const wanted = uri.toString();
+  return vscode.workspace.textDocuments.find((each) => each.uri.toString() === wanted);
+}
+
+function ofOthers(uri: vscode.Uri): readonly vscode.Diagnostic[] {
+  return vscode.languages.getDiagnostics(uri).filter((each) => each.source !== OWN_SOURCE);
+}
+
+function now(document: vscode.TextDocument): Now<vscode.Diagnostic> {
+  return { version: document.version, findings: ofOthers(document.uri), at: performance.now() };
 }
 
 /** Save the files that are open and unsaved; a file that is neither is on disk already. */
@@ -22,8 +58,7 @@ export async function saveFiles(uris: readonly string[]): Promise<EditorRequests
   const saved: string[] = [];
   const failed: { uri: string; reason: string }[] = [];
   for (const uri of uris) {
-    const wanted = vscode.Uri.parse(uri).toString();
-    const open = vscode.workspace.textDocuments.find((each) => each.uri.toString() === wanted);
+    const open = openDocument(vscode.Uri.parse(uri));
     try {
       if (open === undefined || !open.isDirty || (await open.save())) saved.push(uri);
       else failed.push({ uri, reason: "The editor did not save it." });

@@ -577,7 +577,8 @@ export interface Requests {
 export interface EditorRequests {
   "planloom/editor/diagnostics": Of<
     { uris: readonly string[] },
-    { diagnostics: readonly { uri: string; items: readonly Diagnostic[] }[] }
+    /** `version`: the text that these findings are about, where the editor can tell. */
+    { diagnostics: readonly { uri: string; items: readonly Diagnostic[]; version?: number }[] }
   >;
   "planloom/editor/save": Of<
     { uris: readonly string[] },

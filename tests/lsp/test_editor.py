@@ -245,3 +245,14 @@ async def test_saving_and_diagnostics_are_asked_of_the_extension(tmp_path: Any) 
         client.answer("planloom/editor/diagnostics", lambda _: {"diagnostics": [{"uri": uri}]})
         with pytest.raises(EditorSilent):
             await editor.diagnostics((Uri(uri),))
+
+
+async def test_findings_come_under_the_name_that_we_know_a_file_by() -> None:
+    ours, theirs = Uri("file:///w/a b.txt"), "file:///w/a%20b.%74xt"
+    async with connected(FakeApplication().make) as client:
+        editor = await editor_of(client)
+        client.open(theirs, "text")
+        found = await editor.diagnostics((ours,))
+        assert [each.uri for each in found] == [ours]
+        asked = [params for method, params in client.asked if method == "planloom/editor/diagnostics"]
+        assert asked == [{"uris": [theirs]}]

@@ -28,6 +28,7 @@ from planloom.workspace.editor import (
     SaveAnswer,
     SaveFailure,
 )
+from planloom.workspace.uris import normalized
 
 logger = logging.getLogger(__name__)
 
@@ -102,6 +103,7 @@ class LspEditor:
 
     async def diagnostics(self, uris: tuple[Uri, ...]) -> tuple[FileDiagnostics, ...]:
         """What the editor's other tools say of files now. Raises EditorSilent."""
+        ours = {normalized(uri): uri for uri in uris}
         asked = self._protocol.ask(
             "planloom/editor/diagnostics", {"uris": [self._spelling(uri) for uri in uris]}
         )
@@ -109,7 +111,7 @@ class LspEditor:
         result = _read(wire.EditorDiagnosticsResult, given, "planloom/editor/diagnostics")
         return tuple(
             FileDiagnostics(
-                uri=Uri(file.uri),
+                uri=ours.get(normalized(file.uri), Uri(file.uri)),
                 items=tuple(_diagnostic(item) for item in file.items),
                 version=file.version,
             )
