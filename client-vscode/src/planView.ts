@@ -8,9 +8,6 @@ import { attention, currentView, type PanelState } from "./planState";
 import type { PlanEvent, StreamDelta } from "./protocol";
 
 export const VIEW_ID = "planloom.plan";
-/** Events of one burst travel together; far below what a person notices. */
-const BATCH_MS = 10;
-
 export interface Source {
   readonly state: PanelState;
   readonly server: ServerState;
@@ -23,7 +20,7 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   private composing: string | undefined | null = null;
   private events: PlanEvent[] = [];
   private deltas: StreamDelta[] = [];
-  private timer: NodeJS.Timeout | undefined;
+  private sending = false;
   private readonly registration = vscode.window.registerWebviewViewProvider(VIEW_ID, this);
 
   constructor(
@@ -56,7 +53,7 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   }
 
   post(message: ToPanel): void {
-    if (this.ready) void this.view?.webview.postMessage(message);
+    void this.deliver(message);
   }
 
   /** Send everything anew: after a reload of the page, or when the state was rebuilt. */
@@ -68,12 +65,12 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
 
   forward(event: PlanEvent): void {
     this.events.push(event);
-    this.schedule();
+    void this.send();
   }
 
   stream(delta: StreamDelta): void {
     this.deltas.push(delta);
-    this.schedule();
+    void this.send();
   }
 
   server(): void {
@@ -96,12 +93,13 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   }
 
   dispose(): void {
-    clearTimeout(this.timer);
     this.registration.dispose();
   }
 
   private onReady(): void {
     this.ready = true;
+    // A page that went away may have left a message untaken.
+    this.sending = false;
     this.server();
     this.reset();
     if (this.composing !== null) this.sendComposing();
@@ -113,15 +111,31 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     this.post({ kind: "compose", ...(text === undefined ? {} : { text }) });
   }
 
-  private schedule(): void {
-    this.timer ??= setTimeout(() => {
-      this.timer = undefined;
+  /**
+   * The first event goes at once; what comes until the editor has taken it goes together in the next message. A busy
+   * editor so gets fewer messages, never a queue of them.
+   */
+  private async send(): Promise<void> {
+    if (this.sending) return;
+    this.sending = true;
+    while (this.events.length > 0 || this.deltas.length > 0) {
       const [events, deltas] = [this.events, this.deltas];
       [this.events, this.deltas] = [[], []];
-      if (events.length > 0) this.post({ kind: "events", events });
-      if (deltas.length > 0) this.post({ kind: "streams", deltas });
+      const sent = [events.length > 0 ? this.deliver({ kind: "events", events }) : undefined, deltas.length > 0 ? this.deliver({ kind: "streams", deltas }) : undefined];
       this.badge();
-    }, BATCH_MS);
+      await Promise.all(sent);
+    }
+    this.sending = false;
+  }
+
+  /** Resolves when the editor has taken the message, or dropped it: a page that comes back is sent everything anew. */
+  private async deliver(message: ToPanel): Promise<void> {
+    if (!this.ready || this.view === undefined) return;
+    try {
+      await this.view.webview.postMessage(message);
+    } catch (error) {
+      this.log.warn(`The panel did not take a message: ${error instanceof Error ? error.message : String(error)}`);
+    }
   }
 
   private badge(): void {

@@ -310,6 +310,19 @@ export interface Perspective {
   concerns: readonly string[];
   recommendations: readonly string[];
   estimatedEffort: string;
+  dependencies?: readonly string[] | null;
+  strategicAnalysis?: string;
+  riskAssessment?: string;
+  impactAreas?: readonly string[];
+  coordinationNeeds?: readonly string[];
+  affectedFiles?: readonly string[];
+  codePatterns?: readonly string[];
+  potentialBreakingChanges?: readonly string[];
+  testingRequirements?: readonly string[];
+  deploymentImpact?: readonly string[];
+  rollbackStrategy?: string;
+  servicesAffected?: readonly string[];
+  infrastructureChanges?: readonly string[];
 }
 
 export interface Pending {

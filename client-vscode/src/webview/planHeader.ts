@@ -3,12 +3,12 @@
 import { html, nothing } from "lit";
 
 import { attention, progressOf, type PlanView } from "../planState";
-import type { Agent, Attachment, Plan, Review } from "../protocol";
+import type { Attachment, Plan, Review } from "../protocol";
 import { duration, PAUSE_REASON, PLAN_STATUS, reasonOf, spent } from "./format";
 import { plain } from "./marks";
+import { perspectives, thought } from "./perspectives";
 import { focusSoon, icon, shown, valueOf, type Panel, type View } from "./ui";
 
-const AGENT_ROLE: Readonly<Record<Agent, string>> = { chapo: "Strategy", koda: "Code", devo: "Operations" };
 const REVIEWS: Readonly<Record<Review, string>> = {
   each: "Review each step",
   end: "Review all at the end",
@@ -73,7 +73,7 @@ function progress(view: PlanView): View {
   if (plan.status === "draft") {
     const tail = view.streams[""] ?? "";
     return html`<vscode-progress-bar indeterminate aria-label="Drafting the plan"></vscode-progress-bar>
-      <div class="figures"><span>${plan.steps.length === 0 ? "Thinking…" : `${plan.steps.length} steps so far`}</span><span class="grow"></span><span>${tokens}</span></div>
+      <div class="figures"><span>${plan.steps.length === 0 ? thought(view) : `${plan.steps.length} ${plan.steps.length === 1 ? "step" : "steps"} so far`}</span><span class="grow"></span><span>${tokens}</span></div>
       ${tail === "" ? nothing : html`<pre class="stream" aria-hidden="true">${shown(tail.slice(-400))}</pre>`}`;
   }
   const counts = progressOf(plan);
@@ -186,29 +186,3 @@ function promptForm(panel: Panel, plan: Plan, prompt: { kind: "reject" | "regene
 function reviewOf(value: string): Review {
   return value === "end" || value === "auto" ? value : "each";
 }
-
-function perspectives(view: PlanView): View {
-  const agents: readonly Agent[] = ["chapo", "koda", "devo"];
-  const rows = agents.filter((agent) => view.plan.perspectives[agent] != null || view.asking.includes(agent) || view.perspectiveErrors[agent] !== undefined);
-  if (rows.length === 0) return nothing;
-  return html`<vscode-collapsible heading="Perspectives" class="section">
-    <span slot="decorations" class="quiet">${rows.length - view.asking.length} of ${rows.length}</span>
-    ${rows.map((agent) => {
-      const perspective = view.plan.perspectives[agent];
-      const error = view.perspectiveErrors[agent];
-      return html`<article class="perspective">
-        <h4>${icon(view.asking.includes(agent) ? "loading" : error === undefined ? "comment-discussion" : "warning")} ${AGENT_ROLE[agent]} <span class="quiet">${agent}</span></h4>
-        ${error === undefined ? nothing : html`<p class="bad">${shown(error)}</p>`}
-        ${perspective == null
-          ? nothing
-          : html`<p>${shown(perspective.analysis)}</p>
-              ${list("Concerns", perspective.concerns)} ${list("Recommendations", perspective.recommendations)}`}
-      </article>`;
-    })}
-  </vscode-collapsible>`;
-}
-
-function list(title: string, items: readonly string[]): View {
-  return items.length === 0 ? nothing : html`<h5>${title}</h5><ul class="plain">${items.map((item) => html`<li>${shown(item)}</li>`)}</ul>`;
-}
-

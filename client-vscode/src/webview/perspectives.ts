@@ -1,0 +1,76 @@
+// What strategy, code and operations say of a request: who is asked now, who could not answer, each analysis to open.
+
+import { html, nothing } from "lit";
+
+import type { PlanView } from "../planState";
+import type { Agent, Perspective } from "../protocol";
+import { icon, shown, type View } from "./ui";
+
+const AGENTS: readonly Agent[] = ["chapo", "koda", "devo"];
+const ROLE: Readonly<Record<Agent, string>> = { chapo: "Strategy", koda: "Code", devo: "Operations" };
+type State = "thinking" | "failed" | "done" | "to come";
+const LOOK: Readonly<Record<State, string>> = { thinking: "loading", failed: "warning", done: "pass-filled", "to come": "circle-large-outline" };
+
+/** The lists and texts that one perspective has and the others have not, by their titles. */
+const OWN: readonly (readonly [keyof Perspective, string])[] = [
+  ["strategicAnalysis", "Strategy"],
+  ["riskAssessment", "Risks"],
+  ["impactAreas", "Where it shows"],
+  ["coordinationNeeds", "To be agreed"],
+  ["affectedFiles", "Files"],
+  ["codePatterns", "Patterns"],
+  ["potentialBreakingChanges", "What may break"],
+  ["testingRequirements", "Tests"],
+  ["deploymentImpact", "Deployment"],
+  ["rollbackStrategy", "Way back"],
+  ["servicesAffected", "Services"],
+  ["infrastructureChanges", "Infrastructure"],
+  ["concerns", "Concerns"],
+  ["recommendations", "Recommendations"],
+  ["dependencies", "Depends on"],
+];
+
+/** What is being thought of while there are no steps yet. */
+export function thought(view: PlanView): string {
+  if (view.asking.length > 0) return `${view.asking.map((agent) => ROLE[agent]).join(" and ")} ${view.asking.length === 1 ? "is" : "are"} thinking…`;
+  return AGENTS.every((agent) => ["done", "failed"].includes(stateOf(view, agent))) ? "Making one plan of the perspectives…" : "Thinking…";
+}
+
+export function perspectives(view: PlanView): View {
+  const waited = view.plan.route === "perspectives" && view.plan.status === "draft";
+  const agents = AGENTS.filter((agent) => waited || stateOf(view, agent) !== "to come");
+  if (agents.length === 0) return nothing;
+  const heard = agents.filter((agent) => stateOf(view, agent) === "done").length;
+  return html`<section class="perspectives" aria-label="Perspectives">
+    <h3>${icon("organization")}<span class="grow">Perspectives</span><span class="quiet">${heard} of ${agents.length}</span></h3>
+    ${agents.map((agent) => row(view, agent))}
+  </section>`;
+}
+
+function stateOf(view: PlanView, agent: Agent): State {
+  if (view.asking.includes(agent)) return "thinking";
+  if (view.perspectiveErrors[agent] !== undefined) return "failed";
+  return view.plan.perspectives[agent] == null ? "to come" : "done";
+}
+
+function row(view: PlanView, agent: Agent): View {
+  const state = stateOf(view, agent);
+  const perspective = view.plan.perspectives[agent];
+  const head = html`${icon(LOOK[state], state, "glyph")}<b>${ROLE[agent]}</b><span class="quiet">${agent}</span><span class="grow"></span>
+    ${state === "done" && perspective != null ? html`<span class="chip" title="Estimated effort">${shown(perspective.estimatedEffort)}</span>${icon("chevron-right", undefined, "opens")}` : html`<span class="quiet">${state === "thinking" ? "thinking…" : state === "failed" ? "no answer" : state}</span>`}`;
+  if (state === "done" && perspective != null) {
+    return html`<details class="perspective" data-agent=${agent} data-state=${state}>
+      <summary>${head}</summary>
+      <div class="perspective-text"><p>${shown(perspective.analysis)}</p>${OWN.map(([name, title]) => part(title, perspective[name]))}</div>
+    </details>`;
+  }
+  return html`<div class="perspective" data-agent=${agent} data-state=${state}>
+    <div class="perspective-head">${head}</div>
+    ${state === "failed" ? html`<p class="perspective-text bad">${shown(view.perspectiveErrors[agent])}</p>` : nothing}
+  </div>`;
+}
+
+function part(title: string, said: Perspective[keyof Perspective]): View {
+  if (said == null || said.length === 0) return nothing;
+  return html`<h5>${title}</h5>${typeof said === "string" ? html`<p>${shown(said)}</p>` : html`<ul class="plain">${said.map((item) => html`<li>${shown(item)}</li>`)}</ul>`}`;
+}
