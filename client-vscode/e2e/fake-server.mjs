@@ -1,5 +1,6 @@
 // A scripted server for what the real one cannot show on demand: a steady storm of events, and every card at once.
 // It speaks just enough of LSP and of the planloom protocol; `storm N` as a request sends N events at 100 a second.
+import { existsSync } from "node:fs";
 
 let buffer = Buffer.alloc(0);
 let folder = "file:///";
@@ -100,16 +101,16 @@ async function answer(method, params) {
   }
 }
 
-function create({ text }) {
+function create({ text, mode }) {
   const planId = `plan_${plans.size + 1}`;
   const plan = {
     planId, sessionId: "s1", version: 0, seq: 0, status: "draft", workspaceFolders: [folder], request: text, attachments: [], perspectives: {}, summary: "", steps: [], sequential: false,
-    overallRisk: "medium", route: "plan", author: "model", usage: { requests: 1, promptTokens: 2100, completionTokens: 380 }, pending: { approvals: [], questions: [], recoveries: [], conflicts: [] }, createdAt: new Date().toISOString(),
+    overallRisk: "medium", route: mode === "perspectives" ? mode : "plan", author: "model", usage: { requests: 1, promptTokens: 2100, completionTokens: 380 }, pending: { approvals: [], questions: [], recoveries: [], conflicts: [] }, createdAt: new Date().toISOString(),
   };
   Object.defineProperty(plan, "events", { value: [], enumerable: false });
   plans.set(planId, plan);
   const detection = { planned: true, rule: "verb_and_scope", score: 45, ambiguous: false };
-  emit(plan, "plan_start", { request: text, route: "plan", detection, attachments: [{ id: "a1", kind: "file", reference: "@src/greeting.py", label: "src/greeting.py", bytes: 512, truncated: false }], unresolved: [], workspaceFolders: [folder] });
+  emit(plan, "plan_start", { request: text, route: plan.route, detection, attachments: [{ id: "a1", kind: "file", reference: "@src/greeting.py", label: "src/greeting.py", bytes: 512, truncated: false }], unresolved: [], workspaceFolders: [folder] });
   plan.attachments = plan.events[0].attachments;
   void draft(plan);
   return { plan, detection, unresolved: [] };
@@ -117,6 +118,7 @@ function create({ text }) {
 
 async function draft(plan) {
   emit(plan, "plan_drafting", { version: 1 });
+  if (plan.route === "perspectives") await perspectives(plan);
   for (const task of STEPS()) {
     await sleep(plan.request.startsWith("storm") ? 5 : 250);
     plan.steps.push(task);
@@ -124,6 +126,35 @@ async function draft(plan) {
   }
   Object.assign(plan, { status: "pending_approval", version: 1, estimatedDuration: 90, summary: "Adds a farewell beside the greeting, asks which languages it must know, and proves it with the tests." });
   emit(plan, "plan_ready", { plan });
+}
+
+const SHARED = { estimatedEffort: "small", dependencies: [], timestamp: new Date().toISOString() };
+const CHAPO = {
+  ...SHARED, agent: "chapo", analysis: "A farewell is small, but it is the second public function: its manners decide how the third will look.",
+  concerns: ["Names of several words are capitalised in one place only."], recommendations: ["Share the capitalising before the second use."],
+  strategicAnalysis: "Code first, deployment only after the tests.", riskAssessment: "Low: nothing that exists changes its behaviour.", impactAreas: ["src/greeting.py", "README"], coordinationNeeds: [],
+};
+const KODA = {
+  ...SHARED, agent: "koda", analysis: "One function beside greet, one test module.", concerns: [], recommendations: ["Write the test first."],
+  affectedFiles: ["src/greeting.py", "tests/test_farewell.py"], codePatterns: ["f-strings"], potentialBreakingChanges: [], testingRequirements: ["An empty name"],
+};
+
+/** Strategy first, then code and operations side by side; operations fails. Each goes on once a file says that it was looked at. */
+async function perspectives(plan) {
+  const seen = async (name) => {
+    while (!existsSync(new URL(`${folder}/${name}`))) await sleep(50);
+  };
+  const told = (perspective) => {
+    plan.perspectives = { ...plan.perspectives, [perspective.agent]: perspective };
+    emit(plan, "perspective_complete", { agent: perspective.agent, perspective });
+  };
+  emit(plan, "perspective_start", { agent: "chapo" });
+  await seen("strategy-seen");
+  told(CHAPO);
+  for (const agent of ["koda", "devo"]) emit(plan, "perspective_start", { agent });
+  await seen("others-seen");
+  emit(plan, "perspective_complete", { agent: "devo", error: "The model gave no answer that can be read, twice." });
+  told(KODA);
 }
 
 /** Every card at once, on a plan that is half done. */
@@ -166,10 +197,16 @@ async function storm(plan) {
   plan.status = "executing";
   emit(plan, "plan_executing");
   emit(plan, "task_started", { taskId: "step_1", agent: "koda" });
-  const began = performance.now();
-  for (let index = 0; index < count; index++) {
-    await sleep(Math.max(0, began + index * 10 - performance.now()));
-    emit(plan, "task_update", { taskId: "step_1", status: "running", progress: index % 100, activeForm: `Storm ${index} ${Date.now()}` });
-  }
+  const send = async (name, events, everyMs) => {
+    const began = performance.now();
+    for (let index = 0; index < events; index++) {
+      await sleep(Math.max(0, began + index * everyMs - performance.now()));
+      emit(plan, "task_update", { taskId: "step_1", status: "running", progress: index % 100, activeForm: `${name} ${index} ${Date.now()}` });
+    }
+  };
+  // Events that come alone tell what the way costs on this machine now; the storm is measured against them.
+  await send("Lone", 40, 100);
+  await sleep(500);
+  await send("Storm", count, 10);
   emit(plan, "task_completed", { taskId: "step_1", result: { ok: true, summary: "Storm over", durationMs: 1, timestamp: new Date().toISOString() } });
 }

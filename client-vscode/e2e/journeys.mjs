@@ -1,32 +1,10 @@
 // What a user does, from the palette to the text on disk: each journey in a folder of its own, against the real server.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { applyAll, NOTE, onDisk, plan, version } from "./gestures.mjs";
 import { until } from "./workbench.mjs";
-
-const NOTE = "alpha\nbeta\ngamma\n";
-
-/** Apply every approval that comes until the plan has ended. */
-async function applyAll(window, status = "completed", seconds = 40) {
-  await until(
-    `status ${status}`,
-    async () => {
-      const allow = window.panel.locator(".card.approval .allow:not([disabled])").first();
-      if ((await allow.count()) > 0) await allow.click({ timeout: 2000 }).catch(() => undefined);
-      return (await window.status()) === status;
-    },
-    seconds,
-  );
-}
-
-async function plan(window, text) {
-  await window.showPanel();
-  await window.request(text);
-  await window.waitForStatus("pending_approval");
-}
-
-const onDisk = (folder, name) => readFileSync(join(folder, name), "utf8");
 
 export const JOURNEYS = [
   {
@@ -59,7 +37,7 @@ export const JOURNEYS = [
       await args.fill((await args.inputValue()).replace("hello\"", 'hello, world"').replace('"hello"', '"hello, world"'));
       await window.shot(join(shots, "edit-dark.png"));
       await panel.locator("#step-save").click();
-      await until("version 2", async () => /v2/.test(await panel.locator(".figures").textContent()));
+      await version(window, 2);
       await panel.locator(".step-row").nth(1).click();
       assert.match(await panel.locator(".details").textContent(), /hello, world/);
       await window.shot(join(shots, "review-dark.png"));
@@ -128,14 +106,13 @@ export const JOURNEYS = [
     name: "a rejected plan changes nothing",
     files: { "note.txt": NOTE },
     async run({ window, folder }) {
-      const { panel, page } = window;
+      const { panel } = window;
       await plan(window, '1. Delete note.txt\n2. Create file other.txt with content "x"');
       await panel.locator("#reject").click();
       await panel.locator("#prompt-text textarea").fill("Keep the note");
       await panel.locator("#prompt-send").click();
       await window.waitForStatus("rejected");
       assert.match(await panel.locator("main").textContent(), /Keep the note/);
-      await page.waitForTimeout(300);
       assert.equal(onDisk(folder, "note.txt"), NOTE);
       assert.ok(!existsSync(join(folder, "other.txt")));
     },
@@ -208,10 +185,10 @@ export const JOURNEYS = [
       await first.click();
       await panel.locator('.step[data-status="completed"]').first().waitFor();
       await panel.locator(".card.approval").first().waitFor();
-      const [pid] = serverPids();
+      const pid = serverPids().at(-1);
       process.kill(pid, "SIGKILL");
-      await until("a new server", () => serverPids().some((each) => each !== pid), 30);
-      await until("the plan again", async () => (await window.status()) === "paused" || (await panel.locator(".card.approval").count()) > 0, 30);
+      await until("a new server", () => serverPids().some((each) => each > pid), 60);
+      await until("the plan again", async () => (await window.status()) === "paused" || (await panel.locator(".card.approval").count()) > 0, 60);
       await panel.locator("footer").waitFor();
       if (await panel.locator("#resume").count()) await panel.locator("#resume").click();
       await applyAll(window);
@@ -235,7 +212,7 @@ export const JOURNEYS = [
   },
 ];
 
-/** The bundled servers that run now, by their command line. */
+/** The bundled servers that run now, by their command line, the newest last. */
 function serverPids() {
   const list = execFileSync("ps", ["-eo", "pid=,args="], { encoding: "utf8" });
   return list

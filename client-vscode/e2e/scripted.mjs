@@ -1,17 +1,56 @@
 // What needs a server that does as it is told: every card at once for a look, and a storm of events for a figure.
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { join } from "node:path";
 import { until } from "./workbench.mjs";
 
 const EVENTS = 500;
 const ALLOWED_MS = 50;
+const COLOURS = ["light", "dark"];
+
+export const thinking = {
+  name: "who is thinking, who failed, what was said",
+  files: { "src/greeting.py": "" },
+  async run({ window, folder, shots }) {
+    const { panel } = window;
+    const state = (agent) => panel.locator(`.perspective[data-agent="${agent}"]`).getAttribute("data-state");
+    await window.showPanel();
+    await window.widen();
+    await panel.locator("#request").fill("Add a farewell function and deploy it");
+    await panel.locator("#verdict").waitFor();
+    await panel.locator("#perspectives").click();
+    await until("strategy thinking", async () => (await state("chapo")) === "thinking");
+    assert.equal(await state("koda"), "to come");
+    assert.match(await panel.locator(".plan-header .figures").textContent(), /Strategy is thinking/);
+    writeFileSync(join(folder, "strategy-seen"), "");
+    await until("code and operations thinking", async () => (await state("koda")) === "thinking" && (await state("devo")) === "thinking");
+    assert.equal(await state("chapo"), "done");
+    assert.match(await panel.locator(".plan-header .figures").textContent(), /Code and Operations are thinking/);
+    for (const theme of COLOURS) {
+      await window.theme(theme);
+      await window.shot(join(shots, `thinking-${theme}.png`));
+    }
+    writeFileSync(join(folder, "others-seen"), "");
+    await until("a failure", async () => (await state("devo")) === "failed");
+    assert.match(await panel.locator('.perspective[data-agent="devo"]').textContent(), /gave no answer that can be read/);
+    await window.waitForStatus("pending_approval");
+    const chapo = panel.locator('.perspective[data-agent="chapo"]');
+    assert.ok(!(await chapo.locator(".perspective-text").isVisible()));
+    await chapo.locator("summary").click();
+    assert.ok(await chapo.locator(".perspective-text").isVisible());
+    for (const theme of COLOURS) {
+      await window.theme(theme);
+      await window.shot(join(shots, `perspectives-${theme}.png`));
+    }
+  },
+};
 
 export const looks = {
   name: "every card at once",
   files: { "src/greeting.py": 'def greet(name):\n    return f"Hello, {name}!"\n', "README.md": "# Hello\n" },
   async run({ window, shots }) {
-    const { panel, page } = window;
+    const { panel } = window;
     await window.showPanel();
     await window.widen();
     await window.request("Add a farewell function and test it");
@@ -20,8 +59,8 @@ export const looks = {
     await panel.locator(".card.failure").waitFor();
     await panel.locator(".plan-header").evaluate((element) => element.scrollIntoView());
     assert.match(await panel.locator(".command").textContent(), /U\+202E/);
-    await page.waitForTimeout(500);
-    for (const theme of ["light", "dark"]) {
+    await until("the cards in order", () => panel.locator(".card.approval .allow:not([disabled])").count());
+    for (const theme of COLOURS) {
       await window.theme(theme);
       await window.shot(join(shots, `cards-${theme}.png`));
     }
@@ -36,32 +75,43 @@ export const storm = {
     await window.showPanel();
     await window.request(`storm ${EVENTS}`);
     await window.waitForStatus("pending_approval");
-    // Each event carries the moment it was sent; the page notes when that text is in its document and drawn.
+    // Each event carries the moment it was sent; the page notes when that text is in its document.
     await panel.locator("#root").evaluate((root) => {
-      const seen = (window.seen = new Map());
-      const arrived = (window.arrived = new Map());
+      const seen = (window.seen = { Lone: new Map(), Storm: new Map() });
+      const arrived = (window.arrived = { Lone: new Map(), Storm: new Map() });
+      const read = (text) => /^(Lone|Storm) (\d+) (\d+)$/.exec(text ?? "");
       window.addEventListener("message", ({ data }) => {
-        for (const event of data?.events ?? []) if (event.activeForm?.startsWith("Storm")) arrived.set(event.activeForm.split(" ")[1], Date.now() - Number(event.activeForm.split(" ")[2]));
+        for (const event of data?.events ?? []) {
+          const found = read(event.activeForm);
+          if (found !== null) arrived[found[1]].set(Number(found[2]), { sent: Number(found[3]), at: Date.now() });
+        }
       });
       new MutationObserver(() => {
-        const found = /Storm (\d+) (\d+)/.exec(root.querySelector('[data-status="running"] .step-title')?.textContent ?? "");
-        if (found !== null && !seen.has(found[1])) seen.set(found[1], Date.now() - Number(found[2]));
+        const found = read(root.querySelector('[data-status="running"] .step-title')?.textContent);
+        if (found !== null && !seen[found[1]].has(Number(found[2]))) seen[found[1]].set(Number(found[2]), Date.now());
       }).observe(root, { subtree: true, childList: true, characterData: true });
     });
     await panel.locator("#approve").click();
-    await until("the end of the storm", () => panel.locator('.step[data-status="completed"]').count(), 60);
-    const { drawn, arrived, inPanel } = await panel.locator("#root").evaluate(() => ({
-      drawn: [...window.seen.values()],
-      arrived: [...window.arrived.values()],
-      inPanel: [...window.seen].map(([index, delay]) => delay - window.arrived.get(index)),
-    }));
-    const spread = (delays) => {
-      const sorted = delays.sort((a, b) => a - b);
+    await until("the end of the storm", () => panel.locator('.step[data-status="completed"]').count(), 120);
+    const events = await panel.locator("#root").evaluate(() =>
+      Object.fromEntries(
+        ["Lone", "Storm"].map((name) => {
+          const seen = [...window.seen[name]].sort(([a], [b]) => a - b);
+          // An event that was overtaken in the same frame is shown by the one that overtook it.
+          const shown = (index) => seen.find(([each]) => each >= index)?.[1];
+          return [name, [...window.arrived[name]].map(([index, { sent, at }]) => ({ arrived: at - sent, drawn: shown(index) - sent, inPanel: shown(index) - at }))];
+        }),
+      ),
+    );
+    const spread = (events, name) => {
+      const sorted = events.map((each) => each[name]).filter(Number.isFinite).sort((a, b) => a - b);
       const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
       return { count: sorted.length, p50: at(0.5), p95: at(0.95), max: at(1) };
     };
-    const figures = { events: EVENTS, arrived: spread(arrived), inPanel: spread(inPanel), drawn: spread(drawn), load: loadavg()[0] };
-    assert.ok(figures.drawn.p95 <= ALLOWED_MS * 10, `the panel lags behind: ${JSON.stringify(figures)}`);
+    const spreads = (name) => Object.fromEntries(["arrived", "inPanel", "drawn"].map((part) => [part, spread(events[name], part)]));
+    const figures = { alone: spreads("Lone"), hundredASecond: spreads("Storm"), load: loadavg()[0] };
+    const limit = ALLOWED_MS * 10 + 3 * figures.alone.drawn.p95;
+    assert.ok(figures.hundredASecond.drawn.p95 <= limit, `the panel lags behind: ${JSON.stringify(figures)}`);
     return figures;
   },
 };

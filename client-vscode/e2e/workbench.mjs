@@ -29,6 +29,14 @@ const USER_SETTINGS = {
   "typescript.disableAutomaticTypeAcquisition": true,
   "npm.fetchOnlinePackageInfo": false,
   "editor.minimap.enabled": false,
+  // Animations of a browser that draws without a graphics card cost more than all the rest.
+  "workbench.reduceMotion": "on",
+  "editor.cursorBlinking": "solid",
+  // What is typed arrives as it is.
+  "editor.autoClosingBrackets": "never",
+  "editor.autoIndent": "none",
+  "editor.quickSuggestions": { "other": "off", "comments": "off", "strings": "off" },
+  "editor.suggestOnTriggerCharacters": false,
   // The theme follows the emulated system, so that one window can be looked at in both.
   "window.autoDetectColorScheme": true,
   "workbench.preferredDarkColorTheme": "Dark 2026",
@@ -45,7 +53,7 @@ const freePort = () =>
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Wait until `check` gives something true; its last value is in the error otherwise. */
-export async function until(what, check, seconds = 20) {
+export async function until(what, check, seconds = 45) {
   const end = Date.now() + seconds * 1000;
   let last;
   while (Date.now() < end) {
@@ -86,7 +94,11 @@ export async function startWorkbench({ tools, vsix, machine = {} }) {
     timezoneId: "UTC",
     locale: "en-US",
     colorScheme: "dark",
+    reducedMotion: "reduce",
   });
+  // Journeys leave unsaved text behind; nobody is asked about it.
+  context.on("dialog", (dialog) => void dialog.accept().catch(() => undefined));
+  context.setDefaultTimeout(60_000);
   const outside = [];
   context.on("request", (request) => {
     const url = new URL(request.url());
@@ -101,15 +113,19 @@ export async function startWorkbench({ tools, vsix, machine = {} }) {
     await page.locator(".monaco-workbench .part.statusbar").waitFor({ timeout: 60_000 });
     return new Window(page, workbench);
   };
-  workbench.stop = async () => {
-    await context.close().catch(() => undefined);
-    const ended = new Promise((resolve) => server.once("exit", resolve));
+  const end = (signal) => {
     try {
-      process.kill(-server.pid, "SIGTERM");
+      process.kill(-server.pid, signal);
     } catch {
       // It has ended by itself.
     }
+  };
+  workbench.stop = async () => {
+    await Promise.race([context.close().catch(() => undefined), sleep(10_000)]);
+    const ended = new Promise((resolve) => server.once("exit", resolve));
+    end("SIGTERM");
     await Promise.race([ended, sleep(5000)]);
+    end("SIGKILL");
     rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   };
   return workbench;
@@ -176,7 +192,7 @@ export class Window {
     return this.panel.locator(".pill").getAttribute("data-status");
   }
 
-  waitForStatus(status, seconds = 30) {
+  waitForStatus(status, seconds = 60) {
     return until(`status ${status}`, async () => ((await this.panel.locator(".pill").count()) > 0 ? (await this.status()) === status : false), seconds);
   }
 
@@ -190,6 +206,33 @@ export class Window {
     await this.page.keyboard.press("Enter");
     await this.page.locator(`.tabs-container .tab[data-resource-name="${name.split("/").pop()}"]`).waitFor();
     await input.waitFor({ state: "hidden" });
+  }
+
+  /** Put the caret at the end of a line (from 1) of an open file. */
+  async caretAt(name, line) {
+    await this.page.locator(`.tabs-container .tab[data-resource-name="${name}"]`).click();
+    const text = this.page.locator(".editor-instance .monaco-editor .view-line");
+    await text.first().click();
+    await this.page.keyboard.press("Control+Home");
+    for (let at = 1; at < line; at++) await this.page.keyboard.press("ArrowDown");
+    await this.page.keyboard.press("End");
+  }
+
+  /** Answer the input box that is open. */
+  async answerInput(text) {
+    const input = this.page.locator('.quick-input-widget input[type="text"]');
+    await input.waitFor();
+    await this.page.locator(".quick-input-widget .quick-input-message, .quick-input-widget .quick-input-title").first().waitFor();
+    await input.fill(text);
+    await this.page.keyboard.press("Enter");
+    await input.waitFor({ state: "hidden" });
+  }
+
+  /** Choose the entry of the open list that has this text. */
+  async pick(text) {
+    const row = this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: text }).first();
+    await row.waitFor();
+    await row.click();
   }
 
   /** The lines that the active editor shows. */
@@ -209,7 +252,8 @@ export class Window {
     await this.page.emulateMedia({ colorScheme });
     const kind = colorScheme === "light" ? "vs" : "vs-dark";
     await until(`the ${colorScheme} theme`, () => this.page.locator(`.monaco-workbench.${kind}`).count().then((count) => count > 0));
-    await sleep(400);
+    const body = this.panel.locator(`body.vscode-${colorScheme}`);
+    if ((await this.page.locator("iframe.webview.ready").count()) > 0) await body.waitFor();
   }
 
   async shot(path, clip) {

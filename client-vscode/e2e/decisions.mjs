@@ -1,0 +1,222 @@
+// What a user decides along the way: steps, approvals, conflicts, saving, pausing; each journey against the real server.
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { applyAll, nextApproval, NOTE, onDisk, plan, titles, version } from "./gestures.mjs";
+import { until } from "./workbench.mjs";
+
+const write = (name) => `Create file ${name}.txt with content "${name}"`;
+
+export const DECISIONS = [
+  {
+    name: "steps are moved, skipped, removed and added",
+    files: {},
+    async run({ window, folder, shots }) {
+      const { panel, page } = window;
+      await plan(window, ["a", "b", "c", "d"].map((name, index) => `${index + 1}. ${write(name)}`).join("\n"));
+      const row = (place) => panel.locator(".step-row").nth(place);
+      await row(0).focus();
+      await page.keyboard.press("Alt+ArrowDown");
+      await version(window, 2);
+      assert.deepEqual(await titles(window), ["Write b.txt", "Write a.txt", "Write c.txt", "Write d.txt"]);
+      await row(2).focus();
+      await page.keyboard.press("s");
+      await version(window, 3);
+      await panel.locator('.step[data-status="skipped"]').filter({ hasText: "c.txt" }).waitFor();
+      await row(3).focus();
+      await page.keyboard.press("Delete");
+      await version(window, 4);
+      assert.equal(await panel.locator(".step").count(), 3);
+      // The same by the buttons of an opened step.
+      await row(1).click();
+      await panel.locator('.step-tools [aria-label^="Move up"]').click();
+      await version(window, 5);
+      assert.deepEqual(await titles(window), ["Write a.txt", "Write b.txt", "Write c.txt"]);
+      await panel.locator("#add-step").click();
+      await panel.locator("#step-description input").fill("Write e");
+      await panel.locator("#step-tool input").fill("write_file");
+      await panel.locator("#step-args textarea").fill('{"path": "e.txt"');
+      await panel.locator("#step-save").click();
+      assert.match(await panel.locator(".step-form .bad").textContent(), /no JSON/);
+      await panel.locator("#step-args textarea").fill('{"path": "e.txt", "contents": "e"}');
+      await panel.locator("#step-save").click();
+      await panel.locator(".banner.error").waitFor();
+      await window.shot(join(shots, "invalid-dark.png"));
+      await panel.locator("#step-args textarea").fill('{"path": "e.txt", "content": "e"}');
+      await panel.locator("#step-save").click();
+      await version(window, 6);
+      assert.equal(await panel.locator(".banner.error").count(), 0);
+      await panel.locator("#approve").click();
+      await applyAll(window);
+      await window.command("File: Save All Files");
+      for (const name of ["a", "b", "e"]) await until(`${name}.txt`, () => existsSync(join(folder, `${name}.txt`)) && onDisk(folder, `${name}.txt`).trim() === name);
+      assert.ok(!existsSync(join(folder, "c.txt")) && !existsSync(join(folder, "d.txt")));
+    },
+  },
+  {
+    name: "typing into the lines of a waiting change is a conflict with both sides",
+    files: { "note.txt": NOTE },
+    async run({ window, folder, shots }) {
+      const { panel, page } = window;
+      await window.openFile("note.txt");
+      await plan(window, '1. Replace "beta" with "BETA" in note.txt\n2. Replace "gamma" with "GAMMA" in note.txt');
+      await panel.locator("#approve").click();
+      const rounds = [
+        { line: 2, typed: " of mine", stays: "theirs" },
+        { line: 3, typed: " of mine too", stays: "mine" },
+      ];
+      for (const { line, typed, stays } of rounds) {
+        const card = await nextApproval(window);
+        await window.caretAt("note.txt", line);
+        await page.keyboard.type(typed);
+        await until("the typing in the buffer", async () => (await window.editorText()).includes(typed));
+        await card.locator(".allow").click();
+        const conflict = panel.locator(".card.conflict");
+        await conflict.waitFor();
+        assert.match(await conflict.locator(".mine").textContent(), new RegExp(typed));
+        assert.match(await conflict.locator(".theirs").textContent(), line === 2 ? /BETA/ : /GAMMA/);
+        assert.equal(onDisk(folder, "note.txt"), NOTE);
+        await window.shot(join(shots, `conflict-${line === 2 ? "dark" : "again-dark"}.png`));
+        await conflict.locator('input[type="radio"]').nth(stays === "mine" ? 0 : 1).check();
+        await conflict.locator(".resolve").click();
+        await conflict.waitFor({ state: "detached" });
+      }
+      await applyAll(window);
+      await until("the chosen texts in the buffer", async () => /^alpha\nBETA\ngamma of mine too\n?/.test(await window.editorText()));
+      await window.command("File: Save All Files");
+      await until("the chosen texts on disk", () => onDisk(folder, "note.txt") === "alpha\nBETA\ngamma of mine too\n");
+    },
+  },
+  {
+    name: "a command finds on disk what the plan changed; unsaved typing stays unsaved",
+    files: { "note.txt": NOTE, "other.txt": "one\n" },
+    async run({ window, folder, shots }) {
+      const { panel, page } = window;
+      await window.openFile("note.txt");
+      await plan(window, '1. Replace "beta" with "BETA" in note.txt\n2. Run `cp note.txt first.txt`\n3. Replace "one" with "two" in other.txt\n4. Run `cp other.txt second.txt`');
+      await panel.locator("#approve").click();
+      await (await nextApproval(window)).locator(".allow").click();
+      await until("the command's card", async () => /cp note/.test(await panel.locator(".card.approval .command").textContent({ timeout: 500 }).catch(() => "")), 60);
+      await until("the edit saved before the command", () => onDisk(folder, "note.txt").includes("BETA"));
+      assert.ok(!(await window.isDirty("note.txt")));
+      await (await nextApproval(window)).locator(".allow").click();
+      await until("the copy", () => existsSync(join(folder, "first.txt")));
+      assert.equal(onDisk(folder, "first.txt"), "alpha\nBETA\ngamma\n");
+
+      // What the user has typed is for the user to save: the plan waits for it.
+      await window.openFile("other.txt");
+      await window.caretAt("other.txt", 2);
+      await page.keyboard.type("typed");
+      await until("unsaved typing", () => window.isDirty("other.txt"));
+      await until("the plan waits for the user's save", async () => {
+        const allow = panel.locator(".card.approval .allow:not([disabled])").first();
+        if ((await allow.count()) > 0) await allow.click({ timeout: 2000 }).catch(() => undefined);
+        return (await window.status()) === "paused";
+      }, 60);
+      assert.match(await panel.locator(".plan-header .banner").textContent(), /unsaved/);
+      assert.match(await panel.locator(".plan-header .banner").textContent(), /other\.txt/);
+      assert.equal(onDisk(folder, "other.txt"), "one\n");
+      await window.shot(join(shots, "unsaved-dark.png"));
+      await window.command("File: Save All Files");
+      await applyAll(window);
+      assert.equal(onDisk(folder, "second.txt"), onDisk(folder, "other.txt"));
+      assert.match(onDisk(folder, "second.txt"), /two/);
+      assert.match(onDisk(folder, "second.txt"), /typed/);
+    },
+  },
+  {
+    name: "all changes are reviewed at the end, one file is left out",
+    files: { "note.txt": NOTE, "other.txt": "one\n" },
+    async run({ window, folder }) {
+      const { panel } = window;
+      await plan(window, '1. Replace "beta" with "BETA" in note.txt\n2. Replace "one" with "two" in other.txt');
+      await panel.locator("#review").click();
+      await panel.locator("#review li, #review .option").filter({ hasText: "Review all at the end" }).first().click();
+      await panel.locator("#approve").click();
+      const card = await nextApproval(window);
+      assert.equal(await card.locator(".file").count(), 2);
+      assert.equal(await panel.locator(".card.approval").count(), 1);
+      await card.locator(".file").filter({ hasText: "other.txt" }).locator('input[type="checkbox"]').uncheck();
+      await card.locator(".allow").click();
+      await until("the plan's end", async () => ["completed", "failed"].includes(await window.status()), 60);
+      await window.command("File: Save All Files");
+      await until("the allowed change on disk", () => onDisk(folder, "note.txt").includes("BETA"));
+      assert.equal(onDisk(folder, "other.txt"), "one\n");
+    },
+  },
+  {
+    name: "paused, resumed and cancelled from the palette",
+    files: {},
+    async run({ window, folder }) {
+      const { panel, page } = window;
+      await plan(window, `1. Run \`sleep 600\`\n2. ${write("after")}`);
+      await window.command("Planloom: Approve and Start Execution");
+      await (await nextApproval(window)).locator(".allow").click();
+      const running = panel.locator('.step[data-status="running"]').first();
+      await running.waitFor();
+      await until("progress of the window", async () => /Planloom/.test((await page.locator(".statusbar-item").allTextContents()).join("\n")));
+      await until("the command", () => running.locator(".tool.running").count());
+      await window.command("Planloom: Pause Execution");
+      await window.waitForStatus("paused");
+      await window.command("Planloom: Resume Execution");
+      await until("the plan goes on", async () => (await window.status()) !== "paused");
+      await window.command("Planloom: Cancel Plan");
+      await window.waitForStatus("cancelled");
+      assert.ok(!existsSync(join(folder, "after.txt")));
+    },
+  },
+  {
+    name: "a selection becomes the request; rejected, shown again and logged from the palette",
+    files: { "todo.txt": '1. Create file one.txt with content "1"\n2. Create file two.txt with content "2"\n' },
+    async run({ window, folder }) {
+      const { panel, page } = window;
+      await window.openFile("todo.txt");
+      await window.caretAt("todo.txt", 1);
+      await page.keyboard.press("Control+A");
+      await window.command("Planloom: Plan This Task");
+      const area = panel.locator("#request");
+      await area.waitFor();
+      await until("the selection in the composer", async () => /one\.txt[^]*two\.txt/.test(await area.inputValue()));
+      await panel.locator("footer").waitFor();
+      await area.press("Enter");
+      await window.waitForStatus("pending_approval");
+      await window.command("Planloom: Reject Plan");
+      await window.answerInput("Not today");
+      await window.waitForStatus("rejected");
+      assert.match(await panel.locator("main").textContent(), /Not today/);
+      await panel.locator("#request").fill("Create folder Sub");
+      await panel.locator("#verdict").waitFor();
+      await panel.locator("#request").press("Enter");
+      await until("the direct request", async () => /Create folder Sub/.test(await panel.locator(".request").textContent()));
+      await applyAll(window);
+      await window.command("Planloom: Show Plan…");
+      await window.pick(/Create file one/);
+      await window.waitForStatus("rejected");
+      await window.command("Planloom: Show Log");
+      await page.locator(".part.panel .view-line, .part.panel .monaco-editor").first().waitFor();
+      assert.ok(!existsSync(join(folder, "one.txt")));
+    },
+  },
+  {
+    name: "no fitting Python: the panel says so and looks again",
+    files: {},
+    async run({ window }) {
+      const { panel, workbench } = window;
+      await window.showPanel();
+      workbench.setMachine({ "planloom.server.python": "/usr/bin/false" });
+      try {
+        await until("the missing Python", async () => {
+          await window.command("Planloom: Restart Server");
+          return panel.locator(".banner.error").filter({ hasText: "needs Python" }).waitFor({ timeout: 5000 }).then(() => true, () => false);
+        }, 60);
+      } finally {
+        workbench.setMachine({});
+      }
+      await until("a server again", async () => {
+        const again = panel.locator("vscode-button").filter({ hasText: "Look again" });
+        if ((await again.count()) > 0) await again.click({ timeout: 2000 }).catch(() => undefined);
+        return panel.locator("footer").waitFor({ timeout: 5000 }).then(() => true, () => false);
+      }, 60);
+    },
+  },
+];

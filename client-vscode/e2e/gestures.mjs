@@ -1,0 +1,40 @@
+// What the journeys have in common: planning a request, applying what is asked, looking at the disk.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { until } from "./workbench.mjs";
+
+export const NOTE = "alpha\nbeta\ngamma\n";
+
+/** Plan a request and wait for its review. */
+export async function plan(window, text) {
+  await window.showPanel();
+  await window.request(text);
+  await window.waitForStatus("pending_approval");
+}
+
+/** Apply every approval that comes until the plan has this status. */
+export async function applyAll(window, status = "completed", seconds = 60) {
+  await until(
+    `status ${status}`,
+    async () => {
+      const allow = window.panel.locator(".card.approval .allow:not([disabled])").first();
+      if ((await allow.count()) > 0) await allow.click({ timeout: 2000 }).catch(() => undefined);
+      return (await window.status()) === status;
+    },
+    seconds,
+  );
+}
+
+/** The card of the next approval, once it can be applied. */
+export async function nextApproval(window) {
+  const card = window.panel.locator(".card.approval").first();
+  await card.locator(".allow:not([disabled])").waitFor();
+  return card;
+}
+
+export const version = (window, number) =>
+  until(`version ${number}`, async () => new RegExp(`v${number}$`).test((await window.panel.locator(".plan-header .figures").textContent()).trim()));
+
+export const titles = (window) => window.panel.locator(".step .step-title").allTextContents();
+
+export const onDisk = (folder, name) => readFileSync(join(folder, name), "utf8");

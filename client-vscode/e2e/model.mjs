@@ -1,0 +1,121 @@
+// Journeys that need a model: it plays a script, in a process of its own; everything else is the real thing.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { applyAll, nextApproval, onDisk, plan, titles, version } from "./gestures.mjs";
+import { until } from "./workbench.mjs";
+
+const PROJECT = join(import.meta.dirname, "../..");
+const NO_ERRORS = [{ kind: "no_new_errors" }];
+const call = (name, args) => ({ name, arguments: args });
+const planned = (...steps) => ({ text: JSON.stringify({ summary: "Written by a scripted model.", steps }) });
+const edit = (id, description, old_text, new_text, more = {}) => ({ id, description, tool: "edit_file", args: { path: "package.json", old_text, new_text }, dependsOn: [], ...more });
+
+const MANIFEST = '{\n  "name": "demo",\n  "version": "1.0.0"\n}\n';
+
+/** A turn answers the first request that holds these words. */
+const SCRIPT = [
+  { when: { contains: ["Write a farewell", "One file is enough"] }, ...planned({ id: "one", description: "Write both in one file", tool: "write_file", args: { path: "both.txt", content: "both" }, dependsOn: [] }) },
+  { when: { contains: ["Write a farewell"] }, ...planned({ id: "hello", description: "Write the greeting", tool: "write_file", args: { path: "hello.txt", content: "hello" }, dependsOn: [] }, { id: "bye", description: "Write the farewell", tool: "write_file", args: { path: "bye.txt", content: "bye" }, dependsOn: [] }) },
+  {
+    when: { contains: ["Release the package"] },
+    ...planned(
+      edit("version", "Raise the version", '"1.0.0"', '"1.1.0"', { checks: NO_ERRORS }),
+      edit("licence", "Name the licence", '"1.1.0"', '"1.1.0",\n  "license": MIT', { checks: NO_ERRORS, dependsOn: ["version"] }),
+    ),
+  },
+  { when: { contains: ["Look at the manifest"], lacks: ["CURRENT TASK"] }, ...planned({ id: "look", description: "Say what is wrong", instruction: "Read the diagnostics and say what is wrong", dependsOn: [] }) },
+  { when: { contains: ["Read the diagnostics and say", "CURRENT TASK"] }, calls: [call("read_diagnostics", { path: "package.json" })] },
+  { when: { contains: ["Read the diagnostics and say", "CURRENT TASK"] }, calls: [call("ask_user", { question: "Shall it be mended?", options: ["Yes", "No"] })] },
+  { when: { contains: ["Read the diagnostics and say", "CURRENT TASK"] }, calls: [call("task_completed", { summary: "A value is missing." })] },
+];
+
+/** The model's process: its address, and every request that it has seen. */
+export async function startModel() {
+  const folder = mkdtempSync(join(tmpdir(), "planloom-model-"));
+  const script = join(folder, "turns.json");
+  writeFileSync(script, JSON.stringify(SCRIPT));
+  const server = spawn(join(PROJECT, ".venv/bin/python"), ["-m", "tests.support.model_server", script, "--port", "0"], { cwd: PROJECT, stdio: ["ignore", "pipe", "inherit"] });
+  const port = await new Promise((resolve, reject) => {
+    createInterface({ input: server.stdout }).once("line", resolve);
+    server.once("exit", (code) => reject(new Error(`The model's process ended with ${code}.`)));
+  });
+  const origin = `http://127.0.0.1:${port}`;
+  return {
+    machine: { "planloom.model.provider": "openai", "planloom.model.baseUrl": `${origin}/v1`, "planloom.model.name": "scripted", "planloom.planning.perspectives": "never", "planloom.planning.classifyWithModel": "never" },
+    requests: () => fetch(`${origin}/requests`).then((answer) => answer.json()),
+    stop() {
+      server.kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export const WITH_MODEL = [
+  {
+    name: "a plan is drafted anew with feedback",
+    files: {},
+    async run({ window, folder, model, shots }) {
+      const { panel } = window;
+      await plan(window, "1. Write a greeting\n2. Write a farewell");
+      assert.deepEqual(await titles(window), ["Write the greeting", "Write the farewell"]);
+      assert.match(await panel.locator(".plan-header .figures").textContent(), /tokens · 1 request/);
+      await panel.locator("#regenerate").click();
+      await panel.locator("#prompt-text textarea").fill("One file is enough");
+      await window.shot(join(shots, "regenerate-dark.png"));
+      await panel.locator("#prompt-send").click();
+      await version(window, 2);
+      await window.waitForStatus("pending_approval");
+      assert.deepEqual(await titles(window), ["Write both in one file"]);
+      assert.match(JSON.stringify((await model.requests()).at(-1).messages), /One file is enough/);
+      await panel.locator("#approve").click();
+      await applyAll(window);
+      await until("the one file", () => existsSync(join(folder, "both.txt")));
+      assert.ok(!existsSync(join(folder, "hello.txt")));
+    },
+  },
+  {
+    name: "a new error of another tool fails its step, none lets it pass",
+    files: { "package.json": MANIFEST },
+    async run({ window, folder, shots }) {
+      const { panel } = window;
+      await window.openFile("package.json");
+      await plan(window, "1. Release the package\n2. Name its licence");
+      await panel.locator("#approve").click();
+      await (await nextApproval(window)).locator(".allow").click();
+      const first = panel.locator('.step[data-step="version"][data-status="completed"]');
+      await first.waitFor({ timeout: 60_000 });
+      await first.locator(".step-row").click();
+      assert.equal(await first.locator('.checks .codicon[title="passed"]').count(), 1, await first.locator(".checks").textContent());
+      await (await nextApproval(window)).locator(".allow").click();
+      const card = panel.locator(".card.failure");
+      await card.waitFor({ timeout: 60_000 });
+      assert.match(await card.locator(".error-text").textContent(), /New errors \(\d+\): package\.json/);
+      await window.shot(join(shots, "findings-dark.png"));
+      await card.locator(".change").click();
+      await card.locator(".retry-args textarea").fill(JSON.stringify({ path: "package.json", old_text: ": MIT", new_text: ': "MIT"' }));
+      await card.locator(".retry-changed").click();
+      await applyAll(window);
+      await window.command("File: Save All Files");
+      await until("the mended manifest", () => onDisk(folder, "package.json") === MANIFEST.replace('"1.0.0"', '"1.1.0",\n  "license": "MIT"'));
+    },
+  },
+  {
+    name: "the model reads what another tool found, asks, and is answered by a button",
+    files: { "package.json": '{\n  "name": \n}\n' },
+    async run({ window, model }) {
+      const { panel, page } = window;
+      await window.openFile("package.json");
+      await page.locator(".squiggly-error").first().waitFor({ timeout: 60_000 });
+      await plan(window, "1. Look at the manifest\n2. Say what is wrong with it");
+      await panel.locator("#approve").click();
+      await panel.locator(".card.question .options vscode-button").filter({ hasText: "Yes" }).click();
+      await window.waitForStatus("completed", 60);
+      assert.match(JSON.stringify((await model.requests()).slice(-2)), /[Vv]alue expected/);
+      assert.match(await panel.locator(".plan-header .figures").textContent(), /4 requests/);
+    },
+  },
+];
