@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { applyAll, nextApproval, NOTE, onDisk, plan, titles, version } from "./gestures.mjs";
+import { applyAll, nextApproval, NOTE, onDisk, plan, saveUntil, titles, version } from "./gestures.mjs";
 import { until } from "./workbench.mjs";
 
+const OTHER = "one\ntwo\nthree\n";
 const write = (name) => `Create file ${name}.txt with content "${name}"`;
 
 export const DECISIONS = [
@@ -48,8 +49,7 @@ export const DECISIONS = [
       assert.equal(await panel.locator(".banner.error").count(), 0);
       await panel.locator("#approve").click();
       await applyAll(window);
-      await window.command("File: Save All Files");
-      for (const name of ["a", "b", "e"]) await until(`${name}.txt`, () => existsSync(join(folder, `${name}.txt`)) && onDisk(folder, `${name}.txt`).trim() === name);
+      for (const name of ["a", "b", "e"]) await saveUntil(window, `${name}.txt`, () => existsSync(join(folder, `${name}.txt`)) && onDisk(folder, `${name}.txt`).trim() === name);
       assert.ok(!existsSync(join(folder, "c.txt")) && !existsSync(join(folder, "d.txt")));
     },
   },
@@ -83,17 +83,16 @@ export const DECISIONS = [
       }
       await applyAll(window);
       await until("the chosen texts in the buffer", async () => /^alpha\nBETA\ngamma of mine too\n?/.test(await window.editorText()));
-      await window.command("File: Save All Files");
-      await until("the chosen texts on disk", () => onDisk(folder, "note.txt") === "alpha\nBETA\ngamma of mine too\n");
+      await saveUntil(window, "the chosen texts on disk", () => onDisk(folder, "note.txt") === "alpha\nBETA\ngamma of mine too\n");
     },
   },
   {
     name: "a command finds on disk what the plan changed; unsaved typing stays unsaved",
-    files: { "note.txt": NOTE, "other.txt": "one\n" },
+    files: { "note.txt": NOTE, "other.txt": OTHER },
     async run({ window, folder, shots }) {
       const { panel, page } = window;
       await window.openFile("note.txt");
-      await plan(window, '1. Replace "beta" with "BETA" in note.txt\n2. Run `cp note.txt first.txt`\n3. Replace "one" with "two" in other.txt\n4. Run `cp other.txt second.txt`');
+      await plan(window, '1. Replace "beta" with "BETA" in note.txt\n2. Run `cp note.txt first.txt`\n3. Replace "one" with "zero" in other.txt\n4. Run `cp other.txt second.txt`');
       await panel.locator("#approve").click();
       await (await nextApproval(window)).locator(".allow").click();
       await until("the command's card", async () => /cp note/.test(await panel.locator(".card.approval .command").textContent({ timeout: 500 }).catch(() => "")), 60);
@@ -105,7 +104,7 @@ export const DECISIONS = [
 
       // What the user has typed is for the user to save: the plan waits for it.
       await window.openFile("other.txt");
-      await window.caretAt("other.txt", 2);
+      await window.caretAt("other.txt", 4);
       await page.keyboard.type("typed");
       await until("unsaved typing", () => window.isDirty("other.txt"));
       await until("the plan waits for the user's save", async () => {
@@ -115,12 +114,12 @@ export const DECISIONS = [
       }, 60);
       assert.match(await panel.locator(".plan-header .banner").textContent(), /unsaved/);
       assert.match(await panel.locator(".plan-header .banner").textContent(), /other\.txt/);
-      assert.equal(onDisk(folder, "other.txt"), "one\n");
+      assert.equal(onDisk(folder, "other.txt"), OTHER);
       await window.shot(join(shots, "unsaved-dark.png"));
       await window.command("File: Save All Files");
       await applyAll(window);
       assert.equal(onDisk(folder, "second.txt"), onDisk(folder, "other.txt"));
-      assert.match(onDisk(folder, "second.txt"), /two/);
+      assert.match(onDisk(folder, "second.txt"), /zero/);
       assert.match(onDisk(folder, "second.txt"), /typed/);
     },
   },
@@ -139,8 +138,7 @@ export const DECISIONS = [
       await card.locator(".file").filter({ hasText: "other.txt" }).locator('input[type="checkbox"]').uncheck();
       await card.locator(".allow").click();
       await until("the plan's end", async () => ["completed", "failed"].includes(await window.status()), 60);
-      await window.command("File: Save All Files");
-      await until("the allowed change on disk", () => onDisk(folder, "note.txt").includes("BETA"));
+      await saveUntil(window, "the allowed change on disk", () => onDisk(folder, "note.txt").includes("BETA"));
       assert.equal(onDisk(folder, "other.txt"), "one\n");
     },
   },

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { applyAll, NOTE, onDisk, plan, version } from "./gestures.mjs";
+import { applyAll, NOTE, onDisk, plan, saveUntil, version } from "./gestures.mjs";
 import { until } from "./workbench.mjs";
 
 export const JOURNEYS = [
@@ -73,17 +73,15 @@ export const JOURNEYS = [
       await window.theme("light");
       await window.shot(join(shots, "done-light.png"));
       await window.theme("dark");
-      await window.command("File: Save All Files");
-      await until("the text on disk", () => onDisk(folder, "note.txt").includes("BETA"));
+      await saveUntil(window, "the text on disk", () => onDisk(folder, "note.txt").includes("BETA"));
       assert.match(onDisk(folder, "note.txt"), /typed and not saved/);
       assert.match(onDisk(folder, "note.txt"), /the end/);
-      await until("the new file on disk", () => onDisk(folder, "hello.txt") === "hello, world" || onDisk(folder, "hello.txt") === "hello, world\n");
+      await saveUntil(window, "the new file on disk", () => onDisk(folder, "hello.txt") === "hello, world" || onDisk(folder, "hello.txt") === "hello, world\n");
 
       // Take it back: what was typed stays.
       await panel.locator("#undo").click();
       await until("the edits taken back", async () => /undone/.test(await panel.locator(".changed").textContent()));
-      await window.command("File: Save All Files");
-      await until("the old text on disk", () => onDisk(folder, "note.txt").includes("beta"));
+      await saveUntil(window, "the old text on disk", () => onDisk(folder, "note.txt").includes("beta"));
       assert.match(onDisk(folder, "note.txt"), /typed and not saved/);
       assert.doesNotMatch(onDisk(folder, "note.txt"), /the end/);
     },
@@ -169,8 +167,7 @@ export const JOURNEYS = [
       await args.fill((await args.inputValue()).replace("no such text", "beta"));
       await card.locator(".retry-changed").click();
       await applyAll(window);
-      await window.command("File: Save All Files");
-      await until("the mended step on disk", () => onDisk(folder, "note.txt") === "alpha\nB\ngamma\n");
+      await saveUntil(window, "the mended step on disk", () => onDisk(folder, "note.txt") === "alpha\nB\ngamma\n");
     },
   },
   {
@@ -192,8 +189,7 @@ export const JOURNEYS = [
       await panel.locator("footer").waitFor();
       if (await panel.locator("#resume").count()) await panel.locator("#resume").click();
       await applyAll(window);
-      await window.command("File: Save All Files");
-      await until("both edits, each once", () => onDisk(folder, "note.txt") === "alpha one\nbeta\ngamma two\n");
+      await saveUntil(window, "both edits, each once", () => onDisk(folder, "note.txt") === "alpha one\nbeta\ngamma two\n");
     },
   },
   {

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { applyAll, nextApproval, onDisk, plan, titles, version } from "./gestures.mjs";
+import { applyAll, nextApproval, onDisk, plan, saveUntil, titles, version } from "./gestures.mjs";
 import { until } from "./workbench.mjs";
 
 const PROJECT = join(import.meta.dirname, "../..");
@@ -99,8 +99,7 @@ export const WITH_MODEL = [
       await card.locator(".retry-args textarea").fill(JSON.stringify({ path: "package.json", old_text: ": MIT", new_text: ': "MIT"' }));
       await card.locator(".retry-changed").click();
       await applyAll(window);
-      await window.command("File: Save All Files");
-      await until("the mended manifest", () => onDisk(folder, "package.json") === MANIFEST.replace('"1.0.0"', '"1.1.0",\n  "license": "MIT"'));
+      await saveUntil(window, "the mended manifest", () => onDisk(folder, "package.json") === MANIFEST.replace('"1.0.0"', '"1.1.0",\n  "license": "MIT"'));
     },
   },
   {

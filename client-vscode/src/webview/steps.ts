@@ -84,7 +84,7 @@ function meta(view: PlanView, step: Step): View {
       : html`<span class="tool">${icon("tools")}${shown(step.tool)} <span class="arg">${shown(headline(step.args))}</span></span>`}
     ${after === "" ? nothing : html`<span title="Waits for these steps">after ${shown(after)}</span>`}
     ${step.critical ? html`<span class="warn" title="If this step fails, the plan fails">critical</span>` : nothing}
-    ${step.requiresApproval ? html`<span title="Asks before it changes anything">${icon("shield")}asks</span>` : nothing}
+    ${step.requiresApproval && step.status !== "completed" ? html`<span title="Asks before it changes anything">${icon("shield")}asks</span>` : nothing}
     ${step.reverted == null ? nothing : html`<span class="warn">${icon("discard")}${step.reverted === "whole" ? "undone" : "partly undone"}</span>`}`;
 }
 
