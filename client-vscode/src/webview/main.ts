@@ -84,6 +84,7 @@ function take(message: ToPanel): void {
       return;
     case "settled":
       if (message.ok) settle(message.of);
+      else if (message.of === "edit") refuseStep();
       return;
   }
 }
@@ -96,6 +97,14 @@ function settle(of: string): void {
   if (of === "answer") ui.answers.clear();
   if (of === "recover") ui.retryArgs.clear();
   ui.notices = [];
+}
+
+/** What is wrong with a step stands in its form, which may be far from where notices are. */
+function refuseStep(): void {
+  const said = ui.notices.at(-1);
+  if (ui.step === undefined || said === undefined) return;
+  ui.step.problem = said.message;
+  ui.notices = ui.notices.slice(0, -1);
 }
 
 function compose(text: string | undefined): void {

@@ -83,6 +83,7 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
     const edit = editOf(draft, step);
     if (edit === undefined) return close();
     if ("problem" in edit) return panel.update(() => (draft.problem = edit.problem));
+    panel.update(() => (draft.problem = undefined));
     panel.post({ kind: "edit", planId: plan.planId, version: plan.version, edits: [edit] });
   };
   const others = plan.steps.filter((each) => each.stepId !== step?.stepId);

@@ -18,7 +18,7 @@ export type StepDraft = {
   dependsOn: readonly string[];
   agent: string;
   critical: boolean;
-  problem?: string;
+  problem?: string | undefined;
 };
 
 export interface Notice {
