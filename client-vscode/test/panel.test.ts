@@ -17,6 +17,8 @@ import { plan, step, Stream } from "./events";
 
 const PAYLOADS = ["<img src=x onerror=alert(1)>", "<script>alert(1)</script>", "javascript:alert(1)", '"><svg onload=alert(1)>', "![x](https://evil.test/x.png)", "command:planloom.approve"];
 
+const asked = (route: "plan" | "perspectives") => ({ request: "Build a page", route, detection: { planned: true, rule: "none" as const, score: 1, ambiguous: false }, attachments: [], unresolved: [], workspaceFolders: ["file:///w"] });
+
 function panelOf(): { panel: Panel; sent: FromPanel[] } {
   const sent: FromPanel[] = [];
   const ui = freshUi("");
@@ -110,4 +112,22 @@ test("every command of the table is declared, and the other way round", () => {
   const declared = (JSON.parse(readFileSync("package.json", "utf8")) as { contributes: { commands: { command: string }[] } }).contributes.commands.map(({ command }) => command);
   const table = [...readFileSync("src/commands.ts", "utf8").matchAll(/^ {2}"(planloom\.ui\.\w+)":/gm)].map(([, id]) => id);
   expect(table.filter((id) => id !== "planloom.ui.focus")).toEqual(declared);
+});
+
+test("perspectives: who thinks, who said something, who failed, who is to come", () => {
+  const said = { agent: "chapo" as const, analysis: "Small, but public.", concerns: ["Names"], recommendations: [], estimatedEffort: "small", riskAssessment: "Low" };
+  const stream = new Stream().add("plan_start", { ...asked("perspectives") }).add("plan_drafting", { version: 1 });
+  const shownNow = (): Record<string, string | undefined> => {
+    const root = document.createElement("div");
+    render(planHeader(panelOf().panel, replay(stream.events)!), root);
+    const rows = [...root.querySelectorAll<HTMLElement>(".perspective")].map((row) => [row.dataset["agent"], row.dataset["state"]]);
+    return { ...Object.fromEntries(rows), thought: root.querySelector(".figures span")?.textContent ?? "" };
+  };
+  expect(shownNow()).toEqual({ chapo: "to come", koda: "to come", devo: "to come", thought: "Thinking…" });
+  stream.add("perspective_start", { agent: "chapo" });
+  expect(shownNow()).toEqual({ chapo: "thinking", koda: "to come", devo: "to come", thought: "Strategy is thinking…" });
+  stream.add("perspective_complete", { agent: "chapo", perspective: said }).add("perspective_start", { agent: "koda" }).add("perspective_start", { agent: "devo" });
+  expect(shownNow()).toEqual({ chapo: "done", koda: "thinking", devo: "thinking", thought: "Code and Operations are thinking…" });
+  stream.add("perspective_complete", { agent: "devo", error: "No answer" }).add("perspective_complete", { agent: "koda", perspective: { ...said, agent: "koda" } });
+  expect(shownNow()).toEqual({ chapo: "done", koda: "done", devo: "failed", thought: "Making one plan of the perspectives…" });
 });
