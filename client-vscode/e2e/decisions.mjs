@@ -48,7 +48,9 @@ export const DECISIONS = [
       await version(window, 6);
       assert.equal(await panel.locator(".step-form, .banner.error").count(), 0);
       await panel.locator("#approve").click();
-      await applyAll(window);
+      // One word for all of them: no other card comes.
+      await (await nextApproval(window)).locator(".link").filter({ hasText: "Allow for this plan" }).click();
+      await window.waitForStatus("completed");
       for (const name of ["a", "b", "e"]) await saveUntil(window, `${name}.txt`, () => existsSync(join(folder, `${name}.txt`)) && onDisk(folder, `${name}.txt`).trim() === name);
       assert.ok(!existsSync(join(folder, "c.txt")) && !existsSync(join(folder, "d.txt")));
     },
@@ -143,6 +145,25 @@ export const DECISIONS = [
     },
   },
   {
+    name: "the other way than detection says, before and after planning",
+    files: {},
+    async run({ window, folder }) {
+      const { panel } = window;
+      await window.showPanel();
+      await window.request("Create folder Small", "Alt+Enter");
+      await window.waitForStatus("pending_approval");
+      assert.ok(!existsSync(join(folder, "Small")));
+      await window.command("Planloom: Execute Directly, Without a Plan");
+      await panel.locator(".chip").filter({ hasText: "direct" }).waitFor();
+      await applyAll(window);
+      await until("the small folder", () => existsSync(join(folder, "Small")));
+      await plan(window, "1. Create folder Other\n2. Create folder Another");
+      await panel.locator("#direct").click();
+      await applyAll(window);
+      await until("both folders", () => existsSync(join(folder, "Other")) && existsSync(join(folder, "Another")));
+    },
+  },
+  {
     name: "paused, resumed and cancelled from the palette",
     files: {},
     async run({ window, folder }) {
@@ -152,7 +173,7 @@ export const DECISIONS = [
       await (await nextApproval(window)).locator(".allow").click();
       const running = panel.locator('.step[data-status="running"]').first();
       await running.waitFor();
-      await until("progress of the window", async () => /Planloom/.test((await page.locator(".statusbar-item").allTextContents()).join("\n")));
+      await until("progress of the window", async () => /Planloom: \d\/\d/.test((await page.locator(".statusbar-item").allTextContents()).join("\n")));
       await until("the command", () => running.locator(".tool.running").count());
       await window.command("Planloom: Pause Execution");
       await window.waitForStatus("paused");

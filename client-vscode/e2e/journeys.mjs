@@ -69,6 +69,7 @@ export const JOURNEYS = [
       assert.match(text, /typed and not saved/);
       assert.equal(onDisk(folder, "note.txt"), NOTE, "a file with unsaved typing is not saved by anyone but its owner");
       assert.match(await panel.locator(".summary-text").textContent(), /3 of 3/);
+      assert.match(await panel.locator(".changed .files").textContent(), /note\.txt[^]*hello\.txt/);
       await window.shot(join(shots, "done-dark.png"));
       await window.theme("light");
       await window.shot(join(shots, "done-light.png"));
@@ -84,6 +85,9 @@ export const JOURNEYS = [
       await saveUntil(window, "the old text on disk", () => onDisk(folder, "note.txt").includes("beta"));
       assert.match(onDisk(folder, "note.txt"), /typed and not saved/);
       assert.doesNotMatch(onDisk(folder, "note.txt"), /the end/);
+      await panel.locator("#redo").click();
+      await saveUntil(window, "the edits once more", () => onDisk(folder, "note.txt").includes("the end"));
+      assert.match(onDisk(folder, "note.txt"), /typed and not saved/);
     },
   },
   {

@@ -31,6 +31,9 @@ const SCRIPT = [
   { when: { contains: ["Read the diagnostics and say", "CURRENT TASK"] }, calls: [call("read_diagnostics", { path: "package.json" })] },
   { when: { contains: ["Read the diagnostics and say", "CURRENT TASK"] }, calls: [call("ask_user", { question: "Shall it be mended?", options: ["Yes", "No"] })] },
   { when: { contains: ["Read the diagnostics and say", "CURRENT TASK"] }, calls: [call("task_completed", { summary: "A value is missing." })] },
+  { when: { contains: ["Compose a poem"], lacks: ["CURRENT TASK"] }, ...planned({ id: "poem", description: "Write the poem", instruction: "Write poem.txt in verse", dependsOn: [] }) },
+  { when: { contains: ["Write poem.txt in verse", "CURRENT TASK", "Shorter, please"] }, calls: [call("write_file", { path: "poem.txt", content: "short" }), call("task_completed", { summary: "Wrote a short poem." })] },
+  { when: { contains: ["Write poem.txt in verse", "CURRENT TASK"] }, calls: [call("write_file", { path: "poem.txt", content: "long, so long" }), call("task_completed", { summary: "Wrote a long poem." })] },
 ];
 
 /** The model's process: its address, and every request that it has seen. */
@@ -75,6 +78,24 @@ export const WITH_MODEL = [
       await applyAll(window);
       await until("the one file", () => existsSync(join(folder, "both.txt")));
       assert.ok(!existsSync(join(folder, "hello.txt")));
+    },
+  },
+  {
+    name: "the model hears why a change was skipped, and makes another",
+    files: {},
+    async run({ window, folder }) {
+      const { panel } = window;
+      await plan(window, "1. Compose a poem\n2. Compose nothing else");
+      await panel.locator("#approve").click();
+      const first = await nextApproval(window);
+      const asked = await first.getAttribute("data-approval");
+      await first.locator(".skip").click();
+      await first.locator(".skip-reason textarea").fill("Shorter, please");
+      await first.locator(".deny").click();
+      await panel.locator(`[data-approval="${asked}"]`).waitFor({ state: "detached" });
+      await (await nextApproval(window)).locator(".allow").click();
+      await window.waitForStatus("completed");
+      await saveUntil(window, "the short poem", () => existsSync(join(folder, "poem.txt")) && onDisk(folder, "poem.txt").trim() === "short");
     },
   },
   {

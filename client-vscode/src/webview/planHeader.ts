@@ -97,7 +97,10 @@ function pause(view: PlanView): View {
   const reason = view.pause?.reason ?? view.plan.pauseReason;
   // What waits for an answer says so in a card of its own.
   if (view.plan.status !== "paused" || reason == null || attention(view.plan) > 0) return nothing;
-  return html`<p class="banner">${icon("debug-pause")}<span>${PAUSE_REASON[reason] ?? "Paused."} ${shown(view.pause?.detail ?? view.plan.pauseDetail)}</span></p>`;
+  const detail = view.pause?.detail ?? view.plan.pauseDetail;
+  // Which files these are and what to do is one sentence of the server's.
+  const said = reason === "unsaved_files" && detail != null ? "" : (PAUSE_REASON[reason] ?? "Paused.");
+  return html`<p class="banner warning">${icon("debug-pause")}<span>${said} ${shown(detail)}</span></p>`;
 }
 
 function controls(panel: Panel, view: PlanView): View {
