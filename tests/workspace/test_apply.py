@@ -196,3 +196,19 @@ async def test_a_buffer_told_late_is_waited_for(tmp_path: Path) -> None:
     outcome = await room.apply(room.edit("a.txt", BEFORE, AFTER), patience=5)
     assert outcome.kind == "applied"
     assert outcome.outcome == "verified"
+
+
+async def test_a_file_that_the_edit_itself_opens_is_waited_for(tmp_path: Path) -> None:
+    """It is told first as it was, and a moment later with the change."""
+    room = Room(tmp_path, {"a.txt": BEFORE}, tells="late")
+    outcome = await room.apply(room.edit("a.txt", BEFORE, AFTER), room.create("b.txt", "new\n"), patience=5)
+    assert outcome.kind == "applied"
+    assert outcome.outcome == "verified"
+    assert (room.text("a.txt"), room.text("b.txt")) == (AFTER, "new\n")
+
+
+async def test_a_new_file_in_which_the_user_types_at_once_was_made(tmp_path: Path) -> None:
+    room = Room(tmp_path, script=[FormatAfter(lambda text: text.removesuffix("typed") + "typed")])
+    outcome = await room.apply(room.create("b.txt", "new\n"))
+    assert outcome.kind == "applied"
+    assert room.text("b.txt") == "new\ntyped"

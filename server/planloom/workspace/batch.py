@@ -26,7 +26,7 @@ from planloom.workspace.outcomes import (
 from planloom.workspace.prepare import Prepared, Work, prepare
 from planloom.workspace.uninterrupted import uninterrupted
 from planloom.workspace.uris import is_below
-from planloom.workspace.verify import Finding, Witness, arrived, verified
+from planloom.workspace.verify import Finding, Witness, arrived, is_awaited, verified
 from planloom.workspace.view import WorkspaceView
 
 _MOVES: Final = 20
@@ -184,9 +184,13 @@ async def _look(
     """Take down what the files show, which may not be what the editor said."""
     told = answer is not None and answer.applied
     refused = answer is not None and not answer.applied
-    if told:
+    came = told and await arrived(edit.view, works, edit.patience)
+    findings = await verified(edit.view, works, told=told)
+    if came and any(is_awaited(edit.view, work) for work in works):
+        # One may have been opened while the files were looked at, and be told of only now.
         await arrived(edit.view, works, edit.patience)
-    for work, finding in zip(works, await verified(edit.view, works, told=told), strict=True):
+        findings = await verified(edit.view, works, told=told)
+    for work, finding in zip(works, findings, strict=True):
         made = finding in ("verified", "normalized", "unverified") or (
             not refused and witness.saw(work.change.uri)
         )

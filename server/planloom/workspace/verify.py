@@ -23,9 +23,7 @@ class Witness:
 
     def __init__(self, view: WorkspaceView, works: Sequence[Work]) -> None:
         self._wanted = {
-            work.change.uri: work.change.after
-            for work in works
-            if work.change.kind == "edit" and work.document is not None
+            work.change.uri: work.change.after for work in works if work.change.kind in ("create", "edit")
         }
         self._documents = view.documents
         self._seen: set[Uri] = set()
@@ -46,17 +44,22 @@ class Witness:
                 self._seen.add(uri)
 
 
-async def arrived(view: WorkspaceView, works: Sequence[Work], patience: float) -> None:
-    """Wait until the buffers that were edited say so, at most `patience` seconds: some editors tell late."""
+async def arrived(view: WorkspaceView, works: Sequence[Work], patience: float) -> bool:
+    """Wait until the buffers that were edited say so, at most `patience` seconds: some editors tell late.
+
+    True if all of them did. A file that the edit itself makes or opens is told in two messages, first as it
+    was, then with the change.
+    """
     changed = asyncio.Event()
     stop = view.documents.listen(lambda _: changed.set())
     try:
         async with asyncio.timeout(patience):
-            while any(_is_awaited(view, work) for work in works):
+            while any(is_awaited(view, work) for work in works):
                 await changed.wait()
                 changed.clear()
+        return True
     except TimeoutError:
-        return
+        return False
     finally:
         stop()
 
@@ -135,14 +138,17 @@ def _contains(text: str, before: str, after: str) -> bool:
     return merged.kind == "merged" and merged.text == text
 
 
-def _is_awaited(view: WorkspaceView, work: Work) -> bool:
+def is_awaited(view: WorkspaceView, work: Work) -> bool:
+    """Whether a file is open that does not show the change yet."""
     change = work.change
-    if work.document is None or change.kind != "edit":
-        return False
     now = view.documents.get(change.uri)
-    if now is None or (now.version == work.document.version and now.text == work.document.text):
-        return now is not None
-    finding = _text(Snapshot(uri=change.uri, exists=True, text=now.text), change.before, change.after)
+    if now is None or change.kind not in ("create", "edit"):
+        return False
+    asked = work.document
+    if asked is not None and (now.version, now.text) == (asked.version, asked.text):
+        return True
+    file = recorded(change)
+    finding = _text(Snapshot(uri=change.uri, exists=True, text=now.text), file.before, file.after or "")
     return finding in ("not_applied", "unexpected")
 
 
