@@ -73,20 +73,12 @@ async function journey(workbench, each, more) {
   return undefined;
 }
 
-async function session(options, journeys, more = {}) {
-  const wanted = journeys.filter(({ name }) => new RegExp(only).test(name));
-  if (wanted.length === 0) return { results: {}, log: "" };
-  const workbench = await startWorkbench({ tools, vsix, ...options });
-  stops.add(workbench.stop);
+/** Journeys with these settings of the machine, one after the other. */
+async function series(workbench, machine, journeys, more = {}) {
+  workbench.setMachine(machine);
   const results = {};
-  try {
-    for (const each of wanted) results[each.name] = await journey(workbench, each, more);
-    if (workbench.outside.length > 0) failures.push(`requests left the machine: ${workbench.outside.join(", ")}`);
-    return { results, log: workbench.log() };
-  } finally {
-    stops.delete(workbench.stop);
-    await workbench.stop();
-  }
+  for (const each of journeys) if (new RegExp(only).test(each.name)) results[each.name] = await journey(workbench, each, more);
+  return results;
 }
 
 async function giveUp(why) {
@@ -101,13 +93,18 @@ setTimeout(() => void giveUp(`The whole run took more than ${RUN_SECONDS} s.`), 
 if (only === "") rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 mkdirSync(shots, { recursive: true });
-const real = await session({}, [...JOURNEYS, ...DECISIONS]);
 const model = await startModel();
 stops.add(model.stop);
-await session({ machine: model.machine }, WITH_MODEL, { model });
-model.stop();
+const workbench = await startWorkbench({ tools, vsix });
+stops.add(workbench.stop);
+lap("the workbench is up");
 const fake = join(import.meta.dirname, "fake-server.mjs");
-const scripted = await session({ machine: { "planloom.server.command": [process.execPath, fake] } }, [thinking, looks, storm]);
+await series(workbench, {}, [...JOURNEYS, ...DECISIONS]);
+const log = workbench.log();
+await series(workbench, model.machine, WITH_MODEL, { model });
+const scripted = await series(workbench, { "planloom.server.command": [process.execPath, fake] }, [thinking, looks, storm]);
+if (workbench.outside.length > 0) failures.push(`requests left the machine: ${workbench.outside.join(", ")}`);
+await Promise.allSettled([...stops].map((stop) => stop()));
 
 const numbers = (log, pattern) => [...log.matchAll(pattern)].map(([, value]) => Number(value)).sort((a, b) => a - b);
 const spread = (values) => ({ least: values[0], median: values[Math.floor(values.length / 2)], most: values.at(-1) });
@@ -118,9 +115,9 @@ const figures = {
   seconds: Math.round((Date.now() - began) / 1000),
   load: loadavg()[0],
   vsixMB: Number((statSync(vsix).size / 1e6).toFixed(1)),
-  activationMs: spread(numbers(real.log, /Activated in ([\d.]+) ms/g)),
-  serverReadyMs: spread(numbers(real.log, /Server ready after (\d+) ms/g)),
-  panelUpdateMs: scripted.results[storm.name],
+  activationMs: spread(numbers(log, /Activated in ([\d.]+) ms/g)),
+  serverReadyMs: spread(numbers(log, /Server ready after (\d+) ms/g)),
+  panelUpdateMs: scripted[storm.name],
 };
 console.log(JSON.stringify(figures));
 if (flaky.length > 0) console.log(`${flaky.length} flaky, passed when tried again:\n${flaky.join("\n")}`);

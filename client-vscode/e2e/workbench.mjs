@@ -64,16 +64,16 @@ export async function until(what, check, seconds = 45) {
   throw new Error(`Waited ${seconds} s in vain for ${what}; last seen: ${JSON.stringify(last)}`);
 }
 
-/** Install the package in a new profile and start the workbench. `machine` are settings that only a user may give. */
-export async function startWorkbench({ tools, vsix, machine = {} }) {
+/** Install the package in a new profile and start the workbench. */
+export async function startWorkbench({ tools, vsix }) {
   const home = mkdtempSync(join(tmpdir(), "planloom-e2e-"));
   const at = (...parts) => join(home, ...parts);
   for (const folder of ["user/User", "user/Machine", "extensions", "chrome"]) mkdirSync(at(folder), { recursive: true });
   writeFileSync(at("config.yaml"), "auth: none\n");
   writeFileSync(at("user/User/settings.json"), JSON.stringify(USER_SETTINGS, null, 1));
-  // A remote window reads settings of machine scope from here alone.
+  // A remote window reads settings of machine scope, which only a user may give, from here alone.
   const setMachine = (values) => writeFileSync(at("user/Machine/settings.json"), JSON.stringify(values, null, 1));
-  setMachine(machine);
+  setMachine({});
   const env = { ...process.env, HOME: home, XDG_DATA_HOME: at("data"), XDG_CONFIG_HOME: at("config"), XDG_CACHE_HOME: at("cache"), XDG_STATE_HOME: at("state"), EXTENSIONS_GALLERY: '{"serviceUrl":""}' };
   delete env.VSCODE_IPC_HOOK_CLI;
   const entry = [join(tools, "node_modules/code-server/out/node/entry.js"), "--config", at("config.yaml"), "--user-data-dir", at("user"), "--extensions-dir", at("extensions")];
