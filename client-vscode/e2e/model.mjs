@@ -16,6 +16,8 @@ const edit = (id, description, old_text, new_text, more = {}) => ({ id, descript
 
 const MANIFEST = '{\n  "name": "demo",\n  "version": "1.0.0"\n}\n';
 
+const REPORT = { concerns: [], recommendations: ["Test it first."], estimatedEffort: "small" };
+
 /** A turn answers the first request that holds these words. */
 const SCRIPT = [
   { when: { contains: ["Write a farewell", "One file is enough"] }, ...planned({ id: "one", description: "Write both in one file", tool: "write_file", args: { path: "both.txt", content: "both" }, dependsOn: [] }) },
@@ -34,6 +36,10 @@ const SCRIPT = [
   { when: { contains: ["Compose a poem"], lacks: ["CURRENT TASK"] }, ...planned({ id: "poem", description: "Write the poem", instruction: "Write poem.txt in verse", dependsOn: [] }) },
   { when: { contains: ["Write poem.txt in verse", "CURRENT TASK", "Shorter, please"] }, calls: [call("write_file", { path: "poem.txt", content: "short" }), call("task_completed", { summary: "Wrote a short poem." })] },
   { when: { contains: ["Write poem.txt in verse", "CURRENT TASK"] }, calls: [call("write_file", { path: "poem.txt", content: "long, so long" }), call("task_completed", { summary: "Wrote a long poem." })] },
+  { when: { contains: ["bring three perspectives", "Refactor the greeting"] }, ...planned({ id: "code", description: "Refactor the greeting", instruction: "Refactor it", agent: "koda", dependsOn: [] }, { id: "ship", description: "Deploy it", instruction: "Deploy it", agent: "devo", dependsOn: ["code"] }) },
+  { when: { contains: ["You are Chapo,", "Refactor the greeting"] }, calls: [call("report", { ...REPORT, analysis: "Two kinds of work.", strategicAnalysis: "Code first.", riskAssessment: "Low.", impactAreas: ["greeting"], coordinationNeeds: [] })] },
+  { when: { contains: ["You are Koda,", "Refactor the greeting"] }, calls: [call("report", { ...REPORT, analysis: "One module.", affectedFiles: ["greeting.py"], codePatterns: [], potentialBreakingChanges: [], testingRequirements: ["an empty name"] })] },
+  { when: { contains: ["You are Devo,", "Refactor the greeting"] }, fault: { kind: "refused", message: "Nobody deploys today." } },
 ];
 
 /** The model's process: its address, and every request that it has seen. */
@@ -121,6 +127,24 @@ export const WITH_MODEL = [
       await card.locator(".retry-changed").click();
       await applyAll(window);
       await saveUntil(window, "the mended manifest", () => onDisk(folder, "package.json") === MANIFEST.replace('"1.0.0"', '"1.1.0",\n  "license": "MIT"'));
+    },
+  },
+  {
+    name: "three perspectives, one of which fails, and the plan made of them",
+    files: { "greeting.py": "" },
+    async run({ window }) {
+      const { panel } = window;
+      await window.showPanel();
+      await panel.locator("#request").fill("Refactor the greeting and deploy it");
+      await panel.locator("#verdict").waitFor();
+      await panel.locator("#perspectives").click();
+      await window.waitForStatus("pending_approval");
+      assert.deepEqual(await titles(window), ["Refactor the greeting", "Deploy it"]);
+      const states = await panel.locator(".perspective").evaluateAll((rows) => rows.map((row) => [row.dataset.agent, row.dataset.state]));
+      assert.deepEqual(states, [["chapo", "done"], ["koda", "done"], ["devo", "failed"]]);
+      assert.match(await panel.locator('.perspective[data-agent="devo"]').textContent(), /Nobody deploys today/);
+      await panel.locator('.perspective[data-agent="koda"] summary').click();
+      assert.match(await panel.locator('.perspective[data-agent="koda"]').textContent(), /an empty name/);
     },
   },
   {
