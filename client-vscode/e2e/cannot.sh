@@ -7,7 +7,8 @@ missing() {
   command -v make >/dev/null || echo make
 }
 [ "${1:-}" != --missing ] || { missing && exit; }
-wanted=$(missing | xargs)
+wanted=$(missing)
+wanted=${wanted//$'\n'/ }
 if [ "$(uname -s)-$(uname -m)" != Linux-x86_64 ]; then
   echo "the workbench is brought up on Linux for x86-64 only, and this is $(uname -s)-$(uname -m)"
 elif ! command -v npm >/dev/null; then
