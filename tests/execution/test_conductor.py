@@ -16,6 +16,7 @@ from planloom.execution.book import Book
 from planloom.execution.conductor import Conductor
 from planloom.execution.jobs import Jobs
 from planloom.execution.outcomes import Asked, Done, Failed, Outcome, Skipped
+from planloom.execution.resources import Resources
 from tests.support.memory import MemoryStore
 
 DETECTION = Detection(planned=True, rule="numbered_list", score=50, ambiguous=False)
@@ -230,6 +231,31 @@ async def test_halting_brings_running_steps_back_and_nothing_starts_until_releas
     await world.until("completed")
 
 
+async def test_a_step_that_is_stopped_before_it_has_begun_is_pending_and_holds_nothing() -> None:
+    """A pause that was asked for just as a step starts comes before the step's own first moment."""
+    world = World([step("a")], ScriptedSteps({}))
+    resources = Resources(lambda _plan, _step: ["thing"])
+    jobs, book = world.jobs, world.book
+    conductor = Conductor(book, jobs, world.runner, do.Limits, resources=resources)
+    halts: list[asyncio.Task[None]] = []
+
+    def heard(recorded: ev.Recorded, _plan: Plan) -> None:
+        if recorded.event.type == "task_started" and not halts:
+            halts.append(asyncio.create_task(conductor.halt(PLAN)))
+
+    book.listen(heard)
+    conductor.conduct(PLAN)
+    async with asyncio.timeout(5):
+        while not halts:
+            await asyncio.sleep(0)
+        await halts[0]
+    assert world.statuses() == {"a": "pending"} and resources.free(world.plan, world.plan.steps[0])
+    conductor.release(PLAN)
+    async with asyncio.timeout(5):
+        await jobs.settled("conduct:")
+    assert world.plan.status == "completed"
+
+
 async def test_what_happened_is_what_the_ledger_folds_to() -> None:
     runner = ScriptedSteps({"b": [Failed(error="no")]})
     world = World([step("a"), step("b", "a"), step("c", "b")], runner, on_failure="skip")
@@ -238,8 +264,6 @@ async def test_what_happened_is_what_the_ledger_folds_to() -> None:
 
 
 async def test_steps_that_need_the_same_thing_alone_run_one_after_another_across_plans() -> None:
-    from planloom.execution.resources import Resources
-
     runner = ScriptedSteps({})
     book = Book(MemoryStore())
     resources = Resources(lambda _plan, step: [step.step_id[0]], lambda name: 2 if name == "m" else 1)

@@ -33,8 +33,10 @@ class Jobs:
 
     def cancel(self, prefix: str) -> None:
         """Ask the jobs whose names begin with `prefix` to end."""
+        # A job that was only just started is let begin first: one that never began could not give back
+        # what was taken for it.
         for name in self.names(prefix):
-            self._tasks[name].cancel()
+            asyncio.get_running_loop().call_soon(self._tasks[name].cancel)
 
     async def settled(self, prefix: str) -> None:
         """Wait until no job has a name that begins with `prefix`, but for the one that waits."""
