@@ -173,6 +173,29 @@ async def test_a_command_proves_a_step_and_is_asked_like_any_other(
         assert [each.check.outcome for each in happened(at, ev.CheckCompleted)] == [outcome]
 
 
+async def test_a_check_that_was_put_off_is_made_up_for(tmp_path: Path) -> None:
+    """An edit that is made already needs no second one, but its step is proved all the same."""
+    async with studio(tmp_path) as at:
+        check = Check(kind="command", command="test -e go")
+        first = tool_step("write_file", {"path": "a.txt", "content": "a"}, checks=(check,))
+        then = tool_step("read_file", {"path": "$s1"})
+        plan = await at.approve(await with_steps(at, first, then))
+        plan = await at.respond(plan)
+        assert plan.pending.approvals[0].command == "test -e go"
+        await at.app.plans.pause(plan.plan_id)
+        await at.app.plans.resume(plan.plan_id)
+        plan = await at.until(plan, lambda now: bool(now.pending.approvals))
+        plan = await at.respond(plan)
+        assert (plan.status, plan.pause_reason) == ("paused", "recovery")
+        assert [each.check.outcome for each in happened(at, ev.CheckCompleted)] == ["failed"]
+        at.path("go").touch()
+        await at.app.steps.recover(plan.plan_id, StepId("s1"), "retry", None)
+        plan = await at.until(plan, lambda now: bool(now.pending.approvals) or now.status == "completed")
+        plan = await at.respond(plan)
+        assert plan.status == "completed" and len(plan.edits) == 1
+        assert [each.check.outcome for each in happened(at, ev.CheckCompleted)] == ["failed", "passed"]
+
+
 def finding(message: str) -> Diagnostic:
     return Diagnostic(range=AT, severity="error", message=message)
 
@@ -201,6 +224,32 @@ async def test_new_errors_are_told_from_old_ones(
         plan = await at.until(plan, lambda now: now.status != "executing")
         assert [each.check.outcome for each in happened(at, ev.CheckCompleted)] == [outcome]
         assert plan.status == ("completed" if outcome == "passed" else "paused")
+
+
+async def test_errors_of_an_earlier_run_are_no_old_ones(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.py": "x = 1\n"}) as at:
+        at.editor.open(at.path("a.py"))
+        uri = Uri(at.uri("a.py"))
+        args = {"path": "a.py", "old_text": "1", "new_text": "2"}
+        step = tool_step("edit_file", args, checks=(Check(kind="no_new_errors"),))
+        at.editor.findings[uri] = FileDiagnostics(uri=uri, items=(), version=1)
+        plan = await at.approve(await with_steps(at, step))
+        for run, found, outcome in ((1, "new", "failed"), (2, "new", "failed"), (3, "", "passed")):
+            items = (finding(found),) if found else ()
+            at.editor.findings[uri] = FileDiagnostics(uri=uri, items=items, version=9)
+            if plan.pending.approvals:
+                await at.respond(plan)
+            else:
+                await at.app.steps.recover(plan.plan_id, StepId("s1"), "retry", None)
+            plan = await at.until(
+                plan,
+                lambda now, run=run: (
+                    now.steps[0].attempts == run
+                    and (now.status == "completed" or bool(now.pending.recoveries))
+                ),
+            )
+            assert happened(at, ev.CheckCompleted)[-1].check.outcome == outcome
+        assert plan.status == "completed" and len(plan.edits) == 1
 
 
 @pytest.mark.slow

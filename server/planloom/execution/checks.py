@@ -155,7 +155,7 @@ class StepChecks:
         uris = await self._files_of(check)
         changed = tuple(uri for uri in uris if uri in self._versions)
         if not changed:
-            return _Answer("passed", "The step changed none of the files.")
+            return await self._no_errors_left(check, self._changed_before(uris))
         if self._context.diagnostics is None:
             return _Answer("unknown", "The editor does not tell its findings.")
         unmoved = [uri for uri in changed if self._unmoved(uri)]
@@ -184,6 +184,32 @@ class StepChecks:
             return _Answer("unknown", f"No findings came for the new text of {_names(sorted(waiting))}.")
         return _Answer("passed")
 
+    def _changed_before(self, uris: Sequence[Uri]) -> tuple[Uri, ...]:
+        """Which of the files, all if none is named, an earlier run of the step has changed."""
+        plan = self._book.load(self._plan_id)
+        edits = plan.edits if plan is not None else ()
+        files = (
+            file.new_uri or file.uri
+            for edit in edits
+            if edit.step_id == self._step.step_id and edit.state == "applied"
+            for file in edit.files
+            if file.change in ("edit", "create", "rename")
+        )
+        return tuple(uri for uri in dict.fromkeys(files) if not uris or uri in uris)
+
+    async def _no_errors_left(self, check: Check, uris: Sequence[Uri]) -> _Answer:
+        """What was there before an earlier run is not known any more; that there is no error at all can be."""
+        if not uris:
+            return _Answer("passed", "The step changed none of the files.")
+        told = await self._told(uris) or {}
+        if all(uri in told and self._up_to_date(uri, told[uri]) and not told[uri].errors for uri in uris):
+            return _Answer("passed")
+        if check.outcome == "failed":
+            return _Answer("failed", check.detail)
+        return _Answer(
+            "unknown", f"What was wrong with {_names(uris)} before the change is not known any more."
+        )
+
     def _fresh(self, uri: Uri, now: _Told, last: _Told | None) -> bool:
         """Whether findings are about the text that is there now.
 
@@ -191,10 +217,13 @@ class StepChecks:
         stay so for two looks: those that are as before may be from before.
         """
         if now.version is not None:
-            version = self._version(uri)
-            return version is not None and now.version >= version
+            return self._up_to_date(uri, now)
         before = self._known.get(uri)
         return before is not None and now.errors != before.errors and last == now
+
+    def _up_to_date(self, uri: Uri, told: _Told) -> bool:
+        version = self._version(uri)
+        return told.version is None or (version is not None and told.version >= version)
 
     def _unmoved(self, uri: Uri) -> bool:
         before, now = self._versions.get(uri), self._version(uri)

@@ -100,8 +100,6 @@ class Runner:
         tool = self._use.tools.get(step.tool or "")
         if tool is None:
             return Failed(error=f"There is no tool {step.tool!r}.", code="invalid_plan")
-        if step.attempts > 1 and plan.made(step):
-            return Done(summary="Done already, just before the step was interrupted.")
         args = resolved(plan, step.args or {})
         if isinstance(args, NoOutput):
             return Failed(error=f"{args.argument}: {args.problem}.", code="invalid_plan")
@@ -109,7 +107,20 @@ class Runner:
         if problems:
             told = "; ".join(f"{name or tool.name}: {problem}" for name, problem in problems)
             return Failed(error=f"The arguments do not fit: {told}.", code="invalid_plan")
+        if step.attempts > 1 and plan.made(step):
+            return await self._proved(plan, step, tool, args)
         return await self._settled(plan, step, tool, args)
+
+    async def _proved(self, plan: Plan, step: Step, tool: Tool, args: Args) -> Outcome:
+        """The edit of an earlier run is there, so that only its proof is left to do."""
+        context = self._use.kit.context(plan, step)
+        checks = self._use.kit.checks(plan, step, context)
+        missing = (*await checks.staged(), *await checks.made())
+        if missing:
+            return Failed(error=" ".join(missing), code="check_failed")
+        place = await context.resolve(str(args[tool.writes[-1]]), "read")
+        value = None if place.kind == "refused" else place.relative
+        return Done(summary="Done already, in an earlier run of the step.", value=value)
 
     async def _settled(self, plan: Plan, step: Step, tool: Tool, args: Args) -> Outcome:
         """Run one call; whatever happens, it is recorded as settled."""
