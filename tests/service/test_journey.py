@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +125,42 @@ async def test_a_conflict_is_shown_and_a_person_decides(
         plan = await at.reach(plan, "ended")
         assert at.text("a.txt") == result
         assert plan.steps[0].status == status
+
+
+@pytest.mark.parametrize("review", ["each", "end"])
+@pytest.mark.parametrize("stopped", ["pause", "crash"])
+async def test_a_conflict_that_a_stop_cut_off_is_shown_anew_and_the_old_one_is_gone(
+    tmp_path: Path, stopped: str, review: Any
+) -> None:
+    from planloom.domain.events import ConflictChoice
+
+    async with studio(tmp_path, {"a.txt": "old\n"}, ledger=tmp_path / "l.db") as at:
+        at.editor.open(at.path("a.txt"))
+        plan = await at.approve(await at.ask(EDIT), review=review)
+        at.editor.replace(at.path("a.txt"), "old", "old but mine")
+        plan = await at.respond(plan)
+        plan = await at.until(plan, lambda now: bool(now.pending.conflicts))
+        before = plan.pending.conflicts[0].edit_id
+        if stopped == "pause":
+            await at.app.plans.resume(plan.plan_id)
+            plan = await at.app.plans.pause(plan.plan_id)
+            assert plan.pending.conflicts == () and plan.pause_reason == "user"
+        else:
+            at.app._jobs.cancel("")
+            await at.app._jobs.settled("step:")
+    async with studio(tmp_path, ledger=tmp_path / "l.db") as at:
+        at.editor.open(at.path("a.txt"), "old but mine\n")
+        plan = await at.app.plans.resume(plan.plan_id)
+        assert plan.pending.conflicts == ()
+        plan = await at.until(plan, lambda now: bool(now.pending.approvals))
+        at.editor.replace(at.path("a.txt"), "mine", "still mine")
+        plan = await at.respond(plan)
+        plan = await at.until(plan, lambda now: bool(now.pending.conflicts))
+        assert [each.edit_id == before for each in plan.pending.conflicts] == [False]
+        conflict = plan.pending.conflicts[0]
+        chosen = ConflictChoice(uri=conflict.files[0].uri, choice="theirs")
+        await at.app.plans.resolve_conflict(plan.plan_id, conflict.edit_id, (chosen,))
+        assert (await at.until(plan, lambda now: now.status == "completed")).edits
 
 
 async def test_an_editor_that_refuses_twice_fails_the_step_with_its_reason(tmp_path: Path) -> None:

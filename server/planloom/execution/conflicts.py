@@ -49,9 +49,21 @@ class Conflicts:
         self._book.record(proposal.plan_id, *happened)
         try:
             choices = await future
+        except asyncio.CancelledError:
+            self._withdraw(proposal.plan_id, conflict)
+            raise
         finally:
             self._clashes.pop(edit_id, None)
         return await _resolved(self._view, proposal.changeset, files, choices)
+
+    def _withdraw(self, plan_id: PlanId, conflict: Conflict) -> None:
+        """Nobody waits for an answer any more: the step is stopped, and meets the conflict anew if it runs again."""
+        plan = self._book.plan(plan_id)
+        if conflict in plan.pending.conflicts and plan.status in ("executing", "paused"):
+            gone = ev.ConflictResolved(
+                task_id=conflict.step_id, edit_id=conflict.edit_id, files=(), by="server"
+            )
+            self._book.record(plan_id, gone)
 
     def resolve(self, plan_id: PlanId, edit_id: EditId, choices: Collection[ev.ConflictChoice]) -> Plan:
         """A person's word on a conflict. Raises UnknownThing."""

@@ -40,17 +40,18 @@ class Jobs:
 
     async def settled(self, prefix: str) -> None:
         """Wait until no job has a name that begins with `prefix`, but for the one that waits."""
-        here = asyncio.current_task()
-        while True:
-            tasks = [self._tasks[name] for name in self.names(prefix) if self._tasks[name] is not here]
-            if not tasks:
-                return
-            await asyncio.wait(tasks)
+        while others := self._others(prefix):
+            await asyncio.wait(others)
 
     async def stop(self, prefix: str) -> None:
-        """Cancel the jobs whose names begin with `prefix`, and wait for their ends."""
-        self.cancel(prefix)
-        await self.settled(prefix)
+        """Cancel the jobs whose names begin with `prefix`, with those that they still start, and wait for their ends."""
+        while others := self._others(prefix):
+            self.cancel(prefix)
+            await asyncio.wait(others)
+
+    def _others(self, prefix: str) -> list[asyncio.Task[Any]]:
+        here = asyncio.current_task()
+        return [self._tasks[name] for name in self.names(prefix) if self._tasks[name] is not here]
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         name = task.get_name()

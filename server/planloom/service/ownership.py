@@ -91,11 +91,15 @@ class Ownership:
             if plan.status != "approved"
         ]
         happened += [
+            ev.ConflictResolved(task_id=each.step_id, edit_id=each.edit_id, files=(), by="server")
+            for each in plan.pending.conflicts
+        ]
+        happened += [
             ev.TaskUpdate(task_id=step.step_id, status="pending")
             for step in plan.steps
             if step.status == "running"
         ]
-        if plan.status != "paused":
+        if plan.status != "paused" or plan.pause_reason == "conflict":
             happened.append(ev.PlanPaused(reason="restart", detail="The server ended while the plan ran."))
         return self._book.record(plan.plan_id, *happened)
 
