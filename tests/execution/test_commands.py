@@ -214,3 +214,25 @@ async def test_a_models_writes_are_made_before_its_command(decision: str, tmp_pa
         plan = await room.respond(plan, decision)
         assert plan.status == "completed" and room.text("new.txt") == "made\n"
         assert room.path("seen.txt").exists() == (decision == "allow")
+
+
+async def test_commands_of_models_and_checks_have_the_terminal_one_after_another(tmp_path: Path) -> None:
+    """The model takes several requests at a time, the terminal one command across all plans."""
+    line = "mkdir busy && sleep 0.1 && rmdir busy"
+    done = ("task_completed", {"summary": "Ran it."})
+    model = ScriptedModel([makes(("run_command", {"command": line}), done, repeat=True)])
+    async with studio(tmp_path, settings={"approvals.execute": "allow"}) as room:
+        plans = []
+        for _ in range(2):
+            plan = await room.ask("1. one thing\n2. another thing", mode="plan")
+            changes = [
+                UpdateStep(step_id=step.step_id, set=StepChanges(kind="processing", agent="devo"))
+                for step in plan.steps
+            ]
+            plans.append(await room.app.plans.edit(plan.plan_id, plan.version, changes))
+        room.model.model = model
+        for plan in plans:
+            await room.app.plans.approve(plan.plan_id, plan.version, None)
+        for plan in plans:
+            plan = await room.reach(plan, "ended")
+            assert [call.ok for step in plan.steps for call in step.tools_executed] == [True, True]

@@ -38,7 +38,10 @@ class CommandDenied(Exception):
 
 
 class StepCommands:
-    """`CommandRunner` for one step. `refresh` takes in what a command may have made of the workspace's files."""
+    """`CommandRunner` for one step. `refresh` takes in what a command may have made of the workspace's files.
+
+    Whoever runs a command holds the `terminal`: a model's commands and those of checks are in no step's claims.
+    """
 
     def __init__(
         self,
@@ -50,6 +53,7 @@ class StepCommands:
         step: Step,
         on_output: Output,
         refresh: Callable[[], Awaitable[None]],
+        terminal: asyncio.Lock,
     ) -> None:
         self._book = book
         self._gate = gate
@@ -59,6 +63,7 @@ class StepCommands:
         self._step = step
         self._on_output = on_output
         self._refresh = refresh
+        self._terminal = terminal
 
     async def run(self, command: Command) -> Ended:
         """Ask and run. Raises CommandDenied, CancelledByUser, UnsavedFiles, UntrustedWorkspace.
@@ -84,13 +89,14 @@ class StepCommands:
             again = _CHANGED
         argv = command.argv if command.line is None else shell_argv(command.line)
         try:
-            return await run_process(
-                argv,
-                cwd=command.cwd,
-                env=environment(os.environ),
-                timeout_seconds=command.timeout_seconds,
-                on_output=self._on_output,
-            )
+            async with self._terminal:
+                return await run_process(
+                    argv,
+                    cwd=command.cwd,
+                    env=environment(os.environ),
+                    timeout_seconds=command.timeout_seconds,
+                    on_output=self._on_output,
+                )
         finally:
             await self._refresh()
 

@@ -57,6 +57,7 @@ class Kit:
         self._settings = settings
         self._tools = tools
         self._unsaved = Unsaved(book, view, editor, settings)
+        self._terminal = asyncio.Lock()
 
     def context(self, plan: Plan, step: Step) -> ToolContext:
         """What the tools of this step see and use; nothing is staged in it yet."""
@@ -70,6 +71,7 @@ class Kit:
             step,
             on_output=lambda kind, text: self._stream(plan_id, step_id, kind, text),
             refresh=self._refresh,
+            terminal=self._terminal,
         )
         return replace(self.reading(plan), commands=commands)
 
