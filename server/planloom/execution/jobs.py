@@ -44,7 +44,7 @@ class Jobs:
             await asyncio.wait(others)
 
     async def stop(self, prefix: str) -> None:
-        """Cancel the jobs whose names begin with `prefix`, with those that they still start, and wait for their ends."""
+        """Cancel the jobs whose names begin with `prefix`, and those that they still start; wait for their ends."""
         while others := self._others(prefix):
             self.cancel(prefix)
             await asyncio.wait(others)
