@@ -234,5 +234,5 @@ async def test_commands_of_models_and_checks_have_the_terminal_one_after_another
         for plan in plans:
             await room.app.plans.approve(plan.plan_id, plan.version, None)
         for plan in plans:
-            plan = await room.reach(plan, "ended")
-            assert [call.ok for step in plan.steps for call in step.tools_executed] == [True, True]
+            ended = await room.reach(plan, "ended")
+            assert [call.ok for step in ended.steps for call in step.tools_executed] == [True, True]

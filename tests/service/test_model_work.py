@@ -187,6 +187,26 @@ async def test_a_direct_run_can_become_a_plan(tmp_path: Path) -> None:
         assert plan.author == "model"
 
 
+async def test_a_direct_run_that_becomes_a_plan_tells_what_was_really_done(tmp_path: Path) -> None:
+    write = ("write_file", {"path": "a.txt", "content": "a"})
+    steps = [{"description": "First", "instruction": "do it"}]
+    model = ScriptedModel(
+        [
+            makes(("list_files", {}), write),
+            makes(("plan_actions", {"steps": [{"instruction": "no description"}]})),
+            makes(("plan_actions", {"steps": steps})),
+        ]
+    )
+    async with studio(tmp_path, {"b.txt": "b"}, model=model) as at:
+        plan = await at.ask("Fix everything that is broken in here", mode="direct")
+        assert [(step.description, step.status) for step in plan.steps][1:] == [("First", "pending")]
+        told = plan.steps[0].result
+        assert told is not None and told.summary is not None and "a.txt" not in told.summary
+        assert plan.summary.endswith("Not made any more: the changes of a.txt.")
+        assert not at.path("a.txt").exists()
+        assert "each with a description" in asked(model.requests[2])
+
+
 async def test_writes_of_a_step_are_asked_for_once_and_a_denial_reaches_the_model(tmp_path: Path) -> None:
     model = ScriptedModel(
         [

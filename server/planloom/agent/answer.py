@@ -167,11 +167,17 @@ def _steer(name: str, args: Args, said: dict[str, object]) -> str | None:
         case "report":
             said["report"] = args
         case _:
-            steps = args.get("steps")
-            if not isinstance(steps, list) or not steps:
-                return "steps must be a list with at least one step"
+            listed = args.get("steps")
+            steps = [each for each in listed if _is_step(each)] if isinstance(listed, list) else []
+            if not steps:
+                return "steps must be a list with at least one step, each with a description"
             said["plan_actions"] = tuple(steps)
     return None
+
+
+def _is_step(said: Json) -> bool:
+    description = said.get("description") if isinstance(said, dict) else None
+    return isinstance(description, str) and bool(description.strip())
 
 
 def call_key(call: ToolCall) -> str:

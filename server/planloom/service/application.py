@@ -317,7 +317,7 @@ class Application:
         self.feed.stream(StreamDelta(plan_id=plan_id, step_id=step_id, kind=kind, delta=delta))
 
     def _reroute(self, plan: Plan, step: Step, wanted: Sequence[Json]) -> None:
-        """Put a direct run to review; raises InvalidPlan if there is nothing to review."""
-        ready = put_to_review(plan, step, wanted, self._book.clock())
+        """Put a direct run to review."""
+        ready = put_to_review(plan, step, wanted, self._book.clock(), self._tools)
         steps = self._prepared(ready.steps)
         self._book.record(plan.plan_id, ready.model_copy(update={"steps": steps}), ev.PlanApprovalRequest())

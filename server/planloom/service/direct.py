@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from planloom.domain import events as ev
 from planloom.domain.plan import Plan, Step, StepResult
 from planloom.domain.values import Args, Instant, Json, StepId
+from planloom.execution.earlier import earlier_calls, written_paths
 from planloom.planning.rules import plan_by_rules
 from planloom.tools.registry import Registry, argument_problems
+from planloom.tools.tool import shortened
 
 _HEADLINE = 80
 
@@ -32,12 +34,18 @@ def direct_run(plan: Plan, tools: Registry) -> ev.PlanDirect:
     return ev.PlanDirect(steps=(whole,), sequential=True, author="user")
 
 
-def put_to_review(plan: Plan, running: Step, wanted: Sequence[Json], at: Instant) -> ev.PlanReady:
-    """The plan that a model would rather have than a direct run; what it has done so far is a completed step."""
+def put_to_review(
+    plan: Plan, running: Step, wanted: Sequence[Json], at: Instant, tools: Registry
+) -> ev.PlanReady:
+    """The plan that a model would rather have than a direct run; what it has done so far is a completed step.
+
+    Writes that were only staged are not among it: the run ends before they are made.
+    """
     done: tuple[Step, ...] = ()
     now = plan.step(running.step_id) or running
-    if any(call.ok for call in now.tools_executed):
-        summary = "; ".join(call.summary for call in now.tools_executed if call.ok)[:500]
+    earlier = earlier_calls(plan, running, tools)
+    if earlier.done:
+        summary = shortened("; ".join(call.summary for call in earlier.done))
         result = StepResult(ok=True, summary=summary, duration_ms=0, timestamp=at)
         done = (
             now.model_copy(
@@ -63,10 +71,12 @@ def put_to_review(plan: Plan, running: Step, wanted: Sequence[Json], at: Instant
                 active_form=description.strip(),
             )
         )
+    paths = dict.fromkeys(path for call in earlier.lost for path in written_paths(call, tools))
+    lost = [f"Not made any more: the changes of {', '.join(paths)}."] if paths else []
     return ev.PlanReady(
         version=plan.version + 1,
         steps=(*done, *steps),
-        summary=f"{len(steps)} steps, proposed while working on the request.",
+        summary=" ".join([f"{len(steps)} steps, proposed while working on the request.", *lost]),
         sequential=True,
         author="model",
     )
