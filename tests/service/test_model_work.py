@@ -257,8 +257,10 @@ async def test_some_files_of_an_approval_can_be_left_out(tmp_path: Path) -> None
         ([makes(("read_file", {"path": "x"}), repeat=True)], "three times in a row"),
         ([makes(("ask_user", {"question": ""}), repeat=True)], "same malformed call"),
         ([makes(("final_answer", {"text": "done"}), repeat=True)], "final answer"),
+        ([says("And then", finish="length", repeat=True)], "no progress in 8 turns"),
+        ([makes(("read_file", {"path": f"{n}"})) for n in range(20)], "no progress in 8 turns"),
     ],
-    ids=["prose", "repeated call", "malformed call", "only final answers"],
+    ids=["prose", "repeated call", "malformed call", "only final answers", "cut", "only failures"],
 )
 async def test_a_model_that_goes_nowhere_fails_the_step(tmp_path: Path, turns: list[Turn], part: str) -> None:
     async with studio(tmp_path) as at:
@@ -267,6 +269,25 @@ async def test_a_model_that_goes_nowhere_fails_the_step(tmp_path: Path, turns: l
         plan = await at.approve(plan)
         assert plan.pause_reason == "recovery"
         assert part in plan.pending.recoveries[0].error
+
+
+async def test_words_and_malformed_calls_between_good_calls_are_forgiven(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [
+            says("I begin."),
+            makes(("list_files", {})),
+            says("I go on."),
+            makes(("ask_user", {"question": ""})),
+            makes(("ask_user", {"question": ""})),
+            makes(("write_file", {"path": "x", "content": "x"}), ("task_completed", {"summary": "Done."})),
+        ]
+    )
+    async with studio(tmp_path) as at:
+        plan = await planned(at, "Work", ("Write x", "write the file"))
+        at.model.model = model
+        plan = await allowed(at, plan)
+        assert plan.status == "completed" and at.text("x") == "x"
+        assert "You have made this very call of ask_user twice" in asked(model.requests[5])
 
 
 async def test_an_unknown_tool_and_wrong_arguments_are_told_to_the_model(tmp_path: Path) -> None:

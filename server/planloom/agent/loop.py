@@ -17,6 +17,9 @@ from planloom.models.port import Capabilities, Model, ModelRequest
 from planloom.tools.registry import Registry
 
 MAX_TURNS = 60
+"""Turns of one run, where the limit of tool calls leaves no room for more."""
+MOST_IDLE = 8
+"""Turns without one call that succeeds, after which the task fails."""
 MAX_REFUSALS = 3
 """How often a premature final answer is refused before the task fails."""
 
@@ -27,12 +30,19 @@ async def work_on(task: Work, model: Model, hands: Hands) -> LoopEnd:
     Raises ModelFailed and BudgetExhausted.
     """
     state = _State(task)
-    for _ in range(MAX_TURNS):
+    most = max(MAX_TURNS, 2 * task.terms.limit)
+    for _ in range(most):
         turn = await _ask(task, model, state)
+        state.idle += 1
         end = await _react(task, hands, state, turn)
         if end is not None:
             return end
-    return Stuck(reason=f"The task was not done after {MAX_TURNS} turns of the model.")
+        if state.idle == 0:
+            state.reminded = False
+        if state.idle >= MOST_IDLE:
+            last = f" It was told last: {state.notes[-1]}" if state.notes else ""
+            return Stuck(reason=f"The model made no progress in {state.idle} turns.{last}")
+    return Stuck(reason=f"The task was not done after {most} turns of the model.")
 
 
 def frame_of(plan: Plan, step: Step, tools: Registry, can: Capabilities) -> ModelRequest:

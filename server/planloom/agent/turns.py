@@ -34,7 +34,8 @@ _ARGS_SHOWN = 200
 
 
 class Memory:
-    """What a loop remembers between turns. `notes` are told to the model once, in its next turn."""
+    """What a loop remembers between turns. `notes` are told to the model once, in its next turn; `idle` counts
+    the turns since a call last succeeded."""
 
     def __init__(self, notes: Sequence[str] = ()) -> None:
         self.results: list[ToolNote] = []
@@ -43,6 +44,8 @@ class Memory:
         self._last_key: str | None = None
         self._same = 0
         self._last_malformed: str | None = None
+        self._malformed = 0
+        self.idle = 0
 
     def called(self, key: str) -> int:
         """Take note of a call: how often it was made in a row, this time included."""
@@ -52,17 +55,23 @@ class Memory:
         return self._same
 
     def malformed(self, turn: Turn) -> Stuck | None:
-        """Tell the model of calls that cannot be run; the same one twice in a row is the end."""
+        """Tell the model of calls that cannot be run. The same one twice in a row is corrected once; then it ends."""
         if not turn.malformed:
             self._last_malformed = None
             return None
         first = turn.malformed[0]
         key = f"{first.name} {first.text}"
-        if self._last_malformed == key:
-            return Stuck(
-                reason=f"The model made the same malformed call of {first.name} twice: {first.problem}."
-            )
+        self._malformed = self._malformed + 1 if key == self._last_malformed else 1
         self._last_malformed = key
+        if self._malformed > 2:
+            return Stuck(
+                reason=f"The model made the same malformed call of {first.name} three times: {first.problem}."
+            )
+        if self._malformed == 2:
+            self.notes.append(
+                f"You have made this very call of {first.name} twice, and it cannot be run: {first.problem}. "
+                "Write it in another way, or do something else."
+            )
         for each in turn.malformed:
             told = f"Not run: {each.problem}."
             self.results.append(ToolNote(name=each.name, args=each.text[:_ARGS_SHOWN], ok=False, text=told))
@@ -152,6 +161,8 @@ async def run_calls(terms: Terms, caller: Caller, memory: Memory, turn: Turn) ->
         shown = args if len(args) <= _ARGS_SHOWN else args[:_ARGS_SHOWN] + "…"
         memory.results.append(ToolNote(name=call.name, args=shown, ok=result.ok, text=text))
         good = good and result.ok
+        if result.ok:
+            memory.idle = 0
     return good
 
 
