@@ -162,6 +162,22 @@ async def test_policy_retry_tries_three_times_with_waits_between() -> None:
     assert world.statuses() == {"a": "failed", "b": "completed"}
 
 
+async def test_an_interrupted_run_is_no_failed_attempt() -> None:
+    gone = ModelFailed("model_unavailable", "gone")
+    runner = ScriptedSteps({"a": [gone, gone, gone, Failed(error="e"), DONE]})
+    world = World([step("a")], runner, on_failure="retry")
+    for _ in range(3):
+        await world.until("paused")
+        world.book.record(PLAN, ev.PlanResumed())
+    await world.until("completed")
+    failures = [
+        recorded.event
+        for recorded in world.book.store.events(PLAN)
+        if isinstance(recorded.event, ev.TaskFailed)
+    ]
+    assert [failure.will_retry for failure in failures] == [True] and world.waits == [1.0]
+
+
 @pytest.mark.parametrize(
     ("policy", "critical", "status"),
     [

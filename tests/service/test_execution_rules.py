@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from planloom.domain import events as ev
-from planloom.domain.editing import AddStep, RemoveStep, StepChanges
+from planloom.domain.editing import AddStep, RemoveStep, StepChanges, UpdateStep
 from planloom.domain.errors import WrongState
 from planloom.domain.plan import Check, Plan
 from planloom.domain.text import Position, Range
@@ -134,6 +134,27 @@ async def test_tool_calls_of_a_step_are_limited(tmp_path: Path) -> None:
         plan = await at.approve(plan)
         assert (plan.status, plan.pause_reason) == ("paused", "budget")
         await at.app.plans.resume(plan.plan_id)
+        assert (await at.reach(plan, "ended")).status == "completed"
+
+
+@pytest.mark.parametrize("edited", [False, True])
+async def test_only_a_resume_after_the_limit_grants_calls_again(tmp_path: Path, edited: bool) -> None:
+    looks = [makes(("list_files", {"path": f"d{n}"})) for n in range(2)]
+    more = [makes(("read_file", {"path": f"d{n}"})) for n in range(2)]
+    model = ScriptedModel([*looks, fails(), *more, makes(("list_files", {}), DONE)])
+    async with studio(tmp_path, settings={"execution.maxToolCallsPerStep": 3}) as at:
+        plan = await planned(at, "Work", ("Look", "look"))
+        at.model.model = model
+        plan = await at.approve(plan)
+        assert plan.pause_reason == "model_unavailable"
+        await at.app.plans.resume(plan.plan_id)
+        plan = await at.until(plan, lambda now: now.pause_reason not in (None, "model_unavailable"))
+        assert plan.pause_reason == "budget" and len(plan.steps[0].tools_executed) == 3
+        if edited:
+            change = UpdateStep(step_id=plan.steps[0].step_id, set=StepChanges(instruction="look well"))
+            plan = await at.approve(await at.app.plans.edit(plan.plan_id, plan.version, (change,)))
+        else:
+            await at.app.plans.resume(plan.plan_id)
         assert (await at.reach(plan, "ended")).status == "completed"
 
 

@@ -58,6 +58,7 @@ class _State(Memory):
 
     def __init__(self, task: Work) -> None:
         super().__init__(task.notes)
+        self.calls = task.calls
         self.reminded = False
         self.refused = 0
         self.doubted = 0

@@ -113,7 +113,10 @@ class Terms(NamedTuple):
 
 
 class Work(NamedTuple):
-    """One task for the loop. `plan` gives the plan as it is now; `earlier` tells of the session's plan before."""
+    """One task for the loop. `plan` gives the plan as it is now; `earlier` tells of the session's plan before.
+
+    `calls` were made in runs that were interrupted.
+    """
 
     plan: Callable[[], Plan]
     step: Step
@@ -122,3 +125,4 @@ class Work(NamedTuple):
     extra_system: str
     earlier: str = ""
     notes: tuple[str, ...] = ()
+    calls: int = 0

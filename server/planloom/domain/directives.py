@@ -111,7 +111,7 @@ def directives(plan: Plan, limits: Limits) -> tuple[Directive, ...]:
 
 def will_retry(step: Step, limits: Limits) -> bool:
     """Whether a step that fails now is tried again by itself."""
-    return limits.on_failure == "retry" and step.attempts < RETRY_ATTEMPTS
+    return limits.on_failure == "retry" and step.failures + 1 < RETRY_ATTEMPTS
 
 
 def after_failures(plan: Plan, steps: Sequence[Step], limits: Limits) -> Iterator[Directive]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from planloom.domain import events as ev
-from planloom.domain.folding import all_dated, dated, updated
+from planloom.domain.folding import all_dated, dated, granted, updated
 from planloom.domain.plan import Draft, Pending, Plan
 from planloom.domain.series import Series
 from planloom.domain.values import Instant
@@ -80,10 +80,9 @@ def fold_draft(plan: Plan, event: Drafting, at: Instant) -> Plan:
             )
         case ev.PlanEdited():
             return updated(
-                plan,
+                granted(updated(plan, steps=all_dated(event.steps, at))),
                 status="pending_approval",
                 version=event.version,
-                steps=all_dated(event.steps, at),
                 overall_risk=event.overall_risk or plan.overall_risk,
                 approved_version=None,
                 pause_reason=None,
@@ -108,7 +107,7 @@ def _drafting(plan: Plan) -> Plan:
         sequential=plan.sequential,
     )
     return updated(
-        plan,
+        granted(plan),
         status="draft",
         before_draft=before,
         approved_version=None,

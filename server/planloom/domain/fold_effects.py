@@ -194,5 +194,6 @@ def _recovered(plan: Plan, event: ev.RecoveryChosen) -> Plan:
             args=event.args if event.args is not None else step.args,
             result=None,
             completed_at=None,
+            failures=0,
         ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from planloom.domain import events as ev
-from planloom.domain.folding import IllegalTransition, settled, updated
+from planloom.domain.folding import IllegalTransition, granted, settled, updated
 from planloom.domain.plan import SETTLED, Pending, Plan, PlanError, PlanStatus
 from planloom.domain.values import Instant
 
@@ -39,8 +39,7 @@ def fold_status(plan: Plan, event: Status, at: Instant) -> Plan:
         case ev.PlanPaused():
             return updated(plan, status="paused", pause_reason=event.reason, pause_detail=event.detail)
         case ev.PlanResumed():
-            base = plan.usage if plan.pause_reason == "budget" else plan.budget_base
-            return updated(plan, status="executing", pause_reason=None, pause_detail=None, budget_base=base)
+            return updated(granted(plan), status="executing", pause_reason=None, pause_detail=None)
         case ev.PlanCompleted():
             open_steps = [step.step_id for step in plan.steps if step.status not in SETTLED]
             if open_steps:

@@ -37,6 +37,8 @@ def fold_step(plan: Plan, event: Stepping, at: Instant) -> Plan:
                     attempts=step.attempts + 1,
                     started_at=step.started_at or at,
                     progress=None,
+                    result=None,
+                    completed_at=None,
                 ),
             )
         case ev.TaskUpdate() if is_staged(plan, event.task_id):
@@ -78,7 +80,14 @@ def fold_step(plan: Plan, event: Stepping, at: Instant) -> Plan:
                 plan,
                 event.task_id,
                 {"running", "pending"},
-                lambda step: updated(step, status=status, result=result, completed_at=at),
+                lambda step: updated(
+                    step,
+                    status=status,
+                    result=result,
+                    completed_at=at,
+                    failures=step.failures + 1,
+                    calls_before=len(step.tools_executed),
+                ),
             )
             return spent(without_calls(fallen, event.task_id), event.usage)
         case ev.TaskSkipped():

@@ -46,6 +46,18 @@ def settled(plan: Plan, step_ids: Iterable[StepId], *, lost: bool = False) -> Pl
     return updated(plan, steps=plan.steps.replaced(made)) if made else plan
 
 
+def granted(plan: Plan) -> Plan:
+    """The plan with its budget granted anew, and its steps' too, if it is paused since that was used up."""
+    if plan.pause_reason != "budget":
+        return plan
+    begun = {
+        place: updated(step, calls_before=len(step.tools_executed))
+        for place, step in enumerate(plan.steps)
+        if step.tools_executed
+    }
+    return updated(plan, steps=plan.steps.replaced(begun), budget_base=plan.usage)
+
+
 def without_calls(plan: Plan, step_id: StepId) -> Plan:
     """The plan with no call of the step open."""
     calls = tuple(call for call in plan.open_calls if call.step_id != step_id)

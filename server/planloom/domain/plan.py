@@ -172,6 +172,8 @@ class Step(Value):
     `status` is never stored as blocked or ready: `graph.shown_status` computes these two from the plan.
     `order` and `blocks` of the wire are computed too: order is the place in `Plan.steps`. `staged` tells that
     the step is done but its changes are not made yet: they wait for the one approval of the whole plan.
+    `attempts` counts every start; `failures` those that failed since a person last decided, since an interrupted
+    run is none. `calls_before` are the calls that no longer count against the limit of a step.
     """
 
     step_id: StepId
@@ -189,6 +191,8 @@ class Step(Value):
     status: StepStatus = "pending"
     progress: int | None = None
     attempts: int = 0
+    failures: int = 0
+    calls_before: int = 0
     result: StepResult | None = None
     question: str | None = None
     options: tuple[str, ...] = ()

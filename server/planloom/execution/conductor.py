@@ -289,7 +289,7 @@ class Conductor:
         )
         if again:
             self._waiting.add((plan.plan_id, step_id))
-            wait = RETRY_WAITS[min(step.attempts, len(RETRY_WAITS)) - 1]
+            wait = RETRY_WAITS[min(step.failures, len(RETRY_WAITS) - 1)]
             self._jobs.start(
                 f"step:{plan.plan_id}:{step_id}:wait{step.attempts}", self._later(plan.plan_id, step_id, wait)
             )

@@ -203,6 +203,7 @@ class Runner:
             extra_system="",
             earlier=self._use.earlier(plan),
             notes=told_earlier(earlier_calls(plan, step, tools)),
+            calls=len(step.tools_executed) - step.calls_before,
         )
         with self._use.kit.repeats() as repeats:
             hands = StepHands(self._use.book, self._use.staging, tools, plan, step, self._use.kit, repeats)
