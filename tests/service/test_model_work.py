@@ -368,6 +368,17 @@ async def test_a_pause_aborts_the_model_and_keeps_what_was_done(tmp_path: Path) 
         assert plan.status == "completed"
 
 
+async def test_a_long_summary_is_cut_at_a_word_and_marked(tmp_path: Path) -> None:
+    model = ScriptedModel([makes(("list_files", {}), ("task_completed", {"summary": "word " * 200}))])
+    async with studio(tmp_path) as at:
+        plan = await planned(at, "Work", ("Look", "look"))
+        at.model.model = model
+        plan = await allowed(at, plan)
+        result = plan.steps[0].result
+        assert result is not None and result.summary is not None
+        assert len(result.summary) <= 500 and result.summary.endswith("word…")
+
+
 async def test_an_edited_step_is_what_runs(tmp_path: Path) -> None:
     model = ScriptedModel([makes(("list_files", {}), ("task_completed", {"summary": "Looked."}))])
     async with studio(tmp_path) as at:

@@ -27,9 +27,16 @@ def fitted(
 
 
 def in_one_line(note: ToolNote) -> str:
-    """What is left to say of a result that goes."""
-    state = "succeeded" if note.ok else "failed"
-    return shortened(f"{note.name} {note.args} {state}: {_first_line(note.text)}", _NOTE)
+    """What is left to say of a result that goes; no sentence of it is cut in half."""
+    said = f"{note.name} {note.args} {'succeeded' if note.ok else 'failed'}"
+    told = _whole_sentences(_first_line(note.text), max(0, _NOTE - len(said)))
+    return f"{said}: {told}" if told else f"{said}."
+
+
+def _whole_sentences(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    return text[: max(text.rfind(mark, 0, most) for mark in (". ", "! ", "? ")) + 1]
 
 
 def _first_line(text: str) -> str:

@@ -37,7 +37,7 @@ from planloom.models.ways import WAYS_TO_A_MODEL
 from planloom.settings import Settings
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import READ_ONLY, Registry, argument_problems
-from planloom.tools.tool import Tool, ToolResult, failed
+from planloom.tools.tool import Tool, ToolResult, failed, shortened
 
 NO_MODEL = "This step needs a language model, and none is set up."
 LONGEST_ERROR = 2_000
@@ -237,7 +237,7 @@ class Runner:
                 if end.answer is not None:
                     answer = ev.Answer(task_id=step.step_id, text=end.answer, confidence=end.confidence)
                     self._use.book.record(plan.plan_id, answer)
-                return Done(summary=end.summary[:500], value=end.answer or end.summary)
+                return Done(summary=shortened(end.summary), value=end.answer or end.summary)
             case Asks():
                 return Asked(question=end.question, options=end.options)
             case Plans():
@@ -278,7 +278,7 @@ def _said(outcome: Outcome) -> str:
         case Done():
             return outcome.summary
         case Failed():
-            return outcome.error[:500]
+            return shortened(outcome.error)
         case Skipped():
             return outcome.detail or "Not allowed"
         case _:

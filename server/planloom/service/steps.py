@@ -10,6 +10,7 @@ from planloom.execution.recovery import inserted
 from planloom.execution.summary import execution_summary
 from planloom.service.plans import Rooms, invalid
 from planloom.service.states import require
+from planloom.tools.tool import shortened
 
 
 class Steps:
@@ -37,7 +38,7 @@ class Steps:
                 result = StepResult(
                     ok=True,
                     value=answer,
-                    summary=f"Answered: {answer}"[:500],
+                    summary=shortened(f"Answered: {answer}"),
                     duration_ms=0,
                     timestamp=self._at.book.clock(),
                 )
