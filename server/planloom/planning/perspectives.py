@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from planloom.agent.work import Stuck, Terms
 from planloom.domain.agents import NAMES
 from planloom.domain.errors import BudgetExhausted, PlanloomError
 from planloom.domain.perspectives import Agent, Perspective
+from planloom.domain.plan import Usage
 from planloom.domain.values import Instant
 from planloom.models.port import Model
 from planloom.models.tokens import TokenCounter
@@ -44,16 +46,19 @@ ANSWER_TOKENS = 2_048
 _RESULTS_SHARE = 0.35
 _SMALL_SHARE = 0.2
 
+log = logging.getLogger(__name__)
 Tell = Callable[[PlannerEvent], None]
 
 
 class Limits(NamedTuple):
-    """How far the looks at one request may go: calls and seconds each, seconds a call, requests together."""
+    """How far the looks at one request may go: calls and seconds each, seconds a call; requests and tokens
+    together, where 0 tokens stand for any number."""
 
     calls: int = 25
     seconds: float = 600
     call_seconds: float = 30
     requests: int = 200
+    tokens: int = 0
 
 
 NO_LIMITS_SET = Limits()
@@ -90,7 +95,7 @@ class PerspectivesPlanner:
 
     async def draft(self, request: PlanningRequest) -> AsyncGenerator[PlannerEvent, None]:
         """Say who looks and what they report, then what the synthesis says. Raises as that does."""
-        look = _Look(self._limits.requests, {each.agent: each for each in request.perspectives})
+        look = _Look(self._limits, {each.agent: each for each in request.perspectives})
         side_by_side = asyncio.Semaphore(max(1, (await self._model.capabilities()).parallelism))
         for agents in ((FIRST,), BESIDE):
             asked = tuple(agent for agent in agents if agent not in look.seen)
@@ -135,6 +140,11 @@ class PerspectivesPlanner:
                 raise
             told = f"{NAMES[agent]} had no report after {self._limits.seconds:g} seconds."
             return PerspectiveSeen(agent=agent, error=told)
+        except Exception:
+            log.exception("the look of %s failed on a defect", agent)
+            return PerspectiveSeen(
+                agent=agent, error="Something inside Planloom broke; the log has the trace."
+            )
         if isinstance(found, Stuck):
             return PerspectiveSeen(agent=agent, error=found.reason)
         return PerspectiveSeen(agent=agent, perspective=found)
@@ -162,6 +172,11 @@ class PerspectivesPlanner:
                 LookedUp(agent=agent, ok=result.ok, summary=f"{call.name}: {result.summary}")
             ),
         )
+
+        def spend(usage: Usage) -> None:
+            look.spend(usage)
+            tell(UsageSeen(usage=usage))
+
         terms = Terms(
             tools=hands.tools,
             room=Margin(results, look.counter),
@@ -169,7 +184,7 @@ class PerspectivesPlanner:
             completion_seconds=self._limits.call_seconds,
             fallback=self._fallback,
             stream=lambda _, text: tell(ThoughtSeen(text=text)),
-            spend=lambda usage: tell(UsageSeen(usage=usage)),
+            spend=spend,
             allow=look.allow,
         )
         return await inquire(Inquiry(system, told.text, form, terms, answer), self._model, hands)
@@ -186,19 +201,26 @@ class PerspectivesPlanner:
 class _Look:
     """What the agents of one draft have seen and used together."""
 
-    def __init__(self, requests: int, seen: dict[Agent, Perspective]) -> None:
+    def __init__(self, limits: Limits, seen: dict[Agent, Perspective]) -> None:
         self.seen = seen
         self.counter = TokenCounter()
-        self._left = requests
-        self._requests = requests
+        self._limits = limits
+        self._requests = 0
+        self._tokens = 0
 
     def allow(self) -> None:
         """Let one more request be made."""
-        if self._left <= 0:
+        if self._requests >= self._limits.requests:
             raise BudgetExhausted(
                 f"The draft has made {self._requests} requests to the model, its budget (budget.maxRequests)."
             )
-        self._left -= 1
+        if self._limits.tokens and self._tokens >= self._limits.tokens:
+            raise BudgetExhausted(f"The draft has used {self._tokens} tokens, its budget (budget.maxTokens).")
+        self._requests += 1
+
+    def spend(self, usage: Usage) -> None:
+        """Take note of what a request cost."""
+        self._tokens += usage.prompt_tokens + usage.completion_tokens
 
 
 async def _side_by_side(
@@ -214,12 +236,16 @@ async def _side_by_side(
             told.put_nowait(None)
 
     async with asyncio.TaskGroup() as group:
-        for work in works:
-            group.create_task(ended(work))
+        tasks = [group.create_task(ended(work)) for work in works]
         left = len(works)
-        while left:
-            event = await told.get()
-            if event is None:
-                left -= 1
-            else:
-                yield event
+        try:
+            while left:
+                event = await told.get()
+                if event is None:
+                    left -= 1
+                else:
+                    yield event
+        except GeneratorExit:
+            # The group would make a failure of it that nobody expects; its tasks are waited for all the same.
+            for task in tasks:
+                task.cancel()

@@ -100,6 +100,7 @@ class Authors:
             seconds=settings.execution.step_timeout_seconds,
             call_seconds=settings.execution.completion_timeout_seconds,
             requests=settings.budget.max_requests,
+            tokens=settings.budget.max_tokens,
         )
         return PerspectivesPlanner(
             model,

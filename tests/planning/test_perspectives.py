@@ -1,0 +1,55 @@
+"""The author with three views, away from everything around it: what it costs at most, and how it is left."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from datetime import UTC, datetime
+
+import pytest
+
+from planloom.models.scripted import ScriptedModel, Turn, fails, makes
+from planloom.planning.perspectives import Limits, PerspectivesPlanner
+from planloom.planning.port import PerspectiveSeen, PlannerEvent, PlanningRequest
+from planloom.tools.registry import builtin
+
+NO_REPORT = makes(("report", {}), prompt_tokens=90, completion_tokens=20, repeat=True)
+
+
+class NoSynthesis:
+    """Writes no plan."""
+
+    async def draft(self, request: PlanningRequest) -> AsyncGenerator[PlannerEvent, None]:
+        for each in ():
+            yield each
+
+
+def planner(turn: Turn, limits: Limits) -> PerspectivesPlanner:
+    return PerspectivesPlanner(
+        ScriptedModel([turn]),
+        builtin(),
+        NoSynthesis(),
+        lambda: None,  # type: ignore[arg-type, return-value]
+        lambda: datetime(2026, 1, 1, tzinfo=UTC),
+        limits=limits,
+    )
+
+
+@pytest.mark.parametrize(
+    ("limits", "setting"),
+    [(Limits(requests=2), "budget.maxRequests"), (Limits(tokens=200), "budget.maxTokens")],
+)
+async def test_all_looks_together_stay_within_the_budget(limits: Limits, setting: str) -> None:
+    drafted = planner(NO_REPORT, limits).draft(PlanningRequest(text="Change it"))
+    seen = [event async for event in drafted if isinstance(event, PerspectiveSeen)]
+    assert [event.perspective for event in seen] == [None, None, None]
+    assert all(setting in (event.error or "") for event in seen[1:])
+
+
+async def test_who_leaves_a_draft_gets_no_error_but_its_own() -> None:
+    """What is told may fail to be written down, in the middle of looks that go on side by side."""
+    drafted = planner(fails("hang", repeat=True), Limits(seconds=60)).draft(PlanningRequest(text="Change it"))
+    with pytest.raises(OSError, match="the disk is full"):
+        async with aclosing(drafted) as events:
+            async for _ in events:
+                raise OSError("the disk is full")
