@@ -68,6 +68,7 @@ async def test_a_plan_that_stays_invalid_fails_with_the_text_kept(tmp_path: Path
         assert plan.status == "failed" and plan.error is not None
         assert plan.error.code == "model_output_invalid"
         assert plan.error.raw_text is not None and "Really, no." in plan.error.raw_text
+        assert plan.usage.requests == 2
 
 
 async def test_a_model_that_is_gone_fails_the_draft_which_can_be_tried_again(tmp_path: Path) -> None:

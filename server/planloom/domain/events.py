@@ -418,11 +418,12 @@ class PlanCompleted(Value):
 
 
 class PlanFailed(Value):
-    """The plan ended without reaching its goal."""
+    """The plan ended without reaching its goal. `usage` is what a draft cost that came to nothing."""
 
     type: Literal["plan_failed"] = "plan_failed"
     summary: str
     error: PlanError
+    usage: Usage = Usage()
 
 
 class PlanCancelled(Value):

@@ -46,6 +46,7 @@ def fold_status(plan: Plan, event: Status, at: Instant) -> Plan:
                 raise IllegalTransition(f"completed with open steps {open_steps}")
             return _ended(plan, "completed", event.summary, None, at)
         case ev.PlanFailed():
+            plan = updated(plan, usage=plan.usage.plus(event.usage))
             return _ended(plan, "failed", event.summary, event.error, at)
         case ev.PlanCancelled():
             return _ended(plan, "cancelled", event.summary, None, at)

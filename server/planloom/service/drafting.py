@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
+from functools import reduce
 
 from planloom.domain import events as ev
 from planloom.domain.agents import NAMES
@@ -32,6 +33,7 @@ from planloom.service.requests import StreamDelta
 
 PlannerFor = Callable[[Plan], Awaitable[tuple[Planner, PlanningRequest]]]
 """Picks the author for a plan, and gathers what it needs to know."""
+NOTHING_SPENT = Usage()
 log = logging.getLogger(__name__)
 
 
@@ -57,31 +59,32 @@ class Drafting:
 
     async def redraft(self, plan_id: PlanId, feedback: str | None) -> None:
         """Write the draft of a plan whose drafting has been recorded."""
+        spent: list[Usage] = []
         try:
-            await self._write(self._book.plan(plan_id), feedback)
+            await self._write(self._book.plan(plan_id), feedback, spent)
         except PlanloomError as error:
-            self._give_up(plan_id, error)
+            self._give_up(plan_id, error, spent)
         except Exception:
             log.exception("the draft of plan %s failed on a defect", plan_id)
-            self._give_up(plan_id, PlanloomError("Something inside Planloom broke; the log has the trace."))
+            broke = PlanloomError("Something inside Planloom broke; the log has the trace.")
+            self._give_up(plan_id, broke, spent)
 
-    async def _write(self, plan: Plan, feedback: str | None) -> None:
+    async def _write(self, plan: Plan, feedback: str | None, spent: list[Usage]) -> None:
         planner, request = await self._planner_for(plan)
         request = request.model_copy(update={"feedback": feedback})
-        usage = Usage()
         drafted: PlanDrafted | None = None
         async with aclosing(planner.draft(request)) as events:
             async for event in events:
                 match event:
                     case UsageSeen():
-                        usage = usage.plus(event.usage)
+                        spent.append(event.usage)
                     case PlanDrafted():
                         drafted = event
                     case _:
                         self._told(plan.plan_id, event)
         if drafted is None:
             raise ModelFailed("model_output_invalid", "The author wrote no plan.")
-        self._ready(plan.plan_id, drafted, usage)
+        self._ready(plan.plan_id, drafted, _together(spent))
 
     def _told(self, plan_id: PlanId, event: PlannerEvent) -> None:
         """Pass on what an author tells while it works."""
@@ -128,19 +131,20 @@ class Drafting:
         )
         self._book.record(plan_id, ready, *map(_warned, drafted.warnings), ev.PlanApprovalRequest())
 
-    def _give_up(self, plan_id: PlanId, error: PlanloomError) -> None:
+    def _give_up(self, plan_id: PlanId, error: PlanloomError, spent: Sequence[Usage]) -> None:
         plan = self._book.plan(plan_id)
         if plan.status != "draft":
             return
         if plan.before_draft is not None:
-            self.put_back(plan_id, f"The new draft failed: {error.message}")
+            self.put_back(plan_id, f"The new draft failed: {error.message}", _together(spent))
             return
         raw = error.raw_text if isinstance(error, ModelFailed) else None
         failure = PlanError(code=error.code, message=error.message, hint=error.hint, raw_text=raw)
-        self._book.record(plan_id, ev.PlanFailed(summary=execution_summary(plan), error=failure))
+        ended = ev.PlanFailed(summary=execution_summary(plan), error=failure, usage=_together(spent))
+        self._book.record(plan_id, ended)
 
-    def put_back(self, plan_id: PlanId, why: str) -> Plan:
-        """Restore the version from before a regeneration that failed or was cancelled."""
+    def put_back(self, plan_id: PlanId, why: str, usage: Usage = NOTHING_SPENT) -> Plan:
+        """Restore the version from before a regeneration that failed or was cancelled; `usage` is what it cost."""
         before = self._book.plan(plan_id).before_draft
         assert before is not None, "only a regeneration has something to put back"
         restored = ev.PlanReady(
@@ -149,6 +153,7 @@ class Drafting:
             summary=before.summary,
             sequential=before.sequential,
             author=before.author,
+            usage=usage,
             restored=True,
         )
         told = ev.Log(level="warning", message=f"{why} The plan from before is back.")
@@ -160,6 +165,10 @@ def _free(plan: Plan, wanted: StepId) -> StepId:
     while plan.step(StepId(f"{wanted}_{number}")) is not None:
         number += 1
     return StepId(f"{wanted}_{number}")
+
+
+def _together(spent: Sequence[Usage]) -> Usage:
+    return reduce(Usage.plus, spent, NOTHING_SPENT)
 
 
 def _warned(problem: Problem) -> ev.Log:
