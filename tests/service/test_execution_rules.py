@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,14 @@ import pytest
 from planloom.domain import events as ev
 from planloom.domain.editing import AddStep, RemoveStep, StepChanges, UpdateStep
 from planloom.domain.errors import WrongState
-from planloom.domain.plan import Check, Plan
+from planloom.domain.plan import Check, Plan, Step, StepResult
 from planloom.domain.text import Position, Range
-from planloom.domain.values import StepId, Uri
+from planloom.domain.values import PlanId, SessionId, StepId, Uri
 from planloom.models.port import Capabilities
 from planloom.models.scripted import ScriptedModel, fails, makes, says
+from planloom.service.claims import claims_of
 from planloom.settings import resolve
+from planloom.tools.registry import builtin
 from planloom.workspace.editor import Diagnostic, FileDiagnostics
 from tests.service.test_model_work import allowed, asked, planned
 from tests.support.studio import Studio, studio
@@ -245,6 +248,36 @@ async def test_new_errors_are_told_from_old_ones(
         plan = await at.until(plan, lambda now: now.status != "executing")
         assert [each.check.outcome for each in happened(at, ev.CheckCompleted)] == [outcome]
         assert plan.status == ("completed" if outcome == "passed" else "paused")
+
+
+async def test_a_command_whose_check_was_put_off_does_not_run_twice(tmp_path: Path) -> None:
+    async with studio(tmp_path) as at:
+        check = Check(kind="command", command="test -e once")
+        step = tool_step("run_command", {"command": "mkdir once"}, agent="devo", checks=(check,))
+        plan = await at.respond(await at.approve(await with_steps(at, step)))
+        assert plan.pending.approvals[0].command == "test -e once"
+        await at.app.plans.pause(plan.plan_id)
+        await at.app.plans.resume(plan.plan_id)
+        plan = await at.until(plan, lambda now: bool(now.pending.approvals))
+        assert plan.pending.approvals[0].command == "test -e once"
+        assert (await at.respond(plan)).status == "completed"
+
+
+def test_a_path_that_is_a_result_is_claimed_as_what_it_is() -> None:
+    result = StepResult(ok=True, value="src/a.txt", duration_ms=0, timestamp=datetime(2026, 1, 1, tzinfo=UTC))
+    steps = [
+        Step(step_id=StepId("a"), description="a", instruction="a", status="completed", result=result),
+        *(
+            Step.model_validate(
+                {"step_id": name, "description": name, "instruction": name, "kind": "tool_call"}
+                | {"tool": "write_file", "args": {"path": path, "content": ""}}
+            )
+            for name, path in (("b", "$a"), ("c", "./src/a.txt"))
+        ),
+    ]
+    plan = Plan(plan_id=PlanId("p"), session_id=SessionId("s"), steps=tuple(steps))
+    claims = [tuple(claims_of(builtin(), plan, step)) for step in steps[1:]]
+    assert claims[0] == claims[1] != ()
 
 
 async def test_errors_of_an_earlier_run_are_no_old_ones(tmp_path: Path) -> None:

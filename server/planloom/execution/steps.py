@@ -107,36 +107,34 @@ class Runner:
         if problems:
             told = "; ".join(f"{name or tool.name}: {problem}" for name, problem in problems)
             return Failed(error=f"The arguments do not fit: {told}.", code="invalid_plan")
-        if step.attempts > 1 and plan.made(step):
-            return await self._proved(plan, step, tool, args)
-        return await self._settled(plan, step, tool, args)
-
-    async def _proved(self, plan: Plan, step: Step, tool: Tool, args: Args) -> Outcome:
-        """The edit of an earlier run is there, so that only its proof is left to do."""
         context = self._use.kit.context(plan, step)
         checks = self._use.kit.checks(plan, step, context)
-        missing = (*await checks.staged(), *await checks.made())
-        if missing:
-            return Failed(error=" ".join(missing), code="check_failed")
-        place = await context.resolve(str(args[tool.writes[-1]]), "read")
-        value = None if place.kind == "refused" else place.relative
-        return Done(summary="Done already, in an earlier run of the step.", value=value)
-
-    async def _settled(self, plan: Plan, step: Step, tool: Tool, args: Args) -> Outcome:
-        """Run one call; whatever happens, it is recorded as settled."""
-        with recorded_call(self._use.book, plan.plan_id, step.step_id, tool.name, args) as call:
-            outcome = await self._effect(plan, step, tool, args)
-            call.came_to(ok=isinstance(outcome, Done), summary=_said(outcome))
-        return outcome
-
-    async def _effect(self, plan: Plan, step: Step, tool: Tool, args: Args) -> Outcome:
-        context = self._use.kit.context(plan, step)
-        checks = self._use.kit.checks(plan, step, context)
-        outcome = await self._made(plan, step, tool, args, context, checks)
+        before = await self._done_before(plan, step, tool, args, context)
+        outcome: Outcome
+        if before is not None:
+            outcome = before
+        else:
+            with recorded_call(self._use.book, plan.plan_id, step.step_id, tool.name, args) as call:
+                outcome = await self._made(plan, step, tool, args, context, checks)
+                call.came_to(ok=isinstance(outcome, Done), summary=_said(outcome))
         if not isinstance(outcome, Done):
             return outcome
         missing = (*await checks.staged(), *await checks.made())
         return Failed(error=" ".join(missing), code="check_failed") if missing else outcome
+
+    async def _done_before(
+        self, plan: Plan, step: Step, tool: Tool, args: Args, context: ToolContext
+    ) -> Done | None:
+        """What an earlier run of the step has done and must not be done twice; it is only to be proved then."""
+        if step.attempts > 1 and plan.made(step):
+            place = await context.resolve(str(args[tool.writes[-1]]), "read")
+            value = None if place.kind == "refused" else place.relative
+            return Done(summary="Done already, in an earlier run of the step.", value=value)
+        if tool.effect == "execute":
+            for call in step.tools_executed[step.calls_before :]:
+                if call.ok and (call.tool, call.args) == (tool.name, args):
+                    return Done(summary=call.summary)
+        return None
 
     async def _made(
         self, plan: Plan, step: Step, tool: Tool, args: Args, context: ToolContext, checks: StepChecks

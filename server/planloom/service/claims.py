@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from planloom.domain.path_text import normal_path
 from planloom.domain.plan import Plan, Step
+from planloom.execution.outputs import NoOutput, resolved
 from planloom.tools.registry import Registry
 
 MODEL = "model"
@@ -23,8 +24,11 @@ def claims_of(tools: Registry, plan: Plan, step: Step) -> Iterator[str]:
         return
     if tool.effect == "execute":
         yield TERMINAL
+    args = resolved(plan, step.args or {})
+    if isinstance(args, NoOutput):
+        return
     for name in tool.writes:
-        value = (step.args or {}).get(name)
+        value = args.get(name)
         if isinstance(value, str):
             yield _path(plan, value)
 
