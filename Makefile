@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 # Node, the workbench and downloaded wheels are kept here between runs, outside the tree.
 export PLANLOOM_TOOLS ?= $(HOME)/.cache/planloom-tools
 
-.PHONY: help setup demo check format lint types imports unit test bench real-model client vsix e2e clean
+.PHONY: help setup demo check format lint types imports unit test bench real-model client vsix e2e-tools e2e clean
 
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -54,7 +54,10 @@ client: ## Build the VS Code extension and run its own tests
 vsix: $(READY) ## Package the extension for this machine, the server in it
 	@client-vscode/scripts/with-node.sh npm run --silent package
 
-e2e: vsix ## Drive the extension in a real VS Code workbench (Debian, as root the first time)
+e2e-tools: ## Set up a real VS Code workbench, once (Debian, as root the first time)
+	@client-vscode/e2e/setup.sh $(PLANLOOM_TOOLS)
+
+e2e: vsix e2e-tools ## Drive the extension in a real VS Code workbench (Debian, as root the first time)
 	@client-vscode/e2e/run.sh
 
 clean: ## Remove what the targets made
