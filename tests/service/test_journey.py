@@ -226,6 +226,20 @@ async def test_auto_asks_only_for_what_is_protected_or_destroyed(tmp_path: Path)
         assert asked[1].warning is not None and "b.txt" in asked[1].warning
 
 
+@pytest.mark.parametrize("review", ["each", "end", "auto"])
+async def test_a_direct_run_is_reviewed_as_the_user_has_set(tmp_path: Path, review: str) -> None:
+    async with studio(tmp_path, settings={"execution.review": review}) as at:
+        plan = await at.ask('Create file a.txt with content "a"', mode="direct")
+        assert plan.review == review
+        assert len(plan.pending.approvals) == (review != "auto")
+        assert [each.step_id for each in plan.pending.approvals if review == "end"] == [None] * (
+            review == "end"
+        )
+        while plan.pending.approvals:
+            plan = await at.respond(plan)
+        assert (plan.status, at.text("a.txt")) == ("completed", "a")
+
+
 async def test_a_policy_of_deny_is_never_asked(tmp_path: Path) -> None:
     async with studio(tmp_path, {"a.txt": "old\n"}, settings={"approvals.write": "deny"}) as at:
         plan = await at.approve(await at.ask(EDIT), review="auto")

@@ -174,6 +174,31 @@ async def test_a_question_gets_read_tools_only_and_prose_is_its_answer(tmp_path:
         assert [a.text for a in answers] == ["It holds one line."]  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(
+    "early", [says("I created a.txt for you."), makes(("final_answer", {"text": "Done!"}))]
+)
+async def test_a_direct_run_that_claims_a_change_is_asked_back_once(tmp_path: Path, early: Turn) -> None:
+    model = ScriptedModel(
+        [
+            early,
+            makes(("write_file", {"path": "a.txt", "content": "a"})),
+            makes(("final_answer", {"text": "Made."})),
+        ]
+    )
+    async with studio(tmp_path, model=model) as at:
+        plan = await at.run("Create a text file that holds the letter a", mode="direct")
+        assert (plan.status, at.text("a.txt")) == ("completed", "a")
+        assert "Nothing was changed." in asked(model.requests[1])
+
+
+async def test_words_alone_are_an_answer_when_they_are_given_twice(tmp_path: Path) -> None:
+    model = ScriptedModel([says("Roses are red."), says("Roses are red.")])
+    async with studio(tmp_path, model=model) as at:
+        plan = await at.run("Write a poem for me", mode="direct")
+        assert plan.status == "completed" and plan.steps[0].result is not None
+        assert plan.steps[0].result.value == "Roses are red."
+
+
 async def test_a_direct_run_can_become_a_plan(tmp_path: Path) -> None:
     steps = [
         {"description": "First", "instruction": "do it"},

@@ -11,7 +11,7 @@ from planloom.agent.answer import Confidence, Turn, control_specs
 from planloom.agent.prompts import remaining, step_prompt, system_prompt
 from planloom.agent.speech import asked, way_of
 from planloom.agent.turns import Memory, run_calls, take_turn
-from planloom.agent.work import Asks, Hands, LoopEnd, Plans, Stuck, Summed, Work
+from planloom.agent.work import Asks, Hands, LoopEnd, Plans, Standing, Stuck, Summed, Work
 from planloom.domain.plan import Plan, Step
 from planloom.models.port import Capabilities, Model, ModelRequest
 from planloom.tools.registry import Registry
@@ -133,9 +133,9 @@ async def _finish(
 async def _doubt(task: Work, hands: Hands, state: _State) -> Stuck | Literal["doubted"] | None:
     """Whether to believe that the task is done: a model that has done nothing is asked again, or never believed."""
     plan = task.plan()
-    if plan.route == "direct" and len(plan.steps) == 1:
-        return None
     standing = await hands.standing()
+    if plan.route == "direct" and len(plan.steps) == 1:
+        return _doubt_once(task, state, standing)
     if standing == "worked" or (standing == "doubtful" and state.doubted > 0):
         return None
     state.doubted += 1
@@ -148,6 +148,19 @@ async def _doubt(task: Work, hands: Hands, state: _State) -> Stuck | Literal["do
             if standing == "doubtful"
             else ""
         )
+    )
+    return "doubted"
+
+
+def _doubt_once(task: Work, state: _State, standing: Standing) -> Literal["doubted"] | None:
+    """A request that runs directly may want an answer in words, and that alone; so it is asked back but once."""
+    could = any(tool.effect != "read" for tool in task.terms.tools)
+    if standing != "idle" or state.doubted > 0 or not could:
+        return None
+    state.doubted += 1
+    state.notes.append(
+        "Nothing was changed. If the request asks for a change, make it with the tools now; "
+        "if it asks for words alone, give your answer again."
     )
     return "doubted"
 

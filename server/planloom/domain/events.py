@@ -76,12 +76,16 @@ class PlanDrafting(Value):
 
 
 class PlanDirect(Value):
-    """The request runs as it is: the request itself is the approval of these steps."""
+    """The request runs as it is: the request itself is the approval of these steps.
+
+    `review` is how its changes are reviewed; an older ledger does not say.
+    """
 
     type: Literal["plan_direct"] = "plan_direct"
     steps: tuple[Step, ...]
     sequential: bool
     author: Author
+    review: Review | None = None
 
 
 class PerspectiveStart(Value):

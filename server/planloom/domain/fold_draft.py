@@ -39,6 +39,7 @@ def fold_draft(plan: Plan, event: Drafting, at: Instant) -> Plan:
                 steps=all_dated(event.steps, at),
                 sequential=event.sequential,
                 author=event.author,
+                review=event.review or plan.review,
                 version=plan.version + 1,
                 approved_version=plan.version + 1,
                 approved_at=at,

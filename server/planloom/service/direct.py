@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planloom.domain import events as ev
-from planloom.domain.plan import Plan, Step, StepResult
+from planloom.domain.plan import Plan, Review, Step, StepResult
 from planloom.domain.values import Args, Instant, Json, StepId
 from planloom.execution.earlier import earlier_calls, written_paths
 from planloom.planning.rules import plan_by_rules
@@ -15,7 +15,7 @@ from planloom.tools.tool import shortened
 _HEADLINE = 80
 
 
-def direct_run(plan: Plan, tools: Registry) -> ev.PlanDirect:
+def direct_run(plan: Plan, tools: Registry, review: Review) -> ev.PlanDirect:
     """Literal tool calls if the rules find nothing else in the request, else the request as one step."""
 
     def takes(name: str, args: Args) -> bool:
@@ -24,14 +24,14 @@ def direct_run(plan: Plan, tools: Registry) -> ev.PlanDirect:
 
     steps = plan_by_rules(plan.request, tools.names(), plan.attachments, takes=takes)
     if steps and all(step.kind == "tool_call" for step in steps):
-        return ev.PlanDirect(steps=steps, sequential=True, author="rules")
+        return ev.PlanDirect(steps=steps, sequential=True, author="rules", review=review)
     whole = Step(
         step_id=StepId("step_1"),
         description=headline(plan.request),
         instruction=plan.request,
         active_form="Working on the request",
     )
-    return ev.PlanDirect(steps=(whole,), sequential=True, author="user")
+    return ev.PlanDirect(steps=(whole,), sequential=True, author="user", review=review)
 
 
 def put_to_review(

@@ -91,7 +91,7 @@ class Plans:
             await self._at.drafting.draft(plan.plan_id)
 
     def _run_directly(self, plan: Plan) -> Plan:
-        direct = direct_run(plan, self._at.tools)
+        direct = direct_run(plan, self._at.tools, self._at.review())
         plan = self._at.book.record(
             plan.plan_id, direct.model_copy(update={"steps": self._at.prepared(direct.steps)})
         )
