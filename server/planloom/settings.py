@@ -106,7 +106,8 @@ class ApprovalSettings(_Group):
     """What may happen unasked, by effect."""
 
     read: Verdict = Field(
-        "allow", description="Reading files; tools that read are not asked about yet, whatever this says."
+        "allow",
+        description="Tools that read; `deny` takes them away, `ask` does not ask yet and is as `allow`.",
     )
     write: Verdict = Field("ask", description="Writing files.")
     destroy: Verdict = Field("ask", description="Deleting files, and replacing files that were not read.")

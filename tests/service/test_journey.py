@@ -20,6 +20,7 @@ from planloom.domain.errors import (
     WrongState,
 )
 from planloom.domain.values import ApprovalId, Uri
+from planloom.models.scripted import ScriptedModel, makes
 from planloom.service.requests import CreateRequest
 from planloom.workspace.roots import Roots
 from tests.support.fake_editor import Before, Refuse
@@ -245,6 +246,23 @@ async def test_a_policy_of_deny_is_never_asked(tmp_path: Path) -> None:
         plan = await at.approve(await at.ask(EDIT), review="auto")
         assert plan.steps[0].status == "skipped" and at.text("a.txt") == "old\n"
         assert "approval_request" not in at.types()
+
+
+async def test_where_reading_is_denied_no_tool_reads(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [makes(("read_file", {"path": "a.txt"})), makes(("final_answer", {"text": "I cannot."}))]
+    )
+    settings = {"approvals.read": "deny"}
+    async with studio(tmp_path, {"a.txt": "private\n"}, settings=settings) as at:
+        plan = await at.run("1. Read a.txt\n2. Create folder b")
+        assert [step.status for step in plan.steps] == ["skipped", "completed"]
+        at.model.model = model
+        await at.run("What does a.txt say?", mode="direct")
+        offered = {tool.name for request in model.requests for tool in request.tools}
+        assert not any(name.startswith(("read", "list", "find", "search")) for name in offered)
+        assert not any(
+            "private" in message.text for request in model.requests for message in request.messages
+        )
 
 
 async def test_cancel_as_an_answer_ends_the_plan(tmp_path: Path) -> None:

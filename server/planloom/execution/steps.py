@@ -40,6 +40,7 @@ from planloom.tools.registry import READ_ONLY, Registry, argument_problems
 from planloom.tools.tool import Tool, ToolResult, failed, shortened
 
 NO_MODEL = "This step needs a language model, and none is set up."
+READS_DENIED = "The setting planloom.approvals.read denies reading."
 LONGEST_ERROR = 2_000
 """Characters of an error that a person is shown whole."""
 Stream = Callable[[PlanId, StepId, Literal["text", "reasoning"], str], None]
@@ -100,6 +101,8 @@ class Runner:
         tool = self._use.tools.get(step.tool or "")
         if tool is None:
             return Failed(error=f"There is no tool {step.tool!r}.", code="invalid_plan")
+        if tool.effect == "read" and self._reads_denied():
+            return Skipped(reason="approval_denied", detail=READS_DENIED)
         args = resolved(plan, step.args or {})
         if isinstance(args, NoOutput):
             return Failed(error=f"{args.argument}: {args.problem}.", code="invalid_plan")
@@ -180,7 +183,7 @@ class Runner:
                 hint=f"{WAYS_TO_A_MODEL} Then resume the plan; or skip the step.",
             )
         allowed = READ_ONLY if _is_question(plan) else EFFECTS[step.agent]
-        tools = self._use.tools.only(allowed)
+        tools = self._use.tools.only(allowed - READ_ONLY if self._reads_denied() else allowed)
         settings = self._use.settings()
         room = await self._room(plan, step, tools, model)
         terms = Terms(
@@ -207,6 +210,9 @@ class Runner:
             hands = StepHands(self._use.book, self._use.staging, tools, plan, step, self._use.kit, repeats)
             outcome = self._ended(plan, step, await work_on(task, model, hands))
         return outcome.model_copy(update={"staged": hands.staged}) if isinstance(outcome, Done) else outcome
+
+    def _reads_denied(self) -> bool:
+        return self._use.settings().approvals.read == "deny"
 
     async def _room(self, plan: Plan, step: Step, tools: Registry, model: Model) -> PromptRoom:
         """Keeps the step's prompts within the model's context; what was learnt of its tokens stays."""

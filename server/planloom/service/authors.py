@@ -102,9 +102,11 @@ class Authors:
             requests=settings.budget.max_requests,
             tokens=settings.budget.max_tokens,
         )
+        # Without tools the agents still see what the user has attached.
+        denied = settings.approvals.read == "deny"
         return PerspectivesPlanner(
             model,
-            self._tools,
+            Registry(()) if denied else self._tools,
             planner,
             lambda: self._reading(plan),
             self._clock,
