@@ -12,7 +12,7 @@ from planloom.settings import resolve
 from tests.support.real_model import MISSING, model_file, real_model
 from tests.support.studio import studio
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
 
 @pytest.mark.skipif(model_file() is None, reason=MISSING)
@@ -39,10 +39,10 @@ async def test_a_weak_model_ends_in_a_state_and_changes_nothing_unasked(
         }
         model = await choose(resolve({"user": values}).settings, {})
         assert model is not None
-        async with studio(tmp_path, before, model=model, settings=values) as at:
+        async with studio(tmp_path, before, model=model, settings=values, patience=500) as at:
             plan = await at.ask(request_text, mode="plan")
             assert plan.status in ("pending_approval", "failed")
-            assert plan.usage.requests or plan.error is not None
+            assert plan.usage.requests, plan.error
             assert at.editor.received == []
             if plan.status == "pending_approval":
                 plan = await at.approve(plan)

@@ -70,7 +70,10 @@ class Studio:
         capabilities: EditorCapabilities = EVERYTHING,
         script: Sequence[Behaviour] = (),
         ledger: Path | None = None,
+        patience: float = 10,
     ) -> None:
+        """`patience` is how many seconds anything may take."""
+        self.patience = patience
         self.folder = folder / "workspace"
         self.folder.mkdir(exist_ok=True)
         for name, content in files.items():
@@ -112,7 +115,7 @@ class Studio:
 
     async def reach(self, plan: Plan, until: Until) -> Plan:
         """Wait for the plan."""
-        now, reached = await self.app.plans.wait(plan.plan_id, until, 10)
+        now, reached = await self.app.plans.wait(plan.plan_id, until, self.patience)
         assert reached, f"still {now.status}"
         return now
 
@@ -147,7 +150,7 @@ class Studio:
         news = asyncio.Event()
         quiet = self.app.feed.subscribe(lambda *_: news.set())
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(self.patience):
                 while not holds(now := self.now(plan)):
                     await news.wait()
                     news.clear()
