@@ -403,6 +403,18 @@ async def test_an_overflow_that_the_server_finds_is_told_as_one() -> None:
             await told(model)
 
 
+async def test_a_server_that_cannot_read_its_own_model_is_not_gone() -> None:
+    async def answer(asked: Asked, wire: Wire) -> None:
+        words = "The model produced output that does not match the expected peg-native format"
+        await wire.json(404 if asked.method == "GET" else 500, {"error": {"message": words}})
+
+    async with serving(answer) as running, model_at(running.origin) as model:
+        with pytest.raises(ModelFailed, match="could not read what its model wrote") as failure:
+            await told(model)
+        assert failure.value.code == "model_output_invalid"
+        assert len(running.posts()) == 3
+
+
 async def test_a_broken_stream_is_asked_again_and_the_reader_told() -> None:
     tries = 0
 

@@ -21,6 +21,12 @@ OVERFLOW = re.compile(
     r"|too many (?:input )?tokens|exceed_context",
     re.IGNORECASE,
 )
+UNREAD = re.compile(
+    r"model produced output that does not match|fail(?:ed|ure) (?:to )?pars(?:e|ing) (?:the )?(?:input|output|tool)"
+    r"|could not parse (?:the )?(?:model'?s? )?(?:output|response|tool)",
+    re.IGNORECASE,
+)
+"""How servers say that they could not read what their own model wrote (llama.cpp answers 500 then)."""
 TAG = re.compile(r"<[^<>]{0,400}>")
 
 
@@ -127,6 +133,16 @@ def of_status(
 ) -> Transient | PlanloomError:
     """What an HTTP status of 400 or more comes to."""
     said = _quoted(refusal)
+    if status >= 500 and UNREAD.search(refusal.words):
+        # Another answer may be readable; if none is, the server is there all the same.
+        return Transient(
+            ModelFailed(
+                "model_output_invalid",
+                f"{place.origin} could not read what its model wrote ({status})." + said,
+                hint="Try again, or choose a stronger model (model.name).",
+            ),
+            retry_after(headers, now),
+        )
     if status in TRANSIENT_STATUSES or status >= 500:
         failure = unavailable(_passing(place, status) + said, _passing_hint(status, refusal, place))
         return Transient(failure, retry_after(headers, now))
