@@ -86,5 +86,7 @@ def _told(spent: Transient, attempts: int) -> ModelFailed:
     more = f" It was asked {attempts} times." if attempts > 1 else ""
     if spent.retry_after is not None and spent.retry_after > LONGEST_WAIT_SECONDS:
         more += f" It wants to be left alone for {spent.retry_after / 60:.0f} minutes."
-    code = "model_output_invalid" if failure.code == "model_output_invalid" else "model_unavailable"
-    return ModelFailed(code, failure.message + more, hint=failure.hint)
+    unread = failure.code == "model_output_invalid"
+    return ModelFailed(
+        "model_output_invalid" if unread else "model_unavailable", failure.message + more, hint=failure.hint
+    )
