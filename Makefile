@@ -23,7 +23,7 @@ setup: $(READY) ## Make the project's own virtual environment
 demo: $(READY) ## The main job on a sample workspace, without a model or network
 	@$(BIN)/python demo/demo.py
 
-check: $(READY) format lint types imports unit ## The quick loop: under 90 seconds
+check: $(READY) format lint types imports unit ## The quick loop, without what is slow or starts processes
 
 format: $(READY)
 	@$(BIN)/ruff format --check server tests bench demo/demo.py

@@ -70,5 +70,4 @@ class Margin:
 
     def learn(self, request: ModelRequest, prompt_tokens: int) -> None:
         """Take in what the server counted."""
-        if prompt_tokens > 0:
-            self._counter.learn(request, prompt_tokens)
+        self._counter.learn(request, prompt_tokens)

@@ -50,7 +50,7 @@ def frame_of(plan: Plan, step: Step, tools: Registry, can: Capabilities) -> Mode
     direct = plan.route == "direct"
     specs = (*tools.specs(), *control_specs(direct=direct))
     frame = asked(way_of(can), system_prompt(step.agent, direct=direct), "", specs)
-    return frame.model_copy(update={"response_schema": None}) if can.json_schema else frame
+    return frame.model_copy(update={"response_schema": None})
 
 
 class _State(Memory):

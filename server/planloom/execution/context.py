@@ -13,12 +13,10 @@ from planloom.domain.values import PlanId, StepId
 from planloom.execution.book import Book
 from planloom.execution.compaction import Merged, accepted, compaction_prompt, merge_by_rules
 from planloom.models.asking import answer_to
-from planloom.models.port import Capabilities, Message, Model, ModelRequest
+from planloom.models.port import UNKNOWN_CONTEXT, Capabilities, Message, Model, ModelRequest
 from planloom.models.tokens import TokenCounter
 from planloom.settings import Settings
 
-UNKNOWN_CONTEXT = 16_384
-"""Tokens that a prompt is taken to have room for where neither the settings nor the model tell."""
 _CHARACTERS_A_TOKEN = 4
 
 
@@ -69,8 +67,7 @@ class PromptRoom:
 
     def learn(self, request: ModelRequest, prompt_tokens: int) -> None:
         """Take in what the server counted."""
-        if prompt_tokens > 0:
-            self._counter.learn(request, prompt_tokens)
+        self._counter.learn(request, prompt_tokens)
 
     async def _compact(self, plan: Plan, notes: Sequence[str], steps: tuple[StepId, ...]) -> None:
         before = plan.context_summary or ""

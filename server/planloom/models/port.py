@@ -120,6 +120,10 @@ ModelEvent = Annotated[
 ]
 
 
+UNKNOWN_CONTEXT = 16_384
+"""Tokens that a model is taken to have room for where neither it nor the settings tell."""
+
+
 class Capabilities(Value):
     """What an engine can do, probed or configured, never assumed. `parallelism` is requests at a time."""
 

@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import NamedTuple
 
 from planloom.agent.fitting import Margin
@@ -18,7 +19,7 @@ from planloom.domain.errors import BudgetExhausted, PlanloomError
 from planloom.domain.perspectives import Agent, Perspective
 from planloom.domain.plan import Usage
 from planloom.domain.values import Instant
-from planloom.models.port import Model
+from planloom.models.port import UNKNOWN_CONTEXT, Model
 from planloom.models.tokens import TokenCounter
 from planloom.planning.fitting import SMALL_CONTEXT, fitting_prompt
 from planloom.planning.perspective_prompts import perspective_prompt
@@ -39,8 +40,6 @@ from planloom.tools.registry import READ_ONLY, Registry
 FIRST: Agent = "chapo"
 BESIDE: tuple[Agent, ...] = ("koda", "devo")
 """Those who look at a request side by side, with the first one's report before them."""
-UNKNOWN_CONTEXT = 16_384
-"""Tokens that a model is taken to have room for where nobody tells."""
 ANSWER_TOKENS = 2_048
 """Tokens of one answer; a report needs fewer, and a weak model that goes round in circles is cut."""
 _RESULTS_SHARE = 0.35
@@ -120,7 +119,7 @@ class PerspectivesPlanner:
                     look.seen[agent] = seen.perspective
                 tell(seen)
 
-        works = [lambda tell, agent=agent: one(agent, tell) for agent in agents]
+        works = [partial(one, agent) for agent in agents]
         async with aclosing(_side_by_side(works)) as events:
             async for event in events:
                 yield event
