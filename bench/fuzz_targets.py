@@ -25,19 +25,8 @@ from planloom.tools.patches import BadPatch, read_patch
 from planloom.tools.patching import apply_hunks
 from planloom.tools.replacing import Replaced, replace, with_lf
 from tests.scoring import offered_tools
+from tests.support.small_tools import TOOL_NAMES as TOOLS
 
-TOOLS = frozenset(
-    [
-        "read_file",
-        "list_files",
-        "write_file",
-        "edit_file",
-        "create_folder",
-        "rename_path",
-        "delete_path",
-        "run_command",
-    ]
-)
 _RULES = {name: ToolRules(effect="write", check=lambda _: ()) for name in TOOLS}
 
 

@@ -13,19 +13,7 @@ from planloom.domain.attachments import Attachment
 from planloom.domain.plan import Step
 from planloom.domain.values import AttachmentId
 from planloom.planning.rules import all_literal, plan_by_rules
-
-TOOLS = frozenset(
-    {
-        "read_file",
-        "list_files",
-        "write_file",
-        "edit_file",
-        "create_folder",
-        "rename_path",
-        "delete_path",
-        "run_command",
-    }
-)
+from tests.support.small_tools import TOOL_NAMES as TOOLS
 
 
 def plan(text: str) -> tuple[Step, ...]:

@@ -9,6 +9,20 @@ from pydantic import BaseModel, ConfigDict, Field
 from planloom.tools.registry import Registry
 from planloom.tools.tool import Tool, ToolResult, succeeded
 
+TOOL_NAMES = frozenset(
+    {
+        "read_file",
+        "list_files",
+        "write_file",
+        "edit_file",
+        "create_folder",
+        "rename_path",
+        "delete_path",
+        "run_command",
+    }
+)
+"""The tools that a request can spell out."""
+
 
 class _Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid")

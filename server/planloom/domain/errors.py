@@ -25,6 +25,9 @@ from typing import Literal
 
 from planloom.domain.values import Json
 
+DEFECT = "Something inside Planloom broke; the log has the trace."
+"""What is said of a failure that nobody foresaw."""
+
 
 class PlanloomError(Exception):
     """A failure with a code for programs and a sentence that a user can act on."""

@@ -10,7 +10,7 @@ from typing import Protocol, assert_never
 
 from planloom.domain import directives as do
 from planloom.domain import events as ev
-from planloom.domain.errors import BudgetExhausted, ModelFailed, PlanloomError
+from planloom.domain.errors import DEFECT, BudgetExhausted, ModelFailed, PlanloomError
 from planloom.domain.plan import PauseReason, Plan, PlanError, Step, StepResult
 from planloom.domain.schedule import Schedule
 from planloom.domain.values import PlanId, StepId
@@ -165,7 +165,7 @@ class Conductor:
         if ending.cancelled():
             return True
         if ending.exception() is not None:
-            detail = "Something inside Planloom broke; the log has the trace. Resume the plan to try again."
+            detail = f"{DEFECT} Resume the plan to try again."
             self._book.record(plan.plan_id, ev.PlanPaused(reason="user", detail=detail))
             return True
         if not ending.result():
@@ -222,7 +222,7 @@ class Conductor:
             outcome = Failed(error=error.message, code=error.code)
         except Exception:
             log.exception("step %s of plan %s failed on a defect", step_id, plan_id)
-            outcome = Failed(error="Something inside Planloom broke; the log has the trace.", code="internal")
+            outcome = Failed(error=DEFECT, code="internal")
         self._settle(plan_id, step_id, outcome, int((time.monotonic() - began) * 1000))
 
     def _back_to_pending(self, plan_id: PlanId, step_id: StepId) -> None:

@@ -15,7 +15,7 @@ from planloom.agent.inquiry import Inquiry, Report, inquire
 from planloom.agent.reading import ReadingHands
 from planloom.agent.work import Stuck, Terms
 from planloom.domain.agents import NAMES
-from planloom.domain.errors import BudgetExhausted, PlanloomError
+from planloom.domain.errors import DEFECT, BudgetExhausted, PlanloomError
 from planloom.domain.perspectives import Agent, Perspective
 from planloom.domain.plan import Usage
 from planloom.domain.values import Instant
@@ -141,9 +141,7 @@ class PerspectivesPlanner:
             return PerspectiveSeen(agent=agent, error=told)
         except Exception:
             log.exception("the look of %s failed on a defect", agent)
-            return PerspectiveSeen(
-                agent=agent, error="Something inside Planloom broke; the log has the trace."
-            )
+            return PerspectiveSeen(agent=agent, error=DEFECT)
         if isinstance(found, Stuck):
             return PerspectiveSeen(agent=agent, error=found.reason)
         return PerspectiveSeen(agent=agent, perspective=found)

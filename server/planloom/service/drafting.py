@@ -9,7 +9,7 @@ from functools import reduce
 
 from planloom.domain import events as ev
 from planloom.domain.agents import NAMES
-from planloom.domain.errors import ModelFailed, PlanloomError
+from planloom.domain.errors import DEFECT, ModelFailed, PlanloomError
 from planloom.domain.plan import Plan, PlanError, Step, Usage
 from planloom.domain.validation import Problem
 from planloom.domain.values import PlanId, StepId
@@ -66,8 +66,7 @@ class Drafting:
             self._give_up(plan_id, error, spent)
         except Exception:
             log.exception("the draft of plan %s failed on a defect", plan_id)
-            broke = PlanloomError("Something inside Planloom broke; the log has the trace.")
-            self._give_up(plan_id, broke, spent)
+            self._give_up(plan_id, PlanloomError(DEFECT), spent)
 
     async def _write(self, plan: Plan, feedback: str | None, spent: list[Usage]) -> None:
         planner, request = await self._planner_for(plan)
