@@ -26,10 +26,10 @@ demo: $(READY) ## The main job on a sample workspace, without a model or network
 check: $(READY) format lint types imports unit ## The quick loop, without what is slow or starts processes
 
 format: $(READY)
-	@$(BIN)/ruff format --check server tests bench demo/demo.py
+	@$(BIN)/ruff format --check server tests bench codegen demo/demo.py
 
 lint: $(READY)
-	@$(BIN)/ruff check server tests bench demo/demo.py
+	@$(BIN)/ruff check server tests bench codegen demo/demo.py
 
 types: $(READY)
 	@$(BIN)/mypy

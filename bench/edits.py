@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from planloom.domain.diff import text_edits
 from planloom.domain.lines import split_lines
+from planloom.domain.live_text import LiveText
 from planloom.domain.merge import merge
 from planloom.domain.text import ContentChange, LineIndex, Position, Range, apply_change, apply_edits
 
@@ -116,10 +117,12 @@ def others(many: str) -> dict[str, float]:
     change = ContentChange(range=Range(start=place, end=place), text="x")
     theirs, mine = "X" + many, many + "Y\n"
     here, there = many.index("entry 40000 "), many.index("entry 40005 ")
+    live = LiveText(many).changed(change, "utf-16")
     near = many[:here] + "X" + many[here:], many[:there] + "Y" + many[there:]
     return {
         "index of 20 MB": milliseconds(lambda: LineIndex(many)),
-        "keystroke in 20 MB": milliseconds(lambda: apply_change(many, change, "utf-16")),
+        "change of 20 MB as a whole": milliseconds(lambda: apply_change(many, change, "utf-16")),
+        "keystroke in an open 20 MB": milliseconds(lambda: live.changed(change, "utf-16")),
         "merge of 20 MB, first and last line": milliseconds(lambda: merge(many, mine, theirs), times=1),
         "merge of 20 MB, two neighbours": milliseconds(lambda: merge(many, *near), times=1),
     }
@@ -139,8 +142,10 @@ def main() -> None:
     more = others(made[2].before)
     for name, taken in more.items():
         print(f"{name:42}{taken:25.1f}")
+    ratio = more["keystroke in an open 20 MB"] / more["change of 20 MB as a whole"]
+    print(f"{'keystroke, to a change of the whole':42}{ratio:25.4f}")
     figures = {"bench": "edits", "python": platform.python_version(), "rows": [row._asdict() for row in rows]}
-    print(json.dumps({**figures, "milliseconds": more}))
+    print(json.dumps({**figures, "milliseconds": more, "keystroke ratio": ratio}))
 
 
 if __name__ == "__main__":

@@ -198,12 +198,19 @@ def parts(count: int) -> dict[str, float]:
 
     with tempfile.TemporaryDirectory() as folder:
         ledger = Ledger(Path(folder) / "ledger.db")
+        known = folds[0][0]
+        ledger.append([each for each in store.events(PLAN) if each.seq <= known.seq], known)
         commit = bare_commits(Path(folder) / "bare.db")
         row = {
             "steps": count,
             "fold": again(folds, lambda before, recorded, _: apply(before, recorded)),
             "schedule": again(folds, look),
-            "ledger": again(folds, lambda _, recorded, after: ledger.append((recorded,), after)),
+            "ledger": again(
+                folds,
+                lambda before, recorded, after: ledger.append(
+                    (recorded,), after, durable=ev.is_durable(recorded.event, before)
+                ),
+            ),
             "wire": again(folds, lambda _, recorded, after: json.dumps(event(recorded, after))),
             "bare_commits": again(folds, lambda _, recorded, __: commit(recorded)),
             "tuple_copies": again(folds, lambda *_: tuple(steps)),

@@ -33,8 +33,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench.fuzz_texts import chance_of, changed, decoded, encoded, signature_of
 
 PACKAGES = {
-    "plans": ("planloom.planning.formats", "planloom.planning.assemble"),
-    "calls": ("planloom.agent.toolcalls",),
+    "plans": ("planloom.domain.model_text", "planloom.planning.formats", "planloom.planning.assemble"),
+    "calls": ("planloom.domain.model_text", "planloom.agent.toolcalls"),
     "detection": ("planloom.intake.detection", "planloom.intake.qualification", "planloom.intake.words"),
     "references": ("planloom.intake.references",),
     "rules": tuple(

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from bench import fuzz_seeds as seeds
 from planloom.agent.toolcalls.reader import CallReader, gathered
-from planloom.agent.toolcalls.tokens import TOKEN
+from planloom.agent.toolcalls.tokens import TOKEN_SET
+from planloom.domain.model_text.surrogates import mend
 from planloom.domain.validation import ToolRules
 from planloom.intake.detection import count_items, detect
 from planloom.intake.qualification import qualify
 from planloom.intake.references import find_references
-from planloom.models.json_text import mend
 from planloom.planning.assemble import Assembly
 from planloom.planning.formats.draft import DraftStep, NoPlan, PlanText
 from planloom.planning.formats.reader import read_plan
@@ -96,8 +96,8 @@ def check_calls(text: str, chance: random.Random) -> None:
     if (
         not read.calls
         and not read.problems
-        and TOKEN.search(text) is None
-        and not text.startswith("all\n")
+        and TOKEN_SET.pattern.search(text) is None
+        and not text.startswith(("all\n", "all\r\n"))
         and "directly" not in text
     ):
         assert read.visible_text == text, "text without tokens or calls is not shown"
@@ -148,6 +148,8 @@ def check_rules(text: str, _: random.Random) -> None:
         for value in (step.args or {}).values():
             assert not isinstance(value, str) or comes_from(value, text), "an argument not in the text"
         step.model_dump_json()
+    mentioned = plan_by_rules(f"Do not do any of this:\n{text}", TOOLS)
+    assert all(step.kind != "tool_call" for step in mentioned), "a call under words that forbid it"
 
 
 def _apply(text: str) -> None:

@@ -19,11 +19,12 @@ from typing import Any, NamedTuple
 
 from planloom.tools.context import ToolContext
 from planloom.tools.finding import FindFiles, find_files
-from planloom.tools.processes import environment, run_process, shell_argv
+from planloom.tools.processes import run_process, shell_argv
 from planloom.tools.searching import SearchText, search_text
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.index import FileIndex
 from planloom.workspace.overlay import Overlay
+from planloom.workspace.programs import environment
 from planloom.workspace.roots import Roots, root_at
 from planloom.workspace.view import WorkspaceView
 

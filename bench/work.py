@@ -21,7 +21,7 @@ from planloom.domain.editing import AddStep, RemoveStep, StepChanges
 from planloom.domain.plan import Plan
 from planloom.domain.values import StepId
 from planloom.models.scripted import Turn, makes, says
-from planloom.models.select import choose
+from planloom.models.select import pick
 from planloom.settings import resolve
 from tests.support.http_server import Asked, Wire, serving
 from tests.support.model_server import ScriptedServer
@@ -77,7 +77,7 @@ async def one_round() -> dict[str, Any]:
         async with serving(timed) as running:
             values = {"model.baseUrl": f"{running.origin}/v1", "model.provider": "openai"}
             settings = resolve({"user": values}).settings
-            model = await choose(settings, {})
+            model = (await pick(settings, {})).model
             assert model is not None
             async with studio(Path(folder), {"a.txt": "a\n" * 200}, model=model, settings=values) as at:
                 await model.capabilities()

@@ -136,7 +136,7 @@ ROWS: Mapping[int, Row] = {
     30: Row(
         "a crash while the edit is under way",
         "service/test_crashes.py",
-        "test_killed_at_every_event_the_plan_ends_as_if_it_never_was",
+        "test_killed_at_every_event_each_effect_happens_once",
     ),
     31: Row(
         "a cancel while the edit is under way",
@@ -230,7 +230,7 @@ ROWS: Mapping[int, Row] = {
     58: Row(
         "a new file and its text",
         "workspace/test_apply_more.py",
-        "test_row58_a_new_file_and_its_text_are_one_edit_in_order",
+        "test_row58_a_new_file_is_on_disk_with_its_text_and_the_rest_is_one_edit",
     ),
     59: Row(
         "undo by the user",

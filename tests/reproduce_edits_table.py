@@ -12,7 +12,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from planloom.domain.events import ConflictChoice
-from tests.service.test_crashes import killed_and_resumed
+from tests.service.test_crashes import FILES, LITERAL, killed_and_resumed
+from tests.support.crash import begun
 from tests.support.fake_editor import Before, Refuse
 from tests.support.studio import Studio, studio
 
@@ -73,14 +74,16 @@ async def refused(folder: Path) -> None:
 
 async def killed(folder: Path) -> None:
     (folder / "whole").mkdir()
-    async with studio(folder / "whole", {"a.txt": "old\n"}) as at:
-        await at.run('1. Replace "old" with "new" in a.txt\n2. Create file b.txt with content "b"')
+    async with studio(folder / "whole", FILES) as at:
+        plan = await at.approve(await begun(at, LITERAL))
+        while plan.pending.approvals:
+            plan = await at.respond(plan)
         moments = [e.seq for e in at.events if e.event.type in ("edit_started", "edit_applied")]
     for moment in moments:
         for written in (False, True):
             place = folder / f"{moment}-{written}"
             place.mkdir()
-            await killed_and_resumed(place, moment, "each", written=written)
+            await killed_and_resumed(place, moment, LITERAL, {}, written=written)
 
 
 async def undone_after_typing(folder: Path) -> None:
@@ -112,11 +115,12 @@ async def undone_in_the_editor(folder: Path) -> None:
 
 async def reviewed_at_the_end(folder: Path) -> None:
     async with studio(folder, TEXT) as at:
-        text = '1. Create file b.txt with content "old"\n2. Replace "old" with "new" in b.txt'
+        before = at.text("a.txt")
+        text = '1. Replace "old" with "newer" in a.txt\n2. Replace "newer" with "new" in a.txt'
         plan = await at.approve(await at.ask(text), review="end")
-        assert plan.pending.approvals[0].step_id is None and not at.path("b.txt").exists()
+        assert plan.pending.approvals[0].step_id is None and at.text("a.txt") == before
         await at.respond(plan)
-        assert at.text("b.txt") == "new" and len(at.editor.received) == 1
+        assert at.text("a.txt") == before.replace("old", "new") and len(at.editor.received) == 1
 
 
 async def command_after_edit(folder: Path) -> None:

@@ -43,3 +43,11 @@ def test_the_holder_of_a_value_is_known(source: Source, values: dict[str, Any]) 
     }
     assert resolve(sources).settings.model.base_url == "http://evil"
     assert given_by(sources, "model.baseUrl") == source
+
+
+def test_reading_is_not_said_to_be_asked() -> None:
+    found = resolve({"user": {"approvals.read": "ask", "approvals.write": "ask"}})
+    assert found.settings.approvals.read == "allow"
+    (problem,) = found.problems
+    assert problem.field == "approvals.read" and "'allow' or 'deny'" in problem.reason
+    assert resolve({"user": {"approvals.read": "deny"}}).settings.approvals.read == "deny"

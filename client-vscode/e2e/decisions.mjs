@@ -61,13 +61,14 @@ export const DECISIONS = [
     async run({ window, folder, shots }) {
       const { panel, page } = window;
       await window.openFile("note.txt");
-      await plan(window, '1. Replace "beta" with "BETA" in note.txt\n2. Replace "gamma" with "GAMMA" in note.txt');
+      await plan(window, '1. Replace "beta" with "BETA" in note.txt\n2. Replace "gamma" with "GAMMA" in note.txt\n3. Replace "alpha" with "ALPHA" in note.txt');
       await panel.locator("#approve").click();
       const rounds = [
-        { line: 2, typed: " of mine", stays: "theirs" },
-        { line: 3, typed: " of mine too", stays: "mine" },
+        { line: 2, typed: " of mine", change: /BETA/, stays: "Take the plan's" },
+        { line: 3, typed: " of mine too", change: /GAMMA/, stays: "Keep mine" },
+        { line: 1, typed: " of mine also", change: /ALPHA/, stays: "Keep both" },
       ];
-      for (const { line, typed, stays } of rounds) {
+      for (const { line, typed, change, stays } of rounds) {
         const card = await nextApproval(window);
         await window.caretAt("note.txt", line);
         await page.keyboard.type(typed);
@@ -76,16 +77,16 @@ export const DECISIONS = [
         const conflict = panel.locator(".card.conflict");
         await conflict.waitFor();
         assert.match(await conflict.locator(".mine").textContent(), new RegExp(typed));
-        assert.match(await conflict.locator(".theirs").textContent(), line === 2 ? /BETA/ : /GAMMA/);
+        assert.match(await conflict.locator(".theirs").textContent(), change);
         assert.equal(onDisk(folder, "note.txt"), NOTE);
         if (line === 2) await window.shot(join(shots, "conflict-dark.png"));
-        await conflict.locator('input[type="radio"]').nth(stays === "mine" ? 0 : 1).check();
+        await conflict.getByLabel(stays).check();
         await conflict.locator(".resolve").click();
         await conflict.waitFor({ state: "detached" });
       }
       await applyAll(window);
-      await until("the chosen texts in the buffer", async () => /^alpha\nBETA\ngamma of mine too\n?/.test(await window.editorText()));
-      await saveUntil(window, "the chosen texts on disk", () => onDisk(folder, "note.txt") === "alpha\nBETA\ngamma of mine too\n");
+      await until("the chosen texts in the buffer", async () => /^alpha of mine also\nALPHA\nBETA\ngamma of mine too\n?/.test(await window.editorText()));
+      await saveUntil(window, "the chosen texts on disk", () => onDisk(folder, "note.txt") === "alpha of mine also\nALPHA\nBETA\ngamma of mine too\n");
     },
   },
   {

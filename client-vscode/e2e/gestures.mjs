@@ -12,6 +12,12 @@ export async function plan(window, text) {
   await window.waitForStatus("pending_approval");
 }
 
+/** Put another view in the panel's place; its page goes away. */
+export async function hidePanel(window) {
+  await window.page.locator('.activitybar a.action-label[aria-label^="Explorer"]').click();
+  await window.page.locator("iframe.webview.ready").waitFor({ state: "detached" });
+}
+
 /** Apply every approval that comes until the plan has this status. */
 export async function applyAll(window, status = "completed", seconds = 60) {
   await until(

@@ -186,9 +186,9 @@ export const JOURNEYS = [
       await first.click();
       await panel.locator('.step[data-status="completed"]').first().waitFor();
       await panel.locator(".card.approval").first().waitFor();
-      const pid = serverPids().at(-1);
-      process.kill(pid, "SIGKILL");
-      await until("a new server", () => serverPids().some((each) => each > pid), 60);
+      const before = serverPids();
+      process.kill(before.at(-1), "SIGKILL");
+      await until("a new server", () => serverPids().some((each) => !before.includes(each)), 60);
       await until("the plan again", async () => (await window.status()) === "paused" || (await panel.locator(".card.approval").count()) > 0, 60);
       await panel.locator("footer").waitFor();
       if (await panel.locator("#resume").count()) await panel.locator("#resume").click();
@@ -214,7 +214,7 @@ export const JOURNEYS = [
 
 /** The bundled servers that run now, by their command line, the newest last. */
 function serverPids() {
-  const list = execFileSync("ps", ["-eo", "pid=,args="], { encoding: "utf8" });
+  const list = execFileSync("ps", ["-eo", "pid=,args=", "--sort=start_time"], { encoding: "utf8" });
   return list
     .split("\n")
     .filter((line) => /-I -S .*planloom-e2e-.*start\.py serve --stdio/.test(line))

@@ -6,6 +6,7 @@ import { DECISIONS } from "./decisions.mjs";
 import { JOURNEYS } from "./journeys.mjs";
 import { startModel, WITH_MODEL } from "./model.mjs";
 import { looks, storm, thinking } from "./scripted.mjs";
+import { USED } from "./used.mjs";
 import { startWorkbench } from "./workbench.mjs";
 
 const JOURNEY_SECONDS = 240;
@@ -95,11 +96,11 @@ mkdirSync(out, { recursive: true });
 mkdirSync(shots, { recursive: true });
 const model = await startModel();
 stops.add(model.stop);
-const workbench = await startWorkbench({ tools, vsix });
+const workbench = await startWorkbench({ tools, vsix }).catch((error) => giveUp(error.stack));
 stops.add(workbench.stop);
 lap("the workbench is up");
 const fake = join(import.meta.dirname, "fake-server.mjs");
-await series(workbench, {}, [...JOURNEYS, ...DECISIONS]);
+await series(workbench, {}, [...JOURNEYS, ...DECISIONS, ...USED]);
 const log = workbench.log();
 await series(workbench, model.machine, WITH_MODEL, { model });
 const scripted = await series(workbench, { "planloom.server.command": [process.execPath, fake] }, [thinking, looks, storm]);
@@ -109,7 +110,7 @@ await Promise.allSettled([...stops].map((stop) => stop()));
 const numbers = (log, pattern) => [...log.matchAll(pattern)].map(([, value]) => Number(value)).sort((a, b) => a - b);
 const spread = (values) => ({ least: values[0], median: values[Math.floor(values.length / 2)], most: values.at(-1) });
 const figures = {
-  journeys: JOURNEYS.length + DECISIONS.length + WITH_MODEL.length,
+  journeys: JOURNEYS.length + DECISIONS.length + USED.length + WITH_MODEL.length,
   failures: failures.length,
   flaky: flaky.length,
   seconds: Math.round((Date.now() - began) / 1000),

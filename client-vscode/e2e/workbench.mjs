@@ -151,7 +151,8 @@ export class Window {
 
   /** Open the side panel and wait until the server runs. */
   async showPanel() {
-    const tab = this.page.locator('.activitybar a.action-label[aria-label^="Planloom"]');
+    // The whole entry is clicked: the badge of what waits lies over its icon.
+    const tab = this.page.locator('.activitybar .action-item:has(a.action-label[aria-label^="Planloom"])');
     await tab.waitFor({ timeout: 60_000 });
     if ((await this.page.locator("iframe.webview.ready").count()) === 0) await tab.click();
     await this.panel.locator("#request").waitFor({ timeout: 60_000 });

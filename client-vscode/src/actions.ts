@@ -13,7 +13,7 @@ export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
     case "ready":
       return;
     case "create":
-      return create(ctx, { text: message.text, mode: message.mode });
+      return settle(ctx, message, create(ctx, message));
     case "complete":
       return complete(ctx, message);
     case "detect": {
@@ -27,18 +27,32 @@ export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
       return open(message);
     case "show":
       return show(ctx, message.what);
+    case "review":
+      return ctx.chooseReview(message.planId, message.review);
+    case "select":
+      return ctx.show(message.planId);
     default:
-      ctx.panel.post({ kind: "settled", of: message.kind, ok: (await decide(ctx, message)) !== undefined });
+      return settle(ctx, message, decide(ctx, message));
   }
 }
 
-type Decision = Exclude<FromPanel, { kind: "ready" | "create" | "complete" | "detect" | "diff" | "open" | "show" }>;
+type Decision = Exclude<FromPanel, { kind: "ready" | "create" | "complete" | "detect" | "diff" | "open" | "show" | "review" | "select" }>;
+
+/** Tell the panel how its request ended, however it ended: a form of its waits for that. */
+async function settle(ctx: Ctx, { requestId }: { requestId?: number | undefined }, request: Promise<object | undefined>): Promise<void> {
+  let ok = false;
+  try {
+    ok = (await request) !== undefined;
+  } finally {
+    if (requestId !== undefined) ctx.panel.post({ kind: "settled", requestId, ok });
+  }
+}
 
 /** A decision about a plan: one request each; undefined if it was refused, which has been shown. */
 async function decide(ctx: Ctx, message: Decision): Promise<object | undefined> {
   switch (message.kind) {
     case "approve":
-      return ctx.ask("planloom/plan/approve", { planId: message.planId, version: message.version, review: message.review });
+      return ctx.ask("planloom/plan/approve", { planId: message.planId, version: message.version, review: message.review ?? ctx.reviewOf(message.planId) });
     case "reject":
       return ctx.ask("planloom/plan/reject", { planId: message.planId, ...some("reason", message.reason) });
     case "regenerate":
@@ -77,7 +91,7 @@ export function editorContext(): NonNullable<CreateParams["context"]> {
 }
 
 /** Send a request; a file that holds secrets is attached only if the person says so. */
-async function create(ctx: Ctx, { text, mode }: { text: string; mode: CreateParams["mode"] }): Promise<void> {
+async function create(ctx: Ctx, { text, mode, sessionId }: Pick<CreateParams, "text" | "mode" | "sessionId">): Promise<object | undefined> {
   const context = editorContext();
   const confirmed: string[] = [];
   if (text.includes("@")) {
@@ -89,13 +103,13 @@ async function create(ctx: Ctx, { text, mode }: { text: string; mode: CreatePara
         "Attach",
         "Leave Out",
       );
-      if (choice === undefined) return;
+      if (choice === undefined) return undefined;
       if (choice === "Attach") confirmed.push(each.reference);
     }
   }
-  const result = await ctx.ask("planloom/plan/create", { text, mode, context, ...(confirmed.length === 0 ? {} : { confirmed }) });
-  ctx.panel.post({ kind: "settled", of: "create", ok: result !== undefined });
+  const result = await ctx.ask("planloom/plan/create", { text, mode, context, ...(confirmed.length === 0 ? {} : { confirmed }), ...(sessionId === undefined ? {} : { sessionId }) });
   if (result !== undefined) await ctx.show(result.plan.planId);
+  return result;
 }
 
 async function complete(ctx: Ctx, { requestId, text, offset }: { requestId: number; text: string; offset: number }): Promise<void> {
@@ -152,7 +166,7 @@ export async function choosePlan(ctx: Ctx): Promise<void> {
   if (answer.plans.length === 0) return ctx.tell("info", "There are no plans yet.");
   const items = answer.plans.map((plan) => ({
     label: plan.request.split("\n")[0]?.slice(0, 120) ?? plan.planId,
-    description: `${plan.status.replace("_", " ")} · ${plan.progress.completed}/${plan.progress.total}`,
+    description: `${plan.status === "completed" && plan.progress.completed < plan.progress.total ? "partly done" : plan.status.replace("_", " ")} · ${plan.progress.completed}/${plan.progress.total}`,
     detail: new Date(plan.updatedAt).toLocaleString(),
     planId: plan.planId,
   }));

@@ -1,7 +1,14 @@
 // Starts the language server and speaks with it: typed requests, its notifications, and its questions to the editor.
 
 import * as vscode from "vscode";
-import { LanguageClient, RevealOutputChannelOn, State, type LanguageClientOptions, type ServerOptions, type StaticFeature } from "vscode-languageclient/node";
+import {
+  LanguageClient,
+  RevealOutputChannelOn,
+  State,
+  type LanguageClientOptions,
+  type ServerOptions,
+  type StaticFeature,
+} from "vscode-languageclient/node";
 
 import { OtherTools, saveFiles } from "./editor";
 import { answerWithModel, hasModels } from "./languageModel";
@@ -13,6 +20,7 @@ import { defaults, sharedValues, userValues, type Values } from "./settings";
 export interface Listeners {
   event(event: PlanEvent): void;
   stream(delta: StreamDelta): void;
+  health(): void;
   running(): void;
   stopped(): void;
   planRequested(): void;
@@ -39,6 +47,7 @@ export class Client implements vscode.Disposable {
         else log.warn(`An event without its fields was left out: ${JSON.stringify(event).slice(0, 200)}`);
       }),
       language.onNotification("planloom/stream", (delta: StreamDelta) => listeners.stream(delta)),
+      language.onNotification("planloom/health", () => listeners.health()),
       language.onRequest("planloom/editor/diagnostics", ({ uris }: { uris: readonly string[] }) => others.answer(language, uris)),
       language.onRequest("planloom/editor/save", ({ uris }: { uris: readonly string[] }) => saveFiles(uris)),
       language.onRequest("planloom/editor/complete", (request: EditorCompletion, token: vscode.CancellationToken) => answerWithModel(request, token)),

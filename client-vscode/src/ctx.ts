@@ -8,16 +8,18 @@ import { perform } from "./actions";
 import { Client, errorData } from "./client";
 import { Diffs } from "./diffs";
 import type { FromPanel, ServerState } from "./messages";
-import { currentView, EMPTY, fold, isLive, isUndoable, replay, select, withPlan, withStream, withView, type PanelState, type PlanView } from "./planState";
+import { currentView, EMPTY, fold, isLive, isUndoable, LIVE, replay, select, withPlan, withStream, withView, type PanelState, type PlanView } from "./planState";
 import { PlanPanel } from "./planView";
-import type { Params, Plan, PlanEvent, Requests, Result } from "./protocol";
+import type { Params, Plan, PlanEvent, Requests, Result, Review } from "./protocol";
 import { problemLines } from "./problems";
 import { findPython, readBundle, startCommand, type Command } from "./python";
-import { unasked } from "./settings";
+import { reviewSetting, unasked } from "./settings";
 import { StatusItem } from "./status";
 
 const CURRENT_KEY = "planloom.currentPlan";
 const PAGE = 500;
+/** How many plans that have not ended are brought back at a start, the newest. */
+const RESTORED = 20;
 
 export class Ctx implements vscode.Disposable {
   readonly log = vscode.window.createOutputChannel("Planloom", { log: true });
@@ -28,6 +30,7 @@ export class Ctx implements vscode.Disposable {
   private readonly status = new StatusItem();
   private readonly contexts = new Map<string, string | boolean>();
   private readonly early = new Map<string, PlanEvent[]>();
+  private readonly reviews = new Map<string, Review>();
   private client: Client | undefined;
   private starting: Promise<void> | undefined;
 
@@ -65,6 +68,15 @@ export class Ctx implements vscode.Disposable {
 
   current(): PlanView | undefined {
     return currentView(this.state);
+  }
+
+  /** Remember what the panel has chosen for a plan, for the commands that start it without the panel. */
+  chooseReview(planId: string, review: Review): void {
+    this.reviews.set(planId, review);
+  }
+
+  reviewOf(planId: string): Review | undefined {
+    return this.reviews.get(planId);
   }
 
   /** Put a plan on display, from what is known or from the ledger. */
@@ -108,6 +120,7 @@ export class Ctx implements vscode.Disposable {
     try {
       this.client = await Client.start(command, cwd, this.log, {
         event: (event) => this.receive(event),
+        health: () => this.askAgain(),
         stream: (delta) => {
           this.state = withStream(this.state, delta);
           this.panel.stream(delta);
@@ -151,13 +164,16 @@ export class Ctx implements vscode.Disposable {
   /** After a start or a restart: what the server says of itself, and what was missed of the plans. */
   private async refresh(): Promise<void> {
     if (!this.isRunning) return;
-    const status = await this.askStatus();
+    await this.askStatus();
     const kept = this.extension.workspaceState.get<string>(CURRENT_KEY);
-    const open = [...status.plans.active, ...status.plans.resumable];
+    const { plans } = await this.request("planloom/plan/list", { status: LIVE, limit: RESTORED });
     const known = Object.values(this.state.plans).filter((view) => isLive(view.plan)).map((view) => view.plan.planId);
-    const wanted = this.state.current ?? (kept !== undefined && open.includes(kept) ? kept : undefined);
-    for (const planId of new Set([...known, ...(wanted === undefined ? [] : [wanted])])) await this.load(planId);
-    if (this.state.current === undefined && wanted !== undefined) this.state = select(this.state, wanted);
+    const live = plans.map((plan) => plan.planId);
+    for (const planId of new Set([...known, ...live])) {
+      await this.load(planId).catch((error: unknown) => this.log.error(`The plan ${planId} could not be read: ${errorData(error).message}`));
+    }
+    // What was on display comes back. Another plan is offered beside it, and never put there by itself.
+    if (this.state.current === undefined && kept !== undefined && live.includes(kept)) this.state = select(this.state, kept);
     this.panel.reset();
     this.changed();
   }
@@ -167,7 +183,7 @@ export class Ctx implements vscode.Disposable {
     const status = await this.request("planloom/status", {});
     const { provider, name } = status.model;
     const model = provider === "auto" ? "Model chosen when needed" : name === "" || name === provider ? provider : `${provider} · ${name}`;
-    this.setServer({ kind: "running", model, problems: [...status.problems], trusted: status.trusted, unasked: [...unasked()] });
+    this.setServer({ kind: "running", model, problems: [...status.problems], trusted: status.trusted, unasked: [...unasked()], review: reviewSetting() });
     return status;
   }
 

@@ -14,6 +14,8 @@ const json: v.GenericSchema<Json> = v.lazy(() =>
 );
 const args = v.record(v.string(), json);
 const review = v.picklist(["each", "end", "auto"]);
+/** Given where the panel waits for the answer: the extension says it again with `settled`. */
+const numbered = { requestId: v.optional(v.number()) };
 
 const stepFields = {
   description: v.optional(text),
@@ -45,26 +47,28 @@ const kind = <K extends string>(name: K): { kind: v.LiteralSchema<K, undefined> 
 /** Everything the panel may ask for. An approval names the plan's version that was on display. */
 const fromPanel = v.variant("kind", [
   v.strictObject({ ...kind("ready") }),
-  v.strictObject({ ...kind("create"), text, mode: v.picklist(["auto", "plan", "direct", "perspectives"]) }),
+  v.strictObject({ ...kind("create"), ...numbered, text, mode: v.picklist(["auto", "plan", "direct", "perspectives"]), sessionId: v.optional(id) }),
   v.strictObject({ ...kind("complete"), requestId: v.number(), text, offset }),
   v.strictObject({ ...kind("detect"), requestId: v.number(), text }),
-  v.strictObject({ ...kind("approve"), planId: id, version, review: v.optional(review) }),
-  v.strictObject({ ...kind("reject"), planId: id, reason: text }),
-  v.strictObject({ ...kind("regenerate"), planId: id, version, feedback: text }),
-  v.strictObject({ ...kind("edit"), planId: id, version, edits: v.array(stepEdit) }),
-  v.strictObject({ ...kind("control"), action: v.picklist(["direct", "pause", "resume", "cancel"]), planId: id }),
-  v.strictObject({ ...kind("undo"), planId: id, stepId: v.optional(id), redo: v.optional(v.boolean()) }),
+  v.strictObject({ ...kind("approve"), ...numbered, planId: id, version, review: v.optional(review) }),
+  v.strictObject({ ...kind("reject"), ...numbered, planId: id, reason: text }),
+  v.strictObject({ ...kind("regenerate"), ...numbered, planId: id, version, feedback: text }),
+  v.strictObject({ ...kind("edit"), ...numbered, planId: id, version, edits: v.array(stepEdit) }),
+  v.strictObject({ ...kind("control"), ...numbered, action: v.picklist(["direct", "pause", "resume", "cancel"]), planId: id }),
+  v.strictObject({ ...kind("undo"), ...numbered, planId: id, stepId: v.optional(id), redo: v.optional(v.boolean()) }),
   v.strictObject({
     ...kind("respond"),
+    ...numbered,
     approvalId: id,
     decision: v.picklist(["allow", "allowForPlan", "deny", "cancel"]),
     reason: v.optional(text),
     files: v.optional(v.array(text)),
   }),
   v.strictObject({ ...kind("diff"), approvalId: id, uri: text }),
-  v.strictObject({ ...kind("answer"), planId: id, stepId: id, answer: text }),
+  v.strictObject({ ...kind("answer"), ...numbered, planId: id, stepId: id, answer: text }),
   v.strictObject({
     ...kind("recover"),
+    ...numbered,
     planId: id,
     stepId: id,
     action: v.picklist(["retry", "skip", "abort", "model", "accept"]),
@@ -72,10 +76,13 @@ const fromPanel = v.variant("kind", [
   }),
   v.strictObject({
     ...kind("resolve"),
+    ...numbered,
     planId: id,
     editId: id,
-    files: v.array(v.strictObject({ uri: text, choice: v.picklist(["mine", "theirs", "text"]), text: v.optional(text) })),
+    files: v.array(v.strictObject({ uri: text, choice: v.picklist(["mine", "theirs", "both", "text"]), text: v.optional(text), sha256: v.optional(text) })),
   }),
+  v.strictObject({ ...kind("review"), planId: id, review }),
+  v.strictObject({ ...kind("select"), planId: id }),
   v.strictObject({ ...kind("open"), uri: text, line: v.optional(offset) }),
   v.strictObject({ ...kind("show"), what: v.picklist(["log", "plans", "models", "settings", "python", "restart"]) }),
 ]);
@@ -95,6 +102,7 @@ export const serverState = v.variant("kind", [
     problems: v.array(v.string()),
     trusted: v.boolean(),
     unasked: v.array(v.string()),
+    review,
   }),
   v.strictObject({ ...kind("stopped"), detail: v.string() }),
   v.strictObject({ ...kind("noPython"), detail: v.string() }),
@@ -111,7 +119,7 @@ const toPanel = v.variant("kind", [
   v.strictObject({ ...kind("detection"), requestId: v.number(), detection }),
   v.strictObject({ ...kind("compose"), text: v.optional(v.string()) }),
   v.strictObject({ ...kind("notice"), level: v.picklist(["info", "warning", "error"]), message: v.string(), hint: v.optional(v.string()) }),
-  v.strictObject({ ...kind("settled"), of: v.string(), ok: v.boolean() }),
+  v.strictObject({ ...kind("settled"), requestId: v.number(), ok: v.boolean() }),
 ]);
 
 export type FromPanel = v.InferOutput<typeof fromPanel>;

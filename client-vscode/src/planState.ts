@@ -1,5 +1,6 @@
 // What the panel knows, as a pure fold of the server's events: no vscode here, so recorded streams test it.
 
+import { foldClocks } from "./clocks";
 import { change, foldPlan, NO_PENDING } from "./planFold";
 import type {
   Agent,
@@ -45,6 +46,14 @@ export interface Undo {
   reverted: readonly string[];
 }
 
+/** When a step's attempt began, and how much of the time since it has waited for a person; `open` are the decisions it waits for. */
+export interface Clock {
+  startedAt: string;
+  waitedMs: number;
+  open: readonly string[];
+  since?: string;
+}
+
 export interface LogLine {
   level: string;
   message: string;
@@ -65,6 +74,7 @@ export interface PlanView {
   perspectiveErrors: Readonly<Partial<Record<Agent, string>>>;
   skipReasons: Readonly<Record<string, string>>;
   retries: Readonly<Record<string, string>>;
+  clocks: Readonly<Record<string, Clock>>;
   pause?: { reason: string; detail?: string };
   answer?: { text: string; confidence?: Level };
   feedback?: string;
@@ -85,6 +95,9 @@ export interface Folded {
 /** Statuses in which edits can be taken back. */
 export const UNDOABLE: readonly PlanStatus[] = ["paused", "completed", "failed", "cancelled"];
 
+/** Statuses of a plan that has not ended. */
+export const LIVE: readonly PlanStatus[] = ["draft", "pending_approval", "approved", "executing", "paused"];
+
 export const EMPTY: PanelState = { plans: {} };
 
 const NO_USAGE: Usage = { requests: 0, promptTokens: 0, completionTokens: 0 };
@@ -92,6 +105,12 @@ const NO_USAGE: Usage = { requests: 0, promptTokens: 0, completionTokens: 0 };
 /** The plan on display. */
 export function currentView(state: PanelState): PlanView | undefined {
   return state.current === undefined ? undefined : state.plans[state.current];
+}
+
+/** The plans that are not on display and not ended, the newest first. */
+export function others(state: PanelState): readonly PlanView[] {
+  const views = Object.values(state.plans).filter((view) => view.plan.planId !== state.current && isLive(view.plan));
+  return views.sort((one, other) => other.plan.createdAt.localeCompare(one.plan.createdAt));
 }
 
 /** Put another plan on display. */
@@ -177,12 +196,13 @@ function started(event: PlanEvent & { type: "plan_start" }): PlanView {
     perspectiveErrors: {},
     skipReasons: {},
     retries: {},
+    clocks: {},
     log: [],
   };
 }
 
 function apply(view: PlanView, event: PlanEvent): PlanView {
-  const around = foldAround(view, event);
+  const around = { ...foldAround(view, event), clocks: foldClocks(view.clocks, event) };
   const plan = event.seq > view.plan.seq ? { ...foldPlan(view.plan, event), seq: event.seq } : view.plan;
   const shown = event.seq > view.plan.seq ? withReverted(withSettledCall(view, plan, event), around.files, event) : plan;
   return { ...around, plan: shown, folded: event.seq };
@@ -359,7 +379,7 @@ export function attention(plan: Plan): number {
 
 /** Whether the plan can still go somewhere by itself or by a decision. */
 export function isLive(plan: Plan): boolean {
-  return ["draft", "pending_approval", "approved", "executing", "paused"].includes(plan.status);
+  return LIVE.includes(plan.status);
 }
 
 /** Whether there are applied edits that this status allows to take back. */

@@ -4,8 +4,9 @@ import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
 import { readFromPanel, type FromPanel, type ServerState, type ToPanel } from "./messages";
-import { attention, currentView, type PanelState } from "./planState";
+import { attention, type PanelState } from "./planState";
 import type { PlanEvent, StreamDelta } from "./protocol";
+import { waitingFor } from "./waiting";
 
 export const VIEW_ID = "planloom.plan";
 export interface Source {
@@ -17,7 +18,8 @@ export interface Source {
 export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable {
   private view: vscode.WebviewView | undefined;
   private ready = false;
-  private composing: string | undefined | null = null;
+  /** What waits to be brought into the composer, and whether the composer is to be opened at all. */
+  private composing: { text?: string } | undefined;
   private events: PlanEvent[] = [];
   private deltas: StreamDelta[] = [];
   private sending = false;
@@ -39,6 +41,10 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
       if (message === undefined) this.log.warn("The panel sent something that is no message of ours; it was ignored.");
       else if (message.kind === "ready") this.onReady();
       else this.source.perform(message);
+    });
+    // A hidden panel has no page: what is said meanwhile waits for the next one.
+    view.onDidChangeVisibility(() => {
+      if (!view.visible) this.ready = false;
     });
     view.onDidDispose(() => {
       this.view = undefined;
@@ -85,9 +91,9 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     await vscode.commands.executeCommand(`${VIEW_ID}.focus`);
   }
 
-  /** Bring the panel forward with the caret in its composer; text, if given, replaces what is written there. */
+  /** Bring the panel forward with the caret in its composer; text, if given, comes beside what is written there. */
   async compose(text: string | undefined): Promise<void> {
-    this.composing = text;
+    this.composing = { ...this.composing, ...(text === undefined ? {} : { text }) };
     await this.reveal();
     if (this.ready) this.sendComposing();
   }
@@ -102,13 +108,13 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     this.sending = false;
     this.server();
     this.reset();
-    if (this.composing !== null) this.sendComposing();
+    this.sendComposing();
   }
 
   private sendComposing(): void {
-    const text = this.composing ?? undefined;
-    this.composing = null;
-    this.post({ kind: "compose", ...(text === undefined ? {} : { text }) });
+    if (this.composing === undefined) return;
+    this.post({ kind: "compose", ...this.composing });
+    this.composing = undefined;
   }
 
   /**
@@ -139,8 +145,7 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   }
 
   private badge(): void {
-    const view = currentView(this.source.state);
-    const waits = view === undefined ? 0 : attention(view.plan) + (view.plan.status === "pending_approval" ? 1 : 0);
+    const waits = Object.values(this.source.state.plans).reduce((count, view) => count + (attention(view.plan) || (waitingFor(view) === undefined ? 0 : 1)), 0);
     if (this.view === undefined || (this.view.badge?.value ?? 0) === waits) return;
     this.view.badge = waits === 0 ? undefined : { value: waits, tooltip: `${waits} waiting for you` };
   }

@@ -45,6 +45,7 @@ export const METHODS = [
 export const SERVER_METHODS = [
   "planloom/event",
   "planloom/stream",
+  "planloom/health",
   "planloom/editor/diagnostics",
   "planloom/editor/save",
   "planloom/editor/complete",
@@ -126,7 +127,7 @@ export type StepKind = "tool_call" | "processing" | "clarification";
 export type Priority = "critical" | "high" | "normal" | "low";
 export type RecoveryAction = "retry" | "skip" | "abort" | "model" | "accept";
 export type Decision = "allow" | "allowForPlan" | "deny" | "cancel";
-export type Choice = "mine" | "theirs" | "text";
+export type Choice = "mine" | "theirs" | "both" | "text";
 
 /** A value as JSON carries it: the arguments and results of tools. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
@@ -231,6 +232,7 @@ export interface ApprovalFile {
   added: number;
   removed: number;
   resolvedPath: string;
+  newResolvedPath?: string | null;
 }
 
 export interface Approval {
@@ -258,7 +260,7 @@ export interface Hunk {
 export interface Conflict {
   editId: string;
   stepId: string;
-  files: readonly { uri: string; hunks: readonly Hunk[] }[];
+  files: readonly { uri: string; hunks: readonly Hunk[]; sha256?: string | null }[];
 }
 
 export interface Question {
@@ -531,6 +533,7 @@ export interface CreateParams {
   mode?: Mode;
   context?: { uri?: string; selections?: readonly Range[] };
   confirmed?: readonly string[];
+  sessionId?: string;
 }
 
 interface Of<P, R> {
@@ -544,7 +547,7 @@ type ById = { planId: string };
 export interface Requests {
   "planloom/plan/create": Of<CreateParams, PlanResult & { detection: Detection; unresolved: readonly Unresolved[] }>;
   "planloom/plan/get": Of<{ planId?: string }, { plan: Plan | null; progress: Progress | null }>;
-  "planloom/plan/list": Of<{ limit?: number }, { plans: readonly PlanSummary[] }>;
+  "planloom/plan/list": Of<{ limit?: number; status?: readonly PlanStatus[] }, { plans: readonly PlanSummary[] }>;
   "planloom/plan/events": Of<{ planId: string; after?: number; limit?: number }, { events: readonly PlanEvent[] }>;
   "planloom/plan/edit": Of<{ planId: string; version: number; edits: readonly StepEdit[] }, PlanResult>;
   "planloom/plan/regenerate": Of<{ planId: string; version: number; feedback?: string }, PlanResult>;
@@ -559,7 +562,7 @@ export interface Requests {
     PlanResult & { reverted: readonly string[]; conflicts: readonly string[] }
   >;
   "planloom/conflict/resolve": Of<
-    { planId: string; editId: string; files: readonly { uri: string; choice: Choice; text?: string }[] },
+    { planId: string; editId: string; files: readonly { uri: string; choice: Choice; text?: string; sha256?: string }[] },
     PlanResult
   >;
   "planloom/step/answer": Of<{ planId: string; stepId: string; answer: string }, PlanResult>;

@@ -2,6 +2,8 @@
 
 import * as vscode from "vscode";
 
+import type { Review } from "./protocol";
+
 /** Names that an opened folder must not set; the server ignores them unless they come from here. */
 export const USER_ONLY = [
   "model.provider",
@@ -77,12 +79,18 @@ export function sharedValues(scope?: vscode.Uri): Values {
   return found;
 }
 
-/** Which effects happen unasked: shown in the panel, so that nobody forgets having switched them on. */
+/** Which effects the user's settings allow unasked: shown in the panel, so that nobody forgets having switched them on. */
 export function unasked(): readonly string[] {
   const values = userValues();
   const effects = (["write", "destroy", "execute"] as const).filter((effect) => values[`approvals.${effect}`] === "allow");
   const words = { write: "writing", destroy: "deleting", execute: "commands" };
-  return values["execution.review"] === "auto" && !effects.includes("write") ? ["writing", ...effects.map((effect) => words[effect])] : effects.map((effect) => words[effect]);
+  return effects.map((effect) => words[effect]);
+}
+
+/** When the user wants changes to be reviewed, unless a plan's own choice says otherwise. */
+export function reviewSetting(): Review {
+  const value = userValues()["execution.review"];
+  return value === "end" || value === "auto" ? value : "each";
 }
 
 function nest(into: Values, name: string, value: unknown): void {

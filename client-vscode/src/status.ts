@@ -3,8 +3,9 @@
 import * as vscode from "vscode";
 
 import type { ServerState } from "./messages";
-import { attention, currentView, progressOf, type PanelState } from "./planState";
+import { currentView, others, progressOf, type PanelState } from "./planState";
 import type { PlanStatus } from "./protocol";
+import { isPartly, waitingFor } from "./waiting";
 
 const ICON: Readonly<Record<PlanStatus, string>> = {
   draft: "loading~spin",
@@ -46,11 +47,18 @@ function describe(server: ServerState, state: PanelState): { text: string; toolt
   if (server.kind === "starting") return { text: "$(loading~spin) Planloom", tooltip: `Planloom: ${server.detail}`, waiting: false };
   if (server.kind !== "running") return { text: "$(error) Planloom", tooltip: `Planloom: ${server.detail}`, waiting: true };
   const view = currentView(state);
-  if (view === undefined) return { text: "$(checklist) Planloom", tooltip: `Planloom: no plan yet. Model: ${server.model}`, waiting: false };
+  const waiting = others(state).filter((each) => waitingFor(each) !== undefined);
+  const elsewhere = waiting.length === 0 ? "" : waiting.length === 1 ? "another plan waits for you" : `${waiting.length} other plans wait for you`;
+  if (view === undefined) {
+    if (elsewhere !== "") return { text: `$(bell-dot) Planloom: ${elsewhere}`, tooltip: `Planloom: ${elsewhere}`, waiting: true };
+    return { text: "$(checklist) Planloom", tooltip: `Planloom: no plan yet. Model: ${server.model}`, waiting: false };
+  }
   const { plan } = view;
   const { completed, total } = progressOf(plan);
-  const waits = attention(plan);
   const count = total === 0 ? "" : ` ${completed}/${total}`;
-  if (waits > 0) return { text: `$(bell-dot) Planloom${count}`, tooltip: `Planloom waits for you: ${waits} open`, waiting: true };
+  const waits = waitingFor(view);
+  if (waits !== undefined) return { text: `$(bell-dot) Planloom${count} ${waits}`, tooltip: `Planloom ${waits}${elsewhere === "" ? "" : `; ${elsewhere}`}`, waiting: true };
+  if (elsewhere !== "") return { text: `$(bell-dot) Planloom${count}, ${elsewhere}`, tooltip: `Planloom: ${elsewhere}`, waiting: true };
+  if (isPartly(view)) return { text: `$(warning) Planloom${count}`, tooltip: `Planloom: partly done, ${completed} of ${total}`, waiting: false };
   return { text: `$(${ICON[plan.status]}) Planloom${count}`, tooltip: `Planloom: ${plan.status.replace("_", " ")}`, waiting: false };
 }

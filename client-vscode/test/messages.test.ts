@@ -10,6 +10,9 @@ const TAKEN: readonly object[] = [
   { kind: "edit", planId: "p", version: 1, edits: [{ op: "add", after: null, step: { description: "New" } }] },
   { kind: "respond", approvalId: "x", decision: "deny", reason: "no" },
   { kind: "resolve", planId: "p", editId: "e", files: [{ uri: "file:///a", choice: "mine" }] },
+  { kind: "resolve", requestId: 3, planId: "p", editId: "e", files: [{ uri: "file:///a", choice: "both", sha256: "5ee" }] },
+  { kind: "review", planId: "p", review: "end" },
+  { kind: "select", planId: "p" },
 ];
 const REFUSED: readonly unknown[] = [
   null,

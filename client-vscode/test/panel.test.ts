@@ -3,26 +3,41 @@ import { readFileSync } from "node:fs";
 import { html, render } from "lit";
 import { expect, test } from "vitest";
 
-import type { FromPanel } from "../src/messages";
-import { replay } from "../src/planState";
+import type { FromPanel, ServerState } from "../src/messages";
+import { replay, type PanelState, type PlanView } from "../src/planState";
+import type { Plan } from "../src/protocol";
 import { sameFile, cards } from "../src/webview/cards";
 import { composer, referenceBefore } from "../src/webview/composer";
 import { pathOf } from "../src/webview/format";
+import { otherPlans } from "../src/webview/otherPlans";
 import { planHeader } from "../src/webview/planHeader";
 import { editOf, emptyDraft, draftOf } from "../src/webview/stepForm";
 import { steps } from "../src/webview/steps";
 import { outcome } from "../src/webview/summary";
-import { freshUi, type Panel } from "../src/webview/ui";
+import { createPanel, type Panel } from "../src/webview/ui";
+import { freshUi, type Ui } from "../src/webview/uiState";
 import { plan, step, Stream } from "./events";
 
 const PAYLOADS = ["<img src=x onerror=alert(1)>", "<script>alert(1)</script>", "javascript:alert(1)", '"><svg onload=alert(1)>', "![x](https://evil.test/x.png)", "command:planloom.approve"];
 
 const asked = (route: "plan" | "perspectives") => ({ request: "Build a page", route, detection: { planned: true, rule: "none" as const, score: 1, ambiguous: false }, attachments: [], unresolved: [], workspaceFolders: ["file:///w"] });
 
-function panelOf(): { panel: Panel; sent: FromPanel[] } {
+const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, unasked: [], review: "each" };
+
+function panelOf(more: Partial<Ui> = {}): { panel: Panel; sent: FromPanel[] } {
   const sent: FromPanel[] = [];
-  const ui = freshUi("");
-  return { panel: { ui, post: (message) => sent.push(message), update: (change) => change?.(ui) }, sent };
+  return { panel: createPanel({ ...freshUi(), server: RUNNING, ...more }, { post: (message) => void sent.push(message), changed: () => undefined }), sent };
+}
+
+/** A plan as it stands, without the events that led there. */
+function viewOf(now: Plan): PlanView {
+  return { ...replay(new Stream().start().events)!, plan: now };
+}
+
+function drawn(view: unknown): HTMLElement {
+  const root = document.createElement("div");
+  render(view, root);
+  return root;
 }
 
 /** A plan with `text` in every field that reaches the panel. */
@@ -44,7 +59,7 @@ function everywhere(text: string): Stream {
 test.each(PAYLOADS)("%s is text wherever it stands", (payload) => {
   const view = replay(everywhere(payload).events)!;
   const { panel } = panelOf();
-  panel.ui.open.add("a");
+  panel.change("p1", (forms) => forms.open.push("a"));
   const root = document.createElement("div");
   render(html`${planHeader(panel, view)} ${cards(panel, view)} ${steps(panel, view)} ${outcome(panel, view)}`, root);
   expect(root.querySelectorAll("img, script, svg, iframe, a").length).toBe(0);
@@ -59,26 +74,31 @@ test("an Apply works only once its card has been in view", () => {
   const draw = () => render(cards(panel, view), root);
   draw();
   expect(root.querySelector(".allow")?.hasAttribute("disabled")).toBe(true);
-  panel.ui.armed.add("x");
+  panel.update((ui) => ({ ...ui, armed: ["x"] }));
   draw();
   root.querySelector<HTMLElement>(".allow")?.click();
-  expect(sent).toEqual([{ kind: "respond", approvalId: "x", decision: "allow" }]);
+  expect(sent).toEqual([{ kind: "respond", requestId: 1, approvalId: "x", decision: "allow" }]);
+});
+
+test("a rename shows where both of its ends really lie", () => {
+  const files = [{ uri: "file:///w/a.txt", change: "rename" as const, newUri: "file:///w/link/b.txt", added: 0, removed: 0, resolvedPath: "/w/a.txt", newResolvedPath: "/w/.vscode/b.txt" }];
+  const approval = { approvalId: "x", planId: "p1", stepId: "a", proposal: "", effect: "write" as const, title: "Rename", protected: true, files };
+  const ready = plan([step("a", { status: "running" })], { status: "executing", pending: { approvals: [approval], questions: [], recoveries: [], conflicts: [] } });
+  const view = replay(new Stream().start().add("plan_ready", { plan: ready }).events)!;
+  const root = document.createElement("div");
+  render(cards(panelOf().panel, view), root);
+  expect([...root.querySelectorAll(".resolved")].map((element) => element.textContent?.trim())).toEqual(["really /w/.vscode/b.txt"]);
 });
 
 test("the composer shows the verdict and what its keys do", () => {
-  const { panel } = panelOf();
-  panel.ui.draft = "Build a page";
-  panel.ui.server = { kind: "running", model: "m", problems: [], trusted: true, unasked: [] };
-  panel.ui.verdict = { planned: false, rule: "none", score: 1, ambiguous: false };
-  const sent: string[] = [];
-  const root = document.createElement("div");
-  render(composer(panel, false, { typed: () => undefined, send: (mode) => sent.push(mode) }), root);
+  const { panel, sent } = panelOf({ draft: "Build a page", verdict: { planned: false, rule: "none", score: 1, ambiguous: false } });
+  const asks = { write: () => undefined, complete: () => undefined };
+  const root = drawn(composer(panel, false, asks));
   expect(root.querySelector("#verdict")?.textContent).toContain("Runs directly");
   const area = root.querySelector("#request")!;
-  area.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
-  area.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", altKey: true }));
   area.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", shiftKey: true }));
-  expect(sent).toEqual(["auto", "plan"]);
+  area.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", altKey: true }));
+  expect(sent).toEqual([{ kind: "create", requestId: 1, text: "Build a page", mode: "plan" }]);
 });
 
 test.each([
@@ -130,4 +150,122 @@ test("perspectives: who thinks, who said something, who failed, who is to come",
   expect(shownNow()).toEqual({ chapo: "done", koda: "thinking", devo: "thinking", thought: "Code and Operations are thinking…" });
   stream.add("perspective_complete", { agent: "devo", error: "No answer" }).add("perspective_complete", { agent: "koda", perspective: { ...said, agent: "koda" } });
   expect(shownNow()).toEqual({ chapo: "done", koda: "done", devo: "failed", thought: "Making one plan of the perspectives…" });
+});
+
+test("Enter once more sends nothing while the request is on its way", () => {
+  const { panel, sent } = panelOf({ draft: "Build a page" });
+  const root = drawn(composer(panel, false, { write: () => undefined, complete: () => undefined }));
+  for (let times = 0; times < 2; times++) root.querySelector("#request")!.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+  expect(sent).toEqual([{ kind: "create", requestId: 1, text: "Build a page", mode: "auto" }]);
+  const now = drawn(composer(panel, false, { write: () => undefined, complete: () => undefined }));
+  expect(now.querySelector(".verdict")?.textContent).toContain("Sending…");
+  expect(now.querySelector("#send")?.hasAttribute("disabled")).toBe(true);
+});
+
+test("the text of the composer is the state's, whatever the page shows", () => {
+  const { panel } = panelOf({ draft: "typed" });
+  const asks = { write: () => undefined, complete: () => undefined };
+  const root = drawn(composer(panel, false, asks));
+  panel.update((ui) => ({ ...ui, draft: "composed" }));
+  root.querySelector<HTMLTextAreaElement>("#request")!.value = "stale";
+  render(composer(panel, false, asks), root);
+  expect(root.querySelector<HTMLTextAreaElement>("#request")!.value).toBe("composed");
+});
+
+test("a reject form stands on its own plan alone, and only while that can be rejected", () => {
+  const { panel, sent } = panelOf();
+  const shownOn = (planId: string, status: "pending_approval" | "executing") => drawn(planHeader(panel, viewOf(plan([step("a")], { planId, status }))));
+  panel.change("p2", (forms) => (forms.prompt = { kind: "reject", text: "Not this" }));
+  expect(shownOn("p1", "pending_approval").querySelector("#prompt-send")).toBeNull();
+  expect(shownOn("p2", "executing").querySelector("#prompt-send")).toBeNull();
+  shownOn("p2", "pending_approval").querySelector<HTMLElement>("#prompt-send")!.click();
+  expect(sent).toEqual([{ kind: "reject", requestId: 1, planId: "p2", reason: "Not this" }]);
+});
+
+test("Start execution reviews as the setting says, or as was chosen for this plan", () => {
+  const { panel, sent } = panelOf({ server: { ...RUNNING, review: "end" } });
+  const start = (planId: string) => {
+    const root = drawn(planHeader(panel, viewOf(plan([step("a")], { planId }))));
+    root.querySelector<HTMLElement>("#approve")!.click();
+    return root.querySelector("#asks")?.textContent;
+  };
+  panel.change("p2", (forms) => (forms.review = "auto"));
+  expect([start("p1"), start("p2")]).toEqual(["Asks once, at the end, about changes and deletions; before each command it asks first.", "Asks only about deletions, commands and protected files."]);
+  expect(sent.map((message) => message.kind === "approve" && [message.planId, message.review])).toEqual([["p1", "end"], ["p2", "auto"]]);
+});
+
+test("what waits is not told as running: in its row, in the head, by its clock", () => {
+  const stream = new Stream()
+    .start()
+    .add("plan_ready", { plan: plan([step("a", { tool: "run_command", kind: "tool_call", activeForm: "Running `ls`" })], { seq: 2 }) })
+    .add("plan_approved", { version: 1, review: "each" })
+    .add("plan_executing", {})
+    .add("task_started", { taskId: "a", agent: "koda" })
+    .add("tool_started", { taskId: "a", callId: "c", tool: "run_command", args: { command: "ls" } });
+  const look = () => {
+    const view = replay(stream.events)!;
+    return drawn(html`${planHeader(panelOf().panel, view)} ${steps(panelOf().panel, view)}`);
+  };
+  expect(look().querySelector(".step-title")?.textContent).toBe("Running `ls`");
+  stream.add("approval_request", { approval: { approvalId: "x", planId: "p1", stepId: "a", proposal: "", effect: "execute", title: "t", protected: false, files: [], command: "ls" } });
+  const waiting = look();
+  expect(waiting.querySelector(".step-title")?.textContent).toBe("Do a");
+  expect(waiting.querySelector(".step")?.textContent).toContain("waits for your approval");
+  expect(waiting.querySelector(".pill")?.textContent).toBe("Waits for your approval");
+  expect(waiting.querySelector(".step .codicon-loading")).toBeNull();
+  expect(waiting.querySelector(".time")?.textContent).toBe("2.0 s");
+  stream.add("approval_resolved", { approvalId: "x", decision: "allow", by: "user" });
+  expect(look().querySelector(".step-title")?.textContent).toBe("Running `ls`");
+});
+
+test("a plan with steps left out is partly done, says why, and offers the rest", () => {
+  const steps = [step("a", { status: "completed" }), step("b"), step("c", { dependsOn: ["b"], instruction: "Write the docs" })];
+  const view = replay(
+    new Stream()
+      .start()
+      .add("plan_ready", { plan: plan(steps, { seq: 2, status: "executing", author: "model" }) })
+      .add("task_skipped", { taskId: "b", reason: "approval_denied" })
+      .add("task_skipped", { taskId: "c", reason: "dependency_failed" })
+      .add("plan_completed", { summary: "1 of 3 steps done." }).events,
+  )!;
+  const { panel, sent } = panelOf();
+  const root = drawn(html`${planHeader(panel, view)} ${outcome(panel, view)}`);
+  expect(root.querySelector(".pill")?.textContent).toBe("Partly done, 1 of 3");
+  expect(root.querySelector(".bar-completed")).toBeNull();
+  expect([...root.querySelectorAll(".not-done li")].map((row) => row.textContent?.trim().replaceAll(/\s+/g, " "))).toEqual(["2 Do b · its changes were not applied", "3 Do c · a step it depends on did not finish"]);
+  root.querySelector<HTMLElement>("#rest")!.click();
+  expect(sent).toMatchObject([{ kind: "create", mode: "plan", sessionId: "s1" }]);
+  expect(JSON.stringify(sent[0])).toContain("1. Do b\\n2. Write the docs");
+});
+
+test("a conflict offers both texts, and says before which steps are lost with one's own", () => {
+  const conflict = { editId: "e", stepId: "a", files: [{ uri: "file:///w/a.txt", hunks: [], sha256: "5ee" }] };
+  const view = viewOf(plan([step("a", { tool: "edit_file", status: "running" }), step("b", { dependsOn: ["a"] }), step("c")], { status: "paused", pending: { approvals: [], questions: [], recoveries: [], conflicts: [conflict] } }));
+  const { panel, sent } = panelOf();
+  const root = drawn(cards(panel, view));
+  expect(root.querySelector(".lost")?.textContent).toContain("Step 2 depends on it and is skipped too.");
+  const [, , both] = root.querySelectorAll<HTMLInputElement>('.conflict input[type="radio"]');
+  both!.dispatchEvent(new Event("change"));
+  render(cards(panel, view), root);
+  root.querySelector<HTMLElement>(".resolve")!.click();
+  expect(sent).toEqual([{ kind: "resolve", requestId: 1, planId: "p1", editId: "e", files: [{ uri: "file:///w/a.txt", choice: "both", sha256: "5ee" }] }]);
+});
+
+test("plans that are not on display are named with what they wait for", () => {
+  const state: PanelState = { plans: Object.fromEntries([viewOf(plan([], { planId: "p1" })), viewOf(plan([], { planId: "p2", request: "Tidy up\nall of it" })), viewOf(plan([], { planId: "p3", status: "completed" }))].map((view) => [view.plan.planId, view])), current: "p1" };
+  const { panel, sent } = panelOf();
+  const root = drawn(otherPlans(panel, state));
+  expect([...root.querySelectorAll(".other")].map((row) => row.textContent?.trim())).toEqual(["Tidy upwaits for your review"]);
+  root.querySelector<HTMLElement>(".other")!.click();
+  expect(sent).toEqual([{ kind: "select", planId: "p2" }]);
+});
+
+test("a form whose step is gone hides nothing; a new step whose place is gone stands at the end", () => {
+  const view = viewOf(plan([step("a")]));
+  const { panel } = panelOf();
+  panel.change("p1", (forms) => (forms.step = { ...emptyDraft(null), target: { kind: "existing", stepId: "gone" } }));
+  expect(drawn(steps(panel, view)).querySelector("#add-step")).not.toBeNull();
+  panel.change("p1", (forms) => (forms.step = { ...emptyDraft("gone"), description: "typed" }));
+  const root = drawn(steps(panel, view));
+  expect([root.querySelector("#add-step"), root.querySelectorAll("#step-description").length]).toEqual([null, 1]);
 });

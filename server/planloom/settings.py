@@ -105,12 +105,13 @@ class ExecutionSettings(_Group):
 class ApprovalSettings(_Group):
     """What may happen unasked, by effect."""
 
-    read: Verdict = Field(
-        "allow",
-        description="Tools that read; `deny` takes them away, `ask` does not ask yet and is as `allow`.",
-    )
+    read: Literal["allow", "deny"] = Field("allow", description="Tools that read; `deny` takes them away.")
     write: Verdict = Field("ask", description="Writing files.")
-    destroy: Verdict = Field("ask", description="Deleting files, and replacing files that were not read.")
+    destroy: Verdict = Field(
+        "ask",
+        description="Deleting files, and replacing files that were not read. In a request that runs without a plan, "
+        "what the rules read as a literal call is always asked.",
+    )
     execute: Verdict = Field("ask", description="Running commands.")
 
     def policy(self) -> Policy:

@@ -222,7 +222,7 @@ def test_a_paused_plan_goes_on_or_not(start: Start) -> None:
 
 def test_a_conflict_is_shown_with_both_sides(start: Start) -> None:
     hunk = {"range": {}, "base": "a", "mine": "my line", "theirs": "its line"}
-    files = [{"uri": f"$ROOT/{name}", "hunks": [hunk]} for name in ("one", "two")]
+    files = [{"uri": f"$ROOT/{name}", "hunks": [hunk]} for name in ("one", "two", "three")]
     conflict = {"editId": "e", "stepId": "s1", "files": files}
     turns = script(
         STEPS,
@@ -234,8 +234,9 @@ def test_a_conflict_is_shown_with_both_sides(start: Start) -> None:
     terminal.wait_for("the step: its line")
     terminal.type("m")
     terminal.type("t")
+    terminal.type("b")
     (params,) = terminal.finish().params("planloom/conflict/resolve")
-    assert [file["choice"] for file in params["files"]] == ["mine", "theirs"]
+    assert [file["choice"] for file in params["files"]] == ["mine", "theirs", "both"]
 
 
 EDITED = plan(STEPS, version=2)

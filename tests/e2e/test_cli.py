@@ -17,7 +17,7 @@ from tests.support.command_line import AtTerminal, Finished
 
 pytestmark = pytest.mark.process
 
-REQUEST = """Give @src/app.py a greeting:
+REQUEST = """Please do the following:
 
 1. Create folder docs/guide
 2. Create file src/greeting.py with content:
@@ -25,7 +25,7 @@ REQUEST = """Give @src/app.py a greeting:
    def greet(name: str) -> str:
        return f"Hello, {name} – 😀"
    ```
-3. Replace "print(1)" with "print(greet('you'))" in src/app.py
+3. Replace "print(1)" with "print(greet('you'))" in @src/app.py
 4. Replace "two" with "zwei" in windows.txt
 5. Replace "é" with "è" in marked.txt
 6. Create file "docs/guide/a b.md" with content "# A and B"

@@ -170,6 +170,42 @@ async def test_resuming_runs_a_command_without_what_is_unsaved(tmp_path: Path) -
         assert room.path("seen.txt").read_text() == "one\n"
 
 
+async def test_each_unsaved_file_is_asked_for_once_before_a_command(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "a\n", "b.txt": "b\n"}) as room:
+        room.editor.open(room.path("a.txt"), "mine\n")
+        plan = await room.run("run `cat a.txt b.txt > seen.txt`")
+        assert plan.pause_reason == "unsaved_files"
+        room.editor.open(room.path("b.txt"), "mine too\n")
+        before = len(room.events)
+        await room.app.plans.resume(plan.plan_id)
+        plan = await room.until(plan, lambda now: len(room.events) > before + 1 and now.status == "paused")
+        assert (plan.pause_reason, "b.txt" in str(room.events[-1].event)) == ("unsaved_files", True)
+        await room.app.plans.resume(plan.plan_id)
+        plan = await room.until(plan, lambda now: bool(now.pending.approvals))
+        assert (await room.respond(plan)).status == "completed"
+        assert room.path("seen.txt").read_text() == "a\nb\n"
+
+
+async def test_a_plan_that_waits_goes_on_when_the_editor_has_reloaded_the_file(tmp_path: Path) -> None:
+    """An editor that reloads a file says that it changed, and not that it was saved."""
+    async with studio(tmp_path, {"a.txt": "one\n"}) as room:
+        room.editor.open(room.path("a.txt"), "typed\n")
+        plan = await room.run("run `cat a.txt > seen.txt`")
+        assert plan.pause_reason == "unsaved_files"
+        room.path("a.txt").write_text("as checked out\n")
+        room.editor.type(room.path("a.txt"), 0, len("typed\n"), "as checked out\n")
+        plan = await room.until(plan, lambda now: bool(now.pending.approvals))
+        assert (await room.respond(plan)).status == "completed"
+
+
+async def test_a_file_that_was_reloaded_is_not_unsaved(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "one\n"}) as room:
+        room.editor.open(room.path("a.txt"))
+        room.path("a.txt").write_text("as checked out\n")
+        room.editor.type(room.path("a.txt"), 0, len("one\n"), "as checked out\n")
+        assert (await room.run("run `cat a.txt`")).status == "completed"
+
+
 @pytest.mark.parametrize(
     ("settings", "capabilities"),
     [({"edits.save": "never"}, EVERYTHING), ({}, EVERYTHING.model_copy(update={"save": False}))],

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 import pytest
 
 from planloom.domain import directives as do
 from planloom.domain import events as ev
-from planloom.domain.errors import ModelFailed
+from planloom.domain.errors import DEFECT, ModelFailed
 from planloom.domain.plan import Detection, Plan, PlanStatus, Step
 from planloom.domain.values import PlanId, SessionId, StepId
 from planloom.execution.book import Book
@@ -295,3 +295,77 @@ async def test_steps_that_need_the_same_thing_alone_run_one_after_another_across
         while any(plan.status != "completed" for plan in book.live()):
             await asyncio.sleep(0)
     assert runner.most == 1
+
+
+class FailingStore(MemoryStore):
+    """A store that refuses the first events of one type, on a defect."""
+
+    def __init__(self, type_: str, times: int = 1) -> None:
+        super().__init__()
+        self.type = type_
+        self.times = times
+
+    def append(self, recorded: Sequence[ev.Recorded], plan: Plan, *, durable: bool = True) -> None:
+        if self.times and any(each.event.type == self.type for each in recorded):
+            self.times -= 1
+            raise RuntimeError("a defect")
+        super().append(recorded, plan, durable=durable)
+
+
+@pytest.mark.parametrize("type_", ["task_started", "task_completed", "plan_completed"])
+async def test_one_event_that_cannot_be_recorded_pauses_the_plan_with_the_reason(type_: str) -> None:
+    world = World([step("a"), step("b", "a")], ScriptedSteps({}))
+    resources = Resources(lambda _plan, _step: ["thing"])
+    world.conductor = Conductor(world.book, world.jobs, world.runner, do.Limits, resources=resources)
+    store = FailingStore(type_)
+    store.recorded = dict(world.book.store.recorded)  # type: ignore[attr-defined]
+    world.book.store = store
+    paused = await world.until("paused")
+    await world.jobs.settled("step:")
+    assert paused.pause_reason == "error" and DEFECT in (paused.pause_detail or "")
+    assert world.statuses()["a"] in ("pending", "completed")
+    assert all(resources.free(world.plan, each) for each in world.plan.steps)
+    world.book.record(PLAN, ev.PlanResumed())
+    await world.until("completed")
+
+
+async def test_a_step_whose_end_could_not_be_recorded_at_all_runs_again_after_a_halt() -> None:
+    """Neither its end nor the pause for that comes through; what a pause by the user does mends it."""
+
+    class Dead(MemoryStore):
+        def append(self, recorded: Sequence[ev.Recorded], plan: Plan, *, durable: bool = True) -> None:
+            if recorded[0].event.type in ("task_completed", "plan_paused", "task_update"):
+                raise RuntimeError("a defect")
+            super().append(recorded, plan, durable=durable)
+
+    world = World([step("a")], ScriptedSteps({}))
+    healthy, dead = world.book.store, Dead()
+    dead.recorded = healthy.recorded  # type: ignore[attr-defined]
+    world.book.store = dead
+    world.conductor.conduct(PLAN)
+    async with asyncio.timeout(5):
+        while not world.runner.begun or world.jobs.names("step:"):
+            await asyncio.sleep(0)
+    assert world.statuses() == {"a": "running"}
+    world.book.store = healthy
+    await world.conductor.halt(PLAN)
+    assert world.statuses() == {"a": "pending"}
+    world.conductor.release(PLAN)
+    await world.until("completed")
+
+
+async def test_a_defect_at_the_end_of_a_plan_is_no_pause_by_the_user() -> None:
+    class Broken(ScriptedSteps):
+        async def before_end(self, plan_id: PlanId) -> bool:
+            raise RuntimeError("a defect")
+
+    paused = await World([step("a")], Broken({})).until("paused")
+    assert paused.pause_reason == "error" and "Resume the plan" in (paused.pause_detail or "")
+
+
+async def test_a_failed_step_that_the_setting_skips_is_not_told_as_skipped_by_the_user() -> None:
+    runner = ScriptedSteps({"a": [Failed(error="no")]})
+    world = World([step("a"), step("b")], runner, on_failure="skip")
+    await world.until("completed")
+    skipped = [each.event for each in world.book.store.events(PLAN) if isinstance(each.event, ev.TaskSkipped)]
+    assert [each.reason for each in skipped] == ["policy"]

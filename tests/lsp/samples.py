@@ -27,6 +27,7 @@ from planloom.domain.plan import (
     Step,
     StepResult,
     Usage,
+    summary,
 )
 from planloom.domain.text import Position, Range
 from planloom.intake.reference_sources import Resolution
@@ -172,6 +173,7 @@ APPROVAL = _value(
                 "added": 0,
                 "removed": 0,
                 "resolved_path": "/work/a",
+                "new_resolved_path": "/work/b",
             }
         ),
     ),
@@ -192,7 +194,11 @@ CONFLICT = _value(
     step_id="step_2",
     files=(
         ch.ConflictFile.model_validate(
-            {"uri": URI, "hunks": ({"range": RANGE, "base": "a\n", "mine": "b\n", "theirs": "c\n"},)}
+            {
+                "uri": URI,
+                "hunks": ({"range": RANGE, "base": "a\n", "mine": "b\n", "theirs": "c\n"},),
+                "sha256": HASH,
+            }
         ),
     ),
 )
@@ -422,7 +428,7 @@ def application() -> FakeApplication:
     app = FakeApplication(
         plans__create=Created(plan=PLAN, detection=DETECTION, unresolved=(UNRESOLVED,)),
         plans__get=PLAN,
-        plans__list=(PLAN,),
+        plans__list=(summary(PLAN),),
         plans__tasks=(PLAN, PLAN.steps[:2]),
         plans__events=((recorded(EVENTS["plan_paused"]), PLAN),),
         plans__wait=(PLAN, True),

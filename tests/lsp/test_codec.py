@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from typing import Any
 
 import pytest
@@ -16,6 +17,12 @@ from planloom.lsp.sending import ClientGone, ClientRefused
 from planloom.lsp.wire_base import Wire
 from tests.support.fake_application import FakeApplication
 from tests.support.lsp_client import FULL, Failed, LspClient, NeverAnswered, connected
+
+NOTIFICATIONS = {
+    name
+    for name, (message, *_) in types.METHOD_TO_TYPES.items()
+    if "id" not in {field.name for field in message.__attrs_attrs__}  # type: ignore[attr-defined]
+}
 
 
 async def test_absent_params_count_as_none_given() -> None:
@@ -158,7 +165,7 @@ async def test_capabilities_that_the_library_does_not_know_count_as_not_declared
         can = app.opening.editor.capabilities
         assert (can.apply_edit, can.document_changes, can.encoding) == (True, True, "utf-8")
         assert can.failure_handling is None
-        assert (can.create_files, can.rename_files, can.delete_files) == (True, False, True)
+        assert (can.rename_files, can.delete_files) == (False, True)
 
 
 async def test_after_shutdown_only_exit_is_left() -> None:
@@ -376,6 +383,24 @@ async def test_a_defect_in_a_notification_is_logged_and_the_server_goes_on(caplo
         assert (await client.request("planloom/status"))["health"] == "ok"
         assert not client.shown()
     assert "planloom/broken" in caplog.text
+
+
+@pytest.mark.parametrize("params", [None, [], "text", 5, {"trusted": "yes", "textDocument": 1, "event": 2}])
+async def test_a_notification_that_is_off_is_one_plain_line_of_the_log(params: Any, caplog: Any) -> None:
+    async with connected(FakeApplication().make) as client:
+        protocol = client.server.messages
+        standard = {*protocol.fm.features, *protocol.fm.builtin_features}
+        known = {name for name in standard if name in NOTIFICATIONS} | protocol.listeners.keys()
+        assert "planloom/workspace/trust" in known and "textDocument/didChange" in known
+        for method in sorted(known - {"exit", "initialized", "$/cancelRequest"}):
+            caplog.clear()
+            client.notify(method, params)
+            assert (await client.request("planloom/status"))["health"] == "ok"
+            told = [record for record in caplog.records if record.levelno >= logging.WARNING]
+            assert not any(record.exc_info for record in told), method
+            assert len(told) <= 1 and all(method in record.getMessage() for record in told)
+            assert told or method not in protocol.listeners
+        assert not client.shown()
 
 
 async def test_params_of_standard_requests_are_checked_too() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from planloom.domain.errors import UnknownThing
+from planloom.domain.plan import summary
 from planloom.lsp import commands
 from planloom.lsp.methods import COMMANDS
 from tests.support.fake_application import FakeApplication, a_plan
@@ -39,7 +40,7 @@ async def run(client: LspClient, command: str, *arguments: Any) -> Any:
         ("undo", ["p1", "s1"], ("plans.undo", "p1", "s1", False)),
         ("answer", ["p1", "s1", "80"], ("steps.answer", "p1", "s1", "80")),
         ("regenerate", [None, "shorter"], ("plans.regenerate", "p1", 1, "shorter")),
-        ("showPlan", [], ("plans.export", "p1", "markdown")),
+        ("showPlan", [], ("plans.markdown", "p1")),
     ],
 )
 async def test_a_command_does_what_its_method_does(
@@ -94,7 +95,7 @@ async def test_arguments_that_are_off_are_named(command: str, arguments: list[An
 
 
 async def test_a_plan_left_out_must_be_the_only_one() -> None:
-    app = FakeApplication(plans__list=(a_plan("p1"), a_plan("p2")))
+    app = FakeApplication(plans__list=(summary(a_plan("p1")), summary(a_plan("p2"))))
     async with connected(app.make) as client:
         error = await client.fails("workspace/executeCommand", {"command": "planloom.cancel"})
         assert error.word == "invalid_params"

@@ -11,7 +11,6 @@ from planloom.domain.text import Position, Range, TextEdit
 from planloom.domain.values import Uri
 from planloom.lsp import editor as lsp_editor
 from planloom.workspace.editor import (
-    CreateOperation,
     DeleteOperation,
     EditorEdit,
     EditorSilent,
@@ -46,10 +45,10 @@ def never(_: Any) -> Any:
 @pytest.mark.parametrize(
     ("declared", "expected"),
     [
-        (FULL, (True, True, True, True, True, True, "textOnlyTransactional")),
-        (PLAIN, (True, True, False, False, False, False, None)),
-        (EGLOT, (True, False, False, False, False, False, None)),
-        (BARE, (False, False, False, False, False, False, None)),
+        (FULL, (True, True, True, True, True, "textOnlyTransactional")),
+        (PLAIN, (True, True, False, False, False, None)),
+        (EGLOT, (True, False, False, False, False, None)),
+        (BARE, (False, False, False, False, False, None)),
     ],
 )
 async def test_capabilities_are_those_that_the_client_declares(
@@ -57,7 +56,7 @@ async def test_capabilities_are_those_that_the_client_declares(
 ) -> None:
     async with connected(FakeApplication().make, capabilities=declared, extension=None) as client:
         can = (await editor_of(client)).capabilities
-        found = (can.apply_edit, can.document_changes, can.create_files, can.rename_files, can.delete_files)
+        found = (can.apply_edit, can.document_changes, can.rename_files, can.delete_files)
         assert (*found, can.change_annotations, can.failure_handling) == expected
         assert (can.save, can.diagnostics) == (False, False)
 
@@ -86,23 +85,22 @@ async def test_an_edit_of_a_buffer_that_has_moved_on_is_refused_without_a_reason
         assert client.buffers[uri].text == "user"
 
 
-async def test_files_are_made_renamed_and_deleted_in_the_order_given(tmp_path: Any) -> None:
-    new, old, gone = ((tmp_path / name).as_uri() for name in ("new.txt", "old.txt", "gone.txt"))
+async def test_files_are_renamed_and_deleted_in_the_order_given(tmp_path: Any) -> None:
+    moved, old, gone = ((tmp_path / name).as_uri() for name in ("moved.txt", "old.txt", "gone.txt"))
     (tmp_path / "old.txt").write_text("old")
     (tmp_path / "gone.txt").write_text("gone")
     async with connected(FakeApplication().make) as client:
         editor = await editor_of(client)
         answer = await editor.apply(
             edit(
-                CreateOperation(uri=Uri(new)),
-                replace(new, "text", end=0),
-                RenameOperation(uri=Uri(old), new_uri=Uri((tmp_path / "moved.txt").as_uri())),
+                RenameOperation(uri=Uri(old), new_uri=Uri(moved)),
+                replace(moved, "text", end=3),
                 DeleteOperation(uri=Uri(gone)),
             )
         )
         assert answer.applied
-        assert client.buffers[new].text == "text"
-        assert sorted(path.name for path in tmp_path.iterdir()) == ["moved.txt", "new.txt"]
+        assert client.buffers[moved].text == "text"
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["moved.txt"]
 
 
 async def test_the_operation_that_failed_is_named(tmp_path: Any) -> None:
@@ -110,8 +108,8 @@ async def test_the_operation_that_failed_is_named(tmp_path: Any) -> None:
     there.write_text("x")
     async with connected(FakeApplication().make) as client:
         editor = await editor_of(client)
-        operations = (replace(there.as_uri(), "y", end=1), CreateOperation(uri=Uri(there.as_uri())))
-        answer = await editor.apply(edit(*operations))
+        rename = RenameOperation(uri=Uri(there.as_uri()), new_uri=Uri(there.as_uri()))
+        answer = await editor.apply(edit(replace(there.as_uri(), "y", end=1), rename))
         assert (answer.applied, answer.reason, answer.failed_change) == (False, "there.txt exists", 1)
 
 

@@ -133,6 +133,7 @@ async def test_a_failed_step_is_a_message(tmp_path: Path) -> None:
     [
         ("Keep mine", "old by me\n"),
         ("Take Planloom's", "new\n"),
+        ("Keep both", "old by me\nnew\n"),
         ("edited", "new, by us both\n"),
         ("saved", "new, by us both\n"),
     ],
@@ -173,6 +174,29 @@ async def test_a_conflict_is_a_document_with_both_and_a_message(
         assert "a.txt" in user.messages[1]["message"]
         if can_show and press != "saved":
             assert beside(shown) == "<<<<<<< yours\nold by me\n=======\nnew\n>>>>>>> Planloom's\n"
+
+
+async def test_what_is_typed_beside_the_merged_document_stays(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("old\n" + "line\n" * 9)
+    uri = (tmp_path / "a.txt").as_uri()
+    shown: list[str] = []
+    async with plain(tmp_path) as client:
+        client.open(uri)
+        showing(client, shown)
+
+        def typed() -> str:
+            client.type(uri, None, "old by me\n" + "line\n" * 9)
+            return "Allow"
+
+        def merged() -> str:
+            client.type(uri, None, "old by me\n" + "line\n" * 9 + "typed in the file itself\n")
+            client.open(shown[0])
+            client.type(shown[0], None, "new, by us both\n" + "line\n" * 9)
+            return "Use the merged document"
+
+        User(client, typed, merged)
+        assert (await run(client))["status"] == "completed"
+        assert client.buffers[uri].text == "new, by us both\n" + "line\n" * 9 + "typed in the file itself\n"
 
 
 async def test_a_client_that_asks_itself_is_not_asked_twice(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from planloom.domain import events as ev
+from planloom.domain.approvals import Approval
 from planloom.domain.errors import WrongState
-from planloom.domain.plan import Step
-from planloom.domain.values import StepId
+from planloom.domain.plan import Pending, Step
+from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId
 from planloom.lsp import progress
 from tests.support.fake_application import FakeApplication, a_plan
 from tests.support.lsp_client import BARE, Failed, LspClient, NeverAnswered, connected
@@ -62,6 +63,30 @@ async def test_a_bar_begins_moves_and_ends_with_its_plan() -> None:
         assert [value["kind"] for value in bars(client)].count("end") == 1
         tokens = {note["token"] for note in client.told("$/progress")}
         assert len(tokens) == 1 and all(isinstance(token, str) for token in tokens)
+
+
+async def test_a_step_that_waits_for_an_approval_is_not_told_as_at_work() -> None:
+    app = FakeApplication()
+    pending = Pending(approvals=(an_approval(StepId("step_1")),))
+    async with connected(app.make) as client:
+        await started(app, client, status="executing", steps=steps("running"), pending=pending)
+        await client.until(lambda: bars(client)[-1]["message"] == "0/1 waits for your approval")
+        both = a_plan(status="executing", steps=steps("running", "running"), pending=pending)
+        app.feed.happen(ev.PlanResumed(), both)
+        await client.until(lambda: bars(client)[-1]["message"] == "0/2 Doing 2")
+        app.feed.happen(ev.PlanResumed(), a_plan(status="executing", steps=steps("running")))
+        await client.until(lambda: bars(client)[-1]["message"] == "0/1 Doing 1")
+
+
+def an_approval(step_id: StepId) -> Approval:
+    return Approval(
+        approval_id=ApprovalId("x"),
+        plan_id=PlanId("p1"),
+        step_id=step_id,
+        proposal=Sha256("0" * 64),
+        effect="write",
+        title="Do it",
+    )
 
 
 async def test_a_plan_that_goes_on_gets_another_bar() -> None:

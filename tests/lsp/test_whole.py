@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from planloom.lsp.wire_events import events as wire_events
-from tests.support.lsp_client import EGLOT, FULL, LspClient, connected
+from tests.support.lsp_client import BARE, EGLOT, EXTENSION, FULL, PLAIN, LspClient, connected
 from tests.support.real_application import real_application
+from tests.workspace.room import tree
 
 EMBEDDED = {"model": {"provider": "embedded"}}
 THREE = (
@@ -55,12 +56,32 @@ async def test_a_request_becomes_edits_of_live_buffers(tmp_path: Path, capabilit
         assert plan["status"] == "completed", plan
         assert client.buffers[uri].text == "new 😀\r\nand unsaved\r\n"
         assert (tmp_path / "a.txt").read_text() == "on disk\n"
-        made = (tmp_path / "src" / "x.py").as_uri()
-        in_buffer = client.buffers[made].text if made in client.buffers else None
-        assert "x = 1" in (in_buffer, (tmp_path / "src" / "x.py").read_text())
+        assert (tmp_path / "src" / "x.py").read_text() == "x = 1"
         undone = await client.request("planloom/plan/undo", {"planId": plan["planId"]})
         assert client.buffers[uri].text == "old 😀\r\nand unsaved\r\n"
         assert undone["conflicts"] == []
+
+
+@pytest.mark.parametrize(
+    "extension", [EXTENSION, {"events": True, "approvals": True}], ids=["saves", "does not save"]
+)
+@pytest.mark.parametrize("capabilities", [FULL, PLAIN, EGLOT, BARE], ids=["full", "plain", "eglot", "bare"])
+async def test_a_file_that_comes_back_is_whole_on_disk_however_the_editor_is_closed(
+    tmp_path: Path, capabilities: dict[str, Any], extension: dict[str, Any]
+) -> None:
+    """This editor makes new files empty, as VS Code does, and keeps their text in buffers that nobody has saved."""
+    (tmp_path / "README.md").write_text("to be kept\n")
+    text = '1. Delete README.md\n2. Create file made.txt with content "made"'
+    options: dict[str, Any] = {"capabilities": capabilities, "extension": extension, "settings": EMBEDDED}
+    async with connected(real_application(), folders=[tmp_path], **options) as client:
+        plan = await finished(client, await drafted(client, text))
+        assert plan["status"] == "completed" and not (tmp_path / "README.md").exists()
+        assert (tmp_path / "made.txt").read_text() == "made"
+        await client.request("planloom/plan/undo", {"planId": plan["planId"]})
+        for uri in tuple(client.buffers):
+            client.close(uri)
+        assert tree(tmp_path) == {"README.md": "to be kept\n"}
+        client.shown()
 
 
 async def test_events_tell_a_client_that_reconnects_what_it_has_missed(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planloom.domain.plan import Usage
-from planloom.models.asking import Answer, answer_to
+from planloom.models.asking import Answer, Cost, answer_to
 from planloom.models.port import (
     Finished,
     Message,
@@ -26,24 +26,28 @@ def heard(text: str) -> TextDelta:
 
 
 @pytest.mark.parametrize(
-    ("events", "answer"),
+    ("events", "answer", "usage"),
     [
-        ((heard("a"), heard("b"), Finished(reason="stop")), Answer("ab", Usage(requests=1), "stop")),
+        ((heard("a"), heard("b"), Finished(reason="stop")), Answer("ab", "stop"), Usage(requests=1)),
         (
             (heard("half"), RESTARTED, heard("whole"), Finished(reason="stop")),
-            Answer("whole", Usage(requests=1), "stop"),
+            Answer("whole", "stop"),
+            Usage(requests=2),
         ),
-        ((heard("a"), Finished(reason="length")), Answer("a", Usage(requests=1), "length")),
+        ((heard("a"), Finished(reason="length")), Answer("a", "length"), Usage(requests=1)),
         (
             (heard("a"), UsageReported(prompt_tokens=7, completion_tokens=2), Finished(reason="stop")),
-            Answer("a", Usage(requests=1, prompt_tokens=7, completion_tokens=2), "stop"),
+            Answer("a", "stop"),
+            Usage(requests=1, prompt_tokens=7, completion_tokens=2),
         ),
     ],
 )
-async def test_an_answer(events: tuple[ModelEvent, ...], answer: Answer) -> None:
-    assert await answer_to(ScriptedModel([Turn(events=events)]), REQUEST) == answer
+async def test_an_answer(events: tuple[ModelEvent, ...], answer: Answer, usage: Usage) -> None:
+    cost = Cost()
+    assert await answer_to(ScriptedModel([Turn(events=events)]), REQUEST, cost) == answer
+    assert cost.usage == usage
 
 
 async def test_an_answer_that_is_too_long_is_left_there() -> None:
-    answer = await answer_to(ScriptedModel([says("x" * 10_000)]), REQUEST, most_characters=100)
+    answer = await answer_to(ScriptedModel([says("x" * 10_000)]), REQUEST, Cost(), most_characters=100)
     assert 100 < len(answer.text) < 200 and answer.ended is None

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planloom.domain.model_text.surrogates import Joiner
 from planloom.models.call_fragments import CallFragments
-from planloom.models.json_text import Joiner, Unreadable, read_arguments, read_json, read_object
+from planloom.models.json_text import Unreadable, read_arguments, read_json, read_object
 from planloom.models.port import CallBroken, CallMade
 from tests.models.support import asks
 

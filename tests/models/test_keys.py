@@ -15,7 +15,7 @@ import pytest
 from planloom.domain.errors import InvalidParams, ModelFailed, PlanloomError
 from planloom.models.keys import Key, Keyring, RedactingFormatter
 from planloom.models.recording import Recording, RecordingModel
-from planloom.models.select import choose, list_models, pick
+from planloom.models.select import list_models, pick
 from planloom.settings import ModelSettings, Settings
 from tests.models.protocols import PROTOCOLS, TEXT
 from tests.models.support import asks, model_at, text_of, told
@@ -140,7 +140,7 @@ async def test_the_key_is_in_no_log_error_trace_or_recording(
         root.setLevel(logging.DEBUG)
         try:
             told_by_user = settings(running.origin, provider)
-            model = await choose(told_by_user, environment, keys=keys)
+            model = (await pick(told_by_user, environment, keys=keys)).model
             assert model is not None
             recorded = RecordingModel(model, Recording(tmp_path / "x.jsonl", keys.redact))
             try:

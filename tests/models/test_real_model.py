@@ -13,7 +13,7 @@ from planloom.domain.errors import ContextOverflow
 from planloom.models.engines import engine_at
 from planloom.models.keys import Keyring
 from planloom.models.port import Finished, Message, Model, ModelRequest, TextDelta, UsageReported
-from planloom.models.select import choose
+from planloom.models.select import pick
 from planloom.settings import ModelSettings, Settings
 from tests.models.support import READ_FILE, asks, calls_of, text_of, told
 from tests.support.real_model import MISSING, model_file, real_model
@@ -30,7 +30,7 @@ def origin() -> Iterator[str]:
 @pytest.fixture
 async def model(origin: str) -> AsyncIterator[Model]:
     settings = Settings(model=ModelSettings(base_url=origin, temperature=0))
-    chosen = await choose(settings, {"OLLAMA_HOST": "127.0.0.1:9"})
+    chosen = (await pick(settings, {"OLLAMA_HOST": "127.0.0.1:9"})).model
     assert chosen is not None
     yield chosen
     await chosen.close()

@@ -19,11 +19,11 @@ from planloom.models.engines import home_of
 from planloom.models.port import Finished, ModelRequest, TextDelta, ToolCall
 from planloom.models.replay import ReplayModel
 from planloom.models.scripted import ScriptedModel, fails, says
-from planloom.models.select import Reselecting, choose, list_models, pick
+from planloom.models.select import Reselecting, list_models, pick
 from planloom.models.ways import WAYS_TO_A_MODEL
 from planloom.settings import ModelSettings, Settings
 from tests.models.protocols import PROTOCOLS, TEXT
-from tests.models.support import asks, calls_of, text_of, told
+from tests.models.support import PATIENT, asks, calls_of, model_at, text_of, told
 from tests.support.http_server import Answer, Asked, Wire, serving
 
 NOWHERE = "http://127.0.0.1:9"
@@ -97,7 +97,7 @@ async def test_with_nothing_there_the_rules_remain() -> None:
     assert choice.model is None
     assert choice.identity.provider == "embedded"
     assert choice.passed_over == ("no Ollama answers at http://127.0.0.1:9",)
-    assert await choose(settings(), {"OLLAMA_HOST": NOWHERE}) is None
+    assert (await pick(settings(), {"OLLAMA_HOST": NOWHERE})).model is None
 
 
 async def test_auto_takes_the_first_that_answers() -> None:
@@ -134,7 +134,7 @@ async def test_a_dead_base_url_is_passed_over_for_what_answers_and_named() -> No
 
 
 async def test_a_dead_base_url_with_nothing_else_fails_by_its_name() -> None:
-    model = await choose(settings(base_url=NOWHERE, name="m"), {"OLLAMA_HOST": NOWHERE})
+    model = (await pick(settings(base_url=NOWHERE, name="m"), {"OLLAMA_HOST": NOWHERE})).model
     assert model is not None
     with pytest.raises(ModelFailed, match=r"Nothing answers at http://127\.0\.0\.1:9") as caught:
         await told(model)
@@ -154,7 +154,7 @@ async def test_the_engine_at_a_base_url_is_told_by_its_answers(kind: str) -> Non
 
 async def test_ollama_answers_at_its_own_path_even_where_the_url_names_the_other() -> None:
     async with around(base=engine("ollama", ["small"])) as environment:
-        model = await choose(settings(base_url=environment["BASE"] + "/v1"), environment)
+        model = (await pick(settings(base_url=environment["BASE"] + "/v1"), environment)).model
         assert model is not None
         assert text_of(await told(model)) == TEXT
         await model.close()
@@ -163,7 +163,7 @@ async def test_ollama_answers_at_its_own_path_even_where_the_url_names_the_other
 @pytest.mark.parametrize("provider", ["auto", "openai"])
 async def test_a_server_that_lists_nothing_is_asked_all_the_same(provider: str) -> None:
     async with around(base=PROTOCOLS["openai"].server()) as environment:
-        model = await choose(settings(base_url=environment["BASE"], provider=provider), environment)
+        model = (await pick(settings(base_url=environment["BASE"], provider=provider), environment)).model
         assert model is not None
         assert text_of(await told(model)) == TEXT
         await model.close()
@@ -195,7 +195,7 @@ async def test_an_ollama_without_models_names_the_command() -> None:
 async def test_what_was_asked_for_and_cannot_be_had_says_so_when_asked(
     model: dict[str, object], message: str, hint: str
 ) -> None:
-    chosen = await choose(settings(**model), {})
+    chosen = (await pick(settings(**model), {})).model
     assert chosen is not None
     await chosen.capabilities()
     with pytest.raises(ModelFailed, match=message) as caught:
@@ -206,13 +206,13 @@ async def test_what_was_asked_for_and_cannot_be_had_says_so_when_asked(
 
 
 async def test_embedded_is_no_model() -> None:
-    assert await choose(settings(provider="embedded"), {"OPENAI_API_KEY": "sk-0123456789"}) is None
+    assert (await pick(settings(provider="embedded"), {"OPENAI_API_KEY": "sk-0123456789"})).model is None
 
 
 async def test_replay_reads_the_base_url_as_a_path(tmp_path: Path) -> None:
     script = tmp_path / "a.jsonl"
     script.write_text(json.dumps({"text": "hello"}))
-    model = await choose(settings(provider="replay", base_url=str(script)), {})
+    model = (await pick(settings(provider="replay", base_url=str(script)), {})).model
     assert isinstance(model, ReplayModel)
     assert text_of(await told(model)) == "hello"
 
@@ -220,7 +220,7 @@ async def test_replay_reads_the_base_url_as_a_path(tmp_path: Path) -> None:
 async def test_the_editors_model_answers_as_any_other() -> None:
     call = ToolCall(call_id=CallId(""), name="f", arguments={})
     editor = Editor(EditorAnswer(text="hi", tool_calls=(call,), prompt_tokens=3))
-    model = await choose(settings(provider="editor", name="fast"), {}, editor)
+    model = (await pick(settings(provider="editor", name="fast"), {}, editor)).model
     assert model is not None
     events = await told(model)
     assert events[0] == TextDelta(text="hi")
@@ -234,7 +234,7 @@ async def test_the_editors_model_answers_as_any_other() -> None:
 )
 async def test_an_editor_that_says_nothing_is_told(answer: EditorAnswer | None, code: str) -> None:
     slow = settings(provider="editor", first_token_timeout_seconds=0.05)
-    model = await choose(slow, {}, Editor(answer))
+    model = (await pick(slow, {}, Editor(answer))).model
     assert model is not None
     with pytest.raises(ModelFailed) as caught:
         await told(model)
@@ -255,6 +255,40 @@ async def test_auto_looks_around_again_after_a_failure() -> None:
     assert text_of(await told(model)) == "two"
     assert first.closed
     assert model.identity.name == "other"
+
+
+async def test_an_answer_in_hand_is_read_to_its_end_when_another_model_is_picked() -> None:
+    go_on = asyncio.Event()
+
+    async def slow(asked: Asked, wire: Wire) -> None:
+        if asked.method == "GET":
+            await wire.json(404, {"error": "not found"})
+        elif "fail" in str(asked.json()["messages"]):
+            await wire.json(404, {"error": {"message": "model 'small' not found"}})
+        else:
+            await wire.head(content_type="text/event-stream")
+            await wire.events({"choices": [{"index": 0, "delta": {"content": "one "}}]})
+            await go_on.wait()
+            await wire.events(
+                {"choices": [{"index": 0, "delta": {"content": "two"}, "finish_reason": "stop"}]}
+            )
+
+    async with serving(slow) as running, model_at(running.origin, timeouts=PATIENT) as first:
+        second = ScriptedModel([says("other")], identity=first.identity.model_copy(update={"name": "other"}))
+
+        async def again() -> Choice:
+            return Choice(second, second.identity)
+
+        model = Reselecting(Choice(first, first.identity), again)
+        answer = model.stream(asks())
+        assert await anext(answer) == TextDelta(text="one ")
+        with pytest.raises(ModelFailed):
+            await told(model, asks("fail"))
+        assert text_of(await told(model)) == "other"
+        go_on.set()
+        assert text_of([event async for event in answer]) == "two"
+        async with asyncio.timeout(20):
+            await running.all_left()
 
 
 async def test_models_are_listed_with_what_is_known_of_them() -> None:
@@ -299,9 +333,9 @@ async def test_nothing_that_is_not_needed_is_imported() -> None:
     code = (
         "import sys, asyncio\n"
         "import planloom.models.port, planloom.models.scripted, planloom.models.recording\n"
-        "from planloom.models.select import choose\n"
+        "from planloom.models.select import pick\n"
         "from planloom.settings import Settings\n"
-        "assert asyncio.run(choose(Settings(), {'OLLAMA_HOST': '127.0.0.1:9'})) is None\n"
+        "assert asyncio.run(pick(Settings(), {'OLLAMA_HOST': '127.0.0.1:9'})).model is None\n"
         "assert not {'httpx', 'tenacity', 'httpx_sse', 'certifi'} & set(sys.modules), sys.modules\n"
     )
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", code)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,127 +16,257 @@ from planloom.domain import events as ev
 from planloom.domain.plan import Plan, Review
 from planloom.execution.book import Book
 from planloom.storage.ledger import Ledger
+from tests.support.crash import Crash, DyingLedger, Job, begun, finished, killed, restarted
+from tests.support.fake_editor import After, Before
+from tests.support.ledgers import cut_back
 from tests.support.studio import Studio, studio
 
 EDIT = '1. Replace "old" with "new" in a.txt\n2. Create file b.txt with content "b"'
 
 
-class Crash(BaseException):
-    """Stands for a kill: nothing that comes after it is written."""
+FILES = {"a.txt": "one\ntwo\nthree\n", "c.txt": "old\n"}
+LITERAL = Job(
+    '1. Replace "two" with "two INS" in a.txt\n2. Create folder made\n3. Run `echo ran >> ran.log`\n'
+    '4. Create file b.txt with content "b"'
+)
+OBEDIENT = Job(
+    "1. one thing\n2. another thing",
+    {
+        "Insert and run": (
+            ("edit_file", {"path": "a.txt", "old_text": "two", "new_text": "two INS"}),
+            ("create_folder", {"path": "made"}),
+            ("run_command", {"command": "echo ran >> ran.log"}),
+            ("edit_file", {"path": "c.txt", "old_text": "old", "new_text": "old INS"}),
+        ),
+        "Write it": (("write_file", {"path": "b.txt", "content": "b"}),),
+    },
+)
 
 
-class DyingLedger(Ledger):
-    """A ledger whose process dies at its n-th event, before or after that is on disk."""
-
-    def __init__(self, path: Path, at: int, *, written: bool) -> None:
-        super().__init__(path)
-        self.at = at
-        self.written = written
-        self.count = 0
-        self.dead = False
-        self.died = asyncio.Event()
-
-    def append(self, recorded: Sequence[ev.Recorded], plan: Plan) -> None:
-        if self.dead:
-            raise Crash
-        self.count += len(recorded)
-        if self.count >= self.at:
-            self.dead = True
-            self.died.set()
-            if self.written:
-                super().append(recorded, plan)
-            raise Crash
-        super().append(recorded, plan)
+def proved(after: Studio, plan: Plan, job: Job, where: str) -> None:
+    """Every effect has happened exactly once, or a person was asked before it could happen again."""
+    assert plan.status == "completed", (where, plan.error, [step.result for step in plan.steps])
+    assert [step.status for step in plan.steps] == ["completed"] * len(plan.steps), where
+    assert after.text("a.txt") == "one\ntwo INS\nthree\n", where
+    assert after.text("b.txt") == "b" and after.path("made").is_dir(), where
+    assert after.text("c.txt") == ("old INS\n" if job.tasks else "old\n"), where
+    warned = [
+        recorded.event.approval
+        for recorded in after.events
+        if isinstance(recorded.event, ev.ApprovalRequested)
+        and recorded.event.approval.effect == "execute"
+        and "may have run already" in (recorded.event.approval.warning or "")
+    ]
+    ran = after.path("ran.log").read_text().split()
+    assert 1 <= len(ran) <= 1 + len(warned), where
+    assert (plan.execution_summary or "").startswith(f"{len(plan.steps)} of {len(plan.steps)} steps done"), (
+        where
+    )
+    assert "never made" not in (plan.execution_summary or ""), where
 
 
-async def events_of_a_run(tmp_path: Path, review: Review) -> int:
-    settings = {"execution.review": review}
-    async with studio(tmp_path, {"a.txt": "old\n"}, settings=settings, ledger=tmp_path / "count.db") as at:
-        plan = await at.run(EDIT)
-        assert plan.status == "completed"
-        return plan.seq
+async def events_of_a_run(folder: Path, job: Job, settings: Mapping[str, Any]) -> tuple[int, int]:
+    """The events of a run that nobody kills: where it begins to do something, and the last."""
+    async with studio(folder, FILES, settings=settings, ledger=folder / "count.db") as at:
+        plan = await at.approve(await begun(at, job))
+        first = next(recorded.seq for recorded in at.events if recorded.event.type == "plan_approved")
+        while plan.pending.approvals:
+            plan = await at.respond(plan)
+        proved(at, plan, job, "not killed")
+        return first, plan.seq
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("review", ["each", "end"])
-async def test_killed_at_every_event_the_plan_ends_as_if_it_never_was(tmp_path: Path, review: Review) -> None:
-    """Every numbered point, both sides of the write: nothing lost, nothing twice."""
+@pytest.mark.parametrize("execute", ["ask", "allow"])
+@pytest.mark.parametrize("review", ["each", "end", "auto"])
+@pytest.mark.parametrize("job", [LITERAL, OBEDIENT], ids=["literal", "obedient model"])
+async def test_killed_at_every_event_each_effect_happens_once(
+    tmp_path: Path, job: Job, review: Review, execute: str
+) -> None:
+    """Every numbered point: nothing lost, nothing twice, and what is said at the end is so."""
+    settings = {"execution.review": review, "approvals.execute": execute}
     (tmp_path / "first").mkdir()
-    points = await events_of_a_run(tmp_path / "first", review)
-    for number in range(2, points + 1):
-        for written in (False, True):
+    first, last = await events_of_a_run(tmp_path / "first", job, settings)
+    for number in range(first, last + 1):
+        for written in (False, True) if job is LITERAL else (True,):
             folder = tmp_path / f"{number}-{written}"
             folder.mkdir()
-            await killed_and_resumed(folder, number, review, written=written)
+            await killed_and_resumed(folder, number, job, settings, written=written)
 
 
-async def killed_and_resumed(folder: Path, number: int, review: Review, *, written: bool) -> None:
-    path = folder / "l.db"
-    settings = {"execution.review": review}
-    before = Studio(folder, {"a.txt": "old\n"}, settings=settings)
-    ledger = DyingLedger(path, number, written=written)
-    before.app._ledger = ledger
-    before.app._book.store = ledger
-    before.app.plans._at = before.app.plans._at._replace(ledger=ledger)
-    user = asyncio.ensure_future(used(before))
-    death = asyncio.ensure_future(ledger.died.wait())
-    await asyncio.wait({user, death}, return_when=asyncio.FIRST_COMPLETED, timeout=20)
-    user.cancel()
-    death.cancel()
-    await asyncio.wait({user, death})
-    ledger.dead = True
-    await before.app._jobs.stop("")
-    ledger.release()
-    editor = before.editor
-    buffers = {name: editor.text(before.path(name)) for name in ("a.txt", "b.txt") if _exists(before, name)}
-    after = Studio(folder, settings=settings, ledger=path)
-    for name, text in buffers.items():
-        after.editor.open(after.path(name), text)
+async def killed_and_resumed(
+    folder: Path, number: int, job: Job, settings: Mapping[str, Any], *, written: bool
+) -> None:
+    """Kill the server at one event, and have the next one carry the plan to its end."""
+    ledger = DyingLedger(folder / "l.db", number, written=written)
+    before = Studio(folder, FILES, settings=settings, ledger=ledger)
+    await killed(before, ledger, job)
+    after = restarted(before, folder / "l.db", settings, job)
     try:
-        found = after.app.plans.list(None, (), None, True)
-        if not found:
-            return
-        plan = await finished(after, found[0])
+        (plan,) = after.app.plans.list(None, (), None, True)
         where = f"killed at event {number}, written={written}"
-        assert plan.status in ("completed", "failed"), where
-        if plan.status == "completed":
-            assert after.text("a.txt") == "new\n", where
-            assert after.text("b.txt") == "b", where
+        proved(after, await finished(after, plan), job, where)
     finally:
         await after.app.close()
         shutil.rmtree(folder)
 
 
-async def used(at: Studio) -> None:
-    """What a person does with the plan while the server lives."""
+@pytest.mark.slow
+@pytest.mark.parametrize("review", ["each", "end", "auto"])
+@pytest.mark.parametrize("job", [LITERAL, OBEDIENT], ids=["literal", "obedient model"])
+async def test_paused_at_every_event_each_effect_happens_once(
+    tmp_path: Path, job: Job, review: Review
+) -> None:
+    settings = {"execution.review": review}
+    (tmp_path / "first").mkdir()
+    first, last = await events_of_a_run(tmp_path / "first", job, settings)
+    for number in range(first, last):
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        async with studio(folder, FILES, settings=settings) as at:
+            plan = await begun(at, job)
+            pauses: list[asyncio.Task[object]] = []
+            at.app.feed.subscribe(partial(_paused_at, at, number, pauses))
+            await at.app.plans.approve(plan.plan_id, plan.version, None)
+            proved(at, await finished(at, plan), job, f"paused at event {number}")
+            await asyncio.gather(*pauses, return_exceptions=True)
+
+
+def _paused_at(
+    at: Studio, number: int, pauses: list[asyncio.Task[object]], recorded: ev.Recorded, _: Plan
+) -> None:
+    if recorded.seq == number:
+        pauses.append(asyncio.create_task(at.app.plans.pause(recorded.plan_id)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("review", ["each", "end", "auto"])
+async def test_killed_twice_each_effect_happens_once(tmp_path: Path, review: Review) -> None:
+    """The second server dies too, a few events after it has gone on."""
+    settings = {"execution.review": review}
+    (tmp_path / "first").mkdir()
+    first, last = await events_of_a_run(tmp_path / "first", OBEDIENT, settings)
+    for number in range(first, last, 2):
+        for more in (3, 6, 9):
+            folder = tmp_path / f"{number}-{more}"
+            folder.mkdir()
+            ledger = DyingLedger(folder / "l.db", number)
+            before = Studio(folder, FILES, settings=settings, ledger=ledger)
+            await killed(before, ledger, OBEDIENT)
+            second = DyingLedger(folder / "l.db", more)
+            between = before
+            with suppress(Crash):
+                between = restarted(before, second, settings, OBEDIENT)
+                (plan,) = between.app.plans.list(None, (), None, True)
+                await killed(between, second, OBEDIENT, plan)
+            second.release()
+            after = restarted(between, folder / "l.db", settings, OBEDIENT)
+            try:
+                (plan,) = after.app.plans.list(None, (), None, True)
+                plan = await finished(after, plan)
+                proved(after, plan, OBEDIENT, f"killed at {number} and {more} later")
+            finally:
+                await after.app.close()
+                shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("made", [True, False], ids=["after the editor's part", "before it"])
+@pytest.mark.parametrize("review", ["each", "end", "auto"])
+@pytest.mark.parametrize("job", [LITERAL, OBEDIENT], ids=["literal", "obedient model"])
+async def test_killed_between_the_editors_part_and_the_servers(
+    tmp_path: Path, job: Job, review: Review, made: bool
+) -> None:
+    """What was made is recorded as made and can be taken back; the rest is made after the restart."""
+    settings = {"execution.review": review, "approvals.execute": "allow"}
+    ledger = DyingLedger(tmp_path / "l.db")
+    before = Studio(tmp_path, FILES, settings=settings, ledger=ledger)
+
+    before.editor.script.append(After(ledger.die) if made else Before(ledger.die))
+    await killed(before, ledger, job)
+    assert before.text("a.txt") == ("one\ntwo INS\nthree\n" if made else FILES["a.txt"])
+    after = restarted(before, tmp_path / "l.db", settings, job)
     try:
-        plan = await at.approve(await at.ask(EDIT))
+        (plan,) = after.app.plans.list(None, (), None, True)
+        await after.app._ownership.settle()
+        plan = after.now(plan)
+        states = [edit.state for edit in plan.edits]
+        assert states == (["applied"] if made else ["rejected"])
+        told = [
+            recorded.event.reason for recorded in after.events if isinstance(recorded.event, ev.EditRejected)
+        ]
+        if made:
+            assert all("a.txt: made" in reason for reason in told)
+        else:
+            assert told == ["The server ended before the edit was made."]
+        plan = await finished(after, plan)
+        proved(after, plan, job, "half made")
+        await after.app.plans.undo(plan.plan_id, None, False)
+        assert after.text("a.txt") == FILES["a.txt"] and not after.path("made").exists()
+    finally:
+        await after.app.close()
+
+
+@pytest.mark.parametrize("review", ["each", "end", "auto"])
+async def test_where_the_text_does_not_tell_a_person_is_asked_and_told_why(
+    tmp_path: Path, review: Review
+) -> None:
+    """The user has typed into the very line while the server was down."""
+    settings = {"execution.review": review}
+    job = Job('1. Replace "two" with "two\\nINS" in a.txt\n2. Create folder made'.replace("\\n", "\n"))
+    ledger = DyingLedger(tmp_path / "l.db")
+    before = Studio(tmp_path, FILES, settings=settings, ledger=ledger)
+
+    before.editor.script.append(After(ledger.die))
+    await killed(before, ledger, job)
+    before.editor.replace(before.path("a.txt"), "INS", "INS and mine")
+    after = restarted(before, tmp_path / "l.db", settings, job)
+    try:
+        (plan,) = after.app.plans.list(None, (), None, True)
+        await after.app._ownership.settle()
+        await after.app.plans.resume(plan.plan_id)
+        plan = await after.until(plan, lambda now: bool(now.pending.approvals))
+        approval = plan.pending.approvals[0]
+        assert any(file.uri == after.uri("a.txt") for file in approval.files)
+        assert "does not tell whether it was changed" in (approval.warning or "")
+        assert after.text("a.txt") == "one\ntwo\nINS and mine\nthree\n"
+        plan = await after.respond(plan, "deny")
         while plan.pending.approvals:
-            plan = await at.respond(plan)
-    except Crash:
-        return
+            plan = await after.respond(plan)
+        assert plan.steps[0].status == "skipped"
+        assert after.text("a.txt") == "one\ntwo\nINS and mine\nthree\n"
+    finally:
+        await after.app.close()
 
 
-def _exists(at: Studio, name: str) -> bool:
-    return at.path(name).exists() or any(uri.endswith(name) for uri in at.editor.buffers)
+@pytest.mark.parametrize(
+    ("typed", "state"),
+    [(("one", "one and mine"), "applied"), (("three", "three and mine"), "applied")],
+)
+async def test_typing_beside_the_change_does_not_hide_that_it_was_made(
+    tmp_path: Path, typed: tuple[str, str], state: str
+) -> None:
+    settings = {"execution.review": "auto"}
+    job = Job('1. Replace "two" with "TWO" in a.txt\n2. Create folder made')
+    for made in (True, False):
+        folder = tmp_path / str(made)
+        folder.mkdir()
+        ledger = DyingLedger(folder / "l.db")
+        lines = {"a.txt": "one\n\n\ntwo\n\n\nthree\n"}
+        before = Studio(folder, lines, settings=settings, ledger=ledger)
+        before.editor.open(before.path("a.txt"))
 
-
-async def finished(at: Studio, plan: Plan) -> Plan:
-    """Do what a person would: approve, resume, allow, until the plan has ended."""
-    async with asyncio.timeout(20):
-        await at.app._ownership.settle()
-        plan = at.now(plan)
-        while plan.status not in ("completed", "failed", "cancelled"):
-            if plan.pending.approvals:
-                await at.respond(plan)
-            elif plan.status == "pending_approval":
-                await at.app.plans.approve(plan.plan_id, plan.version, None)
-            elif plan.status == "paused":
-                assert plan.pause_reason == "restart", plan.pending
-                await at.app.plans.resume(plan.plan_id)
-            await asyncio.sleep(0)
-            plan = at.now(plan)
-    return plan
+        before.editor.script.append(After(ledger.die) if made else Before(ledger.die))
+        await killed(before, ledger, job)
+        before.editor.replace(before.path("a.txt"), *typed)
+        after = restarted(before, folder / "l.db", settings, job)
+        try:
+            (plan,) = after.app.plans.list(None, (), None, True)
+            plan = await finished(after, plan)
+            assert plan.status == "completed" and "approval_request" not in after.types()
+            assert plan.edits[0].state == (state if made else "rejected")
+            assert after.text("a.txt") == lines["a.txt"].replace("two", "TWO").replace(*typed)
+        finally:
+            await after.app.close()
 
 
 async def test_an_edit_that_was_made_but_not_recorded_is_not_made_again(tmp_path: Path) -> None:
@@ -143,10 +274,7 @@ async def test_an_edit_that_was_made_but_not_recorded_is_not_made_again(tmp_path
         plan = await at.respond(await at.approve(await at.ask(EDIT)))
     history = Book(Ledger(tmp_path / "l.db")).history(plan.plan_id)
     applied = next(recorded.seq for recorded, _ in history if recorded.event.type == "edit_applied")
-    with closing(sqlite3.connect(tmp_path / "l.db")) as raw:
-        raw.execute("DELETE FROM events WHERE seq >= ?", (applied,))
-        raw.execute("UPDATE plans SET status = 'executing'")
-        raw.commit()
+    cut_back(tmp_path / "l.db", applied - 1, "executing")
     async with studio(tmp_path, ledger=tmp_path / "l.db") as at:
         at.editor.open(at.path("a.txt"), "new\n")
         await at.app._ownership.settle()

@@ -30,9 +30,9 @@ DONE = ("task_completed", {"summary": "Done."})
 AT = Range(start=Position(line=0, character=0), end=Position(line=0, character=1))
 
 
-async def with_steps(at: Studio, *steps: StepChanges) -> Plan:
-    """A plan of these steps, under review."""
-    plan = await at.ask("1. one thing\n2. another thing", mode="plan")
+async def with_steps(at: Studio, *steps: StepChanges, more: str = "") -> Plan:
+    """A plan of these steps, under review, for a request that says more beside them."""
+    plan = await at.ask(f"1. one thing\n2. another thing\n{more}", mode="plan")
     gone = [RemoveStep(step_id=step.step_id) for step in plan.steps]
     added = [
         AddStep(place="last", step_id=StepId(f"s{number}"), step=step) for number, step in enumerate(steps, 1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ from planloom.models.scripted import ScriptedModel, makes
 from planloom.service.requests import CreateRequest
 from planloom.workspace.roots import Roots
 from tests.support.fake_editor import Before, Refuse
+from tests.support.ledgers import cut_back
 from tests.support.studio import studio
 
 THREE = '1. Create folder src\n2. Create file src/x.py with content "x = 1"\n3. Replace "old" with "new" in @a.txt'
@@ -45,6 +44,17 @@ async def test_a_request_becomes_a_plan_becomes_edits(tmp_path: Path) -> None:
         assert (at.text("src/x.py"), at.text("a.txt")) == ("x = 1", "new\n")
         assert plan.execution_summary is not None
         assert plan.execution_summary.startswith("3 of 3 steps done")
+
+
+async def test_names_are_told_as_people_write_them(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"my notes ü.txt": "old\n"}) as at:
+        text = '1. Replace "old" with "new" in "my notes ü.txt"\n2. List files'
+        plan = await at.respond(await at.approve(await at.ask(text)), "deny")
+        assert "not allowed: my notes ü.txt" in (plan.execution_summary or "")
+        at.editor.open(at.path("my notes ü.txt"), "old and unsaved\n")
+        deletion = await at.approve(await at.ask('1. Delete "my notes ü.txt"\n2. List files'))
+        (asked,) = deletion.pending.approvals
+        assert asked.warning == "my notes ü.txt has changes that are not saved."
 
 
 async def test_what_is_read_and_edited_is_the_unsaved_text(tmp_path: Path) -> None:
@@ -147,9 +157,7 @@ async def test_a_conflict_that_a_stop_cut_off_is_shown_anew_and_the_old_one_is_g
             plan = await at.app.plans.pause(plan.plan_id)
             assert plan.pending.conflicts == () and plan.pause_reason == "user"
     if stopped == "crash":
-        with closing(sqlite3.connect(tmp_path / "l.db")) as raw:
-            raw.execute("DELETE FROM events WHERE seq > ?", (plan.seq,))
-            raw.commit()
+        cut_back(tmp_path / "l.db", plan.seq)
     async with studio(tmp_path, ledger=tmp_path / "l.db") as at:
         at.editor.open(at.path("a.txt"), "old but mine\n")
         plan = await at.app.plans.resume(plan.plan_id)

@@ -14,8 +14,8 @@ from planloom.domain.events import ConflictChoice
 from planloom.domain.plan import Plan
 from planloom.domain.values import Args
 from planloom.models.scripted import ScriptedModel, makes
-from tests.service.test_crashes import finished
 from tests.service.test_model_work import WEBAPP, planned
+from tests.support.crash import finished
 from tests.support.fake_editor import Before, Refuse
 from tests.support.studio import Studio, studio
 
@@ -121,7 +121,7 @@ async def test_typing_after_a_step_has_read_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("choice", "text", "result", "statuses"),
     [
-        ("mine", None, "one by me\n", ["completed", "completed", "completed"]),
+        ("mine", None, "one by me\n", ["completed", "completed", "skipped"]),
         ("theirs", None, "two\n", ["completed", "completed", "completed"]),
         ("text", "both\n", "both\n", ["completed", "completed", "completed"]),
     ],
@@ -265,7 +265,7 @@ async def test_a_command_finds_the_files_as_the_plan_has_left_them(tmp_path: Pat
         assert [approval.step_id is None for approval in asked] == [True, False, True]
         assert plan.status == "completed"
         assert "two" in str(plan.steps[1].result)
-        assert at.text("b.txt") == "b" and len(at.editor.received) == 2
+        assert at.text("b.txt") == "b" and len(at.editor.received) == 1
 
 
 async def test_a_command_is_not_run_on_changes_that_are_denied(tmp_path: Path) -> None:

@@ -171,7 +171,7 @@ async def to_the_end(at: Studio, plan: Plan, review: str) -> Plan:
                 await at.app.plans.resolve_conflict(plan.plan_id, conflict.edit_id, mine)
             for recovery in plan.pending.recoveries:
                 await at.app.steps.recover(plan.plan_id, recovery.step_id, "skip", None)
-            if plan.status == "paused" and plan.pause_reason == "user":
+            if plan.status == "paused" and plan.pause_reason == "error":
                 await at.app.plans.resume(plan.plan_id)
         except PlanloomError:
             pass

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import sqlite3
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from planloom.domain import events as ev
 from planloom.domain.changes import sha256
-from planloom.domain.plan import Detection, Plan, Step
-from planloom.domain.values import PlanId, SessionId, StepId
+from planloom.domain.errors import OwnedElsewhere, StorageFailed
+from planloom.domain.plan import Detection, Plan, Step, StepResult, progress, summary
+from planloom.domain.values import CallId, PlanId, SessionId, StepId
 from planloom.execution.book import Book
-from planloom.storage.ledger import Ledger
+from planloom.storage.ledger import LEASE_SECONDS, Ledger
 from planloom.storage.schema import VERSION
+from tests.support.memory import MemoryStore
 
 DETECTION = Detection(planned=True, rule="none", score=1, ambiguous=False)
+START = ev.PlanStart(request="r", route="plan", detection=DETECTION)
 STEP = Step(step_id=StepId("a"), description="ä 😀", instruction="a")
 
 
@@ -25,7 +32,7 @@ def begun(ledger: Ledger, name: str = "p", folder: str = "file:///w") -> Plan:
     book.open(
         plan_id,
         SessionId("s"),
-        ev.PlanStart(request="r", route="plan", detection=DETECTION, workspace_folders=(folder,)),  # type: ignore[arg-type]
+        START.model_copy(update={"workspace_folders": (folder,)}),
     )
     return book.record(
         plan_id, ev.PlanReady(version=1, steps=(STEP,), summary="", sequential=False, author="rules")
@@ -106,23 +113,143 @@ def test_a_ledger_that_cannot_be_used_is_said_so_and_work_goes_on(tmp_path: Path
     assert begun(ledger).status == "pending_approval"
 
 
-def test_a_disk_that_fails_later_is_said_so_and_no_event_is_lost(tmp_path: Path) -> None:
+READY = ev.PlanReady(version=1, steps=(STEP,), summary="", sequential=False, author="rules")
+
+
+def test_an_event_that_cannot_be_written_is_nowhere_and_its_plan_takes_no_other(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "l.db")
-    book = Book(ledger)
-    book.open(PlanId("p"), SessionId("s"), ev.PlanStart(request="r", route="plan", detection=DETECTION))
+    book, stopped = Book(ledger), list[PlanId]()
+    book.on_stop(lambda plan_id, _: stopped.append(plan_id))
+    plan = book.open(PlanId("p"), SessionId("s"), START)
     ledger._connection.execute("PRAGMA query_only = ON")
-    ready = ev.PlanReady(version=1, steps=(STEP,), summary="", sequential=False, author="rules")
-    plan = book.record(PlanId("p"), ready)
-    assert ledger.problem is not None
-    assert book.replay(PlanId("p")) == plan
+    with pytest.raises(StorageFailed):
+        book.record(PlanId("p"), READY)
+    assert ledger.problem is not None and "read-only" in ledger.problem
+    ledger._connection.execute("PRAGMA query_only = OFF")
+    with pytest.raises(StorageFailed):
+        book.record(PlanId("p"), READY)
+    assert stopped == ["p"] and book.find(PlanId("p")) == book.replay(PlanId("p")) == plan
+    book.forget(PlanId("p"))
+    book.load(PlanId("p"))
+    assert book.record(PlanId("p"), READY).status == "pending_approval"
+    assert ledger.problem is None
+
+
+def test_a_full_disk_is_said_until_something_can_be_written_again(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "l.db")
+    said: list[str | None] = []
+    ledger.listen(lambda: said.append(ledger.problem))
+    pages = ledger._connection.execute("PRAGMA page_count").fetchone()[0]
+    ledger._connection.execute(f"PRAGMA max_page_count = {pages}")
+    text = "".join(map(str, range(100_000)))
+    for _ in range(2):
+        with pytest.raises(StorageFailed) as error:
+            ledger.keep(PlanId("p"), [(sha256(text), text)])
+        assert "full" in error.value.message
+    with pytest.raises(StorageFailed):
+        ledger.probe()
+    ledger._connection.execute(f"PRAGMA max_page_count = {pages + 1000}")
+    ledger.probe()
+    assert said == [error.value.message, None]
+
+
+def test_a_ledger_that_is_locked_as_it_opens_is_not_replaced(tmp_path: Path) -> None:
+    Ledger(tmp_path / "l.db").close()
+    with closing(sqlite3.connect(tmp_path / "l.db", isolation_level=None)) as raw:
+        raw.execute("PRAGMA journal_mode = DELETE")
+        raw.execute("PRAGMA locking_mode = EXCLUSIVE")
+        raw.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StorageFailed) as error:
+            Ledger(tmp_path / "l.db")
+    assert "locked" in error.value.message
+    assert Ledger(tmp_path / "l.db").problem is None
 
 
 def test_an_event_of_another_server_on_the_same_plan_is_not_overwritten(tmp_path: Path) -> None:
-    from planloom.domain.errors import StorageFailed
-
     one, other = Book(Ledger(tmp_path / "l.db")), Book(Ledger(tmp_path / "l.db"))
-    one.open(PlanId("p"), SessionId("s"), ev.PlanStart(request="r", route="plan", detection=DETECTION))
+    one.open(PlanId("p"), SessionId("s"), START)
     other.load(PlanId("p"))
     one.record(PlanId("p"), ev.Log(level="info", message="mine"))
-    with pytest.raises(StorageFailed):
+    with pytest.raises(OwnedElsewhere):
         other.record(PlanId("p"), ev.Log(level="info", message="theirs"))
+    assert one.plan(PlanId("p")).seq == 2 == len(list(one.store.events(PlanId("p"))))
+
+
+def test_a_lease_holds_though_its_holder_has_another_time_of_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = Ledger(tmp_path / "l.db"), Ledger(tmp_path / "l.db")
+    with monkeypatch.context() as clock:
+        clock.setattr(time, "time", lambda: 1e9)
+        assert one.claim(PlanId("p"), "now") is None
+    held = other.claim(PlanId("p"), "now")
+    assert held is not None and held.owner == one.owner
+
+
+def test_a_lease_that_was_not_renewed_is_free_though_a_process_of_its_number_lives(tmp_path: Path) -> None:
+    one, other = Ledger(tmp_path / "l.db"), Ledger(tmp_path / "l.db")
+    assert one.claim(PlanId("p"), "now") is None
+    with closing(sqlite3.connect(tmp_path / "l.db")) as raw, raw:
+        raw.execute("UPDATE leases SET renewed = renewed - ?", (LEASE_SECONDS + 1,))
+    assert other.claim(PlanId("p"), "now") is None
+
+
+def test_plans_are_listed_in_the_order_in_which_they_were_made_whatever_the_clock_says(
+    tmp_path: Path,
+) -> None:
+    ledger = Ledger(tmp_path / "l.db")
+    noon = datetime(2026, 1, 2, 12, tzinfo=UTC)
+    for number, name in enumerate(("first", "second", "third")):
+        book = Book(ledger, lambda number=number: noon - timedelta(days=number))  # type: ignore[misc]
+        book.open(PlanId(name), SessionId("s"), START)
+    assert ledger.plans() == ("third", "second", "first")
+    assert ledger.plans(session_id=SessionId("s"), limit=1) == ("third",)
+
+
+def test_a_ledger_of_the_version_before_is_brought_up_to_date_and_counts_its_plans_when_asked(
+    tmp_path: Path,
+) -> None:
+    plan = begun(Ledger(tmp_path / "l.db"))
+    with closing(sqlite3.connect(tmp_path / "l.db")) as raw, raw:
+        raw.execute("DROP TABLE progress")
+        raw.execute("DROP INDEX plans_by_workspace")
+        raw.execute("DROP INDEX plans_by_session")
+        raw.execute("CREATE INDEX plans_by_time ON plans (workspace, created_at DESC)")
+        raw.execute("CREATE INDEX plans_by_session ON plans (session_id, created_at DESC)")
+        raw.execute("PRAGMA user_version = 2")
+    ledger = Ledger(tmp_path / "l.db")
+    (listed,) = ledger.summaries()
+    assert not listed.counted and Book(ledger).find(PlanId("p")) == plan
+    ledger.keep_progress(PlanId("p"), plan.seq, progress(plan))
+    (listed,) = ledger.summaries()
+    assert listed.counted and listed.summary == summary(plan)
+
+
+def test_two_servers_can_bring_a_ledger_up_to_date_at_once(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        ledgers = list(pool.map(lambda _: Ledger(tmp_path / "l.db"), range(4)))
+    assert [ledger.problem for ledger in ledgers] == [None] * 4
+
+
+def test_what_waits_for_the_disk() -> None:
+    """Both ends of commands, and the ends of steps that had an effect: what has run must not run again unasked."""
+    step_id, call, read = StepId("a"), CallId("c"), CallId("r")
+    book = Book(MemoryStore())
+    book.open(PlanId("p"), SessionId("s"), START)
+    book.record(PlanId("p"), READY)
+    book.record(PlanId("p"), ev.PlanApproved(version=1, review="each"), ev.PlanExecuting())
+    book.record(PlanId("p"), ev.TaskStarted(task_id=step_id, agent="devo"))
+    called = ev.ToolStarted(task_id=step_id, call_id=call, tool="run_command", args={}, effect="execute")
+    reading = ev.ToolStarted(task_id=step_id, call_id=read, tool="read_file", args={}, effect="read")
+    runs = ev.TaskUpdate(task_id=step_id, status="running", command_started=True)
+    seen = ev.ToolCompleted(task_id=step_id, call_id=read, ok=True, summary="", duration_ms=1)
+    ended = ev.ToolCompleted(
+        task_id=step_id, call_id=call, ok=True, summary="", duration_ms=1, command="ended"
+    )
+    result = StepResult(ok=True, duration_ms=1, timestamp=datetime(2026, 1, 2, tzinfo=UTC))
+    completed = ev.TaskCompleted(task_id=step_id, result=result)
+    plan = book.record(PlanId("p"), called, reading, seen)
+    assert ev.is_durable(runs, plan) and not ev.is_durable(reading, plan)
+    assert ev.is_durable(ended, plan) and not ev.is_durable(seen, plan)
+    assert not ev.is_durable(completed, plan)
+    assert ev.is_durable(completed, book.record(PlanId("p"), ended))

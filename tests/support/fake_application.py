@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from planloom.domain import events as ev
-from planloom.domain.plan import Detection, Plan, Step
+from planloom.domain.plan import Detection, Plan, Step, summary
 from planloom.domain.values import PlanId, SessionId, StepId
 from planloom.lsp.opening import Opening
-from planloom.service.requests import Created, Status, StreamDelta, Undone
+from planloom.service.requests import Created, Health, Status, StreamDelta, Undone
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, tzinfo=UTC)
 
@@ -58,6 +58,12 @@ class FakeFeed:
         self._streams.append(listener)
         return lambda: self._streams.remove(listener)
 
+    def subscribe_health(self, listener: Callable[[Health], None]) -> None:
+        """Hear what is wrong; nothing ever is."""
+
+    def subscribe_notices(self, listener: Callable[[str, str], None]) -> None:
+        """Hear what belongs to no plan; nothing is ever said."""
+
     def happen(self, event: ev.Event, after: Plan) -> None:
         """Let an event have happened."""
         recorded = ev.Recorded(
@@ -98,7 +104,7 @@ class Room:
 
 
 _SYNC = frozenset(
-    {"plans.get", "plans.list", "plans.tasks", "plans.events", "plans.export", "templates.list"}
+    {"plans.get", "plans.list", "plans.tasks", "plans.events", "plans.markdown", "templates.list"}
 )
 
 
@@ -111,13 +117,13 @@ class FakeApplication:
         self.script: dict[str, Any] = {
             "plans.create": Created(plan=plan, detection=DETECTED),
             "plans.get": plan,
-            "plans.list": (plan,),
+            "plans.list": (summary(plan),),
             "plans.tasks": (plan, plan.steps),
             "plans.events": (),
             "plans.wait": (plan, True),
             "plans.undo": Undone(plan=plan, reverted=("file:///a",), conflicts=()),
             "plans.delete": None,
-            "plans.export": "# Plan",
+            "plans.markdown": "# Plan",
             "approvals.respond": None,
             "templates.list": (),
             "references.changed": None,
@@ -147,6 +153,10 @@ class FakeApplication:
         """Whether a text wants a plan."""
         self.calls.append(("detect", text))
         return DETECTED
+
+    def start(self, listen: Callable[[Any], None]) -> None:
+        """Let whoever wants to hear of it subscribe."""
+        listen(self)
 
     def configure(self, settings: Any) -> None:
         """Take settings."""

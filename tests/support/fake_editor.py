@@ -15,7 +15,6 @@ from planloom.domain.text import ContentChange, Encoding, Position, Range, TextE
 from planloom.domain.values import Uri
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.editor import (
-    CreateOperation,
     DeleteOperation,
     EditorAnswer,
     EditorCapabilities,
@@ -33,7 +32,6 @@ from planloom.workspace.uris import from_path, normalized, to_path
 EVERYTHING = EditorCapabilities(
     apply_edit=True,
     document_changes=True,
-    create_files=True,
     rename_files=True,
     delete_files=True,
     change_annotations=True,
@@ -89,13 +87,20 @@ class Before:
 
 
 @dataclass(frozen=True)
+class After:
+    """Behave, and let something happen before the answer is given."""
+
+    act: Callable[[], object]
+
+
+@dataclass(frozen=True)
 class Wait:
     """Behave, but answer only when the event is set."""
 
     event: asyncio.Event
 
 
-Behaviour = Refuse | Silent | ApplyOnly | Lie | FormatAfter | Before | Wait
+Behaviour = Refuse | Silent | ApplyOnly | Lie | FormatAfter | Before | After | Wait
 
 
 @dataclass
@@ -155,6 +160,15 @@ class FakeEditor:
         """Write a buffer to disk."""
         self._save(self.buffers[from_path(path)])
 
+    def reload(self) -> None:
+        """Let buffers without unsaved text follow the disk, as editors do when they hear of a change there."""
+        for buffer in [each for each in self.buffers.values() if each.text == each.saved]:
+            if not _path(buffer.uri).exists():
+                self.close(_path(buffer.uri))
+            elif (on_disk := _path(buffer.uri).read_bytes().decode("utf-8-sig")) != buffer.text:
+                buffer.saved = on_disk
+                self._change(buffer, on_disk, None)
+
     def close(self, path: Path) -> None:
         """Close a buffer; unsaved text is thrown away."""
         buffer = self.buffers.pop(from_path(path))
@@ -188,6 +202,10 @@ class FakeEditor:
                 return EditorAnswer(applied=says, failed_change=failed)
             case Lie():
                 return EditorAnswer(applied=True)
+            case After(act):
+                answer = self._checked(edit)
+                act()
+                return answer
             case Wait(event):
                 answer = self._checked(edit)
                 await event.wait()
@@ -226,11 +244,15 @@ class FakeEditor:
         if any(self._problem(operation) for operation in texts):
             return EditorAnswer(applied=False)
         for index, operation in enumerate(edit.operations):
-            problem = None if operation in texts else self._problem(operation)
+            problem = self._missing(operation) if operation in texts else self._problem(operation)
             if problem:
                 return EditorAnswer(applied=False, reason=problem, failed_change=index)
             self._apply((operation,))
         return EditorAnswer(applied=True)
+
+    def _missing(self, operation: Operation) -> str | None:
+        is_there = normalized(operation.uri) in self.buffers or _path(operation.uri).exists()
+        return None if is_there else "There is no such file."
 
     def _problem(self, operation: Operation) -> str | None:
         able = self.capabilities
@@ -242,9 +264,6 @@ class FakeEditor:
             buffer = self.buffers.get(normalized(operation.uri))
             return None if buffer is not None and buffer.version == operation.version else "version"
         assert able.document_changes, "The editor knows no operations on files."
-        if isinstance(operation, CreateOperation):
-            assert able.create_files
-            return "exists" if _path(operation.uri).exists() else None
         if isinstance(operation, RenameOperation):
             assert able.rename_files
             return "exists" if _path(operation.new_uri).exists() else None
@@ -256,9 +275,6 @@ class FakeEditor:
             match operation:
                 case TextOperation():
                     self._edit(operation)
-                case CreateOperation(uri=uri):
-                    _path(uri).parent.mkdir(parents=True, exist_ok=True)
-                    _path(uri).touch(exist_ok=False)
                 case RenameOperation(uri=uri, new_uri=new_uri):
                     self._rename(uri, new_uri)
                 case DeleteOperation(uri=uri):

@@ -16,8 +16,15 @@ class MemoryStore:
         self.recorded: dict[PlanId, list[ev.Recorded]] = {}
         self.texts: dict[Sha256, str] = {}
 
-    def append(self, recorded: Sequence[ev.Recorded], plan: Plan) -> None:
+    async def ready(self) -> None:
+        """Memory is always ready."""
+
+    def append(self, recorded: Sequence[ev.Recorded], plan: Plan, *, durable: bool = False) -> None:
         self.recorded.setdefault(plan.plan_id, []).extend(recorded)
+
+    def seq(self, plan_id: PlanId) -> int | None:
+        found = self.recorded.get(plan_id)
+        return found[-1].seq if found else None
 
     def events(self, plan_id: PlanId, after: int = 0, limit: int | None = None) -> Iterable[ev.Recorded]:
         found = [each for each in self.recorded.get(plan_id, []) if each.seq > after]

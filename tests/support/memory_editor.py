@@ -20,12 +20,18 @@ class Refused(Exception):
 
 @dataclass
 class Buffer:
-    """An open document."""
+    """An open document; `saved` is what the disk held when it was opened, reloaded or saved."""
 
     text: str
     version: int = 1
     language_id: str = "plaintext"
-    dirty: bool = False
+    saved: str = ""
+    past: list[str] = field(default_factory=list)
+
+    @property
+    def dirty(self) -> bool:
+        """Whether it holds what is not saved."""
+        return self.text != self.saved
 
 
 def path_of(uri: str) -> Path:
@@ -80,7 +86,8 @@ class MemoryEditor:
     """Buffers by URI. What happens to them is told by `tell` as an editor would: didOpen, didChange …
 
     A closed file that an edit touches is opened and left unsaved, as VS Code does; with `open_on_edit` False it
-    is written to disk. `applied` keeps the params of every edit that was asked for.
+    is written to disk. `applied` keeps the params of every edit that was asked for, `overwritten` what was on disk
+    and never in a buffer when its file was saved.
     """
 
     tell: Tell
@@ -88,16 +95,30 @@ class MemoryEditor:
     open_on_edit: bool = True
     buffers: dict[str, Buffer] = field(default_factory=dict)
     applied: list[dict[str, Any]] = field(default_factory=list)
+    overwritten: list[str] = field(default_factory=list)
 
     def open(self, uri: str, text: str | None = None, language_id: str = "plaintext") -> Buffer:
         """Open a document, with the text on disk unless another is given."""
         on_disk = path_of(uri)
         known = on_disk.read_bytes().decode("utf-8") if on_disk.is_file() else ""
-        buffer = Buffer(known if text is None else text, 1, language_id, text is not None and text != known)
+        buffer = Buffer(known if text is None else text, 1, language_id, known)
         self.buffers[uri] = buffer
-        item = {"uri": uri, "languageId": language_id, "version": 1, "text": buffer.text}
-        self.tell("textDocument/didOpen", {"textDocument": item})
+        self._tell_open(uri, buffer)
         return buffer
+
+    def reopen_all(self) -> None:
+        """Tell a new server of every buffer."""
+        for uri, buffer in self.buffers.items():
+            self._tell_open(uri, buffer)
+
+    def _tell_open(self, uri: str, buffer: Buffer) -> None:
+        item = {
+            "uri": uri,
+            "languageId": buffer.language_id,
+            "version": buffer.version,
+            "text": buffer.text,
+        }
+        self.tell("textDocument/didOpen", {"textDocument": item})
 
     def type(self, uri: str, range_: dict[str, Any] | None, text: str) -> Buffer:
         """Replace a range, or the whole text if there is none."""
@@ -114,9 +135,44 @@ class MemoryEditor:
         buffer = self.buffers[uri]
         target = path_of(uri)
         target.parent.mkdir(parents=True, exist_ok=True)
+        on_disk = target.read_bytes().decode("utf-8") if target.is_file() else ""
+        if on_disk not in (buffer.saved, buffer.text):
+            self.overwritten.append(on_disk)
         target.write_bytes(buffer.text.encode("utf-8"))
-        buffer.dirty = False
+        buffer.saved = buffer.text
         self.tell("textDocument/didSave", {"textDocument": {"uri": uri}})
+
+    def undo(self, uri: str) -> bool:
+        """Take back the last change of a buffer, whoever made it; False if there is none."""
+        buffer = self.buffers[uri]
+        if not buffer.past:
+            return False
+        text = buffer.past.pop()
+        self._changed(uri, buffer, text, [{"text": text}])
+        buffer.past.pop()
+        return True
+
+    def refresh(self) -> None:
+        """Follow the disk as editors do: clean buffers are reloaded, those of files that are gone closed."""
+        for uri, buffer in list(self.buffers.items()):
+            if buffer.dirty:
+                continue
+            try:
+                on_disk = path_of(uri).read_bytes().decode("utf-8")
+            except (FileNotFoundError, NotADirectoryError):
+                self.close(uri)
+                continue
+            if on_disk != buffer.saved:
+                buffer.saved = on_disk
+                self._changed(uri, buffer, on_disk, [{"text": on_disk}])
+                buffer.past.clear()
+
+    def text(self, uri: str) -> str | None:
+        """What the user sees of a file; None if there is none."""
+        if (buffer := self.buffers.get(uri)) is not None:
+            return buffer.text
+        on_disk = path_of(uri)
+        return on_disk.read_bytes().decode("utf-8") if on_disk.is_file() else None
 
     def close(self, uri: str) -> None:
         """Close a document; what is unsaved is lost."""
@@ -154,6 +210,8 @@ class MemoryEditor:
             case "create":
                 target = path_of(change["uri"])
                 if target.exists():
+                    if change.get("options", {}).get("ignoreIfExists"):
+                        return
                     raise Refused(f"{target.name} exists")
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.touch()
@@ -164,6 +222,8 @@ class MemoryEditor:
 
     def _edit(self, uri: str, edits: list[dict[str, Any]]) -> None:
         if uri not in self.buffers:
+            if not path_of(uri).is_file():
+                raise Refused(f"{path_of(uri).name} does not exist")
             if not self.open_on_edit:
                 target = path_of(uri)
                 text = edited(target.read_bytes().decode("utf-8"), edits, self.encoding)
@@ -181,30 +241,37 @@ class MemoryEditor:
         self._changed(uri, buffer, edited(buffer.text, edits, self.encoding), changes)
 
     def _changed(self, uri: str, buffer: Buffer, text: str, changes: list[dict[str, Any]]) -> Buffer:
-        buffer.text, buffer.version, buffer.dirty = text, buffer.version + 1, True
+        buffer.past.append(buffer.text)
+        buffer.text, buffer.version = text, buffer.version + 1
         document = {"uri": uri, "version": buffer.version}
         self.tell("textDocument/didChange", {"textDocument": document, "contentChanges": changes})
         return buffer
 
     def _rename(self, old: str, new: str) -> None:
         source, target = path_of(old), path_of(new)
+        if not source.exists():
+            raise Refused(f"{source.name} does not exist")
         if target.exists():
             raise Refused(f"{target.name} exists")
         target.parent.mkdir(parents=True, exist_ok=True)
         source.rename(target)
-        if (buffer := self.buffers.get(old)) is not None:
-            self.close(old)
-            self.open(new, buffer.text, buffer.language_id)
+        for uri in self._at_or_below(old):
+            buffer = self.buffers[uri]
+            self.close(uri)
+            self.open(new + uri.removeprefix(old), buffer.text, buffer.language_id)
 
     def _delete(self, uri: str, *, recursive: bool) -> None:
         target = path_of(uri)
-        if uri in self.buffers:
-            self.close(uri)
+        if target.is_dir() and any(target.iterdir()) and not recursive:
+            raise Refused(f"{target.name} is not empty")
+        for each in self._at_or_below(uri):
+            self.close(each)
         if target.is_dir():
-            if any(target.iterdir()) and not recursive:
-                raise Refused(f"{target.name} is not empty")
             shutil.rmtree(target)
         elif target.exists():
             target.unlink()
         else:
             raise Refused(f"{target.name} does not exist")
+
+    def _at_or_below(self, uri: str) -> list[str]:
+        return [each for each in self.buffers if each == uri or each.startswith(f"{uri}/")]

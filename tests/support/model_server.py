@@ -48,13 +48,18 @@ class ScriptedServer:
         else:
             await wire.json(404, {"error": {"message": f"no such path: {path}", "type": "not_found"}})
 
-    async def _answer(self, body: Any, wire: Wire) -> None:
+    def choose(self, body: Any) -> Turn | None:
+        """The turn that answers a request."""
         turn = next((turn for turn in self._turns if _fits(turn, body)), None)
+        if turn is not None and not turn.repeat:
+            self._turns.remove(turn)
+        return turn
+
+    async def _answer(self, body: Any, wire: Wire) -> None:
+        turn = self.choose(body)
         if turn is None:
             await wire.json(400, {"error": {"message": f"no turn is left for request {len(self.requests)}"}})
             return
-        if not turn.repeat:
-            self._turns.remove(turn)
         if turn.fault is not None and turn.fault.kind in {"unavailable", "refused"} and not turn.text:
             status = 503 if turn.fault.kind == "unavailable" else 400
             await wire.json(status, {"error": {"message": turn.fault.message}})

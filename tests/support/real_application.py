@@ -12,7 +12,7 @@ def real_application(storage: Path | None = None) -> MakeApplication:
     """What `connected` takes. The ledger is at `storage`, in memory if None; no key is in the environment."""
 
     async def make(opening: Opening) -> Application:
-        app = Application.open(
+        return await Application.open(
             opening.settings,
             opening.editor,
             opening.view,
@@ -21,7 +21,5 @@ def real_application(storage: Path | None = None) -> MakeApplication:
             completion=opening.completion,
             record=opening.record,
         )
-        app.start()
-        return app
 
     return make

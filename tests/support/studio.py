@@ -69,8 +69,9 @@ class Studio:
         settings: Mapping[str, Any] = {},
         capabilities: EditorCapabilities = EVERYTHING,
         script: Sequence[Behaviour] = (),
-        ledger: Path | None = None,
+        ledger: Path | Ledger | None = None,
         patience: float = 10,
+        trusted: bool = True,
     ) -> None:
         """`patience` is how many seconds anything may take."""
         self.patience = patience
@@ -87,12 +88,17 @@ class Studio:
             resolve({"user": settings}).settings,
             self.editor,
             self.view,
-            Ledger(ledger),
+            ledger if isinstance(ledger, Ledger) else Ledger(ledger),
             lambda _: self.model,  # type: ignore[arg-type, return-value]
+            trusted=trusted,
         )
         self.events: list[ev.Recorded] = []
-        self.app.feed.subscribe(lambda recorded, _: self.events.append(recorded))
-        self.app.start()
+        self.notices: list[tuple[str, str]] = []
+        self.app.start(self._listen)
+
+    def _listen(self, app: Application) -> None:
+        app.feed.subscribe(lambda recorded, _: self.events.append(recorded))
+        app.feed.subscribe_notices(lambda level, message: self.notices.append((level, message)))
 
     def path(self, name: str) -> Path:
         return self.folder / name

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.tools.processes import Capture, Ended, environment, run_process, shell_argv
+from planloom.tools.processes import Capture, Ended, run_process, shell_argv
 from planloom.tools.terminal_text import Cleaner, escaped, plain
+from planloom.workspace.programs import environment
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="these are shell commands")
 
@@ -112,6 +113,20 @@ async def test_a_cancelled_command_is_gone(tmp_path: Path) -> None:
         await running
     assert time.monotonic() - began < 5
     assert pids and all([await gone(pid) for pid in pids])
+
+
+async def test_a_command_that_is_cancelled_in_the_moment_of_its_start_is_gone(tmp_path: Path) -> None:
+    running = asyncio.create_task(sh("sleep 60 & echo $! > pid.new; mv pid.new pid; wait", tmp_path))
+    # The task has made the process after two turns. The loop is told of it later, since nothing else goes on here.
+    for _ in range(2):
+        await asyncio.sleep(0)
+    deadline = time.monotonic() + 10
+    while not (tmp_path / "pid").exists() and time.monotonic() < deadline:
+        time.sleep(0.001)  # noqa: ASYNC251
+    running.cancel()
+    ended, _ = await asyncio.wait({running}, timeout=8)
+    assert ended and running.cancelled()
+    assert await gone(int((tmp_path / "pid").read_text()))
 
 
 async def test_output_is_heard_as_it_comes(tmp_path: Path) -> None:

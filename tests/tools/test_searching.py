@@ -220,3 +220,31 @@ async def test_findings_of_the_editor(tmp_path: Path) -> None:
     assert "2 problems" in (await desk.call("read_diagnostics")).summary
     desk.context.diagnostics = None
     assert not (await desk.call("read_diagnostics", path="a.py")).ok
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(?R)", "a(?R)?b", "(a(?1)?b)", "(?P<x>a(?&x)?b)", "(a)(?-1)", "(?P<x>a(?P>x)?)", "x|(?0)"]
+)
+async def test_a_pattern_that_calls_itself_is_refused(pattern: str, tmp_path: Path) -> None:
+    desk = Desk(tmp_path, {"a.txt": "(" * 100_000})
+    result = await desk.call("search_text", pattern=pattern, regex=True)
+    assert not result.ok and "calls itself" in result.text
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"\(\?R\)", r"f\(\?1", "(?:a)", "(?i)a", "(?P<x>a)(?P=x)", "(?=a)", "(?<=a)b", "(?-i:a)", r"[(]\?R"],
+)
+def test_other_groups_are_no_recursion(pattern: str) -> None:
+    assert not isinstance(read_pattern(pattern, literal=False, ignore_case=False), BadPattern)
+
+
+def test_a_pattern_that_runs_out_of_memory_is_one_that_takes_too_long() -> None:
+    class Exhausting:
+        def finditer(self, text: str, timeout: float) -> list[Any]:
+            raise MemoryError
+
+    pattern = read_pattern("x", literal=True, ignore_case=False)
+    assert not isinstance(pattern, BadPattern)
+    with pytest.raises(TooSlow):
+        list(pattern._replace(compiled=Exhausting()).matches("x", 1))

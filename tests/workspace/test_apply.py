@@ -128,8 +128,7 @@ CAPABILITIES = [
     EditorCapabilities(
         apply_edit=bool(bits & 1),
         document_changes=bool(bits & 2),
-        create_files=bool(bits & 4),
-        rename_files=bool(bits & 8),
+        rename_files=bool(bits & 4),
         delete_files=bool(bits & 8),
         change_annotations=bool(bits & 16),
     )
@@ -207,8 +206,8 @@ async def test_a_file_that_the_edit_itself_opens_is_waited_for(tmp_path: Path) -
     assert (room.text("a.txt"), room.text("b.txt")) == (AFTER, "new\n")
 
 
-async def test_a_new_file_in_which_the_user_types_at_once_was_made(tmp_path: Path) -> None:
-    room = Room(tmp_path, script=[FormatAfter(lambda text: text.removesuffix("typed") + "typed")])
-    outcome = await room.apply(room.create("b.txt", "new\n"))
+async def test_a_closed_file_in_which_the_user_types_at_once_was_changed(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"b.txt": "old\n"}, script=[FormatAfter(lambda text: text + "typed")])
+    outcome = await room.apply(room.edit("b.txt", "old\n", "new\n"))
     assert outcome.kind == "applied"
     assert room.text("b.txt") == "new\ntyped"

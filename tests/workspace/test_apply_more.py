@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from planloom.domain.changes import EditFile
+from planloom.domain.changes import EditFile, RenameFile
 from planloom.domain.text import Encoding
 from planloom.domain.values import Uri
 from planloom.workspace.apply import settled_by_files
 from planloom.workspace.editor import EditorCapabilities, TextOperation
-from tests.support.fake_editor import EVERYTHING, Before, Refuse, Silent
+from planloom.workspace.touched import touched
+from tests.support.fake_editor import EVERYTHING, ApplyOnly, Before, Refuse, Silent
 from tests.workspace.room import Room, tree
 
 TEXT = "".join(f"line {n}\n" for n in range(200))
@@ -238,9 +239,25 @@ async def test_row48_only_files_of_the_workspace_are_edited(tmp_path: Path, uri:
 async def test_row52_what_is_dangerous_is_confirmed_in_the_editor_too(
     tmp_path: Path, name: str, text: str, asks: bool
 ) -> None:
-    room = Room(tmp_path)
-    assert (await room.apply(room.create(name, text))).kind == "applied"
+    room = Room(tmp_path, {name: "{ }"})
+    assert (await room.apply(room.edit(name, "{ }", text))).kind == "applied"
     assert room.editor.received[0].needs_confirmation is asks
+
+
+@pytest.mark.parametrize(("new", "asks"), [("other", False), (".vscode", True)])
+async def test_row52_a_folder_is_confirmed_by_the_names_in_it(tmp_path: Path, new: str, asks: bool) -> None:
+    room = Room(tmp_path, {"d/deep/a.txt": "a\n"})
+    rename = RenameFile(uri=Uri(room.uri("d")), new_uri=Uri(room.uri(f"parts/{new}")))
+    assert (await room.apply(rename)).kind == "applied"
+    assert room.editor.received[0].needs_confirmation is asks
+
+
+async def test_row52_what_an_earlier_rename_brings_into_a_folder_is_judged_too(tmp_path: Path) -> None:
+    room = Room(tmp_path, {"config.json": "{}\n", "d/a.txt": "a\n"})
+    into = RenameFile(uri=Uri(room.uri("config.json")), new_uri=Uri(room.uri("d/config.json")), before="{}\n")
+    away = RenameFile(uri=Uri(room.uri("d")), new_uri=Uri(room.uri(".docker")))
+    found = await touched(room.view, (into, away))
+    assert [bool(each.dangers) for each in found] == [False, True]
 
 
 @pytest.mark.parametrize("reason", [None, "busy"])
@@ -253,10 +270,10 @@ async def test_row54_a_first_refusal_is_offered_once_more(tmp_path: Path, reason
 
 
 async def test_row54_folders_made_for_a_refused_edit_go_again(tmp_path: Path) -> None:
-    room = Room(tmp_path, script=[Refuse(), Refuse("no")])
-    outcome = await room.apply(room.create("d/e/new", "x\n"))
+    room = Room(tmp_path, {"a": "x\n"}, script=[Refuse(), Refuse("no")])
+    outcome = await room.apply(room.rename("a", "d/e/new", "x\n"), room.create("f/g", "y\n"))
     assert outcome.kind == "refused"
-    assert tree(tmp_path) == {}
+    assert tree(tmp_path) == {"a": "x\n"}
 
 
 @pytest.mark.parametrize("done", [0, 1, 2, None])
@@ -275,13 +292,12 @@ async def test_rows30_57_silence_and_crashes_are_settled_file_by_file(
     assert [finding == "verified" for finding in findings] == [count > 0, count > 1]
 
 
-async def test_row58_a_new_file_and_its_text_are_one_edit_in_order(tmp_path: Path) -> None:
+async def test_row58_a_new_file_is_on_disk_with_its_text_and_the_rest_is_one_edit(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a": "a\n"})
     await room.apply(room.create("new", "x\n"), room.edit("a", "a\n", "b\n"), room.rename("a", "c", "a\n"))
     [sent] = room.editor.received
-    assert [operation.kind for operation in sent.operations] == ["create", "text", "text", "rename"]
-    assert isinstance(sent.operations[1], TextOperation)
-    assert sent.operations[1].version is None
+    assert [operation.kind for operation in sent.operations] == ["text", "rename"]
+    assert room.path("new").read_text() == "x\n"
 
 
 async def test_row28_two_steps_at_one_file_are_one_after_the_other(tmp_path: Path) -> None:
@@ -373,3 +389,20 @@ async def test_a_thousand_keystrokes_race_the_edits_and_none_is_lost(
     assert [mark for mark in typed if text.count(mark) != 1] == []
     assert sum(text.count(f"[edit {n}]") for n in range(60)) == done
     assert done > 10
+
+
+async def test_a_rename_that_half_an_edit_has_made_is_not_made_again(tmp_path: Path) -> None:
+    """Though the file has got its other changes, and a word of the user, since."""
+    text = "".join(f"line {n}\n" for n in range(9))
+    room = Room(tmp_path, {"a.txt": text, "b.txt": text}, script=[ApplyOnly(2, says=False)])
+    after = text.replace("line 3", "LINE 3")
+    changes = (
+        room.rename("a.txt", "c.txt", text),
+        room.edit("c.txt", text, after),
+        room.edit("b.txt", text, after),
+    )
+    assert (await room.apply(*changes)).kind == "partly_applied"
+    room.editor.replace(room.path("c.txt"), "line 8", "typed")
+    assert (await room.apply(*changes)).kind == "applied"
+    assert room.text("c.txt") == after.replace("line 8", "typed") and room.text("b.txt") == after
+    assert not room.path("a.txt").exists()

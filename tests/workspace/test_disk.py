@@ -7,13 +7,22 @@ import errno
 import os
 import resource
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 
 from planloom.workspace.disk import DiskRefused, Spot, Stamp, read, refusal, stamp_at
-from planloom.workspace.disk_changes import create_folders, delete_file, delete_folder, rename, write
+from planloom.workspace.disk_changes import (
+    create_folders,
+    delete_file,
+    delete_folder,
+    remove_leftovers,
+    rename,
+    write,
+)
 
 
 def at(folder: Path, name: str) -> Spot:
@@ -263,3 +272,36 @@ def test_row35_a_thousand_swaps_write_nothing_outside(tmp_path: Path) -> None:
         ended.set()
         swapper.join()
     assert names(outside) == []
+
+
+def test_only_what_an_ended_process_was_writing_is_removed(tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    token = "0123456789abcdef"
+    gone = f".planloom-{ended.pid}-{token}.tmp"
+    kept = [
+        f".planloom-{os.getpid()}-{token}.tmp",
+        f".planloom-{ended.pid}-{token}.moving",
+        f".planloom-{ended.pid}-mine.tmp",
+        f".{token}.tmp",
+        f"planloom-{ended.pid}-{token}.tmp",
+    ]
+    for name in (gone, *kept):
+        (tmp_path / name).touch()
+    (tmp_path / "deeper").mkdir()
+    (tmp_path / "deeper" / gone).touch()
+    remove_leftovers(Spot(tmp_path, ()))
+    assert names(tmp_path) == sorted([*kept, "deeper"]) and (tmp_path / "deeper" / gone).exists()
+
+
+def test_a_process_that_is_killed_as_it_writes_leaves_a_name_that_is_known(tmp_path: Path) -> None:
+    code = (
+        "import os, sys, signal; from pathlib import Path; from planloom.workspace import disk_changes as d;"
+        "from planloom.workspace.disk import Spot;"
+        "d.os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL);"
+        "d.write(Spot(Path(sys.argv[1]), ('new',)), b'half', over=None)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
+    assert len(names(tmp_path)) == 1
+    remove_leftovers(Spot(tmp_path, ()))
+    assert names(tmp_path) == []

@@ -102,6 +102,7 @@ async def test_row42_a_folder_goes_only_if_it_is_empty(tmp_path: Path, added: bo
 async def test_a_created_file_keeps_what_was_added_to_it(tmp_path: Path) -> None:
     room = Room(tmp_path)
     await room.apply(room.create("new.txt", "made\n"))
+    room.editor.open(room.path("new.txt"))
     room.editor.type(room.path("new.txt"), 0, 5, "mine entirely\n")
     back = await reverse(room.view, room.journal.intents[-1])
     assert [kept.uri for kept in back.kept] == [room.uri("new.txt")]
@@ -115,3 +116,46 @@ async def test_a_deleted_file_does_not_overwrite_its_successor(tmp_path: Path) -
     back = await reverse(room.view, room.journal.intents[-1])
     assert back.changeset.changes == ()
     assert "there now" in back.kept[0].reason
+
+
+MOVED = TEXT.replace("line 3", "LINE 3")
+
+
+@pytest.mark.parametrize("live", [TEXT, MOVED], ids=["all is back", "only the name is back"])
+async def test_what_was_moved_back_is_found_by_its_older_name(tmp_path: Path, live: str) -> None:
+    room = Room(tmp_path, {"a.txt": TEXT, "b.txt": TEXT}, closed="disk")
+    await room.apply(
+        room.rename("a.txt", "c.txt", TEXT),
+        room.edit("c.txt", TEXT, MOVED),
+        room.edit("b.txt", TEXT, MOVED),
+    )
+    room.path("c.txt").unlink()
+    room.path("a.txt").write_text(live)
+    back = await reverse(room.view, room.journal.intents[-1])
+    assert back.kept == () and back.taken == {0, 1, 2}
+    assert (await room.apply(*back.changeset.changes)).kind == "applied"
+    assert tree(tmp_path) == {"a.txt": TEXT, "b.txt": TEXT}
+
+
+async def test_a_deletion_under_a_new_name_that_is_back_under_the_old_one_is_not_taken_back_twice(
+    tmp_path: Path,
+) -> None:
+    room = Room(tmp_path, {"a.txt": TEXT}, closed="disk")
+    await room.apply(room.rename("a.txt", "c.txt", TEXT))
+    await room.apply(room.delete("c.txt", TEXT))
+    room.path("a.txt").write_text(TEXT)
+    back = await reverse(room.view, [file for intent in room.journal.intents for file in intent])
+    assert back.kept == () and back.changeset.changes == ()
+
+
+async def test_a_file_made_under_an_older_name_is_not_taken_for_the_one_that_was_renamed(
+    tmp_path: Path,
+) -> None:
+    room = Room(tmp_path, {"a.txt": TEXT}, closed="disk")
+    await room.apply(room.rename("a.txt", "c.txt", TEXT))
+    await room.apply(room.create("a.txt", "made\n"))
+    await room.apply(room.delete("c.txt", TEXT))
+    back = await reverse(room.view, [file for intent in room.journal.intents for file in intent])
+    assert {1, 2} <= back.taken
+    assert (await room.apply(*back.changeset.changes)).kind == "applied"
+    assert tree(tmp_path) == {"c.txt": TEXT}

@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.workspace.uris import child, from_path, is_below, is_file, normalized, parent, scheme, to_path
+from planloom.workspace.uris import (
+    child,
+    display_name,
+    from_path,
+    is_below,
+    is_file,
+    normalized,
+    parent,
+    scheme,
+    to_path,
+)
 
 NAMES = "ab é日😀 #%?&+;=@[]{}!$'()*,~^`|<>\"\\\n\u0301\u200d.-_"
 
@@ -93,3 +103,19 @@ def test_places_below_each_other() -> None:
     assert is_below("file:///w/app/x", folder)
     assert not is_below("file:///w/app-secrets/x", folder)
     assert not is_below(folder, folder)
+
+
+@pytest.mark.parametrize(
+    ("uri", "name"),
+    [
+        ("file:///w/my%20notes.txt", "my notes.txt"),
+        ("file:///w/%C3%BC/", "ü"),
+        ("file:///", "/"),
+        ("file:///w/a%E2%80%AEtxt.sh", "a\\u202etxt.sh"),
+        ("file:///w/a%0AINSTRUCTIONS", "a\\nINSTRUCTIONS"),
+        ("untitled:My%20note", "untitled:My note"),
+        ("vscode-remote://host/w/a%20b", "a b"),
+    ],
+)
+def test_a_name_is_shown_as_people_know_it(uri: str, name: str) -> None:
+    assert display_name(uri) == name

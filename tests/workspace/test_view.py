@@ -124,5 +124,22 @@ async def test_dirty_is_found_by_comparing_with_the_disk(tmp_path: Path) -> None
     assert not await room.view.is_dirty(room.uri("a"))
     room.editor.open(room.path("a"))
     assert not await room.view.is_dirty(room.uri("a"))
-    room.path("a").write_text("changed outside")
+    room.editor.type(room.path("a"), 0, 3, "typed")
     assert await room.view.is_dirty(room.uri("a"))
+    room.path("a").write_text("typed")
+    assert not await room.view.is_dirty(room.uri("a"))
+
+
+async def test_a_buffer_is_not_unsaved_because_the_disk_changed_under_it(tmp_path: Path) -> None:
+    """As `git checkout` does it, or a formatter: the editor reloads the file now, later or never."""
+    room = Room(tmp_path, {"a": "one", "kept": "old"})
+    room.editor.open(room.path("a"))
+    assert not await room.view.is_dirty(room.uri("a"))
+    room.path("a").write_text("changed outside")
+    assert not await room.view.is_dirty(room.uri("a"))
+    room.editor.type(room.path("a"), 0, 3, "changed outside")
+    assert not await room.view.is_dirty(room.uri("a"))
+    room.editor.type(room.path("a"), 0, 7, "typed")
+    assert await room.view.is_dirty(room.uri("a"))
+    room.documents.did_open(room.uri("kept"), "text", 1, "unsaved text that the editor has kept")
+    assert await room.view.is_dirty(room.uri("kept"))

@@ -4,11 +4,12 @@ import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
 import { attention, type PlanView } from "../planState";
-import type { Approval, ApprovalFile, Conflict, Plan, Question, Recovery } from "../protocol";
-import { CHANGE_LETTER, pathOf } from "./format";
+import type { Approval, ApprovalFile, Choice, Conflict, Plan, Question, Recovery } from "../protocol";
+import { CHANGE_LETTER, pathOf, skippedWith } from "./format";
 import { plain } from "./marks";
 import { readArgs } from "./stepForm";
 import { focusSoon, icon, shown, valueOf, type Panel, type View } from "./ui";
+import { isBusy } from "./uiState";
 
 export function cards(panel: Panel, view: PlanView): View {
   const { plan } = view;
@@ -29,13 +30,14 @@ function stepNumber(plan: Plan, stepId: string | null | undefined): string {
 
 function approvalCard(panel: Panel, plan: Plan, approval: Approval): View {
   const { approvalId, effect } = approval;
-  const skipping = panel.ui.skips.get(approvalId);
+  const forms = panel.forms(plan.planId);
+  const skipping = forms.skips[approvalId];
   const verb = effect === "execute" ? "Run" : effect === "destroy" ? "Apply, losing data" : "Apply";
-  const out = panel.ui.leftOut.get(approvalId) ?? new Set<string>();
-  const files = approval.files.filter((file) => !out.has(file.uri)).map((file) => file.uri);
-  const narrowed = out.size > 0 ? { files } : {};
-  const armed = panel.ui.armed.has(approvalId);
-  const allow = (decision: "allow" | "allowForPlan") => () => panel.post({ kind: "respond", approvalId, decision, ...narrowed });
+  const out = forms.leftOut[approvalId] ?? [];
+  const files = approval.files.filter((file) => !out.includes(file.uri)).map((file) => file.uri);
+  const narrowed = out.length > 0 ? { files } : {};
+  const armed = panel.ui.armed.includes(approvalId);
+  const allow = (decision: "allow" | "allowForPlan") => () => panel.decide(plan.planId, { kind: "respond", approvalId, decision, ...narrowed });
   return html`<article class="card approval" data-effect=${effect} data-approval=${approvalId}>
     <h3>${icon(effect === "execute" ? "terminal" : effect === "destroy" ? "trash" : "edit")}<span class="grow">${shown(approval.title)}</span></h3>
     <p class="card-meta">
@@ -52,24 +54,27 @@ function approvalCard(panel: Panel, plan: Plan, approval: Approval): View {
     ${skipping === undefined
       ? html`<div class="actions" data-arm=${approvalId}>
           <vscode-button class="allow" ?disabled=${!armed || (approval.files.length > 0 && files.length === 0)} @click=${allow("allow")}>${verb}</vscode-button>
-          <vscode-button class="skip" secondary @click=${() => startSkip(panel, approvalId)}>Skip…</vscode-button>
+          <vscode-button class="skip" secondary @click=${() => startSkip(panel, plan, approvalId)}>Skip…</vscode-button>
           <span class="grow"></span>
-          ${effect === "destroy" || approval.protected || out.size > 0
+          ${effect === "destroy" || approval.protected || out.length > 0
             ? nothing
             : html`<button class="link" type="button" ?disabled=${!armed} title=${effect === "execute" ? "This very command, for the rest of this version" : "Every further change of this version"} @click=${allow("allowForPlan")}>Allow for this plan</button>`}
         </div>`
-      : skipForm(panel, approval, skipping)}
+      : skipForm(panel, plan, approval, skipping)}
   </article>`;
 }
 
-function startSkip(panel: Panel, approvalId: string): void {
-  panel.update((ui) => ui.skips.set(approvalId, ""));
+function startSkip(panel: Panel, { planId }: Plan, approvalId: string): void {
+  panel.change(planId, (forms) => (forms.skips[approvalId] = ""));
   focusSoon(`[data-approval="${CSS.escape(approvalId)}"] .skip-reason`);
 }
 
-function skipForm(panel: Panel, { approvalId, effect }: Approval, text: string): View {
-  const deny = () => panel.post({ kind: "respond", approvalId, decision: "deny", reason: panel.ui.skips.get(approvalId) ?? "" });
-  const back = () => panel.update((ui) => ui.skips.delete(approvalId));
+function skipForm(panel: Panel, plan: Plan, { approvalId, effect, stepId }: Approval, text: string): View {
+  const { planId } = plan;
+  const form = { form: "skip", id: approvalId } as const;
+  const deny = () => panel.decide(planId, { kind: "respond", approvalId, decision: "deny", reason: panel.forms(planId).skips[approvalId] ?? "" }, form);
+  const back = () => panel.change(planId, (forms) => delete forms.skips[approvalId]);
+  const lost = stepId == null ? undefined : skippedWith(plan, stepId);
   return html`<div class="prompt">
     <vscode-textarea
       class="skip-reason"
@@ -78,35 +83,35 @@ function skipForm(panel: Panel, { approvalId, effect }: Approval, text: string):
       label="Reason for skipping"
       placeholder="Why? The model reads it (optional)."
       .value=${text}
-      @input=${(event: Event) => panel.ui.skips.set(approvalId, valueOf(event))}
+      @input=${(event: Event) => panel.change(planId, (forms) => (forms.skips[approvalId] = valueOf(event)))}
       @keydown=${(event: KeyboardEvent) => {
         if (event.key === "Escape") back();
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) deny();
       }}
     ></vscode-textarea>
+    ${lost === undefined ? nothing : html`<p class="warn lost">${icon("warning")} ${lost}</p>`}
     <div class="actions">
-      <vscode-button class="deny" @click=${deny}>${effect === "execute" ? "Do not run it" : "Skip these changes"}</vscode-button>
+      <vscode-button class="deny" ?disabled=${isBusy(panel.ui, planId, form)} @click=${deny}>${effect === "execute" ? "Do not run it" : "Skip these changes"}</vscode-button>
       <vscode-button secondary @click=${back}>Back</vscode-button>
       <span class="grow"></span>
-      <button class="link bad" type="button" @click=${() => panel.post({ kind: "respond", approvalId, decision: "cancel" })}>Cancel the plan</button>
+      <button class="link bad" type="button" @click=${() => panel.decide(planId, { kind: "respond", approvalId, decision: "cancel" })}>Cancel the plan</button>
     </div>
   </div>`;
 }
 
-function fileRow(panel: Panel, plan: Plan, approval: Approval, file: ApprovalFile, out: ReadonlySet<string>): View {
+function fileRow(panel: Panel, plan: Plan, approval: Approval, file: ApprovalFile, out: readonly string[]): View {
   const { approvalId } = approval;
   const path = pathOf(file.uri, plan.workspaceFolders);
   const target = file.newUri == null ? "" : ` → ${pathOf(file.newUri, plan.workspaceFolders)}`;
-  const elsewhere = file.resolvedPath !== "" && !sameFile(file.uri, file.resolvedPath);
+  const ends: readonly [string | null | undefined, string | null | undefined][] = [[file.uri, file.resolvedPath], [file.newUri, file.newResolvedPath]];
+  const elsewhere = ends.flatMap(([uri, real]) => (uri && real && !sameFile(uri, real) ? [real] : []));
   const include = () =>
-    panel.update((ui) => {
-      const left = new Set(out);
-      if (!left.delete(file.uri)) left.add(file.uri);
-      ui.leftOut.set(approvalId, left);
+    panel.change(plan.planId, (forms) => {
+      forms.leftOut[approvalId] = out.includes(file.uri) ? out.filter((uri) => uri !== file.uri) : [...out, file.uri];
     });
   return html`<li class="file" data-uri=${file.uri}>
     ${approval.files.length > 1
-      ? html`<input type="checkbox" .checked=${!out.has(file.uri)} aria-label=${plain(`Include ${path}`)} @change=${include} />`
+      ? html`<input type="checkbox" .checked=${!out.includes(file.uri)} aria-label=${plain(`Include ${path}`)} @change=${include} />`
       : nothing}
     <span class="letter change-${file.change}" title=${file.change}>${CHANGE_LETTER[file.change]}</span>
     <button class="path" type="button" title=${plain(file.resolvedPath)} @click=${() => panel.post({ kind: "diff", approvalId, uri: file.uri })}>${shown(path + target)}</button>
@@ -114,7 +119,7 @@ function fileRow(panel: Panel, plan: Plan, approval: Approval, file: ApprovalFil
     ${file.change === "createFolder" || file.change === "rename"
       ? nothing
       : html`<button class="link diff" type="button" aria-label=${plain(`Show the changes to ${path}`)} @click=${() => panel.post({ kind: "diff", approvalId, uri: file.uri })}>${icon("diff")} Diff</button>`}
-    ${elsewhere ? html`<span class="resolved warn">${icon("warning")} really ${shown(file.resolvedPath)}</span>` : nothing}
+    ${elsewhere.map((real) => html`<span class="resolved warn">${icon("warning")} really ${shown(real)}</span>`)}
   </li>`;
 }
 
@@ -126,8 +131,9 @@ export function sameFile(uri: string, resolved: string): boolean {
 function questionCard(panel: Panel, plan: Plan, question: Question): View {
   const { stepId } = question;
   const { planId } = plan;
+  const typed = () => panel.forms(planId).answers[stepId] ?? "";
   const send = (answer: string) => {
-    if (answer.trim() !== "") panel.post({ kind: "answer", planId, stepId, answer });
+    if (answer.trim() !== "") panel.decide(planId, { kind: "answer", planId, stepId, answer }, { form: "answer", id: stepId });
   };
   return html`<article class="card question" data-step=${stepId}>
     <h3>${icon("question")}<span class="grow">${stepNumber(plan, stepId)} asks</span></h3>
@@ -140,11 +146,11 @@ function questionCard(panel: Panel, plan: Plan, question: Question): View {
         class="answer"
         label="Your answer"
         placeholder="Your answer"
-        .value=${panel.ui.answers.get(stepId) ?? ""}
-        @input=${(event: Event) => panel.ui.answers.set(stepId, valueOf(event))}
-        @keydown=${(event: KeyboardEvent) => event.key === "Enter" && send(panel.ui.answers.get(stepId) ?? "")}
+        .value=${typed()}
+        @input=${(event: Event) => panel.change(planId, (forms) => (forms.answers[stepId] = valueOf(event)))}
+        @keydown=${(event: KeyboardEvent) => event.key === "Enter" && send(typed())}
       ></vscode-textfield>
-      <vscode-button class="send-answer" @click=${() => send(panel.ui.answers.get(stepId) ?? "")}>Answer</vscode-button>
+      <vscode-button class="send-answer" @click=${() => send(typed())}>Answer</vscode-button>
     </div>
   </article>`;
 }
@@ -153,8 +159,9 @@ function recoveryCard(panel: Panel, plan: Plan, recovery: Recovery): View {
   const { stepId, options, proposal } = recovery;
   const { planId } = plan;
   const step = plan.steps.find((each) => each.stepId === stepId);
-  const act = (action: Recovery["options"][number]) => () => panel.post({ kind: "recover", planId, stepId, action });
-  const changing = panel.ui.retryArgs.get(stepId);
+  const act = (action: Recovery["options"][number]) => () => panel.decide(planId, { kind: "recover", planId, stepId, action }, { form: "retry", id: stepId });
+  const changing = panel.forms(planId).retryArgs[stepId];
+  const lost = options.includes("skip") ? skippedWith(plan, stepId) : undefined;
   return html`<article class="card failure" data-step=${stepId}>
     <h3>${icon("error")}<span class="grow">${stepNumber(plan, stepId)} failed</span></h3>
     ${step === undefined ? nothing : html`<p class="quiet">${shown(step.description)}</p>`}
@@ -168,10 +175,11 @@ function recoveryCard(panel: Panel, plan: Plan, recovery: Recovery): View {
           ${options.includes("accept") ? html`<vscode-button class="accept" @click=${act("accept")}>Accept</vscode-button>` : nothing}
         </div>`}
     ${changing === undefined ? nothing : retryForm(panel, plan, recovery, changing)}
+    ${lost === undefined ? nothing : html`<p class="quiet lost">If you skip it: ${lost.charAt(0).toLowerCase() + lost.slice(1)}</p>`}
     <div class="actions">
       ${options.includes("retry") ? html`<vscode-button class="retry" @click=${act("retry")}>${icon("refresh")} Retry</vscode-button>` : nothing}
       ${options.includes("retry") && step?.tool != null && changing === undefined
-        ? html`<vscode-button class="change" secondary @click=${() => panel.update((ui) => ui.retryArgs.set(stepId, JSON.stringify(step.args ?? {}, null, 2)))}>Change and retry…</vscode-button>`
+        ? html`<vscode-button class="change" secondary @click=${() => panel.change(planId, (forms) => (forms.retryArgs[stepId] = JSON.stringify(step.args ?? {}, null, 2)))}>Change and retry…</vscode-button>`
         : nothing}
       ${options.includes("skip") ? html`<vscode-button class="skip" secondary @click=${act("skip")}>Skip</vscode-button>` : nothing}
       ${options.includes("model") ? html`<vscode-button class="model" secondary @click=${act("model")}>Ask the model</vscode-button>` : nothing}
@@ -185,24 +193,30 @@ function retryForm(panel: Panel, plan: Plan, recovery: Recovery, text: string): 
   const { stepId } = recovery;
   const args = readArgs(text);
   const send = () => {
-    const now = readArgs(panel.ui.retryArgs.get(stepId) ?? "");
-    if ("problem" in now) return panel.update();
-    panel.post({ kind: "recover", planId: plan.planId, stepId, action: "retry", args: now.value ?? {} });
+    const now = readArgs(panel.forms(plan.planId).retryArgs[stepId] ?? "");
+    if (!("problem" in now)) panel.decide(plan.planId, { kind: "recover", planId: plan.planId, stepId, action: "retry", args: now.value ?? {} }, { form: "retry", id: stepId });
   };
   return html`<div class="prompt">
-    <vscode-textarea class="retry-args" label="Arguments of the retry" rows="4" monospace resize="vertical" .value=${text} @input=${(event: Event) => panel.update((ui) => ui.retryArgs.set(stepId, valueOf(event)))}></vscode-textarea>
+    <vscode-textarea class="retry-args" label="Arguments of the retry" rows="4" monospace resize="vertical" .value=${text} @input=${(event: Event) => panel.change(plan.planId, (forms) => (forms.retryArgs[stepId] = valueOf(event)))}></vscode-textarea>
     ${"problem" in args ? html`<p class="bad" role="alert">${shown(args.problem)}</p>` : nothing}
     <div class="actions"><vscode-button class="retry-changed" ?disabled=${"problem" in args} @click=${send}>Retry with these</vscode-button></div>
   </div>`;
 }
 
+const CHOICES: readonly (readonly [Choice, string])[] = [["mine", "Keep mine"], ["theirs", "Take the plan's"], ["both", "Keep both"]];
+
 function conflictCard(panel: Panel, plan: Plan, conflict: Conflict): View {
-  const { editId } = conflict;
+  const { planId } = plan;
+  const { editId, stepId } = conflict;
+  const form = { form: "conflict", id: editId } as const;
   const key = (uri: string): string => `${editId} ${uri}`;
-  const chosen = conflict.files.map((file) => ({ uri: file.uri, choice: panel.ui.choices.get(key(file.uri)) }));
-  const files = chosen.flatMap(({ uri, choice }) => (choice === undefined ? [] : [{ uri, choice }]));
+  const { choices } = panel.forms(planId);
+  const chosen = conflict.files.map((file) => ({ ...file, choice: choices[key(file.uri)] }));
+  // The hash names the text in which these overlaps were found, so that later typing is merged and not decided.
+  const files = chosen.flatMap(({ uri, choice, sha256 }) => (choice === undefined ? [] : [{ uri, choice, ...(sha256 ? { sha256 } : {}) }]));
+  const lost = skippedWith(plan, stepId);
   return html`<article class="card conflict" data-edit=${editId}>
-    <h3>${icon("git-merge")}<span class="grow">Your typing and ${stepNumber(plan, conflict.stepId).toLowerCase()} overlap</span></h3>
+    <h3>${icon("git-merge")}<span class="grow">Your typing and ${stepNumber(plan, stepId).toLowerCase()} overlap</span></h3>
     <p class="quiet">Nothing was written. Choose which text stays.</p>
     ${conflict.files.map(
       (file) => html`<section class="conflict-file">
@@ -214,18 +228,18 @@ function conflictCard(panel: Panel, plan: Plan, conflict: Conflict): View {
           </div>`,
         )}
         <div class="actions" role="radiogroup" aria-label=${plain(`Which text stays in ${pathOf(file.uri, plan.workspaceFolders)}`)}>
-          ${(["mine", "theirs"] as const).map(
-            (choice) => html`<label class="radio"
-              ><input type="radio" name=${key(file.uri)} .checked=${panel.ui.choices.get(key(file.uri)) === choice} @change=${() => panel.update((ui) => ui.choices.set(key(file.uri), choice))} />
-              ${choice === "mine" ? "Keep mine" : "Take the plan's"}</label
+          ${CHOICES.map(
+            ([choice, label]) => html`<label class="radio"
+              ><input type="radio" name=${key(file.uri)} .checked=${choices[key(file.uri)] === choice} @change=${() => panel.change(planId, (forms) => (forms.choices[key(file.uri)] = choice))} />
+              ${label}</label
             >`,
           )}
         </div>
       </section>`,
     )}
+    ${lost === undefined ? nothing : html`<p class="warn lost">${icon("warning")} If you keep only yours, step ${plan.steps.findIndex((step) => step.stepId === stepId) + 1} goes without its change. ${lost}</p>`}
     <div class="actions">
-      <vscode-button class="resolve" ?disabled=${files.length < conflict.files.length} @click=${() => panel.post({ kind: "resolve", planId: plan.planId, editId, files })}>Resolve</vscode-button>
+      <vscode-button class="resolve" ?disabled=${files.length < conflict.files.length || isBusy(panel.ui, planId, form)} @click=${() => panel.decide(planId, { kind: "resolve", planId, editId, files }, form)}>Resolve</vscode-button>
     </div>
   </article>`;
 }
-

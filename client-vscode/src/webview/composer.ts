@@ -2,10 +2,12 @@
 
 import { html, nothing } from "lit";
 import { classMap } from "lit/directives/class-map.js";
+import { live } from "lit/directives/live.js";
 
 import type { CompletionItem, Mode } from "../protocol";
 import { reasonOf } from "./format";
 import { icon, shown, type Panel, type View } from "./ui";
+import { isSending } from "./uiState";
 
 const KIND_ICON: Readonly<Record<CompletionItem["kind"], string>> = {
   file: "file",
@@ -25,7 +27,13 @@ export function override(planned: boolean): Mode {
   return planned ? "direct" : "plan";
 }
 
-export function composer(panel: Panel, hasPlan: boolean, ask: { typed(area: HTMLTextAreaElement): void; send(mode: Mode): void }): View {
+/** What the composer asks of the page: to take a text with its caret, and to look for completions where the caret is now. */
+export interface Asks {
+  write(text: string, caret: number): void;
+  complete(text: string, caret: number): void;
+}
+
+export function composer(panel: Panel, hasPlan: boolean, ask: Asks): View {
   const { ui } = panel;
   const open = ui.suggestions.length > 0;
   const compact = hasPlan && ui.draft === "";
@@ -35,7 +43,8 @@ export function composer(panel: Panel, hasPlan: boolean, ask: { typed(area: HTML
         <textarea
           id="request"
           rows=${compact ? 1 : 3}
-          .value=${ui.draft}
+          .value=${live(ui.draft)}
+          ?readonly=${isSending(ui)}
           placeholder=${hasPlan ? "What next? Type @ to attach a file." : "What should be done? Type @ to attach a file."}
           aria-label="Describe a task"
           role="combobox"
@@ -43,18 +52,26 @@ export function composer(panel: Panel, hasPlan: boolean, ask: { typed(area: HTML
           aria-expanded=${open}
           aria-controls="suggestions"
           aria-activedescendant=${open ? `suggestion-${ui.suggestion}` : nothing}
-          @input=${(event: InputEvent) => ask.typed(event.target as HTMLTextAreaElement)}
-          @click=${(event: MouseEvent) => ask.typed(event.target as HTMLTextAreaElement)}
+          @input=${(event: InputEvent) => at(event, ask.write)}
+          @click=${(event: MouseEvent) => at(event, ask.complete)}
           @keydown=${(event: KeyboardEvent) => onKey(panel, event, ask)}
         ></textarea>
         ${open ? suggestions(panel, ask) : nothing}
       </div>
-      ${compact ? nothing : verdict(panel, ask)}
+      ${compact ? nothing : verdict(panel)}
     </section>
   `;
 }
 
-function suggestions(panel: Panel, ask: { typed(area: HTMLTextAreaElement): void }): View {
+function at(event: Event, then: (text: string, caret: number) => void): void {
+  if (event.target instanceof HTMLTextAreaElement) then(event.target.value, event.target.selectionStart);
+}
+
+function send(panel: Panel, mode: Mode): void {
+  panel.create({ kind: "create", text: panel.ui.draft, mode });
+}
+
+function suggestions(panel: Panel, ask: Asks): View {
   const { ui } = panel;
   return html`<ul id="suggestions" role="listbox" aria-label="Files and references">
     ${ui.suggestions.map(
@@ -75,16 +92,19 @@ function suggestions(panel: Panel, ask: { typed(area: HTMLTextAreaElement): void
   </ul>`;
 }
 
-function verdict(panel: Panel, ask: { send(mode: Mode): void }): View {
+function verdict(panel: Panel): View {
   const { ui } = panel;
   const empty = ui.draft.trim() === "";
   const planned = ui.verdict?.planned ?? true;
   const running = ui.server.kind === "running";
-  const ready = !empty && running;
-  const send = (mode: Mode) => () => ask.send(mode);
+  const sending = isSending(ui);
+  const ready = !empty && running && !sending;
+  const by = (mode: Mode) => () => send(panel, mode);
   return html`
     <div class="verdict" aria-live="polite">
-      ${empty || ui.verdict === undefined
+      ${sending
+        ? html`<span class="hint">${icon("loading")} Sending…</span>`
+        : empty || ui.verdict === undefined
         ? html`<span class="hint">${icon("lightbulb")} Nothing runs before you have read it.</span>`
         : html`<span class="hint" id="verdict" data-planned=${planned}>
             ${icon(planned ? "checklist" : "zap")}
@@ -92,8 +112,8 @@ function verdict(panel: Panel, ask: { send(mode: Mode): void }): View {
           </span>`}
     </div>
     <div class="actions">
-      <vscode-button id="send" ?disabled=${!ready} title="Enter" @click=${send("auto")}>${planned ? "Plan" : "Run"} <kbd>⏎</kbd></vscode-button>
-      <vscode-button id="override" secondary ?disabled=${!ready} title="Alt+Enter: the other way" @click=${send(override(planned))}
+      <vscode-button id="send" ?disabled=${!ready} title="Enter" @click=${by("auto")}>${planned ? "Plan" : "Run"} <kbd>⏎</kbd></vscode-button>
+      <vscode-button id="override" secondary ?disabled=${!ready} title="Alt+Enter: the other way" @click=${by(override(planned))}
         >${planned ? "Run directly" : "Plan first"} <kbd>Alt ⏎</kbd></vscode-button
       >
       <button
@@ -103,7 +123,7 @@ function verdict(panel: Panel, ask: { send(mode: Mode): void }): View {
         ?disabled=${!ready}
         title="Plan with the three perspectives: strategy, code, operations"
         aria-label="Plan with perspectives"
-        @click=${send("perspectives")}
+        @click=${by("perspectives")}
       >
         ${icon("organization")}
       </button>
@@ -111,14 +131,14 @@ function verdict(panel: Panel, ask: { send(mode: Mode): void }): View {
   `;
 }
 
-function onKey(panel: Panel, event: KeyboardEvent, ask: { typed(area: HTMLTextAreaElement): void; send(mode: Mode): void }): void {
+function onKey(panel: Panel, event: KeyboardEvent, ask: Asks): void {
   const { ui } = panel;
   if (event.isComposing) return;
   const item = ui.suggestions[ui.suggestion];
   if (item !== undefined && !event.altKey) {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       const step = event.key === "ArrowDown" ? 1 : ui.suggestions.length - 1;
-      panel.update((view) => (view.suggestion = (view.suggestion + step) % view.suggestions.length));
+      panel.update((view) => ({ ...view, suggestion: (view.suggestion + step) % view.suggestions.length }));
       return event.preventDefault();
     }
     if (event.key === "Enter" || event.key === "Tab") {
@@ -126,27 +146,21 @@ function onKey(panel: Panel, event: KeyboardEvent, ask: { typed(area: HTMLTextAr
       return event.preventDefault();
     }
     if (event.key === "Escape") {
-      panel.update((view) => (view.suggestions = []));
+      panel.update((view) => ({ ...view, suggestions: [] }));
       return event.preventDefault();
     }
   }
   if (event.key !== "Enter" || event.shiftKey) return;
   event.preventDefault();
-  ask.send(event.altKey ? override(ui.verdict?.planned ?? true) : "auto");
+  send(panel, event.altKey ? override(ui.verdict?.planned ?? true) : "auto");
 }
 
-function accept(panel: Panel, item: CompletionItem, ask: { typed(area: HTMLTextAreaElement): void }): void {
+function accept(panel: Panel, item: CompletionItem, ask: Asks): void {
   const [from, to] = item.replace;
-  const area = document.querySelector<HTMLTextAreaElement>("#request");
-  if (area === null) return;
+  const { draft } = panel.ui;
   const goesOn = item.kind === "folder";
-  const space = goesOn || /^\s/.test(panel.ui.draft.slice(to)) ? "" : " ";
-  const inserted = item.insertText + space;
-  panel.ui.draft = panel.ui.draft.slice(0, from) + inserted + panel.ui.draft.slice(to);
-  panel.update((view) => (view.suggestions = []));
-  area.value = panel.ui.draft;
-  area.setSelectionRange(from + inserted.length, from + inserted.length);
-  area.focus();
-  if (goesOn) ask.typed(area);
+  const inserted = item.insertText + (goesOn || /^\s/.test(draft.slice(to)) ? "" : " ");
+  const caret = from + inserted.length;
+  ask.write(draft.slice(0, from) + inserted + draft.slice(to), caret);
+  panel.update((ui) => ({ ...ui, caret }));
 }
-

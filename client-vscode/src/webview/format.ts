@@ -1,7 +1,8 @@
 // Words and figures as the panel writes them.
 
-import type { ChangedFile } from "../planState";
-import type { Args, Detection, Json, Plan, PlanStatus, Step, StepStatus } from "../protocol";
+import type { ChangedFile, PlanView } from "../planState";
+import type { Args, Detection, Json, Plan, PlanStatus, Review, Step, StepStatus } from "../protocol";
+import { dependants } from "../waiting";
 
 export const PLAN_STATUS: Readonly<Record<PlanStatus, string>> = {
   draft: "Drafting",
@@ -35,6 +36,8 @@ export const PAUSE_REASON: Readonly<Record<string, string>> = {
   model_unavailable: "The model cannot be reached. Resume tries again.",
   unsaved_files: "A command needs files on disk that have unsaved changes. Save them, or resume.",
   restart: "The server was restarted. Nothing runs until you resume.",
+  error: "The plan could not go on.",
+  storage: "The plan ledger could not be written, so the plan was stopped. Nothing runs until you resume.",
 };
 
 export const SKIP_REASON: Readonly<Record<string, string>> = {
@@ -42,6 +45,7 @@ export const SKIP_REASON: Readonly<Record<string, string>> = {
   approval_denied: "its changes were not applied",
   dependency_failed: "a step it depends on did not finish",
   condition: "its condition did not hold",
+  policy: "skipped after its failure, as the setting says",
 };
 
 const RULES: Readonly<Record<string, string>> = {
@@ -82,6 +86,46 @@ export function spent(plan: Plan): string {
   if (requests === 0 && promptTokens + completionTokens === 0) return "";
   const asked = requests === 1 ? "1 request" : `${requests} requests`;
   return `${amount(promptTokens + completionTokens)} tokens · ${asked}`;
+}
+
+/** What happens unasked under a plan's review: what the settings allow, and with `auto` every change that is not risky. */
+export function askedUnasked(review: Review, allowed: readonly string[]): readonly string[] {
+  return review === "auto" && !allowed.includes("writing") ? ["writing", ...allowed] : allowed;
+}
+
+/** What a person will be asked when a plan runs under this review and these settings. */
+export function whatIsAsked(review: Review, allowed: readonly string[]): string {
+  const unasked = askedUnasked(review, allowed);
+  const effects = [["writing", "changes"], ["deleting", "deletions"], ["commands", "commands"]] as const;
+  const asked = effects.filter(([effect]) => !unasked.includes(effect)).map(([, word]) => word);
+  const commands = asked.includes("commands");
+  if (review === "end") {
+    const files = asked.filter((word) => word !== "commands");
+    const once = `Asks once, at the end, about ${listed(files.length === 0 ? ["protected files"] : files)}`;
+    return commands ? `${once}; before each command it asks first.` : `${once}.`;
+  }
+  return review === "each" && asked.length === 3 ? "Asks in every step, before each change, deletion and command." : `Asks only about ${listed([...asked, "protected files"])}.`;
+}
+
+/** `1, 3 and 4`. */
+export function listed(words: readonly (string | number)[]): string {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+}
+
+/** Which steps are skipped if this one does not get what it asks for; undefined if none is. */
+export function skippedWith(plan: Plan, stepId: string): string | undefined {
+  const lost = dependants(plan, stepId).map((step) => plan.steps.indexOf(step) + 1);
+  if (lost.length === 0) return undefined;
+  // A step that is one call ends with a no; a model hears it and may do its step in another way.
+  const unless = plan.steps.find((step) => step.stepId === stepId)?.tool == null ? ", unless the model finds another way" : "";
+  return lost.length === 1 ? `Step ${lost[0]} depends on it and is skipped too${unless}.` : `Steps ${listed(lost)} depend on it and are skipped too${unless}.`;
+}
+
+/** Why a step of an ended plan was not done. */
+export function whyNot(view: PlanView, step: Step): string {
+  if (step.status === "failed") return `failed: ${step.result?.error ?? "no reason is known"}`;
+  if (step.status !== "skipped") return "the plan ended first";
+  return SKIP_REASON[view.skipReasons[step.stepId] ?? "user"] ?? "skipped";
 }
 
 /** The path of a file as a person knows it: relative to the plan's folder that holds it. */

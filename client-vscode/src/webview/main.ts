@@ -1,4 +1,4 @@
-// The panel: folds what the extension forwards, draws it once a frame, and sends back what the person decides.
+// The panel's page: takes what the extension forwards, draws it once a frame, and sends back what the person decides.
 
 import "@vscode-elements/elements/dist/vscode-button/index.js";
 import "@vscode-elements/elements/dist/vscode-checkbox/index.js";
@@ -9,21 +9,24 @@ import "@vscode-elements/elements/dist/vscode-single-select/index.js";
 import "@vscode-elements/elements/dist/vscode-textarea/index.js";
 import "@vscode-elements/elements/dist/vscode-textfield/index.js";
 import { html, nothing, render } from "lit";
+import { keyed } from "lit/directives/keyed.js";
 
 import { readToPanel, type FromPanel, type ToPanel } from "../messages";
-import { currentView, EMPTY, fold, withStream, type PanelState } from "../planState";
-import type { Mode } from "../protocol";
+import { currentView, EMPTY, fold, isLive, withStream, type PanelState } from "../planState";
 import { cards } from "./cards";
 import { composer, referenceBefore } from "./composer";
-import { planHeader } from "./planHeader";
+import { askedUnasked } from "./format";
+import { otherPlans } from "./otherPlans";
+import { planHeader, reviewOf } from "./planHeader";
 import { steps } from "./steps";
 import { outcome } from "./summary";
-import { freshUi, icon, iconButton, shown, type Panel, type View } from "./ui";
+import { createPanel, icon, iconButton, shown, type View } from "./ui";
+import { freshUi, kept, taken, written, type Kept, type Ui } from "./uiState";
 
 interface Host {
   postMessage(message: FromPanel): void;
   getState(): unknown;
-  setState(state: { draft: string }): void;
+  setState(state: Kept): void;
 }
 declare function acquireVsCodeApi(): Host;
 
@@ -33,136 +36,88 @@ const DETECT_MS = 120;
 
 const host = acquireVsCodeApi();
 const root = document.querySelector<HTMLElement>("#root") ?? document.body;
-const kept = host.getState();
-const ui = freshUi(typeof kept === "object" && kept !== null && "draft" in kept && typeof kept.draft === "string" ? kept.draft : "");
 let state: PanelState = EMPTY;
 let drawing = false;
-let requestId = 0;
 let detecting: ReturnType<typeof setTimeout> | undefined;
 
-const panel: Panel = {
-  ui,
-  post: (message) => host.postMessage(message),
-  update(change) {
-    change?.(ui);
-    if (drawing) return;
-    drawing = true;
-    requestAnimationFrame(draw);
-  },
-};
+const panel = createPanel(freshUi(host.getState()), { post: (message) => host.postMessage(message), changed });
+
+function changed(before: Ui, now: Ui): void {
+  if (before.draft !== now.draft || before.plans !== now.plans) host.setState(kept(now));
+  if (before.typing !== now.typing) detectSoon();
+  drawSoon();
+}
+
+function drawSoon(): void {
+  if (drawing) return;
+  drawing = true;
+  requestAnimationFrame(draw);
+}
 
 window.addEventListener("message", (event: MessageEvent<unknown>) => {
   const message = readToPanel(event.data);
-  if (message !== undefined) panel.update(() => take(message));
+  if (message !== undefined) take(message);
 });
 
 function take(message: ToPanel): void {
-  switch (message.kind) {
-    case "state":
-      state = message.state;
-      return;
-    case "events":
-      for (const event of message.events) state = fold(state, event).state;
-      return;
-    case "streams":
-      for (const delta of message.deltas) state = withStream(state, delta);
-      return;
-    case "server":
-      ui.server = message.server;
-      return;
-    case "completions":
-      if (message.requestId === requestId) [ui.suggestions, ui.suggestion] = [message.items, 0];
-      return;
-    case "detection":
-      if (message.requestId === requestId) ui.verdict = message.detection;
-      return;
-    case "compose":
-      compose(message.text);
-      return;
-    case "notice":
-      ui.notices = [...ui.notices, message].slice(-3);
-      return;
-    case "settled":
-      if (message.ok) settle(message.of);
-      else if (message.of === "edit") refuseStep();
-      return;
-  }
+  const { current } = state;
+  if (message.kind === "state") state = message.state;
+  if (message.kind === "events") for (const event of message.events) state = fold(state, event).state;
+  if (message.kind === "streams") for (const delta of message.deltas) state = withStream(state, delta);
+  // The cards of another plan are in view only from now on.
+  if (state.current !== current) panel.update((ui) => ({ ...ui, armed: [] }));
+  panel.update((ui) => taken(ui, message, state));
+  drawSoon();
 }
 
-/** Clear what a request carried only once it was taken: refused words stay to be mended. */
-function settle(of: string): void {
-  if (of === "create") setDraft("");
-  if (of === "edit") ui.step = undefined;
-  if (of === "respond") ui.skips.clear();
-  if (of === "answer") ui.answers.clear();
-  if (of === "recover") ui.retryArgs.clear();
-  ui.notices = [];
+function write(text: string, caret: number): void {
+  panel.update((ui) => written(ui, text, Date.now()));
+  complete(text, caret);
 }
 
-/** What is wrong with a step stands in its form, which may be far from where notices are. */
-function refuseStep(): void {
-  const said = ui.notices.at(-1);
-  if (ui.step === undefined || said === undefined) return;
-  ui.step.problem = said.message;
-  ui.notices = ui.notices.slice(0, -1);
+function complete(text: string, caret: number): void {
+  if (referenceBefore(text, caret) !== undefined) host.postMessage({ kind: "complete", requestId: panel.ui.typing, text, offset: caret });
+  else if (panel.ui.suggestions.length > 0) panel.update((ui) => ({ ...ui, suggestions: [] }));
 }
 
-function compose(text: string | undefined): void {
-  if (text !== undefined) setDraft(text);
-  requestAnimationFrame(() => {
-    const area = document.querySelector<HTMLTextAreaElement>("#request");
-    area?.focus();
-    area?.setSelectionRange(ui.draft.length, ui.draft.length);
-    if (area !== null) typed(area);
-  });
-}
-
-function setDraft(text: string): void {
-  ui.draft = text;
-  ui.suggestions = [];
-  if (text === "") ui.verdict = undefined;
-  host.setState({ draft: text });
-}
-
-function typed(area: HTMLTextAreaElement): void {
-  ui.draft = area.value;
-  host.setState({ draft: ui.draft });
-  requestId += 1;
-  const caret = area.selectionStart;
-  if (referenceBefore(ui.draft, caret) !== undefined) host.postMessage({ kind: "complete", requestId, text: ui.draft, offset: caret });
-  else ui.suggestions = [];
+function detectSoon(): void {
   clearTimeout(detecting);
-  const asked = requestId;
-  detecting = setTimeout(() => {
-    if (ui.draft.trim() !== "") host.postMessage({ kind: "detect", requestId: asked, text: ui.draft });
-  }, DETECT_MS);
-  panel.update();
-}
-
-function send(mode: Mode): void {
-  if (ui.draft.trim() === "" || ui.server.kind !== "running") return;
-  host.postMessage({ kind: "create", text: ui.draft, mode });
+  const { draft, typing } = panel.ui;
+  if (draft.trim() !== "") detecting = setTimeout(() => host.postMessage({ kind: "detect", requestId: typing, text: draft }), DETECT_MS);
 }
 
 function draw(): void {
   drawing = false;
-  ui.now = Date.now();
   const view = currentView(state);
+  const { caret } = panel.ui;
   render(
     html`
-      ${serverBanner()} ${composer(panel, view !== undefined, { typed, send })} ${notices()}
+      ${serverBanner()} ${composer(panel, view !== undefined, { write, complete })} ${notices()} ${otherPlans(panel, state)}
       ${view === undefined
         ? welcome()
-        : html`<main class="plan" data-plan=${view.plan.planId} data-seq=${view.plan.seq}>${planHeader(panel, view)} ${cards(panel, view)} ${steps(panel, view)} ${outcome(panel, view)}</main>`}
+        : keyed(
+            view.plan.planId,
+            html`<main class="plan" data-plan=${view.plan.planId} data-seq=${view.plan.seq}>${planHeader(panel, view)} ${cards(panel, view)} ${steps(panel, view)} ${outcome(panel, view)}</main>`,
+          )}
       ${footer()}
     `,
     root,
   );
+  if (caret !== undefined) {
+    placeCaret(caret);
+    panel.update((ui) => ({ ...ui, caret: undefined }));
+  }
   observeCards();
 }
 
+function placeCaret(caret: number): void {
+  const area = document.querySelector<HTMLTextAreaElement>("#request");
+  area?.focus();
+  area?.setSelectionRange(caret, caret);
+}
+
 function serverBanner(): View {
-  const { server } = ui;
+  const { server } = panel.ui;
   const show = (what: "log" | "python" | "restart" | "settings", label: string) =>
     html`<vscode-button secondary @click=${() => host.postMessage({ kind: "show", what })}>${label}</vscode-button>`;
   switch (server.kind) {
@@ -180,11 +135,11 @@ function serverBanner(): View {
 }
 
 function notices(): View {
-  return html`${ui.notices.map(
+  return html`${panel.ui.notices.map(
     (notice) => html`<div class="banner ${notice.level}" role="alert">
       ${icon(notice.level === "error" ? "error" : notice.level === "warning" ? "warning" : "info")}
       <span>${shown(notice.message)} ${notice.hint === undefined ? nothing : html`<span class="quiet">${shown(notice.hint)}</span>`}</span>
-      ${iconButton("close", "Dismiss", () => panel.update(() => (ui.notices = ui.notices.filter((each) => each !== notice))))}
+      ${iconButton("close", "Dismiss", () => panel.update((ui) => ({ ...ui, notices: ui.notices.filter((each) => each !== notice) })))}
     </div>`,
   )}`;
 }
@@ -201,8 +156,11 @@ function welcome(): View {
 }
 
 function footer(): View {
-  if (ui.server.kind !== "running") return nothing;
-  const { model, trusted, unasked } = ui.server;
+  const { server } = panel.ui;
+  if (server.kind !== "running") return nothing;
+  const { model, trusted } = server;
+  const view = currentView(state);
+  const unasked = askedUnasked(view === undefined || !isLive(view.plan) ? server.review : reviewOf(panel, view.plan), server.unasked);
   return html`<footer>
     <button class="link" type="button" title="Choose another model" @click=${() => host.postMessage({ kind: "show", what: "models" })}>${icon("hubot")} ${shown(model)}</button>
     <span class="grow"></span>
@@ -217,7 +175,7 @@ const arming = new IntersectionObserver(
   (entries) => {
     for (const entry of entries) {
       const id = entry.target instanceof HTMLElement ? entry.target.dataset["arm"] : undefined;
-      if (id !== undefined && entry.isIntersecting) setTimeout(() => panel.update(() => ui.armed.add(id)), ARM_MS);
+      if (id !== undefined && entry.isIntersecting) setTimeout(() => panel.update((ui) => ({ ...ui, armed: [...ui.armed.filter((each) => each !== id), id] })), ARM_MS);
     }
   },
   { threshold: 0.9 },
@@ -234,7 +192,10 @@ function observeCards(): void {
 
 setInterval(() => {
   const running = currentView(state)?.plan.steps.some((step) => step.status === "running") ?? false;
-  if (running) panel.update();
+  if (running) drawSoon();
 }, 1000);
 draw();
+if (panel.ui.draft !== "") detectSoon();
 host.postMessage({ kind: "ready" });
+// What was chosen for a plan holds for the commands of the palette too.
+for (const [planId, { review }] of Object.entries(panel.ui.plans)) if (review !== undefined) host.postMessage({ kind: "review", planId, review });

@@ -3,16 +3,26 @@
 import { html, nothing } from "lit";
 
 import { attention, progressOf, type PlanView } from "../planState";
-import type { Attachment, Plan, Review } from "../protocol";
-import { duration, PAUSE_REASON, PLAN_STATUS, reasonOf, spent } from "./format";
+import type { Attachment, Plan, PlanStatus, Review } from "../protocol";
+import { isPartly, waitingFor } from "../waiting";
+import { duration, PAUSE_REASON, PLAN_STATUS, reasonOf, spent, whatIsAsked } from "./format";
 import { plain } from "./marks";
 import { perspectives, thought } from "./perspectives";
 import { focusSoon, icon, shown, valueOf, type Panel, type View } from "./ui";
+import { isBusy, type PlanForms } from "./uiState";
 
 const REVIEWS: Readonly<Record<Review, string>> = {
   each: "Review each step",
   end: "Review all at the end",
-  auto: "Ask only for risky changes",
+  auto: "Review only risky changes",
+};
+
+const REVIEW: readonly Review[] = ["each", "end", "auto"];
+
+/** The statuses in which a form's request can be sent. */
+const PROMPTED: Readonly<Record<"reject" | "regenerate", readonly PlanStatus[]>> = {
+  reject: ["pending_approval"],
+  regenerate: ["pending_approval", "paused", "rejected", "failed", "cancelled"],
 };
 
 export function planHeader(panel: Panel, view: PlanView): View {
@@ -20,7 +30,7 @@ export function planHeader(panel: Panel, view: PlanView): View {
   return html`
     <header class="plan-header" data-status=${plan.status}>
       <div class="title-row">
-        ${statusPill(plan)}
+        ${statusPill(view)}
         ${plan.status === "draft" || plan.steps.length === 0 ? nothing : html`<span class="chip risk-${plan.overallRisk}" title="Overall risk">${icon("shield")}${plan.overallRisk} risk</span>`}
         ${plan.qualification == null || plan.qualification.taskType === "question" ? nothing : html`<span class="chip" title=${plain(plan.qualification.reasons.join("\n"))}>${plan.qualification.complexity} ${plan.qualification.taskType}</span>`}
         ${plan.route === "direct" ? html`<span class="chip" title="Runs without a plan of its own">${icon("zap")}direct</span>` : nothing}
@@ -32,19 +42,26 @@ export function planHeader(panel: Panel, view: PlanView): View {
   `;
 }
 
-function statusPill(plan: Plan): View {
-  const waits = attention(plan) > 0 && plan.status !== "pending_approval";
-  const label = waits ? "Waits for you" : PLAN_STATUS[plan.status];
+function statusPill(view: PlanView): View {
+  const { plan } = view;
+  const waits = attention(plan) > 0 && plan.status !== "pending_approval" ? waitingFor(view) : undefined;
+  const partly = isPartly(view);
+  const { completed, total } = progressOf(plan);
+  const label = waits !== undefined ? capitalized(waits) : partly ? `${completed === 0 ? "Not done" : "Partly done"}, ${completed} of ${total}` : PLAN_STATUS[plan.status];
   const icons = { draft: "loading", pending_approval: "checklist", approved: "loading", executing: "loading", paused: "debug-pause", completed: "pass-filled", failed: "error", cancelled: "circle-slash", rejected: "thumbsdown" };
-  return html`<span class="pill" role="status" data-status=${waits ? "waiting" : plan.status}>${icon(waits ? "bell-dot" : icons[plan.status])}${label}</span>`;
+  return html`<span class="pill" role="status" data-status=${waits !== undefined ? "waiting" : plan.status} data-partly=${partly}>${icon(waits !== undefined ? "bell-dot" : partly ? "warning" : icons[plan.status])}${label}</span>`;
+}
+
+function capitalized(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function request(panel: Panel, plan: Plan): View {
-  const whole = panel.ui.wholeRequest;
+  const whole = panel.forms(plan.planId).wholeRequest;
   const long = plan.request.length > 160 || plan.request.split("\n").length > 3;
   return html`<div class="request ${whole || !long ? "" : "clipped"}">${shown(plan.request)}</div>
     ${long
-      ? html`<button class="link" type="button" @click=${() => panel.update((ui) => (ui.wholeRequest = !whole))}>${whole ? "Show less" : "Show the whole request"}</button>`
+      ? html`<button class="link" type="button" @click=${() => panel.change(plan.planId, (forms) => (forms.wholeRequest = !whole))}>${whole ? "Show less" : "Show the whole request"}</button>`
       : nothing}`;
 }
 
@@ -80,7 +97,7 @@ function progress(view: PlanView): View {
   if (counts.total === 0) return nothing;
   const started = !["pending_approval", "rejected"].includes(plan.status);
   return html`${started
-      ? html`<vscode-progress-bar class="bar-${plan.status}" .value=${counts.percentComplete} max="100" aria-label="Progress of the plan"></vscode-progress-bar>`
+      ? html`<vscode-progress-bar class="bar-${isPartly(view) ? "partly" : plan.status}" .value=${counts.percentComplete} max="100" aria-label="Progress of the plan"></vscode-progress-bar>`
       : nothing}
     <div class="figures">
       <span id="progress">${started ? `${counts.completed} of ${counts.total} steps` : `${counts.total} ${counts.total === 1 ? "step" : "steps"}`}</span>
@@ -105,24 +122,27 @@ function pause(view: PlanView): View {
 
 function controls(panel: Panel, view: PlanView): View {
   const { plan } = view;
-  const { ui } = panel;
   const { planId, version } = plan;
-  const control = (action: "direct" | "pause" | "resume" | "cancel") => () => panel.post({ kind: "control", action, planId });
+  const forms = panel.forms(planId);
+  const control = (action: "direct" | "pause" | "resume" | "cancel") => () => panel.decide(planId, { kind: "control", action, planId });
   const prompt = (kind: "reject" | "regenerate") => () => {
-    panel.update((state) => (state.prompt = { kind, text: "" }));
+    panel.change(planId, (mine) => (mine.prompt = { kind, text: "" }));
     focusSoon("#prompt-text");
   };
-  if (ui.prompt !== undefined) return promptForm(panel, plan, ui.prompt);
+  if (forms.prompt !== undefined && PROMPTED[forms.prompt.kind].includes(plan.status)) return promptForm(panel, plan, forms.prompt);
   switch (plan.status) {
     case "pending_approval":
       return html`<div class="actions main-actions">
-          <vscode-button id="approve" @click=${() => panel.post({ kind: "approve", planId, version, review: ui.review })}>${icon("play")} Start execution</vscode-button>
+          <vscode-button id="approve" @click=${() => panel.decide(planId, { kind: "approve", planId, version, review: reviewOf(panel, plan) })}>${icon("play")} Start execution</vscode-button>
           <vscode-button id="direct" secondary title="Send the request as it is, without this plan" @click=${control("direct")}>Execute directly</vscode-button>
         </div>
         <div class="actions">
-          <vscode-single-select id="review" aria-label="When changes are reviewed" @change=${(event: Event) => panel.update((state) => (state.review = reviewOf(valueOf(event))))}>
-            ${(["each", "end", "auto"] as const).map((value) => html`<vscode-option value=${value} ?selected=${ui.review === value}>${REVIEWS[value]}</vscode-option>`)}
+          <vscode-single-select id="review" aria-label="When changes are reviewed" .value=${reviewOf(panel, plan)} @change=${(event: Event) => choose(panel, planId, valueOf(event))}>
+            ${REVIEW.map((value) => html`<vscode-option value=${value} ?selected=${reviewOf(panel, plan) === value}>${REVIEWS[value]}</vscode-option>`)}
           </vscode-single-select>
+        </div>
+        ${asks(panel, plan)}
+        <div class="actions">
           <span class="grow"></span>
           <button class="link" id="regenerate" type="button" @click=${prompt("regenerate")}>Regenerate…</button>
           <button class="link" id="reject" type="button" @click=${prompt("reject")}>Reject…</button>
@@ -156,14 +176,19 @@ function controls(panel: Panel, view: PlanView): View {
   }
 }
 
-function promptForm(panel: Panel, plan: Plan, prompt: { kind: "reject" | "regenerate"; text: string }): View {
+/** What this plan will ask, in words: the select alone does not tell what the settings add to it. */
+function asks(panel: Panel, plan: Plan): View {
+  const { server } = panel.ui;
+  return server.kind === "running" ? html`<p class="quiet" id="asks">${whatIsAsked(reviewOf(panel, plan), server.unasked)}</p>` : nothing;
+}
+
+function promptForm(panel: Panel, plan: Plan, prompt: NonNullable<PlanForms["prompt"]>): View {
   const { planId, version } = plan;
   const rejecting = prompt.kind === "reject";
-  const close = () => panel.update((ui) => (ui.prompt = undefined));
+  const close = () => panel.change(planId, (forms) => delete forms.prompt);
   const submit = () => {
-    const text = prompt.text.trim();
-    panel.post(rejecting ? { kind: "reject", planId, reason: text } : { kind: "regenerate", planId, version, feedback: text });
-    close();
+    const text = (panel.forms(planId).prompt?.text ?? "").trim();
+    panel.decide(planId, rejecting ? { kind: "reject", planId, reason: text } : { kind: "regenerate", planId, version, feedback: text }, { form: "prompt" });
   };
   return html`<div class="prompt">
     <label for="prompt-text">${rejecting ? "Why not? The reason helps the next draft." : "What should change?"}</label>
@@ -173,19 +198,28 @@ function promptForm(panel: Panel, plan: Plan, prompt: { kind: "reject" | "regene
       resize="vertical"
       label=${rejecting ? "Reason for rejecting" : "Feedback for the next draft"}
       .value=${prompt.text}
-      @input=${(event: Event) => (prompt.text = valueOf(event))}
+      @input=${(event: Event) => panel.change(planId, (forms) => (forms.prompt = { kind: prompt.kind, text: valueOf(event) }))}
       @keydown=${(event: KeyboardEvent) => {
         if (event.key === "Escape") close();
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit();
       }}
     ></vscode-textarea>
     <div class="actions">
-      <vscode-button id="prompt-send" @click=${submit}>${rejecting ? "Reject plan" : "Regenerate"}</vscode-button>
+      <vscode-button id="prompt-send" ?disabled=${isBusy(panel.ui, planId, { form: "prompt" })} @click=${submit}>${rejecting ? "Reject plan" : "Regenerate"}</vscode-button>
       <vscode-button secondary @click=${close}>Back</vscode-button>
     </div>
   </div>`;
 }
 
-function reviewOf(value: string): Review {
-  return value === "end" || value === "auto" ? value : "each";
+/** When changes of this plan are reviewed: by the choice made for it, else by the user's setting. */
+export function reviewOf(panel: Panel, plan: Plan): Review {
+  const { server } = panel.ui;
+  const setting = server.kind === "running" ? server.review : "each";
+  return plan.status === "pending_approval" ? (panel.forms(plan.planId).review ?? plan.review ?? setting) : (plan.review ?? setting);
+}
+
+function choose(panel: Panel, planId: string, value: string): void {
+  const review = REVIEW.find((each) => each === value) ?? "each";
+  panel.change(planId, (forms) => (forms.review = review));
+  panel.post({ kind: "review", planId, review });
 }

@@ -4,7 +4,8 @@ import { html, nothing } from "lit";
 
 import type { FromPanel } from "../messages";
 import type { Plan, Step } from "../protocol";
-import { shown, valueOf, type Panel, type StepDraft, type View } from "./ui";
+import { shown, valueOf, type Panel, type View } from "./ui";
+import { isBusy, type StepDraft } from "./uiState";
 
 type StepEdit = Extract<FromPanel, { kind: "edit" }>["edits"][number];
 
@@ -15,7 +16,7 @@ export function draftOf(step: Step): StepDraft {
     instruction: step.instruction,
     tool: step.tool ?? "",
     args: step.args == null ? "" : JSON.stringify(step.args, null, 2),
-    dependsOn: step.dependsOn,
+    dependsOn: [...step.dependsOn],
     agent: step.agent,
     critical: step.critical,
   };
@@ -23,6 +24,15 @@ export function draftOf(step: Step): StepDraft {
 
 export function emptyDraft(after: string | null): StepDraft {
   return { target: { kind: "new", after }, description: "", instruction: "", tool: "", args: "", dependsOn: [], agent: "koda", critical: false };
+}
+
+/** Whether a person has written something into a form that would be lost with it. */
+export function hasWork(draft: StepDraft | undefined, plan: Plan): boolean {
+  if (draft === undefined) return false;
+  const { target } = draft;
+  if (target.kind === "new") return `${draft.description}${draft.instruction}${draft.tool}${draft.args}`.trim() !== "";
+  const step = plan.steps.find((each) => each.stepId === target.stepId);
+  return step !== undefined && editOf(draft, step) !== undefined;
 }
 
 export function editForm(panel: Panel, plan: Plan, step: Step): View {
@@ -76,15 +86,22 @@ export function readArgs(text: string): { value: NonNullable<ArgsValue> | null }
 }
 
 function form(panel: Panel, plan: Plan, step: Step | undefined): View {
-  const draft = panel.ui.step;
+  const { planId, version } = plan;
+  const draft = panel.forms(planId).step;
   if (draft === undefined) return nothing;
-  const close = () => panel.update((ui) => (ui.step = undefined));
+  const close = () => panel.change(planId, (forms) => delete forms.step);
+  const write = (change: (draft: StepDraft) => void) =>
+    panel.change(planId, (forms) => {
+      if (forms.step !== undefined) change(forms.step);
+    });
+  const typed = (name: "description" | "instruction" | "tool" | "args" | "agent") => (event: Event) => write((now) => (now[name] = valueOf(event)));
   const save = () => {
-    const edit = editOf(draft, step);
+    const now = panel.forms(planId).step ?? draft;
+    const edit = editOf(now, step);
     if (edit === undefined) return close();
-    if ("problem" in edit) return panel.update(() => (draft.problem = edit.problem));
-    panel.update(() => (draft.problem = undefined));
-    panel.post({ kind: "edit", planId: plan.planId, version: plan.version, edits: [edit] });
+    const problem = "problem" in edit ? edit.problem : undefined;
+    write((each) => (each.problem = problem));
+    if (!("problem" in edit)) panel.decide(planId, { kind: "edit", planId, version, edits: [edit] }, { form: "step" });
   };
   const others = plan.steps.filter((each) => each.stepId !== step?.stepId);
   return html`<div
@@ -97,39 +114,38 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
     }}
   >
     <label for="step-description">Description</label>
-    <vscode-textfield id="step-description" label="Description" .value=${draft.description} @input=${(event: Event) => (draft.description = valueOf(event))}></vscode-textfield>
+    <vscode-textfield id="step-description" label="Description" .value=${draft.description} @input=${typed("description")}></vscode-textfield>
     <label for="step-instruction">Instruction</label>
-    <vscode-textarea id="step-instruction" label="Instruction" rows="3" resize="vertical" .value=${draft.instruction} @input=${(event: Event) => (draft.instruction = valueOf(event))}></vscode-textarea>
+    <vscode-textarea id="step-instruction" label="Instruction" rows="3" resize="vertical" .value=${draft.instruction} @input=${typed("instruction")}></vscode-textarea>
     <div class="two">
       <span><label for="step-tool">Tool</label>
-        <vscode-textfield id="step-tool" label="Tool" placeholder="none: an instruction for the agent" .value=${draft.tool} @input=${(event: Event) => (draft.tool = valueOf(event))}></vscode-textfield></span>
+        <vscode-textfield id="step-tool" label="Tool" placeholder="none: an instruction for the agent" .value=${draft.tool} @input=${typed("tool")}></vscode-textfield></span>
       <span><label for="step-agent">Agent</label>
-        <vscode-single-select id="step-agent" label="Agent" @change=${(event: Event) => (draft.agent = valueOf(event))}>
+        <vscode-single-select id="step-agent" label="Agent" @change=${typed("agent")}>
           ${["chapo", "koda", "devo"].map((agent) => html`<vscode-option value=${agent} ?selected=${agent === draft.agent}>${agent}</vscode-option>`)}
         </vscode-single-select></span>
     </div>
     <label for="step-args">Arguments (JSON)</label>
-    <vscode-textarea id="step-args" label="Arguments" rows="4" monospace resize="vertical" .value=${draft.args} @input=${(event: Event) => (draft.args = valueOf(event))}></vscode-textarea>
+    <vscode-textarea id="step-args" label="Arguments" rows="4" monospace resize="vertical" .value=${draft.args} @input=${typed("args")}></vscode-textarea>
     ${others.length === 0
       ? nothing
       : html`<fieldset>
           <legend>Waits for</legend>
-          ${others.map((each) => dependency(panel, plan, draft, each))}
+          ${others.map((each) => dependency(plan, draft, each, write))}
         </fieldset>`}
-    <vscode-checkbox label="The plan fails if this step fails" ?checked=${draft.critical} @change=${() => (draft.critical = !draft.critical)}></vscode-checkbox>
+    <vscode-checkbox label="The plan fails if this step fails" ?checked=${draft.critical} @change=${() => write((now) => (now.critical = !now.critical))}></vscode-checkbox>
     ${draft.problem === undefined ? nothing : html`<p class="bad" role="alert">${shown(draft.problem)}</p>`}
     <div class="actions">
-      <vscode-button id="step-save" @click=${save}>${step === undefined ? "Add step" : "Save step"}</vscode-button>
+      <vscode-button id="step-save" ?disabled=${isBusy(panel.ui, planId, { form: "step" })} @click=${save}>${step === undefined ? "Add step" : "Save step"}</vscode-button>
       <vscode-button secondary @click=${close}>Back</vscode-button>
       <span class="hint grow">Ctrl+⏎ saves</span>
     </div>
   </div>`;
 }
 
-function dependency(panel: Panel, plan: Plan, draft: StepDraft, step: Step): View {
+function dependency(plan: Plan, draft: StepDraft, step: Step, write: (change: (draft: StepDraft) => void) => void): View {
   const number = plan.steps.indexOf(step) + 1;
   const on = draft.dependsOn.includes(step.stepId);
-  const toggle = () =>
-    panel.update(() => (draft.dependsOn = on ? draft.dependsOn.filter((id) => id !== step.stepId) : [...draft.dependsOn, step.stepId]));
+  const toggle = () => write((now) => (now.dependsOn = on ? now.dependsOn.filter((id) => id !== step.stepId) : [...now.dependsOn, step.stepId]));
   return html`<label class="dependency"><input type="checkbox" .checked=${on} @change=${toggle} /> <span class="number">${number}</span> <span>${shown(step.description)}</span></label>`;
 }

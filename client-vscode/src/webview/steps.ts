@@ -3,12 +3,15 @@
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
+import { workedMs } from "../clocks";
 import { shownStatus, UNDOABLE, type PlanView } from "../planState";
 import type { Check, Plan, Step } from "../protocol";
+import { WAIT, waitOf } from "../waiting";
 import { dependencyNumbers, duration, headline, SKIP_REASON, STEP_STATUS, valueText } from "./format";
 import { plain } from "./marks";
-import { addForm, draftOf, editForm, emptyDraft } from "./stepForm";
+import { addForm, draftOf, editForm, emptyDraft, hasWork } from "./stepForm";
 import { focusSoon, icon, iconButton, shown, type Panel, type View } from "./ui";
+import type { StepDraft } from "./uiState";
 
 /** Whether the plan's status allows its steps to be edited. */
 export function isEditable(plan: Plan): boolean {
@@ -19,67 +22,72 @@ export function steps(panel: Panel, view: PlanView): View {
   const { plan } = view;
   if (plan.steps.length === 0) return nothing;
   const editable = isEditable(plan);
+  const target = panel.forms(plan.planId).step?.target;
   return html`<section class="steps-section" aria-label="Steps">
     <ol class="steps" @keydown=${(event: KeyboardEvent) => onKey(panel, plan, event)}>
       ${repeat(plan.steps, (step) => step.stepId, (step, index) => row(panel, view, step, index))}
+      ${editable && target?.kind === "new" && !isStep(plan, target.after) ? html`<li class="step editing">${addForm(panel, plan)}</li>` : nothing}
     </ol>
-    ${editable && panel.ui.step === undefined
-      ? html`<button class="link add" id="add-step" type="button" @click=${() => startNew(panel, plan.steps.at(-1)?.stepId ?? null)}>${icon("add")} Add a step</button>`
+    ${editable && (target === undefined || (target.kind === "existing" && !isStep(plan, target.stepId)))
+      ? html`<button class="link add" id="add-step" type="button" @click=${() => start(panel, plan, emptyDraft(plan.steps.at(-1)?.stepId ?? null))}>${icon("add")} Add a step</button>`
       : nothing}
   </section>`;
 }
 
-function newStepAt(panel: Panel, after: string | null): boolean {
-  const target = panel.ui.step?.target;
+function isStep(plan: Plan, stepId: string | null): boolean {
+  return plan.steps.some((step) => step.stepId === stepId);
+}
+
+function newStepAt(panel: Panel, plan: Plan, after: string | null): boolean {
+  const target = panel.forms(plan.planId).step?.target;
   return target?.kind === "new" && target.after === after;
 }
 
-function startNew(panel: Panel, after: string | null): void {
-  panel.update((ui) => (ui.step = emptyDraft(after)));
-  focusSoon("#step-description");
-}
-
-function startEdit(panel: Panel, step: Step): void {
-  panel.update((ui) => (ui.step = draftOf(step)));
+/** Open a form. One in which something is written stays, and gets the caret instead. */
+function start(panel: Panel, plan: Plan, draft: StepDraft): void {
+  if (!hasWork(panel.forms(plan.planId).step, plan)) panel.change(plan.planId, (forms) => (forms.step = draft));
   focusSoon("#step-description");
 }
 
 function row(panel: Panel, view: PlanView, step: Step, index: number): View {
   const { plan } = view;
-  const target = panel.ui.step?.target;
+  const forms = panel.forms(plan.planId);
+  const target = forms.step?.target;
   if (target?.kind === "existing" && target.stepId === step.stepId && isEditable(plan)) return html`<li class="step editing">${editForm(panel, plan, step)}</li>`;
   const status = shownStatus(plan, step);
-  const look = STEP_STATUS[status];
-  const open = panel.ui.open.has(step.stepId);
-  const toggle = () => panel.update((ui) => (open ? ui.open.delete(step.stepId) : ui.open.add(step.stepId)));
-  return html`<li class="step" data-status=${status} data-step=${step.stepId}>
+  const wait = waitOf(plan, step.stepId);
+  const look = wait === undefined ? STEP_STATUS[status] : { icon: wait === "recovery" ? "error" : "bell-dot", label: WAIT[wait] };
+  const open = forms.open.includes(step.stepId);
+  const toggle = () => panel.change(plan.planId, (mine) => (mine.open = open ? mine.open.filter((each) => each !== step.stepId) : [...mine.open, step.stepId]));
+  return html`<li class="step" data-status=${status} data-step=${step.stepId} data-waits=${wait ?? nothing}>
       <div class="step-row" role="button" tabindex="0" aria-expanded=${open} data-index=${index} aria-label=${plain(`Step ${index + 1}, ${look.label}: ${step.description}`)} @click=${toggle}>
         ${icon(look.icon, look.label, "glyph")}
         <span class="number">${index + 1}</span>
         <span class="step-text">
-          <span class="step-title">${shown(status === "running" && step.activeForm !== "" ? step.activeForm : step.description)}</span>
+          <span class="step-title">${shown(status === "running" && wait === undefined && step.activeForm !== "" ? step.activeForm : step.description)}</span>
           <span class="step-meta">${meta(view, step)}</span>
         </span>
         <span class="step-side">${side(panel, view, step)}</span>
       </div>
-      ${status === "running" && step.progress != null && step.progress > 0 && step.progress < 100
+      ${status === "running" && wait === undefined && step.progress != null && step.progress > 0 && step.progress < 100
         ? html`<vscode-progress-bar .value=${step.progress} max="100" aria-label="Progress of the step"></vscode-progress-bar>`
         : nothing}
       ${open ? details(panel, view, step, index) : nothing}
     </li>
-    ${newStepAt(panel, step.stepId) && isEditable(plan) ? html`<li class="step editing">${addForm(panel, plan)}</li>` : nothing}`;
+    ${newStepAt(panel, plan, step.stepId) && isEditable(plan) ? html`<li class="step editing">${addForm(panel, plan)}</li>` : nothing}`;
 }
 
 function meta(view: PlanView, step: Step): View {
   const { plan } = view;
-  const call = view.calls.find((each) => each.stepId === step.stepId);
+  const wait = waitOf(plan, step.stepId);
+  const call = wait === undefined ? view.calls.find((each) => each.stepId === step.stepId) : undefined;
   const after = dependencyNumbers(plan, step);
   const retry = view.retries[step.stepId];
   if (call !== undefined) return html`<span class="tool running">${icon("tools")}${shown(call.tool)} <span class="arg">${shown(headline(call.args))}</span></span>`;
   if (step.status === "skipped") return html`<span>${SKIP_REASON[view.skipReasons[step.stepId] ?? ""] ?? "skipped"}</span>`;
   if (step.status === "failed") return html`<span class="bad">${shown(step.result?.error)}</span>`;
   if (retry !== undefined) return html`<span class="warn">tries again: ${shown(retry)}</span>`;
-  return html`${step.tool == null
+  return html`${wait === undefined ? nothing : html`<span class="warn waits">${WAIT[wait]}</span>`}${step.tool == null
       ? html`<span class="tool">${icon(step.kind === "clarification" ? "question" : "hubot")}${step.kind === "clarification" ? "question" : step.agent}</span>`
       : html`<span class="tool">${icon("tools")}${shown(step.tool)} <span class="arg">${shown(headline(step.args))}</span></span>`}
     ${after === "" ? nothing : html`<span title="Waits for these steps">after ${shown(after)}</span>`}
@@ -89,11 +97,11 @@ function meta(view: PlanView, step: Step): View {
 }
 
 function side(panel: Panel, view: PlanView, step: Step): View {
-  const taken = step.result?.durationMs ?? (step.startedAt == null || step.status !== "running" ? undefined : panel.ui.now - Date.parse(step.startedAt));
+  const worked = workedMs(view, step, Date.now());
   const written = view.files.filter((file) => file.stepId === step.stepId && file.state === "applied").length;
   return html`${written > 0 ? html`<span class="quiet" title="Files changed">${icon("diff-modified")}${written}</span>` : nothing}
-    ${taken === undefined || taken < 0 ? nothing : html`<span class="quiet time">${duration(taken)}</span>`}
-    ${icon(panel.ui.open.has(step.stepId) ? "chevron-down" : "chevron-right")}`;
+    ${worked === undefined ? nothing : html`<span class="quiet time" title="Worked, without waiting for you">${duration(worked)}</span>`}
+    ${icon(panel.forms(view.plan.planId).open.includes(step.stepId) ? "chevron-down" : "chevron-right")}`;
 }
 
 function details(panel: Panel, view: PlanView, step: Step, index: number): View {
@@ -136,18 +144,18 @@ function undo(panel: Panel, view: PlanView, step: Step): View {
   const { planId } = view.plan;
   const takes = view.files.some((file) => file.stepId === step.stepId && file.state === "applied");
   if (!takes || !UNDOABLE.includes(view.plan.status)) return nothing;
-  return html`<button class="link" type="button" @click=${() => panel.post({ kind: "undo", planId, stepId: step.stepId })}>${icon("discard")} Undo this step</button>`;
+  return html`<button class="link" type="button" @click=${() => panel.decide(planId, { kind: "undo", planId, stepId: step.stepId })}>${icon("discard")} Undo this step</button>`;
 }
 
 function tools(panel: Panel, plan: Plan, step: Step, index: number): View {
   if (step.status === "completed") return nothing;
   const skipped = step.status === "skipped";
   return html`<div class="step-tools" role="toolbar" aria-label="Edit step ${index + 1}">
-    ${iconButton("edit", "Edit (F2)", () => startEdit(panel, step))}
+    ${iconButton("edit", "Edit (F2)", () => start(panel, plan, draftOf(step)))}
     ${iconButton("arrow-up", "Move up (Alt+Up)", () => move(panel, plan, index, -1), index === 0)}
     ${iconButton("arrow-down", "Move down (Alt+Down)", () => move(panel, plan, index, 1), index === plan.steps.length - 1)}
     ${iconButton(skipped ? "debug-continue" : "debug-step-over", skipped ? "Do not skip (S)" : "Skip (S)", () => edit(panel, plan, { op: skipped ? "unskip" : "skip", stepId: step.stepId }))}
-    ${iconButton("add", "Add a step after this", () => startNew(panel, step.stepId))}
+    ${iconButton("add", "Add a step after this", () => start(panel, plan, emptyDraft(step.stepId)))}
     <span class="grow"></span>
     ${iconButton("trash", "Remove (Delete)", () => edit(panel, plan, { op: "remove", stepId: step.stepId }))}
   </div>`;
@@ -156,7 +164,7 @@ function tools(panel: Panel, plan: Plan, step: Step, index: number): View {
 type Edit = { op: "skip" | "unskip" | "remove"; stepId: string } | { op: "move"; stepId: string; after: string | null };
 
 function edit(panel: Panel, plan: Plan, change: Edit): void {
-  panel.post({ kind: "edit", planId: plan.planId, version: plan.version, edits: [change] });
+  panel.decide(plan.planId, { kind: "edit", planId: plan.planId, version: plan.version, edits: [change] });
 }
 
 function move(panel: Panel, plan: Plan, index: number, by: -1 | 1): void {
@@ -179,7 +187,7 @@ function onKey(panel: Panel, plan: Plan, event: KeyboardEvent): void {
   } else if (event.key === "Enter" || event.key === " ") target.click();
   else if (!editable) return;
   else if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) move(panel, plan, index, event.key === "ArrowUp" ? -1 : 1);
-  else if (event.key === "F2") startEdit(panel, step);
+  else if (event.key === "F2") start(panel, plan, draftOf(step));
   else if (event.key === "Delete") edit(panel, plan, { op: "remove", stepId: step.stepId });
   else if (event.key === "s") edit(panel, plan, { op: step.status === "skipped" ? "unskip" : "skip", stepId: step.stepId });
   else return;

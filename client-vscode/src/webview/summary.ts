@@ -3,12 +3,14 @@
 import { html, nothing } from "lit";
 
 import { isUndoable, UNDOABLE, type ChangedFile, type PlanView } from "../planState";
-import { CHANGE_LETTER, latest, pathOf, spent } from "./format";
+import { isPartly, notDone, restOf } from "../waiting";
+import { CHANGE_LETTER, latest, pathOf, spent, whyNot } from "./format";
 import { plain } from "./marks";
 import { icon, shown, type Panel, type View } from "./ui";
+import { isSending } from "./uiState";
 
 export function outcome(panel: Panel, view: PlanView): View {
-  return html`${answer(view)} ${error(panel, view)} ${summary(view)} ${files(panel, view)} ${log(view)}`;
+  return html`${answer(view)} ${error(panel, view)} ${summary(view)} ${left(panel, view)} ${files(panel, view)} ${log(view)}`;
 }
 
 function answer(view: PlanView): View {
@@ -40,10 +42,23 @@ function error(panel: Panel, view: PlanView): View {
 function summary(view: PlanView): View {
   const { plan } = view;
   if (plan.executionSummary == null || plan.executionSummary === "" || !["completed", "failed", "cancelled"].includes(plan.status)) return nothing;
-  return html`<section class="card outcome" data-status=${plan.status} aria-label="Summary">
-    <h3>${icon(plan.status === "completed" ? "pass-filled" : "info")}<span class="grow">Summary</span></h3>
+  const partly = isPartly(view);
+  return html`<section class="card outcome" data-status=${plan.status} data-partly=${partly} aria-label="Summary">
+    <h3>${icon(partly ? "warning" : plan.status === "completed" ? "pass-filled" : "info")}<span class="grow">Summary</span></h3>
     <p class="summary-text">${shown(plan.executionSummary)}</p>
     ${spent(plan) === "" ? nothing : html`<p class="quiet">${spent(plan)}</p>`}
+  </section>`;
+}
+
+/** What a plan that came to its end has not done, why, and the way on. A plan that failed or was cancelled is drafted anew instead. */
+function left(panel: Panel, view: PlanView): View {
+  if (!isPartly(view)) return nothing;
+  const { plan } = view;
+  const again = () => panel.create({ kind: "create", text: restOf(view), mode: "plan", sessionId: plan.sessionId });
+  return html`<section class="card not-done" aria-label="Not done">
+    <h3>${icon("debug-step-over")}<span class="grow">Not done</span></h3>
+    <ul>${notDone(view).map((step) => html`<li><span class="number">${plan.steps.indexOf(step) + 1}</span> <span>${shown(step.description)}<span class="quiet"> · ${shown(whyNot(view, step))}</span></span></li>`)}</ul>
+    <div class="actions"><vscode-button secondary id="rest" ?disabled=${isSending(panel.ui)} title="Drafts a new plan of these steps, which you review" @click=${again}>${icon("add")} Plan the rest</vscode-button></div>
   </section>`;
 }
 
@@ -73,9 +88,9 @@ function files(panel: Panel, view: PlanView): View {
       )}
     </ul>
     ${isUndoable(view)
-      ? html`<button class="link" id="undo" type="button" @click=${() => panel.post({ kind: "undo", planId })}>${icon("discard")} Undo all edits of this plan</button>`
+      ? html`<button class="link" id="undo" type="button" @click=${() => panel.decide(planId, { kind: "undo", planId })}>${icon("discard")} Undo all edits of this plan</button>`
       : reverted && UNDOABLE.includes(view.plan.status)
-        ? html`<button class="link" id="redo" type="button" @click=${() => panel.post({ kind: "undo", planId, redo: true })}>${icon("redo")} Take back the undo</button>`
+        ? html`<button class="link" id="redo" type="button" @click=${() => panel.decide(planId, { kind: "undo", planId, redo: true })}>${icon("redo")} Take back the undo</button>`
         : nothing}
   </section>`;
 }

@@ -1,77 +1,49 @@
-// What the panel holds besides the plan: what is open, being typed, or waiting for an answer of the extension.
+// What every part of the panel is made with: its state and what may be done with it, text, icons, the caret.
 
 import { html, nothing, type TemplateResult } from "lit";
 
-import type { FromPanel, ServerState } from "../messages";
-import type { CompletionItem, Detection, Review } from "../protocol";
+import type { FromPanel } from "../messages";
 import { pieces, plain } from "./marks";
+import { created, decided, formsOf, withForms, type Create, type Decision, type Form, type PlanForms, type Ui } from "./uiState";
 
 export type View = TemplateResult | typeof nothing;
 
-/** A step being written: an existing one, or a new one after another. */
-export type StepDraft = {
-  target: { kind: "existing"; stepId: string } | { kind: "new"; after: string | null };
-  description: string;
-  instruction: string;
-  tool: string;
-  args: string;
-  dependsOn: readonly string[];
-  agent: string;
-  critical: boolean;
-  problem?: string | undefined;
-};
-
-export interface Notice {
-  level: "info" | "warning" | "error";
-  message: string;
-  hint?: string;
-}
-
-export interface Ui {
-  server: ServerState;
-  draft: string;
-  verdict?: Detection;
-  suggestions: readonly CompletionItem[];
-  suggestion: number;
-  open: Set<string>;
-  step?: StepDraft;
-  prompt?: { kind: "reject" | "regenerate"; text: string };
-  review: Review;
-  skips: Map<string, string>;
-  leftOut: Map<string, ReadonlySet<string>>;
-  answers: Map<string, string>;
-  retryArgs: Map<string, string>;
-  choices: Map<string, "mine" | "theirs">;
-  armed: Set<string>;
-  notices: readonly Notice[];
-  wholeRequest: boolean;
-  now: number;
-}
-
-/** What a part of the panel may do: change the view state, ask the extension, draw again. */
+/** What a part of the panel may do: read the state, change it, ask the extension. */
 export interface Panel {
   readonly ui: Ui;
+  /** Say something that has no answer to wait for. */
   post(message: FromPanel): void;
-  update(change?: (ui: Ui) => void): void;
+  /** Decide something about a plan; the form, if one is named, closes once the decision was taken. */
+  decide(planId: string, message: Decision, form?: Form): void;
+  /** Ask for a plan. */
+  create(message: Create): void;
+  update(change: (ui: Ui) => Ui): void;
+  forms(planId: string): PlanForms;
+  change(planId: string, change: (forms: PlanForms) => void): void;
 }
 
-export function freshUi(draft: string): Ui {
+/** A panel over the pure state: `changed` hears of every change of it, `post` brings messages to the extension. */
+export function createPanel(first: Ui, host: { post(message: FromPanel): void; changed(before: Ui, now: Ui): void }): Panel {
+  let ui = first;
+  const become = (next: Ui): void => {
+    const before = ui;
+    ui = next;
+    if (next !== before) host.changed(before, next);
+  };
+  const send = (next: { ui: Ui; message?: FromPanel }): void => {
+    become(next.ui);
+    if (next.message !== undefined) host.post(next.message);
+  };
   return {
-    server: { kind: "starting", detail: "Starting the server…" },
-    draft,
-    suggestions: [],
-    suggestion: 0,
-    open: new Set(),
-    review: "each",
-    skips: new Map(),
-    leftOut: new Map(),
-    answers: new Map(),
-    retryArgs: new Map(),
-    choices: new Map(),
-    armed: new Set(),
-    notices: [],
-    wholeRequest: false,
-    now: Date.now(),
+    get ui() {
+      return ui;
+    },
+    post: (message) => host.post(message),
+    decide: (planId, message, form) => send(decided(ui, planId, message, form)),
+    create: (message) => send(created(ui, message)),
+    update: (change) => become(change(ui)),
+    forms: (planId) => formsOf(ui, planId),
+    change: (planId, change) => become(withForms(ui, planId, change)),
   };
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from planloom.agent.answer import Confidence, Turn, control_specs
-from planloom.agent.prompts import remaining, step_prompt, system_prompt
+from planloom.agent.prompts import ToolNote, remaining, step_prompt, system_prompt
 from planloom.agent.speech import asked, way_of
 from planloom.agent.turns import Memory, run_calls, take_turn
 from planloom.agent.work import Asks, Hands, LoopEnd, Plans, Standing, Stuck, Summed, Work
@@ -57,11 +57,12 @@ class _State(Memory):
     """What the loop over one task remembers beside."""
 
     def __init__(self, task: Work) -> None:
-        super().__init__(task.notes)
+        super().__init__(task.results)
         self.calls = task.calls
         self.reminded = False
         self.refused = 0
         self.doubted = 0
+        self.unmade = ""
 
 
 async def _ask(task: Work, model: Model, state: _State) -> Turn:
@@ -111,6 +112,13 @@ async def _finish(
     task: Work, hands: Hands, state: _State, summary: str, answer: str | None, confidence: Confidence | None
 ) -> LoopEnd | None:
     """End the task if its checks hold and what it staged is allowed; else tell the model what is missing."""
+    over = hands.turned_down()
+    if over is not None:
+        return over.model_copy(update={"answer": answer, "confidence": confidence})
+    unmade = hands.unmade()
+    if unmade and unmade == state.unmade:
+        return Stuck(reason=unmade)
+    state.unmade = unmade
     missing = await hands.missing()
     if missing:
         state.notes.append("The task is not done yet: " + " ".join(missing))
@@ -120,7 +128,9 @@ async def _finish(
         return doubt if isinstance(doubt, Stuck) else None
     denied = await hands.settle()
     if denied is not None:
-        state.notes.append(f"The changes were not made: {denied}")
+        state.notes.append(denied)
+        # Every later prompt shows the calls as they succeeded, so it must show this too.
+        state.results.append(ToolNote(name="changes", args="", ok=False, text=denied))
         return None
     unproved = await hands.unproved()
     if unproved:
@@ -177,7 +187,7 @@ async def _final(task: Work, hands: Hands, state: _State, turn: Turn) -> LoopEnd
     if left == 0:
         return await _finish(task, hands, state, answer, answer, turn.confidence)
     state.refused += 1
-    if state.refused > 1 and hands.worked() and not await hands.missing():
+    if hands.turned_down() or (state.refused > 1 and await _is_done(hands)):
         return await _finish(task, hands, state, answer, None, None)
     if state.refused > MAX_REFUSALS:
         return Stuck(reason="The model kept giving a final answer instead of doing the task.")
@@ -188,12 +198,16 @@ async def _final(task: Work, hands: Hands, state: _State, turn: Turn) -> LoopEnd
     return None
 
 
+async def _is_done(hands: Hands) -> bool:
+    return hands.worked() and not await hands.missing()
+
+
 async def _prose(task: Work, hands: Hands, state: _State, text: str) -> LoopEnd | None:
     """Words alone: the summary if the work is visibly done, else one reminder, then the task fails."""
     plan = task.plan()
     if text and plan.route == "direct" and len(plan.steps) == 1:
         return await _finish(task, hands, state, text, text, None)
-    if text and hands.worked() and not await hands.missing():
+    if text and (hands.turned_down() or await _is_done(hands)):
         return await _finish(task, hands, state, text, None, None)
     if state.reminded:
         return Stuck(reason="The model answered in words twice instead of doing the task with tools.")

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from planloom.agent.answer import CONTROL, Malformed, Turn, turn_of
 from planloom.agent.fenced import FENCED_FORM, fenced_files
 from planloom.agent.toolcalls.events import CallRead, CallsRead, ReaderEvent
-from planloom.agent.toolcalls.offers import native_call
+from planloom.agent.toolcalls.offered_tools import native_call
 from planloom.agent.toolcalls.reader import CallReader, gathered
 from planloom.domain.values import Args, CallId, Json
 from planloom.models.json_text import Unreadable, read_arguments, read_object
@@ -24,7 +24,7 @@ _PATHS = ("path", "new_path", "cwd", "from", "to")
 
 
 def way_of(can: Capabilities) -> Way:
-    """The surest way that an engine offers."""
+    """The surest way that an engine offered."""
     return "native" if can.tools else "json" if can.json_schema else "text"
 
 

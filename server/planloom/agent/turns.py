@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import cast
 
 from planloom.agent.answer import Malformed, Turn, call_key
 from planloom.agent.prompts import ToolNote
 from planloom.agent.speech import Ear, asked, checked, way_of
 from planloom.agent.work import Caller, Stuck, Terms
-from planloom.domain.errors import BudgetExhausted
-from planloom.domain.plan import Usage
-from planloom.models.asking import usage_of
+from planloom.domain.errors import BudgetExhausted, ModelFailed
+from planloom.models.asking import Cost
 from planloom.models.port import (
     CallBroken,
     CallMade,
@@ -26,7 +24,6 @@ from planloom.models.port import (
     TextDelta,
     ToolCall,
     ToolSpec,
-    UsageReported,
 )
 from planloom.tools.tool import ToolResult
 
@@ -37,9 +34,9 @@ class Memory:
     """What a loop remembers between turns. `notes` are told to the model once, in its next turn; `idle` counts
     the turns since a call last succeeded."""
 
-    def __init__(self, notes: Sequence[str] = ()) -> None:
-        self.results: list[ToolNote] = []
-        self.notes: list[str] = list(notes)
+    def __init__(self, results: Sequence[ToolNote] = ()) -> None:
+        self.results: list[ToolNote] = list(results)
+        self.notes: list[str] = []
         self.calls = 0
         self._last_key: str | None = None
         self._same = 0
@@ -98,12 +95,25 @@ async def take_turn(
 
 
 async def _read(terms: Terms, model: Model, request: ModelRequest, ear: Ear) -> Turn:
+    cost = Cost()
+    try:
+        turn = await _heard(terms, request, cost.of(model, request), ear)
+    except ModelFailed:
+        # What has failed half-way has been paid for, too.
+        terms.spend(cost.usage)
+        raise
+    terms.room.learn(request, cost.prompt_tokens)
+    terms.spend(cost.usage)
+    return turn
+
+
+async def _heard(
+    terms: Terms, request: ModelRequest, events: AsyncGenerator[ModelEvent, None], ear: Ear
+) -> Turn:
     calls: list[ToolCall] = []
     broken: list[Malformed] = []
     cut = False
-    usage = Usage(requests=1)
-    events = model.stream(request)
-    async with aclosing(cast("AsyncGenerator[ModelEvent]", events)):
+    async with aclosing(events):
         async for event in events:
             match event:
                 case TextDelta():
@@ -124,15 +134,11 @@ async def _read(terms: Terms, model: Model, request: ModelRequest, ear: Ear) -> 
                     broken.append(
                         Malformed(name=event.name, text=event.arguments_text, problem=event.problem)
                     )
-                case UsageReported():
-                    usage = usage_of(event)
                 case Restarted():
                     calls, broken = [], []
                     ear.restart()
                 case Finished():
                     cut = event.reason == "length"
-    terms.room.learn(request, usage.prompt_tokens)
-    terms.spend(usage)
     return ear.turn(calls, broken, cut=cut)
 
 

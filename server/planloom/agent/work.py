@@ -38,6 +38,15 @@ class Plans(Value):
     steps: tuple[Json, ...]
 
 
+class TurnedDown(Value):
+    """The task is over, and nobody allowed any of its changes; `answer` is the text for the user if there is one."""
+
+    kind: Literal["turned_down"] = "turned_down"
+    reason: str
+    answer: str | None = None
+    confidence: Confidence | None = None
+
+
 class Stuck(Value):
     """The task cannot be finished."""
 
@@ -47,7 +56,7 @@ class Stuck(Value):
 
 Standing = Literal["worked", "doubtful", "idle"]
 """How far the facts bear out that a task is done; an idle one is not, whatever the model says."""
-LoopEnd = Summed | Asks | Plans | Stuck
+LoopEnd = Summed | TurnedDown | Asks | Plans | Stuck
 
 
 class Caller(Protocol):
@@ -62,7 +71,7 @@ class Hands(Caller, Protocol):
     """What carries out the calls of one step, and knows what it has really done."""
 
     async def settle(self) -> str | None:
-        """Make what is staged happen, asking for it. The reason if a person denied it or it failed."""
+        """Make what is staged happen, asking for it. If not all of it was made, what was not, and why."""
         ...
 
     async def missing(self) -> tuple[str, ...]:
@@ -71,6 +80,14 @@ class Hands(Caller, Protocol):
 
     async def unproved(self) -> tuple[str, ...]:
         """What its checks still miss once its changes are made, a sentence each."""
+        ...
+
+    def turned_down(self) -> TurnedDown | None:
+        """How the task ends once its model is done, if nobody allowed any of its changes."""
+        ...
+
+    def unmade(self) -> str:
+        """Which files are not as the model wanted to change them, and why, in words; empty if none."""
         ...
 
     def worked(self) -> bool:
@@ -115,7 +132,7 @@ class Terms(NamedTuple):
 class Work(NamedTuple):
     """One task for the loop. `plan` gives the plan as it is now; `earlier` tells of the session's plan before.
 
-    `calls` were made in runs that were interrupted.
+    `results` are those of its calls in earlier runs, of which `calls` count against the limit.
     """
 
     plan: Callable[[], Plan]
@@ -124,5 +141,5 @@ class Work(NamedTuple):
     attachments: str
     extra_system: str
     earlier: str = ""
-    notes: tuple[str, ...] = ()
+    results: tuple[ToolNote, ...] = ()
     calls: int = 0

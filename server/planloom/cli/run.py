@@ -238,7 +238,7 @@ class Journey:
 
     async def _answer_pause(self, event: Json) -> None:
         # Pauses for a question, a recovery or a conflict are answered by answering these.
-        if event.get("reason") not in ("budget", "model_unavailable", "unsaved_files"):
+        if event.get("reason") not in ("budget", "model_unavailable", "unsaved_files", "error"):
             return
         self._screen.trouble(str(event.get("detail") or f"The plan paused: {event.get('reason')}."), None)
         again = await self._ask(self._person.go_on("The plan waits."))

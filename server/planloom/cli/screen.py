@@ -24,6 +24,7 @@ from planloom.cli.wire import Approval, Diff, Json, Plan, Step
 _SKIPPED = {
     "user": "skipped, as chosen",
     "approval_denied": "skipped: it was not allowed",
+    "policy": "skipped after its failure, as the setting says",
     "dependency_failed": "skipped: a step that it needs did not finish",
     "condition": "skipped: its condition does not hold",
 }

@@ -68,9 +68,10 @@ def _file_title(file: ApprovalFile, folders: Sequence[Path]) -> Text:
         title.append(f"  +{file['added']}", "green")
     if file.get("removed"):
         title.append(f"  −{file['removed']}", "red")
-    resolved = file.get("resolvedPath") or ""
-    if resolved and not _same_place(resolved, file["uri"]):
-        title.append(f"\n  is really {visible(resolved)}", "bold red")
+    ends = ((file["uri"], file.get("resolvedPath")), (file.get("newUri"), file.get("newResolvedPath")))
+    for uri, resolved in ends:
+        if uri and resolved and not _same_place(resolved, uri):
+            title.append(f"\n  is really {visible(resolved)}", "bold red")
     return title
 
 

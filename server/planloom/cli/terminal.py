@@ -155,11 +155,12 @@ class Terminal:
                     self.say(f"  on disk:  {one_line(hunk.get('mine', ''))}", "green")
                     self.say(f"  the step: {one_line(hunk.get('theirs', ''))}", "yellow")
                 key = await self.choose(
-                    "Keep which?", {"m": "mine, on disk", "t": "theirs, the step's", "c": "cancel"}
+                    "Keep which?",
+                    {"m": "mine, on disk", "t": "theirs, the step's", "b": "both", "c": "cancel"},
                 )
                 if key == "c":
                     return None
-                choices[file["uri"]] = "mine" if key == "m" else "theirs"
+                choices[file["uri"]] = {"m": "mine", "t": "theirs"}.get(key, "both")
         except keyboard.EndOfInput:
             return None
         return choices

@@ -65,6 +65,7 @@ class ApprovalFile(TypedDict, total=False):
     added: int
     removed: int
     resolvedPath: str
+    newResolvedPath: str | None
 
 
 class Approval(TypedDict, total=False):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from planloom.domain.approvals import Effect
 from planloom.domain.perspectives import Agent
+from planloom.domain.plan import Plan
 
 EFFECTS: Mapping[Agent, frozenset[Effect]] = {
     "chapo": frozenset({"read"}),
@@ -15,6 +16,11 @@ EFFECTS: Mapping[Agent, frozenset[Effect]] = {
 
 NAMES: Mapping[Agent, str] = {"chapo": "Chapo", "koda": "Koda", "devo": "Devo"}
 """How the agents are called in sentences."""
+
+
+def allowed_effects(plan: Plan, agent: Agent) -> frozenset[Effect]:
+    """What the tools of a plan's step may do, whoever wrote the step: a request that only asks changes nothing."""
+    return EFFECTS["chapo" if plan.only_asks else agent]
 
 
 def may_use(agent: Agent, effect: Effect) -> bool:

@@ -13,7 +13,7 @@ Decision = Literal["allow", "allowForPlan", "deny", "cancel", "superseded"]
 
 
 class ApprovalFile(Value):
-    """One file that an approval would change; `resolved_path` is the target behind every link."""
+    """One file that an approval would change; the resolved paths are behind every link."""
 
     uri: Uri
     change: ChangeKind
@@ -21,6 +21,7 @@ class ApprovalFile(Value):
     added: int
     removed: int
     resolved_path: str
+    new_resolved_path: str | None = None
 
 
 class Approval(Value):
@@ -59,14 +60,17 @@ class Policy(Value):
     destroy: Verdict = "ask"
     execute: Verdict = "ask"
 
-    def verdict(self, effect: Effect, *, auto: bool = False, protected: bool = False) -> Verdict:
+    def verdict(
+        self, effect: Effect, *, auto: bool = False, protected: bool = False, unseen: bool = False
+    ) -> Verdict:
         """Decide for one effect: deny beats ask beats allow.
 
-        `auto` (the review mode) turns only write's ask into allow; a protected name is always asked.
+        `auto` (the review mode) turns only write's ask into allow; a protected name is always asked. `unseen`
+        tells that rules read the call out of the request and nobody has reviewed it: then destroying is asked.
         """
         verdict: Verdict = getattr(self, effect)
         if verdict == "ask" and auto and effect == "write":
             verdict = "allow"
-        if verdict == "allow" and protected:
+        if verdict == "allow" and (protected or (unseen and effect == "destroy")):
             verdict = "ask"
         return verdict

@@ -34,6 +34,11 @@ class Attachment(Value):
     version: int | None = None
     sha256: Sha256 | None = None
 
+    @property
+    def id(self) -> AttachmentId:
+        """The name of `attachment_id` on the wire."""
+        return self.attachment_id
+
 
 class Unresolved(Value):
     """A reference that names nothing we may attach; `candidates` are workspace paths."""

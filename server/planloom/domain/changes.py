@@ -96,7 +96,8 @@ class EditedFile(Value):
 class EditRecord(Value):
     """An edit in the journal: an intent without an outcome is settled by looking at the files.
 
-    `reverts` names the edits that this one takes back, if it is an undo. `args` are those that the step had,
+    `reverts` names the edits that this one takes back, if it is an undo or a redo; `partly` those of them of which
+    something was to stay, since the user has changed the same lines. `args` are those that the step had,
     `whole` tells that every file which was meant to change did. `settles` names the steps whose staged changes
     this edit makes, if it is that of a whole plan.
     """
@@ -108,6 +109,7 @@ class EditRecord(Value):
     merged: bool = False
     outcome: EditOutcome | None = None
     reverts: tuple[EditId, ...] = ()
+    partly: tuple[EditId, ...] = ()
     args: Args | None = None
     whole: bool = True
     settles: tuple[StepId, ...] = ()
@@ -133,10 +135,14 @@ class ConflictHunk(Value):
 
 
 class ConflictFile(Value):
-    """A file in which the user and the step changed the same lines."""
+    """A file in which the user and the step changed the same lines.
+
+    `sha256` is that of the user's whole text in which the overlaps were found: an answer is made for that text.
+    """
 
     uri: Uri
     hunks: tuple[ConflictHunk, ...]
+    sha256: Sha256 | None = None
 
 
 class Conflict(Value):

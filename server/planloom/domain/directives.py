@@ -130,7 +130,7 @@ def after_failures(plan: Plan, steps: Sequence[Step], limits: Limits) -> Iterato
         if step.status != "failed" or step.step_id in asked:
             continue
         if limits.on_failure == "skip":
-            yield Skip(step_id=step.step_id, reason="user")
+            yield Skip(step_id=step.step_id, reason="policy")
         elif limits.on_failure in ("ask", "model"):
             yield AskRecovery(step_id=step.step_id, of="model" if limits.on_failure == "model" else "user")
 

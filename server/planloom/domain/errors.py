@@ -9,6 +9,7 @@ PlanloomError
 ├── OwnedElsewhere         another server runs this plan
 ├── LimitExceeded          a finite limit was met
 ├── StorageFailed          the ledger cannot take it
+│   └── PlanUnreadable     what the ledger holds of one plan cannot be read
 ├── ModelFailed            the model cannot be had, refused, or wrote nothing usable
 ├── ReferenceUnresolved    no reference of the request resolved
 ├── WorkspaceRequired      no folder is open
@@ -23,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from planloom.domain.values import Json
+from planloom.domain.values import Json, PlanId
 
 DEFECT = "Something inside Planloom broke; the log has the trace."
 """What is said of a failure that nobody foresaw."""
@@ -101,6 +102,19 @@ class StorageFailed(PlanloomError):
     """The ledger cannot take an event."""
 
     code = "storage_failed"
+
+
+class PlanUnreadable(StorageFailed):
+    """One plan's events cannot be read. That plan is set aside; other plans are unaffected."""
+
+    def __init__(self, plan_id: PlanId, why: str) -> None:
+        super().__init__(
+            f"The plan {plan_id} cannot be read: {why}. It is set aside as it is: nothing is written to it, and its"
+            " files are left alone.",
+            hint="planloom/plan/export gives what the ledger holds of it, as text.",
+            details={"planId": plan_id},
+        )
+        self.plan_id = plan_id
 
 
 class ModelFailed(PlanloomError):

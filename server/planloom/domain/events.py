@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from planloom.domain.approvals import Approval, Decision
+from planloom.domain.approvals import Approval, Decision, Effect
 from planloom.domain.attachments import Attachment, Unresolved
 from planloom.domain.changes import Conflict, EditedFile, EditOutcome
 from planloom.domain.editing import StepEdit
@@ -14,8 +14,10 @@ from planloom.domain.perspectives import Agent, Perspective
 from planloom.domain.plan import (
     Author,
     Check,
+    CommandEnd,
     Detection,
     PauseReason,
+    Plan,
     PlanError,
     Proposal,
     Qualification,
@@ -36,6 +38,7 @@ from planloom.domain.values import (
     Instant,
     PlanId,
     SessionId,
+    Sha256,
     StepId,
     TemplateId,
     Uri,
@@ -176,6 +179,9 @@ class TaskUpdate(Value):
     """A running step says how far it is, or goes back to pending. `usage` is what came since the last one.
 
     A step whose changes were only staged is `completed` for good once they are made, or pending if they are lost.
+    `held` is what became of the changes that the running step held, of those to `files` alone if any are named;
+    staged changes replace those to the files of `replaces`. `command_started` tells that the command which the
+    step was allowed to run starts now.
     """
 
     type: Literal["task_update"] = "task_update"
@@ -185,10 +191,15 @@ class TaskUpdate(Value):
     active_form: str | None = None
     attempt: int | None = None
     usage: Usage | None = None
+    held: Literal["staged", "made", "denied", "refused"] | None = None
+    files: tuple[Uri, ...] = ()
+    replaces: tuple[Uri, ...] = ()
+    reason: str | None = None
+    command_started: bool = False
 
 
 class TaskCompleted(Value):
-    """A step is done; `staged` tells that its changes wait for the approval of the whole plan."""
+    """A step is done. In an older ledger `staged` tells that its changes wait for the approval of the whole plan."""
 
     type: Literal["task_completed"] = "task_completed"
     task_id: StepId
@@ -218,17 +229,20 @@ class TaskSkipped(Value):
 
 
 class ToolStarted(Value):
-    """A tool call of a step has begun."""
+    """A tool call of a step has begun. An older ledger does not say its `effect`."""
 
     type: Literal["tool_started"] = "tool_started"
     task_id: StepId
     call_id: CallId
     tool: str
     args: Args
+    effect: Effect | None = None
 
 
 class ToolCompleted(Value):
-    """A tool call has settled."""
+    """A tool call has settled. The step holds its changes to `changes` now, in place of those to `replaces`;
+    the files of `same` were so already. `command` tells what became of a command.
+    """
 
     type: Literal["tool_completed"] = "tool_completed"
     task_id: StepId
@@ -237,6 +251,10 @@ class ToolCompleted(Value):
     deduplicated: bool = False
     summary: str
     duration_ms: int
+    changes: tuple[Uri, ...] = ()
+    replaces: tuple[Uri, ...] = ()
+    same: tuple[Uri, ...] = ()
+    command: CommandEnd | None = None
 
 
 class ApprovalRequested(Value):
@@ -259,7 +277,7 @@ class ApprovalResolved(Value):
 
 class EditStarted(Value):
     """The intent to change files; durable before the editor hears of it. `reverts` are edits it takes back,
-    `settles` the steps whose staged changes it makes.
+    `partly` those of them of which something stays, `settles` the steps whose staged changes it makes.
     """
 
     type: Literal["edit_started"] = "edit_started"
@@ -267,6 +285,7 @@ class EditStarted(Value):
     edit_id: EditId
     files: tuple[EditedFile, ...]
     reverts: tuple[EditId, ...] = ()
+    partly: tuple[EditId, ...] = ()
     settles: tuple[StepId, ...] = ()
 
 
@@ -282,13 +301,16 @@ class EditApplied(Value):
 
 
 class EditRejected(Value):
-    """The editor or the disk would not take the change."""
+    """The editor or the disk would not take the change. Of the files of `doubtful` that cannot be told: the server
+    ended, and they hold neither text.
+    """
 
     type: Literal["edit_rejected"] = "edit_rejected"
     task_id: StepId | None
     edit_id: EditId
     files: tuple[EditedFile, ...]
     reason: str
+    doubtful: tuple[Uri, ...] = ()
 
 
 class EditReverted(Value):
@@ -309,11 +331,12 @@ class EditConflict(Value):
 
 
 class ConflictChoice(Value):
-    """Which text one conflicted file gets."""
+    """Which text one conflicted file gets; `sha256` is that of the text which the person saw, if the client says so."""
 
     uri: Uri
-    choice: Literal["mine", "theirs", "text"]
+    choice: Literal["mine", "theirs", "both", "text"]
     text: str | None = None
+    sha256: Sha256 | None = None
 
 
 class ConflictResolved(Value):
@@ -386,9 +409,13 @@ class ContextCompacted(Value):
 
 
 class TasksList(Value):
-    """The list of steps changed as a whole; the wire carries it."""
+    """The list of steps changed as a whole; the wire carries it. `staged` is what became of all that the steps of
+    `settled` had staged, where that changes no status.
+    """
 
     type: Literal["tasks_list"] = "tasks_list"
+    settled: tuple[StepId, ...] = ()
+    staged: Literal["made", "denied", "lost"] = "lost"
 
 
 class PlanPaused(Value):
@@ -513,6 +540,30 @@ DURABLE = (
     ConflictResolved,
 )
 """Events whose loss in a power cut could lose or repeat an effect: the ledger waits for the disk."""
+
+
+def is_durable(event: Event, plan: Plan | None) -> bool:
+    """Whether the ledger waits for the disk with an event that happens to `plan`.
+
+    That holds for both ends of a command too, since nobody can look up afterwards what it has done.
+    """
+    match event:
+        case TaskUpdate():
+            return event.command_started
+        case ToolCompleted():
+            return event.command is not None
+        case TaskCompleted():
+            # A step that has only looked at things may be done again: that costs time, and a wait costs time too.
+            return plan is not None and _had_effects(plan, event.task_id)
+        case _:
+            return isinstance(event, DURABLE)
+
+
+def _had_effects(plan: Plan, step_id: StepId) -> bool:
+    step = plan.step(step_id)
+    calls = step.tools_executed if step is not None else ()
+    return any(plan.edits_of(step_id)) or any(call.command is not None or call.has_effect for call in calls)
+
 
 events: TypeAdapter[Event] = TypeAdapter(Event)
 """Reads and writes one event as JSON."""

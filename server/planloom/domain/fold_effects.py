@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from typing import Any, Literal, assert_never
 
 from planloom.domain import events as ev
 from planloom.domain.changes import EditRecord
-from planloom.domain.folding import change, settled, spent, updated, without_questions
+from planloom.domain.fold_calls import applied, chosen, closed, decided, rejected, reverted
+from planloom.domain.folding import change, spent, updated, without_questions
 from planloom.domain.plan import Plan, Question, Recovery, Step
+from planloom.domain.reverts import State, states_after
 from planloom.domain.values import Args, EditId, Uri
 
 Editing = ev.EditStarted | ev.EditApplied | ev.EditRejected | ev.EditReverted | ev.EditConflict
@@ -24,6 +26,7 @@ def fold_edit(plan: Plan, event: Editing) -> Plan:
                 files=event.files,
                 state="intended",
                 reverts=event.reverts,
+                partly=event.partly,
                 args=_args(plan, event),
                 settles=event.settles,
             )
@@ -31,9 +34,9 @@ def fold_edit(plan: Plan, event: Editing) -> Plan:
         case ev.EditApplied():
             intent = plan.edits.find(event.edit_id)
             whole = len(event.files) == len(intent.files if intent else ())
-            if whole and intent:
-                plan = settled(plan, intent.settles)
-            return _edited(
+            if intent:
+                plan = applied(plan, intent, event.files, whole=whole)
+            made = _edited(
                 plan,
                 event.edit_id,
                 state="applied",
@@ -42,7 +45,15 @@ def fold_edit(plan: Plan, event: Editing) -> Plan:
                 outcome=event.outcome,
                 whole=whole,
             )
+            edit = made.edits.find(event.edit_id)
+            return (
+                made
+                if edit is None or not edit.reverts
+                else _with_states(made, states_after(made.edits, edit))
+            )
         case ev.EditRejected():
+            refused = plan.edits.find(event.edit_id)
+            plan = rejected(plan, refused, event) if refused else plan
             return _edited(plan, event.edit_id, state="rejected")
         case ev.EditReverted():
             return _reverted(plan, event)
@@ -68,27 +79,40 @@ def _args(plan: Plan, event: ev.EditStarted) -> Args | None:
 
 
 def _reverted(plan: Plan, event: ev.EditReverted) -> Plan:
-    """An edit was taken back; if it was an undo itself, what it had taken back holds again."""
-    place = plan.edits.place(event.edit_id)
-    if place is None:
+    """An edit was taken back: by the user in the editor, or by an undo or a redo that is applied already."""
+    target = plan.edits.find(event.edit_id)
+    if target is None:
         return plan
-    target = plan.edits[place]
     gone = {file.uri for file in event.files}
     whole = all(file.uri in gone for file in target.files)
-    changed: dict[int, EditRecord] = {place: updated(target, state="reverted")} if whole else {}
-    for edit_id in target.reverts if whole else ():
-        again = plan.edits.place(edit_id)
-        if again is not None:
-            changed[again] = updated(plan.edits[again], state="applied")
-    edits = plan.edits.replaced(changed)
-    touched = {step_id for at in (place, *changed) for step_id in edits[at].names}
-    now = updated(plan, edits=edits)
+    states: dict[EditId, State] = {target.edit_id: "reverted" if whole else "applied"}
+    if whole and target.state == "applied":
+        states |= dict.fromkeys(target.reverts, "applied")
+    plan = reverted(plan, target, event.files, back=False)
+    return _with_states(plan, states, partly=frozenset() if whole else frozenset({target.edit_id}))
+
+
+def _with_states(plan: Plan, states: Mapping[EditId, State], partly: Set[EditId] = frozenset()) -> Plan:
+    """The plan with the new states of these edits, and with its steps and calls updated to match."""
+    changed: dict[int, EditRecord] = {}
+    for edit_id, state in states.items():
+        place = plan.edits.place(edit_id)
+        if place is not None:
+            edit = plan.edits[place]
+            if state != edit.state:
+                plan = reverted(plan, edit, edit.files, back=state == "applied")
+            changed[place] = updated(edit, state=state)
+    now = updated(plan, edits=plan.edits.replaced(changed))
     steps: dict[int, Step] = {}
-    for step_id in touched:
-        found = plan.place(step_id)
-        if found is not None:
-            states = {edit.state for edit in now.edits_of(step_id) if not edit.reverts}
-            steps[found] = updated(plan.steps[found], reverted=_how_much(states, partly=not whole))
+    for edit in changed.values():
+        for step_id in edit.names:
+            found = plan.place(step_id)
+            if found is not None:
+                of_step = [each for each in now.edits_of(step_id) if not each.reverts]
+                how_much = _how_much(
+                    {each.state for each in of_step}, partly=any(each.edit_id in partly for each in of_step)
+                )
+                steps[found] = updated(plan.steps[found], reverted=how_much)
     return updated(now, steps=plan.steps.replaced(steps))
 
 
@@ -118,15 +142,15 @@ def fold_decision(plan: Plan, event: Deciding) -> Plan:
             return updated(plan, pending=updated(pending, approvals=(*pending.approvals, event.approval)))
         case ev.ApprovalResolved():
             left = tuple(each for each in pending.approvals if each.approval_id != event.approval_id)
-            resolved = updated(plan, pending=updated(pending, approvals=left))
+            resolved = updated(decided(plan, event), pending=updated(pending, approvals=left))
             return updated(resolved, left_out=_left_out(plan, event))
         case ev.ConflictResolved():
             conflicts = tuple(each for each in pending.conflicts if each.edit_id != event.edit_id)
-            return updated(plan, pending=updated(pending, conflicts=conflicts))
+            return updated(chosen(plan, event), pending=updated(pending, conflicts=conflicts))
         case ev.ClarificationRequest():
             question = Question(step_id=event.task_id, question=event.question, options=event.options)
             waiting = change(
-                plan,
+                closed(plan, event.task_id),
                 event.task_id,
                 {"pending", "running"},
                 lambda step: updated(step, status="needs_clarification", question=event.question),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import assert_never
 
 from planloom.domain import events as ev
-from planloom.domain.folding import IllegalTransition, granted, settled, updated
-from planloom.domain.plan import SETTLED, Pending, Plan, PlanError, PlanStatus
+from planloom.domain.fold_calls import closed, staged_became
+from planloom.domain.folding import IllegalTransition, again, granted, updated
+from planloom.domain.plan import SETTLED, Fate, Pending, Plan, PlanError, PlanStatus
 from planloom.domain.values import Instant
 
 Status = (
@@ -56,8 +57,11 @@ def fold_status(plan: Plan, event: Status, at: Instant) -> Plan:
 
 def _ended(plan: Plan, status: PlanStatus, summary: str, error: PlanError | None, at: Instant) -> Plan:
     # What was only staged when the plan ended otherwise will never be made.
-    staged = [step.step_id for step in plan.steps if step.staged]
-    plan = settled(plan, staged, lost=status != "completed")
+    for step in tuple(plan.steps):
+        if step.status == "running" or step.waits:
+            fate: Fate = "made" if status == "completed" else "lost"
+            plan = staged_became(closed(plan, step.step_id), step.step_id, fate)
+            plan = again(plan, step.step_id) if step.staged and status != "completed" else plan
     stopped = {
         place: updated(step, status="pending")
         for place, step in enumerate(plan.steps)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import assert_never
 
 from planloom.domain import events as ev
-from planloom.domain.folding import (
-    IllegalTransition,
-    change,
-    is_staged,
-    settled,
-    spent,
-    updated,
-    without_calls,
-    without_questions,
+from planloom.domain.fold_calls import (
+    believed,
+    closed,
+    command_started,
+    completed,
+    held_became,
+    staged_became,
+    started,
+    with_staged,
 )
-from planloom.domain.plan import ExecutedTool, OpenCall, Plan, Step, StepResult
+from planloom.domain.folding import IllegalTransition, again, change, spent, updated, without_questions
+from planloom.domain.plan import Plan, Step, StepResult
 from planloom.domain.values import Instant
 
 Stepping = ev.TaskStarted | ev.TaskUpdate | ev.TaskCompleted | ev.TaskFailed | ev.TaskSkipped
@@ -41,43 +42,26 @@ def fold_step(plan: Plan, event: Stepping, at: Instant) -> Plan:
                     completed_at=None,
                 ),
             )
-        case ev.TaskUpdate() if is_staged(plan, event.task_id):
-            return settled(plan, (event.task_id,), lost=event.status == "pending")
         case ev.TaskUpdate():
-            changed = change(
-                plan,
-                event.task_id,
-                {"running", "needs_clarification"},
-                lambda step: updated(
-                    step,
-                    status=event.status,
-                    progress=step.progress if event.progress is None else event.progress,
-                    active_form=event.active_form or step.active_form,
-                ),
-            )
-            if event.status == "pending":
-                changed = without_calls(changed, event.task_id)
-            return spent(changed, event.usage)
+            return _stepped(plan, event)
         case ev.TaskCompleted():
+            if event.staged:
+                # An older ledger does not say it before.
+                plan = staged_became(plan, event.task_id, "staged")
             done = change(
-                plan,
+                believed(closed(plan, event.task_id), event.task_id),
                 event.task_id,
                 {"running", "needs_clarification", "pending"},
-                lambda step: updated(
-                    step,
-                    status="completed",
-                    result=event.result,
-                    staged=event.staged,
-                    completed_at=at,
-                    progress=100,
+                lambda step: with_staged(
+                    updated(step, status="completed", result=event.result, completed_at=at, progress=100)
                 ),
             )
-            return spent(without_calls(done, event.task_id), event.usage)
+            return spent(done, event.usage)
         case ev.TaskFailed():
             result = StepResult(ok=False, error=event.error, duration_ms=event.duration_ms, timestamp=at)
             status = "pending" if event.will_retry else "failed"
             fallen = change(
-                plan,
+                closed(plan, event.task_id),
                 event.task_id,
                 {"running", "pending"},
                 lambda step: updated(
@@ -87,30 +71,67 @@ def fold_step(plan: Plan, event: Stepping, at: Instant) -> Plan:
                     completed_at=at,
                     failures=step.failures + 1,
                     calls_before=len(step.tools_executed),
+                    calls_closed=len(step.tools_executed),
                 ),
             )
-            return spent(without_calls(fallen, event.task_id), event.usage)
+            return spent(fallen, event.usage)
         case ev.TaskSkipped():
+            known = plan.step(event.task_id)
+            undone = known is not None and (known.staged or known.was_turned_down)
+            if undone:
+                plan = staged_became(plan, event.task_id, "denied")
             left = change(
-                plan,
+                closed(plan, event.task_id),
                 event.task_id,
                 {"pending", "failed", "running", "needs_clarification"}
-                | ({"completed"} if is_staged(plan, event.task_id) else set()),
-                lambda step: updated(step, status="skipped", staged=False, completed_at=at),
+                | ({"completed"} if undone else set()),
+                lambda step: updated(
+                    step,
+                    status="skipped",
+                    staged=False,
+                    completed_at=at,
+                    calls_closed=len(step.tools_executed),
+                ),
             )
-            return without_questions(without_calls(left, event.task_id), event.task_id)
+            return without_questions(left, event.task_id)
         case _:
             assert_never(event)
+
+
+def _stepped(plan: Plan, event: ev.TaskUpdate) -> Plan:
+    """Updates a running step, or settles the staged changes of a step that no longer runs."""
+    step = plan.step(event.task_id)
+    is_at_rest = step is not None and step.status in ("pending", "completed")
+    if step is not None and is_at_rest and (step.waits or step.is_doubtful):
+        if event.status != "pending":
+            return staged_became(plan, event.task_id, "made")
+        lost = staged_became(plan, event.task_id, "lost")
+        return again(lost, event.task_id) if step.status == "completed" else lost
+    changed = change(
+        plan,
+        event.task_id,
+        {"running", "needs_clarification"},
+        lambda each: updated(
+            each,
+            status=event.status,
+            progress=each.progress if event.progress is None else event.progress,
+            active_form=event.active_form or each.active_form,
+        ),
+    )
+    if event.status == "pending":
+        changed = closed(changed, event.task_id)
+    elif event.command_started:
+        changed = command_started(changed, event.task_id)
+    return spent(held_became(changed, event), event.usage)
 
 
 def fold_call(plan: Plan, event: ev.ToolStarted | ev.ToolCompleted | ev.CheckCompleted) -> Plan:
     """The plan after a call of a step has begun or ended, or a check came out. Raises IllegalTransition."""
     match event:
         case ev.ToolStarted():
-            call = OpenCall(call_id=event.call_id, step_id=event.task_id, tool=event.tool, args=event.args)
-            return updated(plan, open_calls=(*plan.open_calls, call))
+            return started(plan, event)
         case ev.ToolCompleted():
-            return _settled_call(plan, event)
+            return completed(plan, event)
         case ev.CheckCompleted():
             key = (event.check.kind, event.check.path, event.check.text, event.check.command)
 
@@ -125,27 +146,3 @@ def fold_call(plan: Plan, event: ev.ToolStarted | ev.ToolCompleted | ev.CheckCom
             return change(plan, event.task_id, None, with_check)
         case _:
             assert_never(event)
-
-
-def _settled_call(plan: Plan, event: ev.ToolCompleted) -> Plan:
-    call = next((each for each in plan.open_calls if each.call_id == event.call_id), None)
-    if call is None:
-        raise IllegalTransition(f"call {event.call_id} settled but never started")
-    executed = ExecutedTool(
-        tool=call.tool,
-        args=call.args,
-        ok=event.ok,
-        deduplicated=event.deduplicated,
-        summary=event.summary,
-        duration_ms=event.duration_ms,
-    )
-    open_calls = tuple(each for each in plan.open_calls if each.call_id != event.call_id)
-    closed = updated(plan, open_calls=open_calls)
-    if closed.step(call.step_id) is None:
-        return closed
-    return change(
-        closed,
-        call.step_id,
-        None,
-        lambda step: updated(step, tools_executed=(*step.tools_executed, executed)),
-    )

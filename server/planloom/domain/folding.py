@@ -29,21 +29,10 @@ def change(plan: Plan, step_id: StepId, allowed: set[str] | None, by: Callable[[
     return updated(plan, steps=plan.steps.replaced({place: by(step)}))
 
 
-def is_staged(plan: Plan, step_id: StepId) -> bool:
-    """Whether the step is done but its changes wait for the approval of the whole plan."""
-    step = plan.step(step_id)
-    return step is not None and step.staged
-
-
-def settled(plan: Plan, step_ids: Iterable[StepId], *, lost: bool = False) -> Plan:
-    """The plan with the staged changes of these steps made, or `lost`, so that the steps must run again."""
-    again = {"status": "pending", "result": None, "completed_at": None, "progress": None} if lost else {}
-    made: dict[int, Step] = {}
-    for step_id in step_ids:
-        place = plan.place(step_id)
-        if place is not None and plan.steps[place].staged:
-            made[place] = updated(plan.steps[place], staged=False, **again)
-    return updated(plan, steps=plan.steps.replaced(made)) if made else plan
+def again(plan: Plan, step_id: StepId) -> Plan:
+    """The plan with a step that has ended to be run once more."""
+    ended = {"status": "pending", "result": None, "completed_at": None, "progress": None, "staged": False}
+    return change(plan, step_id, None, lambda step: updated(step, **ended))
 
 
 def granted(plan: Plan) -> Plan:
@@ -56,12 +45,6 @@ def granted(plan: Plan) -> Plan:
         if step.tools_executed
     }
     return updated(plan, steps=plan.steps.replaced(begun), budget_base=plan.usage)
-
-
-def without_calls(plan: Plan, step_id: StepId) -> Plan:
-    """The plan with no call of the step open."""
-    calls = tuple(call for call in plan.open_calls if call.step_id != step_id)
-    return plan if len(calls) == len(plan.open_calls) else updated(plan, open_calls=calls)
 
 
 def without_questions(plan: Plan, step_id: StepId) -> Plan:

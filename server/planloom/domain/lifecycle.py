@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any, assert_never, get_args
 
 from planloom.domain import events as ev
+from planloom.domain.fold_calls import staged_became
 from planloom.domain.fold_draft import fold_draft
 from planloom.domain.fold_effects import fold_decision, fold_edit
 from planloom.domain.fold_status import fold_status
@@ -152,7 +154,10 @@ def _fold(plan: Plan, event: ev.Event, at: Instant) -> Plan:
         case ev.ContextCompacted():
             known = plan.summarized.union(event.steps)
             return plan.model_copy(update={"context_summary": event.summary, "summarized": known})
-        case ev.PlanStart() | ev.PlanApprovalRequest() | ev.TasksList() | ev.Answer() | ev.Log():
+        case ev.TasksList():
+            fate = event.staged
+            return reduce(lambda now, step_id: staged_became(now, step_id, fate), event.settled, plan)
+        case ev.PlanStart() | ev.PlanApprovalRequest() | ev.Answer() | ev.Log():
             return plan
         case _:
             assert_never(event)

@@ -18,7 +18,8 @@ from planloom.domain.values import Value
 _LARGE: Final = 1 << 20
 _MARGIN: Final = 1 << 16
 
-Choice = Literal["mine", "theirs"]
+Choice = Literal["mine", "theirs", "both"]
+"""Which side of a hunk stands; `both` is mine, then theirs."""
 Side = Literal["mine", "theirs", "both"]
 
 
@@ -249,6 +250,8 @@ def _lines(span: _Span, above: int) -> Range:
 def _chosen(hunk: MergeConflict, choice: Choice | Replacement) -> str:
     if isinstance(choice, Replacement):
         return choice.text
+    if choice == "both":
+        return _ended(hunk.mine, dominant_eol(hunk.mine + hunk.theirs) or "\n") + hunk.theirs
     return hunk.mine if choice == "mine" else hunk.theirs
 
 

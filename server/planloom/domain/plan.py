@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from planloom.domain.approvals import Approval
+from planloom.domain.approvals import Approval, Effect
 from planloom.domain.attachments import Attachment
 from planloom.domain.changes import Conflict, EditRecord
 from planloom.domain.outputs import output_references
@@ -57,7 +57,7 @@ Route = Literal["plan", "perspectives", "direct", "undecided"]
 Review = Literal["each", "end", "auto"]
 Author = Literal["rules", "model", "template", "user"]
 Risk = Literal["low", "medium", "high"]
-SkipReason = Literal["user", "approval_denied", "dependency_failed", "condition"]
+SkipReason = Literal["user", "approval_denied", "dependency_failed", "condition", "policy"]
 PauseReason = Literal[
     "user",
     "clarification",
@@ -67,6 +67,8 @@ PauseReason = Literal[
     "model_unavailable",
     "unsaved_files",
     "restart",
+    "error",
+    "storage",
 ]
 RecoveryAction = Literal["retry", "skip", "abort", "model", "accept"]
 DetectionRule = Literal[
@@ -148,8 +150,25 @@ class StepResult(Value):
     timestamp: Instant
 
 
+Fate = Literal["same", "held", "staged", "made", "undone", "denied", "refused", "doubtful", "lost"]
+"""What became of the change that a call makes to one file.
+
+`same`: the file was so already. `held`: staged by the running step. `staged`: staged by the plan, until its one
+approval. `made`: the file holds it. `undone`: a person took it back. `denied`: a person, or the policy, did not
+allow it. `refused`: allowed, but it could not be made. `doubtful`: the server ended while it was made, and the
+file does not tell. `lost`: it was staged in a run that has ended.
+"""
+UNMADE: frozenset[Fate] = frozenset({"denied", "refused", "doubtful", "lost"})
+CommandEnd = Literal["ended", "denied", "cut_off", "not_run"]
+"""What became of a command: `ended` with any exit code; `cut_off`: started, its end is not known."""
+
+
 class ExecutedTool(Value):
-    """One settled tool call of a step."""
+    """One settled tool call of a step, and what became of it since.
+
+    `files` are the files that it changes, in an older ledger the paths of its arguments. `command` is None for
+    a call that is no command. `why` says why something of it was not made.
+    """
 
     tool: str
     args: Args
@@ -157,6 +176,24 @@ class ExecutedTool(Value):
     deduplicated: bool
     summary: str
     duration_ms: int
+    files: dict[str, Fate] = Field(default_factory=dict)
+    command: CommandEnd | None = None
+    why: str | None = None
+
+    @property
+    def fates(self) -> frozenset[Fate]:
+        """What became of its changes, each once."""
+        return frozenset(self.files.values())
+
+    @property
+    def stands(self) -> bool:
+        """Whether its result is still valid: it succeeded, and none of its changes is missing."""
+        return self.ok and not self.fates & UNMADE
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether it has changed something, or will once the changes that wait are made."""
+        return self.ok and (self.command == "ended" or bool(self.fates & {"held", "staged", "made"}))
 
 
 class ExpectedTool(Value):
@@ -173,7 +210,8 @@ class Step(Value):
     `order` and `blocks` of the wire are computed too: order is the place in `Plan.steps`. `staged` tells that
     the step is done but its changes are not made yet: they wait for the one approval of the whole plan.
     `attempts` counts every start; `failures` those that failed since a person last decided, since an interrupted
-    run is none. `calls_before` are the calls that no longer count against the limit of a step.
+    run is none. `calls_before` are the calls that no longer count against the limit of a step, `calls_closed`
+    those of runs that have failed or were left out: a later run does not answer with what they came to.
     """
 
     step_id: StepId
@@ -193,6 +231,7 @@ class Step(Value):
     attempts: int = 0
     failures: int = 0
     calls_before: int = 0
+    calls_closed: int = 0
     result: StepResult | None = None
     question: str | None = None
     options: tuple[str, ...] = ()
@@ -209,10 +248,33 @@ class Step(Value):
     started_at: Instant | None = None
     completed_at: Instant | None = None
 
+    def as_written(self) -> Step:
+        """The step without anything that has happened to it, as if it had never run."""
+        fresh = {name: Step.model_fields[name].get_default() for name in RUN_STATE}
+        checks = tuple(check.model_copy(update={"outcome": None, "detail": None}) for check in self.checks)
+        return self.model_copy(update={**fresh, "checks": checks})
+
     @property
     def key(self) -> StepId:
         """What a plan finds the step by."""
         return self.step_id
+
+    @property
+    def waits(self) -> bool:
+        """Whether changes of the step are staged and not made yet."""
+        return any(call.fates & {"held", "staged"} for call in self.tools_executed)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether nobody can tell if some change of the step was made."""
+        return any("doubtful" in call.fates for call in self.tools_executed)
+
+    @property
+    def was_turned_down(self) -> bool:
+        """Whether the step is done, but nobody allowed any of its changes."""
+        fates = {fate for call in self.tools_executed for fate in call.files.values()}
+        effect = any(call.has_effect for call in self.tools_executed)
+        return self.status == "completed" and "denied" in fates and not effect
 
     @property
     def names(self) -> tuple[StepId, ...]:
@@ -220,6 +282,51 @@ class Step(Value):
         if not self.args:
             return self.depends_on
         return (*self.depends_on, *(found.step_id for _, found in output_references(self.args)))
+
+
+RUN_STATE: frozenset[str] = frozenset(
+    {
+        "status",
+        "progress",
+        "attempts",
+        "failures",
+        "calls_before",
+        "calls_closed",
+        "result",
+        "tools_executed",
+        "reverted",
+        "staged",
+        "created_at",
+        "started_at",
+        "completed_at",
+    }
+)
+"""The fields of a step that tell what has happened to it."""
+WRITTEN: frozenset[str] = frozenset(
+    {
+        "step_id",
+        "description",
+        "instruction",
+        "active_form",
+        "kind",
+        "agent",
+        "tool",
+        "args",
+        "depends_on",
+        "priority",
+        "critical",
+        "requires_approval",
+        "question",
+        "options",
+        "checks",
+        "expected_files",
+        "attachments",
+        "tools_to_execute",
+        "when",
+        "for_each",
+    }
+)
+"""The fields of a step that its author writes. Its checks hold what came of them beside what is to be checked."""
 
 
 class Question(Value):
@@ -259,27 +366,25 @@ class Pending(Value):
 
 
 class OpenCall(Value):
-    """A tool call that has started and not settled."""
+    """A tool call that has started and not settled. `effect` is None in an older ledger.
+
+    `running` tells that its command was started, `denied` that a person did not allow it, with the reason `why`.
+    """
 
     call_id: CallId
     step_id: StepId
     tool: str
     args: Args
-
-
-class Draft(Value):
-    """What a plan looked like before a regeneration, to be put back if that fails."""
-
-    version: int
-    steps: Series[Step]
-    summary: str
-    author: Author
-    sequential: bool
+    effect: Effect | None = None
+    running: bool = False
+    denied: bool = False
+    why: str | None = None
 
 
 class Plan(Value):
     """A plan as the fold of its events. `seq` is the number of the last event folded in.
 
+    `before_draft` is the plan from before a regeneration, to be put back whole if that fails.
     `budget_base` is what was used when the budget was last granted; the budget counts from there.
     `summarized` are the steps that prompts tell of by `context_summary` alone, `left_out` are files whose
     changes a person did not allow.
@@ -322,21 +427,17 @@ class Plan(Value):
     approved_version: int | None = None
     pause_reason: PauseReason | None = None
     pause_detail: str | None = None
-    before_draft: Draft | None = None
+    before_draft: Plan | None = None
     open_calls: tuple[OpenCall, ...] = ()
     edits: Series[EditRecord] = Series()
     left_out: tuple[Uri, ...] = ()
 
-    def made(self, step: Step) -> bool:
-        """Whether the edit of a tool step has been made as its arguments say, so that it is not to be made again."""
-        return any(
-            edit.step_id == step.step_id
-            and edit.state == "applied"
-            and edit.whole
-            and not edit.reverts
-            and edit.args == step.args
-            for edit in self.edits_of(step.step_id)
-        )
+    @property
+    def only_asks(self) -> bool:
+        """Whether it is a question that is answered at once, for which nothing may be changed."""
+        asked = self.detection is not None and self.detection.rule == "question"
+        judged = self.qualification is not None and self.qualification.task_type == "question"
+        return self.route == "direct" and (asked or judged)
 
     def edits_of(self, step_id: StepId) -> Iterator[EditRecord]:
         """The edits that a step has made, or that were made for it with those of other steps; oldest first."""
@@ -354,13 +455,45 @@ class Plan(Value):
 class Progress(Value):
     """How many steps stand where; `percent_complete` is completed over total, rounded down."""
 
-    total: int
-    pending: int
-    in_progress: int
-    completed: int
-    failed: int
-    skipped: int
-    percent_complete: int
+    total: int = 0
+    pending: int = 0
+    in_progress: int = 0
+    completed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    percent_complete: int = 0
+
+
+class PlanSummary(Value):
+    """A plan in a list."""
+
+    plan_id: PlanId
+    session_id: SessionId
+    version: int
+    seq: int
+    request: str
+    status: PlanStatus
+    workspace_folders: tuple[Uri, ...]
+    created_at: Instant
+    updated_at: Instant
+    progress: Progress
+
+
+def summary(plan: Plan) -> PlanSummary:
+    """The plan as a list shows it."""
+    assert plan.created_at is not None, "a plan begins with an event, which has a time"
+    return PlanSummary(
+        plan_id=plan.plan_id,
+        session_id=plan.session_id,
+        version=plan.version,
+        seq=plan.seq,
+        request=plan.request,
+        status=plan.status,
+        workspace_folders=plan.workspace_folders,
+        created_at=plan.created_at,
+        updated_at=plan.updated_at or plan.created_at,
+        progress=progress(plan),
+    )
 
 
 def progress(plan: Plan) -> Progress:

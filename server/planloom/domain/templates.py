@@ -11,18 +11,6 @@ from planloom.domain.values import Json, TemplateId, Value
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _HOLE = re.compile(r"\{\{[ \t]{0,8}([A-Za-z_][A-Za-z0-9_-]{0,63})[ \t]{0,8}\}\}")
 _TEXTS = ("description", "instruction", "active_form", "question", "when", "for_each")
-_RESET = {
-    "status": "pending",
-    "progress": None,
-    "attempts": 0,
-    "result": None,
-    "attachments": (),
-    "tools_executed": (),
-    "reverted": None,
-    "created_at": None,
-    "started_at": None,
-    "completed_at": None,
-}
 
 
 class TemplateParameter(Value):
@@ -116,8 +104,10 @@ def template_of(
     def hole(text: str) -> str:
         return pattern.sub(lambda found: "{{" + names[found[0]] + "}}", text) if names else text
 
+    # What is attached to a step belongs to its plan.
     made = tuple(
-        _rewritten(step, hole, lambda _, text: hole(text)).model_copy(update=_RESET) for step in steps
+        _rewritten(step.as_written(), hole, lambda _, text: hole(text)).model_copy(update={"attachments": ()})
+        for step in steps
     )
     return Template(
         template_id=template_id,

@@ -83,6 +83,12 @@ class LineIndex:
         self._ends_before: Final = ends_before
         self.line_count = ends_before[-1] + 1
 
+    @property
+    def counted(self) -> int:
+        """How many lines people count: a line end at the very end begins no further one."""
+        ends = self.line_count > 1 and self.line_start(self.line_count - 1) == len(self.text)
+        return self.line_count - ends
+
     def line_start(self, line: int) -> int:
         """The offset of the first character of a line; the end of the text for lines after the last."""
         if line <= 0:

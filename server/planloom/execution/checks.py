@@ -16,9 +16,10 @@ from planloom.execution.calls import recorded_call
 from planloom.execution.commands import CommandDenied
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry
-from planloom.tools.tool import Tool, ToolResult, failed
+from planloom.tools.tool import Tool, ToolResult, failed, refused
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.editor import FileDiagnostics
+from planloom.workspace.uris import display_name
 
 DIAGNOSTICS_SECONDS = 5.0
 """How long findings for a new text are waited for; without them a check is unknown."""
@@ -141,12 +142,12 @@ class StepChecks:
         if tool is None or not check.command or self._context.commands is None:
             return _Answer("unknown", "No command can be run here.")
         args: Args = {"command": check.command}
-        with recorded_call(self._book, self._plan_id, self._step.step_id, tool.name, args) as call:
+        async with recorded_call(self._book, self._plan_id, self._step.step_id, tool, args) as call:
             result = await _ran(tool, args, self._context)
-            call.came_to(ok=result.ok, summary=result.summary)
+            call.came_to(result)
         if result.ok:
             return _Answer("passed", result.summary)
-        if result.value is None and "was not run" in result.text:
+        if result.refused:
             return _Answer("unknown", result.summary)
         return _Answer("failed", f"The check {result.summary}")
 
@@ -277,13 +278,13 @@ def _errors(file: FileDiagnostics) -> Counter[_Finding]:
 
 
 def _names(uris: Iterable[Uri]) -> str:
-    return ", ".join(uri.rpartition("/")[2] for uri in uris)
+    return ", ".join(display_name(uri) for uri in uris)
 
 
 async def _ran(tool: Tool, args: Args, context: ToolContext) -> ToolResult:
     try:
         return await tool.run(tool.arguments.model_validate(args), context)
     except CommandDenied as denied:
-        return failed(f"The command was not run: {denied.reason}")
+        return refused(f"The command was not run: {denied.reason}")
     except OSError as error:
         return failed(f"{tool.name} could not be carried out: {error.strerror or error}.")

@@ -9,19 +9,20 @@ from typing import Final, Literal
 
 from planloom.domain import events as ev
 from planloom.domain.plan import Step
-from planloom.domain.values import CallId, PlanId
+from planloom.domain.values import Args, PlanId
 from planloom.execution.book import Book
-from planloom.execution.calls import INTERRUPTED
 from planloom.execution.gate import Gate
 from planloom.execution.permission import CommandProposal, scripts_of
 from planloom.execution.staging_area import StagingArea
 from planloom.execution.unsaved import Unsaved
 from planloom.execution.verdicts import Committed, Denied
 from planloom.tools.commands import Command
-from planloom.tools.processes import Ended, environment, run_process, shell_argv
+from planloom.tools.processes import Ended, run_process, shell_argv
+from planloom.workspace.programs import environment
 
 _CHANGED: Final = "A file that the command runs has changed since you allowed it."
-_REPEATED: Final = "It was started before and cut off, so that it may have run already."
+_CUT_OFF: Final = "It was started before and cut off, so that it may have run already."
+_ENDED: Final = "It ran to its end in an earlier run of this step, so that this would be the second time."
 Output = Callable[[Literal["stdout", "stderr"], str], None]
 
 
@@ -68,15 +69,15 @@ class StepCommands:
     async def run(self, command: Command) -> Ended:
         """Ask and run. Raises CommandDenied, CancelledByUser, UnsavedFiles, UntrustedWorkspace.
 
-        The permission is for the scripts as they were shown: if one has changed when the command is about
-        to start, it is asked again.
+        The permission is for the scripts as they were shown. They are compared once more when the terminal is
+        this command's alone, and if one has changed the terminal is free again while the user is asked.
         """
         not_made = await self._staged()
         if not_made is not None:
             return not_made
         plan = self._book.plan(self._plan_id)
         await self._unsaved.settle(plan)
-        again = _REPEATED if self._was_cut_off() else None
+        again = self._ran_before()
         while True:
             proposal = await self._proposal(command, again)
             verdict = await self._gate.permit_command(proposal)
@@ -84,19 +85,25 @@ class StepCommands:
                 if verdict.cancelled:
                     raise CancelledByUser
                 raise CommandDenied(verdict.reason)
-            if (await self._proposal(command, None)).bound == proposal.bound:
-                break
+            async with self._terminal:
+                await self._book.unlocked()
+                if (await self._proposal(command, None)).bound == proposal.bound:
+                    return await self._run(command)
             again = _CHANGED
+
+    async def _run(self, command: Command) -> Ended:
+        """Run it. That it starts is durable before it does, so that a crash can tell it from one that waited."""
+        begins = ev.TaskUpdate(task_id=self._step.step_id, status="running", command_started=True)
+        self._book.record(self._plan_id, begins)
         argv = command.argv if command.line is None else shell_argv(command.line)
         try:
-            async with self._terminal:
-                return await run_process(
-                    argv,
-                    cwd=command.cwd,
-                    env=environment(os.environ),
-                    timeout_seconds=command.timeout_seconds,
-                    on_output=self._on_output,
-                )
+            return await run_process(
+                argv,
+                cwd=command.cwd,
+                env=environment(os.environ),
+                timeout_seconds=command.timeout_seconds,
+                on_output=self._on_output,
+            )
         finally:
             await self._refresh()
 
@@ -123,16 +130,22 @@ class StepCommands:
             again=again,
         )
 
-    def _was_cut_off(self) -> bool:
-        """Whether the command before this one in the step was started, and its end is not known."""
-        open_call: CallId | None = None
-        cut_off = False
-        for recorded in self._book.store.events(self._plan_id):
-            event = recorded.event
-            if isinstance(event, ev.ToolStarted) and event.task_id == self._step.step_id:
-                if event.tool == "run_command":
-                    cut_off = open_call is not None
-                    open_call = event.call_id
-            elif isinstance(event, ev.ToolCompleted) and event.call_id == open_call:
-                open_call = event.call_id if event.summary == INTERRUPTED else None
-        return cut_off
+    def _ran_before(self) -> str | None:
+        """Why this very command is asked for whatever the policy says: it was cut off, or an earlier run ended it."""
+        plan = self._book.plan(self._plan_id)
+        now = plan.step(self._step.step_id) or self._step
+        args = next((call.args for call in plan.open_calls if call.step_id == now.step_id), None)
+        for place in reversed(range(len(now.tools_executed))):
+            call = now.tools_executed[place]
+            if args is None or call.command not in ("ended", "cut_off") or not _same(call.args, args):
+                continue
+            if call.command == "cut_off":
+                return _CUT_OFF
+            earlier = now.calls_closed <= place < len(self._step.tools_executed)
+            return _ENDED if earlier else None
+        return None
+
+
+def _same(one: Args, other: Args) -> bool:
+    """Whether two calls run the same command in the same folder; how long it may take makes no difference."""
+    return one.get("command") == other.get("command") and (one.get("cwd") or ".") == (other.get("cwd") or ".")

@@ -10,7 +10,14 @@ from typing import Protocol, assert_never
 
 from planloom.domain import directives as do
 from planloom.domain import events as ev
-from planloom.domain.errors import DEFECT, BudgetExhausted, ModelFailed, PlanloomError
+from planloom.domain.errors import (
+    DEFECT,
+    BudgetExhausted,
+    ModelFailed,
+    OwnedElsewhere,
+    PlanloomError,
+    StorageFailed,
+)
 from planloom.domain.plan import PauseReason, Plan, PlanError, Step, StepResult
 from planloom.domain.schedule import Schedule
 from planloom.domain.values import PlanId, StepId
@@ -75,6 +82,11 @@ class Conductor:
         """
         self._held.add(plan_id)
         await self._jobs.stop(f"step:{plan_id}:")
+        plan = None if self._book.is_stopped(plan_id) else self._book.load(plan_id)
+        for step in plan.steps if plan is not None else ():
+            # Its run has ended but could not record it.
+            if step.status == "running":
+                self._back_to_pending(plan_id, step.step_id)
 
     def release(self, plan_id: PlanId) -> None:
         """Let steps start again after `halt`."""
@@ -103,12 +115,32 @@ class Conductor:
                 if plan is None or plan.status not in ("approved", "executing", "paused"):
                     return
                 if plan_id not in self._held and await self._perform(plan):
+                    await self._book.unlocked()
                     continue
                 await news.wait()
+                await self._book.unlocked()
+        except (StorageFailed, OwnedElsewhere):
+            # The plan was stopped when its event could not be written.
+            log.info("plan %s is not carried out any further", plan_id)
+        except Exception as error:
+            self._stop(plan_id, error)
         finally:
             if self._news.get(plan_id) is news:
                 del self._news[plan_id]
                 self._schedules.pop(plan_id, None)
+
+    def _stop(self, plan_id: PlanId, error: Exception) -> None:
+        """Pause a plan that could not be carried on, so that a person learns why and can resume it."""
+        if isinstance(error, PlanloomError):
+            log.error("plan %s could not go on: %s", plan_id, error.message)
+            why = error.message
+        else:
+            log.error("plan %s could not go on, on a defect", plan_id, exc_info=error)
+            why = DEFECT
+        plan = self._book.load(plan_id)
+        if plan is not None and plan.status in ("approved", "executing"):
+            paused = ev.PlanPaused(reason="error", detail=f"{why} Resume the plan to try again.")
+            self._book.record(plan_id, paused)
 
     async def _perform(self, plan: Plan) -> bool:
         """Do what is due. True if the plan has changed, so that it must be asked anew what is."""
@@ -164,10 +196,8 @@ class Conductor:
         await asyncio.wait({ending})
         if ending.cancelled():
             return True
-        if ending.exception() is not None:
-            detail = f"{DEFECT} Resume the plan to try again."
-            self._book.record(plan.plan_id, ev.PlanPaused(reason="user", detail=detail))
-            return True
+        if (error := ending.exception()) is not None:
+            raise error
         if not ending.result():
             return True
         now = self._book.load(plan.plan_id)
@@ -189,7 +219,11 @@ class Conductor:
         step = _step(plan, step_id)
         if (plan.plan_id, step_id) in self._waiting or not self._resources.take(plan, step):
             return False
-        self._book.record(plan.plan_id, ev.TaskStarted(task_id=step_id, agent=step.agent))
+        try:
+            self._book.record(plan.plan_id, ev.TaskStarted(task_id=step_id, agent=step.agent))
+        except BaseException:
+            self._free(plan.plan_id, step_id)
+            raise
         # The job of the attempt before may not have ended yet, so each attempt has a name of its own.
         name = f"step:{plan.plan_id}:{step_id}:{step.attempts + 1}"
         self._jobs.start(name, self._run(plan.plan_id, step_id))
@@ -204,6 +238,13 @@ class Conductor:
     async def _run(self, plan_id: PlanId, step_id: StepId) -> None:
         try:
             await self._run_to_end(plan_id, step_id)
+        except (StorageFailed, OwnedElsewhere) as error:
+            # The plan was stopped; the step runs again, or is found done, when the plan is taken back.
+            log.info("step %s of plan %s ends unrecorded: %s", step_id, plan_id, error.message)
+        except Exception as error:
+            # How the step ended could not be recorded; what it has done is, so that it can run again.
+            self._stop(plan_id, error)
+            self._back_to_pending(plan_id, step_id)
         finally:
             self._free(plan_id, step_id)
 
@@ -211,6 +252,7 @@ class Conductor:
         began = time.monotonic()
         try:
             outcome = await self._runner.run(plan_id, step_id)
+            await self._book.unlocked()
         except asyncio.CancelledError:
             self._back_to_pending(plan_id, step_id)
             raise
@@ -244,9 +286,7 @@ class Conductor:
                     duration_ms=took_ms,
                     timestamp=self._book.clock(),
                 )
-                done = ev.TaskCompleted(
-                    task_id=step_id, result=result, staged=outcome.staged, usage=outcome.usage
-                )
+                done = ev.TaskCompleted(task_id=step_id, result=result, usage=outcome.usage)
                 self._book.record(plan_id, done)
             case Failed():
                 self._failed(plan, step_id, outcome, took_ms)

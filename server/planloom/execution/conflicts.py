@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Collection
-from typing import NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Literal, NamedTuple
 
 from planloom.domain import events as ev
-from planloom.domain.changes import Changeset, Conflict, ConflictFile, CreateFile, EditFile, FileChange
+from planloom.domain.changes import Changeset, Conflict, CreateFile, EditFile, FileChange, sha256
 from planloom.domain.errors import UnknownThing
-from planloom.domain.merge import Merged, merge, resolve, with_markers
+from planloom.domain.merge import Merged, resolve, with_markers
 from planloom.domain.plan import Plan
 from planloom.domain.values import EditId, PlanId, Uri
 from planloom.execution.book import Book
 from planloom.execution.proposals import Proposal
+from planloom.workspace.outcomes import Conflicted
 from planloom.workspace.rebase import three_way
+from planloom.workspace.uris import display_name
 from planloom.workspace.view import WorkspaceView
 
 
 class _Clash(NamedTuple):
     choices: asyncio.Future[tuple[ev.ConflictChoice, ...]]
     changeset: Changeset
+    shown: Mapping[Uri, str]
 
 
 class Conflicts:
@@ -32,17 +35,19 @@ class Conflicts:
         self._view = view
         self._clashes: dict[EditId, _Clash] = {}
 
-    async def settle(self, proposal: Proposal, files: tuple[ConflictFile, ...]) -> Changeset:
-        """Show both sides and wait for a person; the changes with the choices in them."""
+    async def settle(self, proposal: Proposal, met: Conflicted) -> Changeset:
+        """Show both sides and wait for a person; the changes with the choices in them, on the text that was shown."""
+        files = met.files
+        shown = {file.uri: text for file, text in zip(files, met.texts, strict=True)}
         # A conflict of a whole plan is told as one of the last step that has a part in it.
         step_id = proposal.step_id or proposal.parts[-1].step_id
         edit_id = EditId(uuid.uuid4().hex)
         conflict = Conflict(edit_id=edit_id, step_id=step_id, files=files)
         future: asyncio.Future[tuple[ev.ConflictChoice, ...]] = asyncio.get_running_loop().create_future()
-        self._clashes[edit_id] = _Clash(future, proposal.changeset)
+        self._clashes[edit_id] = _Clash(future, proposal.changeset, shown)
         happened: list[ev.Event] = [ev.EditConflict(task_id=step_id, conflict=conflict)]
         if self._book.plan(proposal.plan_id).status == "executing":
-            names = ", ".join(file.uri.rpartition("/")[2] for file in files)
+            names = ", ".join(display_name(file.uri) for file in files)
             happened.append(
                 ev.PlanPaused(reason="conflict", detail=f"You and the step both changed {names}.")
             )
@@ -54,7 +59,7 @@ class Conflicts:
             raise
         finally:
             self._clashes.pop(edit_id, None)
-        return await _resolved(self._view, proposal.changeset, files, choices)
+        return await _resolved(self._view, proposal.changeset, shown, choices)
 
     def _withdraw(self, plan_id: PlanId, conflict: Conflict) -> None:
         """Nobody waits for an answer any more: the step is stopped, and meets the conflict anew if it runs again."""
@@ -79,50 +84,63 @@ class Conflicts:
         clash.choices.set_result(taken)
         return plan
 
-    async def both_sides(self, edit_id: EditId, uri: Uri) -> str | None:
-        """A conflicted file as it is now, with both sides between markers; None if it is in no conflict."""
+    def both_sides(self, edit_id: EditId, uri: Uri) -> str | None:
+        """A conflicted file as it was when the conflict was shown, with both sides of each overlap between markers.
+
+        None if the file is in no conflict. What is made of this text is an answer for the text that was shown.
+        """
         clash = self._clashes.get(edit_id)
-        return None if clash is None else await _both_sides(self._view, clash.changeset, uri)
+        shown = clash.shown.get(uri) if clash is not None else None
+        if clash is None or shown is None:
+            return None
+        change = next((each for each in clash.changeset.changes if each.uri == uri), None)
+        if not isinstance(change, EditFile | CreateFile):
+            return None
+        merged = three_way(_base(change), shown, change.after)
+        return merged.text if isinstance(merged, Merged) else with_markers(merged, "yours", "Planloom's")
 
 
 async def _resolved(
     view: WorkspaceView,
     changeset: Changeset,
-    files: tuple[ConflictFile, ...],
+    shown: Mapping[Uri, str],
     choices: tuple[ev.ConflictChoice, ...],
 ) -> Changeset:
-    """The changes with a person's choice for each conflicted file; based on the text as it is now."""
+    """The changes with a person's choice for each conflicted file.
+
+    The base of such a change is the text that the choice was made for, so that what was typed since is merged
+    like any other typing, and is asked about where it overlaps.
+    """
     chosen = {choice.uri: choice for choice in choices}
-    conflicted = {file.uri for file in files}
     changes: list[FileChange] = []
     for change in changeset.changes:
-        if change.uri not in conflicted or not isinstance(change, EditFile | CreateFile):
+        base = shown.get(change.uri)
+        if base is None or not isinstance(change, EditFile | CreateFile):
             changes.append(change)
             continue
         choice = chosen.get(change.uri)
-        live = (await view.snapshot(change.uri)).text or ""
         if choice is None or choice.choice == "mine":
             continue
-        after = choice.text if choice.choice == "text" else _theirs(change, live)
-        if after is not None and after != live:
-            changes.append(EditFile(uri=change.uri, before=live, after=after))
+        if choice.choice == "text":
+            # Whoever has written a text may have looked at a newer one than the overlaps were shown in.
+            live = (await view.snapshot(change.uri)).text
+            if live is not None and choice.sha256 == sha256(live):
+                base = live
+            after = choice.text or ""
+        else:
+            after = _with(choice.choice, change, base)
+        if after != base:
+            changes.append(EditFile(uri=change.uri, before=base, after=after))
     return Changeset(changes=tuple(changes))
 
 
-async def _both_sides(view: WorkspaceView, changeset: Changeset, uri: Uri) -> str | None:
-    """The text of a conflicted file as it is now, with both sides of each overlap between conflict markers."""
-    change = next((each for each in changeset.changes if each.uri == uri), None)
-    if not isinstance(change, EditFile | CreateFile):
-        return None
-    live = (await view.snapshot(uri)).text or ""
-    before = change.before if isinstance(change, EditFile) else ""
-    merged = three_way(before, live, change.after)
-    return merged.text if isinstance(merged, Merged) else with_markers(merged, "yours", "Planloom's")
-
-
-def _theirs(change: EditFile | CreateFile, live: str) -> str:
-    before = change.before if isinstance(change, EditFile) else ""
-    merged = merge(before, live, change.after)
+def _with(choice: Literal["theirs", "both"], change: EditFile | CreateFile, shown: str) -> str:
+    """The text that was shown, with the change merged in and every overlap decided alike."""
+    merged = three_way(_base(change), shown, change.after)
     if isinstance(merged, Merged):
         return merged.text
-    return resolve(merged, ["theirs"] * len(merged.hunks))
+    return resolve(merged, [choice] * len(merged.hunks))
+
+
+def _base(change: EditFile | CreateFile) -> str:
+    return change.before if isinstance(change, EditFile) else ""

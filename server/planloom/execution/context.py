@@ -12,7 +12,7 @@ from planloom.domain.plan import Plan, Step, Usage
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.book import Book
 from planloom.execution.compaction import Merged, accepted, compaction_prompt, merge_by_rules
-from planloom.models.asking import answer_to
+from planloom.models.asking import Answer, Cost, answer_to
 from planloom.models.port import UNKNOWN_CONTEXT, Capabilities, Message, Model, ModelRequest
 from planloom.models.tokens import TokenCounter
 from planloom.settings import Settings
@@ -99,11 +99,12 @@ class PromptRoom:
             messages=(Message(role="user", text=prompt),), max_tokens=self._shares.summary * 2
         )
         self._allow()
+        cost = Cost()
         try:
-            answer = await answer_to(self._model, request)
+            answer = await answer_to(self._model, request, cost)
         except PlanloomError:
-            return ""
-        self._spend(answer.usage)
+            answer = Answer("", None)
+        self._spend(cost.usage)
         return answer.text if answer.ended == "stop" else ""
 
 

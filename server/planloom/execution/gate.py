@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from planloom.domain.approvals import Approval, Effect, Grant
 from planloom.domain.changes import Changeset
+from planloom.domain.destruction import destructive_command
 from planloom.domain.errors import UntrustedWorkspace
 from planloom.domain.plan import Plan
 from planloom.domain.values import ApprovalId, PlanId, Sha256, Uri
@@ -23,9 +24,10 @@ from planloom.execution.proposals import Facts, Proposal, described, label_of, n
 from planloom.execution.questions import Questions, Response
 from planloom.execution.verdicts import Committed, Denied, NotMade, Permitted, Verdict
 from planloom.settings import Settings
-from planloom.workspace.apply import BATCH, apply_changeset
+from planloom.workspace.apply import apply_changeset
 from planloom.workspace.editor import Editor
 from planloom.workspace.outcomes import Applied, Conflicted, PartlyApplied, Refused, Superseded
+from planloom.workspace.uris import display_name
 from planloom.workspace.view import WorkspaceView
 
 
@@ -87,7 +89,7 @@ class Gate:
                     proposal = proposal._replace(changeset=outcome.changeset)
                     asked = False
                 case Conflicted():
-                    settled = await self.conflicts.settle(proposal, outcome.files)
+                    settled = await self.conflicts.settle(proposal, outcome)
                     if not settled.changes:
                         return Denied(reason="You kept your own text where both had changed it.")
                     proposal = proposal._replace(changeset=settled)
@@ -104,7 +106,8 @@ class Gate:
         """
         self._require_trust("no command runs in it")
         plan = self._book.plan(proposal.plan_id)
-        verdict = self._settings().approvals.policy().verdict("execute")
+        destroys = _is_unseen(plan) and destructive_command(proposal.command.text)
+        verdict = self._settings().approvals.policy().verdict("execute", protected=destroys)
         if verdict == "deny":
             return Denied(reason="The setting planloom.approvals.execute denies commands.")
         key = (plan.plan_id, plan.version, proposal.bound)
@@ -133,20 +136,25 @@ class Gate:
         """Decide by policy, by an earlier grant for the plan, or by asking."""
         plan = self._book.plan(proposal.plan_id)
         facts = await described(self._view, proposal.changeset, proposal.blind, proposal.doubtful)
+        in_doubt = _in_doubt(plan, proposal)
         verdict = self._verdict(plan, facts)
         everything = _Permit(proposal.changeset, ())
         if isinstance(verdict, Denied):
             return verdict
         granted = (plan.plan_id, plan.version, facts.effect) in self._granted
-        if verdict == "allow" or (granted and not facts.protected and facts.effect == "write"):
+        is_free = granted and not facts.protected and facts.effect == "write"
+        if not in_doubt and (verdict == "allow" or is_free):
             return everything
+        facts = facts._replace(warnings=(*facts.warnings, *in_doubt))
         approval = question(proposal, facts, ApprovalId(uuid.uuid4().hex))
         response = await self.questions.ask(approval, proposal.changeset)
         return self._answered(plan, approval, proposal, response)
 
     def _verdict(self, plan: Plan, facts: Facts) -> Literal["allow", "ask"] | Denied:
         policy = self._settings().approvals.policy()
-        verdict = policy.verdict(facts.effect, auto=plan.review == "auto", protected=facts.protected)
+        verdict = policy.verdict(
+            facts.effect, auto=plan.review == "auto", protected=facts.protected, unseen=_is_unseen(plan)
+        )
         if verdict == "deny":
             return Denied(reason=f"The setting planloom.approvals.{facts.effect} denies this.")
         return verdict
@@ -180,11 +188,34 @@ class Gate:
             raise UntrustedWorkspace(f"The workspace is not trusted, so {so}.")
 
 
+def _in_doubt(plan: Plan, proposal: Proposal) -> tuple[str, ...]:
+    """Warnings about files that an earlier server process may already have changed for these steps."""
+    ids = (proposal.step_id, *(part.step_id for part in proposal.parts))
+    steps = [step for step_id in ids if step_id is not None and (step := plan.step(step_id)) is not None]
+    places = {*proposal.changeset.uris()}
+    names = dict.fromkeys(
+        display_name(uri)
+        for step in steps
+        for call in step.tools_executed
+        for uri, fate in call.files.items()
+        if fate == "doubtful" and uri in places
+    )
+    return tuple(
+        f"The server ended while it changed {name}, and the text there does not tell whether it was changed:"
+        " this may be the same change a second time."
+        for name in names
+    )
+
+
+def _is_unseen(plan: Plan) -> bool:
+    """Whether rules read the plan's calls out of a request that runs at once, so that nobody has reviewed them."""
+    return plan.route == "direct" and plan.author == "rules"
+
+
 def journal_of(book: Book, proposal: Proposal, denied: Collection[Uri]) -> EditJournal:
-    """Where the edit is written down. Only one that is made in one piece settles its steps as it is made."""
-    whole = len(proposal.changeset.changes) <= BATCH
-    settles = tuple(part.step_id for part in proposal.parts if whole and not part.is_denied(denied))
-    return EditJournal(book, proposal.plan_id, proposal.step_id, settles=settles)
+    """Where the edit is written down, with the steps whose staged changes it makes."""
+    parts = tuple(part for part in proposal.parts if not part.is_denied(denied))
+    return EditJournal(book, proposal.plan_id, proposal.step_id, parts=parts)
 
 
 def grant_of(plan: Plan) -> Grant:

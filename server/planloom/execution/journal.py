@@ -7,8 +7,9 @@ import uuid
 from planloom.domain import events as ev
 from planloom.domain.approvals import Grant
 from planloom.domain.changes import sha256
-from planloom.domain.values import EditId, PlanId, Sha256, StepId
+from planloom.domain.values import EditId, PlanId, Sha256, StepId, Uri
 from planloom.execution.book import Book
+from planloom.execution.proposals import Part
 from planloom.workspace.outcomes import JournalFile, Settlement
 
 
@@ -21,10 +22,13 @@ class EditJournal:
         plan_id: PlanId,
         step_id: StepId | None,
         reverts: tuple[EditId, ...] = (),
-        settles: tuple[StepId, ...] = (),
+        partly: tuple[EditId, ...] = (),
+        parts: tuple[Part, ...] = (),
     ) -> None:
+        """`parts` tells which steps have staged what, if the edit is that of a whole plan."""
         self._reverts = reverts
-        self._settles = settles
+        self._partly = partly
+        self._parts = parts
         self._book = book
         self._plan_id = plan_id
         self._step_id = step_id
@@ -37,36 +41,48 @@ class EditJournal:
             for text in (file.before, file.after):
                 if text is not None:
                     texts[sha256(text)] = text
+        await self._book.unlocked()
         self._book.store.keep(self._plan_id, texts.items())
         edit_id = EditId(uuid.uuid4().hex)
+        places = {uri for file in files for uri in (file.uri, file.new_uri)}
         edited = tuple(file.edited() for file in files)
         started = ev.EditStarted(
             task_id=self._step_id,
             edit_id=edit_id,
             files=edited,
             reverts=self._reverts,
-            settles=self._settles,
+            partly=self._partly,
+            settles=tuple(part.step_id for part in self._parts if part.uris & places),
         )
         self._book.record(self._plan_id, started)
         return edit_id
 
     async def settle(self, edit_id: EditId, settlement: Settlement) -> None:
-        """Record what became of the intent, file by file; what was applied stands last and counts."""
-        happened: list[ev.Event] = []
-        lost = (*settlement.rejected, *settlement.unexpected)
-        if lost or not settlement.applied:
-            reason = settlement.reason or "The files do not hold what was meant."
-            happened.append(
-                ev.EditRejected(task_id=self._step_id, edit_id=edit_id, files=lost, reason=reason)
+        """Record what became of the intent."""
+        await self._book.unlocked()
+        self._book.record(self._plan_id, *outcome_of(self._step_id, edit_id, settlement))
+
+
+def outcome_of(
+    step_id: StepId | None, edit_id: EditId, settlement: Settlement, doubtful: tuple[Uri, ...] = ()
+) -> tuple[ev.Event, ...]:
+    """The events that record the outcome of an intent per file; the applied files come last and decide its state."""
+    happened: list[ev.Event] = []
+    lost = (*settlement.rejected, *settlement.unexpected)
+    if lost or not settlement.applied:
+        reason = settlement.reason or "The files do not hold what was meant."
+        rejected = ev.EditRejected(
+            task_id=step_id, edit_id=edit_id, files=lost, reason=reason, doubtful=doubtful
+        )
+        happened.append(rejected)
+    if settlement.applied:
+        happened.append(
+            ev.EditApplied(
+                task_id=step_id,
+                edit_id=edit_id,
+                files=settlement.applied,
+                merged=settlement.merged,
+                outcome=settlement.outcome or "unverified",
             )
-        if settlement.applied:
-            happened.append(
-                ev.EditApplied(
-                    task_id=self._step_id,
-                    edit_id=edit_id,
-                    files=settlement.applied,
-                    merged=settlement.merged,
-                    outcome=settlement.outcome or "unverified",
-                )
-            )
-        self._book.record(self._plan_id, *happened)
+        )
+    return tuple(happened)

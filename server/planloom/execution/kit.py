@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Literal
 
@@ -15,6 +15,7 @@ from planloom.execution.book import Book
 from planloom.execution.checks import StepChecks
 from planloom.execution.commands import StepCommands
 from planloom.execution.gate import Gate
+from planloom.execution.jobs import Jobs
 from planloom.execution.repeats import Repeats, repeats_of
 from planloom.execution.staging_area import StagingArea
 from planloom.execution.unsaved import Unsaved
@@ -24,12 +25,14 @@ from planloom.tools.registry import Registry
 from planloom.workspace.editor import Editor, EditorSilent, FileDiagnostics
 from planloom.workspace.index import Changed, FileIndex
 from planloom.workspace.overlay import Overlay
+from planloom.workspace.programs import Programs
 from planloom.workspace.roots import Root
 from planloom.workspace.view import WorkspaceView
 
 Stream = Callable[[PlanId, StepId, Literal["stdout", "stderr"], str], None]
 INDEX_SECONDS = 5.0
-"""How long a step waits for the index to take in what a command has made; it goes on with the old one then."""
+"""How long a step waits for the index to take in what a command has made; it goes on with the old list
+then, and the new one comes when it is whole."""
 
 
 class Kit:
@@ -46,6 +49,9 @@ class Kit:
         index: Callable[[], FileIndex | None],
         stream: Stream,
         tools: Registry,
+        programs: Programs,
+        rescan: Callable[[], asyncio.Task[None]],
+        jobs: Jobs,
     ) -> None:
         self._book = book
         self._gate = gate
@@ -56,7 +62,9 @@ class Kit:
         self._stream = stream
         self._settings = settings
         self._tools = tools
-        self._unsaved = Unsaved(book, view, editor, settings)
+        self._programs = programs
+        self._rescan = rescan
+        self._unsaved = Unsaved(book, view, editor, settings, jobs)
         self._terminal = asyncio.Lock()
 
     def context(self, plan: Plan, step: Step) -> ToolContext:
@@ -84,6 +92,7 @@ class Kit:
             home=_home(plan, self._view),
             index=self._index,
             diagnostics=self._diagnostics,
+            programs=self._programs,
         )
 
     def checks(self, plan: Plan, step: Step, context: ToolContext) -> StepChecks:
@@ -105,11 +114,7 @@ class Kit:
 
     async def _refresh(self) -> None:
         """Nobody knows what a command has made, so everything is listed anew."""
-        index = self._index()
-        if index is not None:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(INDEX_SECONDS):
-                    await index.build()
+        await asyncio.wait({self._rescan()}, timeout=INDEX_SECONDS)
 
     async def _diagnostics(self, uris: tuple[Uri, ...]) -> tuple[FileDiagnostics, ...] | None:
         if not self._editor.capabilities.diagnostics:

@@ -75,16 +75,31 @@ class Minutes:
         self._spent: dict[PlanId, Worked] = {}
         self._timers: dict[PlanId, asyncio.TimerHandle] = {}
         book.listen(self._heard)
+        book.on_stop(lambda plan_id, _: self._forget(plan_id))
 
     def _heard(self, recorded: ev.Recorded, plan: Plan) -> None:
-        plan_id = plan.plan_id
-        worked = self._spent.get(plan_id)
-        if worked is None:
-            worked = self._spent[plan_id] = Worked()
-        worked.heard(recorded.event, plan, recorded.at)
         if plan.status in ENDED:
-            del self._spent[plan_id]
+            self._forget(plan.plan_id)
+            return
+        worked = self._spent.get(plan.plan_id)
+        if worked is None:
+            worked = self._spent[plan.plan_id] = self._until_now(recorded)
+        worked.heard(recorded.event, plan, recorded.at)
         self._set_timer(plan, worked)
+
+    def _until_now(self, recorded: ev.Recorded) -> Worked:
+        """What the plan has worked before an event that is the first one heard of it: in an earlier process."""
+        worked = Worked()
+        if recorded.seq > 1:
+            for earlier, after in self._book.history(recorded.plan_id, 0, recorded.seq - 1):
+                worked.heard(earlier.event, after, earlier.at)
+        return worked
+
+    def _forget(self, plan_id: PlanId) -> None:
+        self._spent.pop(plan_id, None)
+        timer = self._timers.pop(plan_id, None)
+        if timer is not None:
+            timer.cancel()
 
     def _set_timer(self, plan: Plan, worked: Worked) -> None:
         timer = self._timers.get(plan.plan_id)
@@ -124,10 +139,18 @@ class Worked:
         self._before = 0.0
         self._running: set[StepId] = set()
         self._used_up = False
+        self._last: datetime | None = None
         self.since: datetime | None = None
 
     def heard(self, event: ev.Event, plan: Plan, at: datetime) -> None:
         """Something happened to the plan."""
+        last, self._last = self._last, at
+        if isinstance(event, ev.PlanPaused) and event.reason in ("restart", "storage"):
+            # Nobody knows for how long the server went on after the last event that it has written.
+            if self.since is not None and last is not None:
+                self._before += (last - self.since).total_seconds()
+            self.since = None
+            self._running.clear()
         self._follow(event)
         works = any(not waits_for_person(plan, step_id) for step_id in self._running)
         if works and self.since is None:

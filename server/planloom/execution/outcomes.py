@@ -11,15 +11,11 @@ from planloom.domain.values import Json, Value
 
 
 class Done(Value):
-    """The step did what it should; `value` is what later steps can name by `$step`.
-
-    `staged` tells that its changes wait for the approval of the whole plan.
-    """
+    """The step did what it should; `value` is what later steps can name by `$step`."""
 
     kind: Literal["done"] = "done"
     summary: str
     value: Json = None
-    staged: bool = False
     usage: Usage | None = None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 from collections.abc import Collection
@@ -20,9 +19,9 @@ from planloom.domain.changes import (
 )
 from planloom.domain.diff import changed_lines
 from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId, Uri
-from planloom.workspace.paths import PathRefused
-from planloom.workspace.paths import resolve as resolve_path
-from planloom.workspace.uris import to_path
+from planloom.workspace.paths import PathRefused, ResolvedPath
+from planloom.workspace.touched import touched
+from planloom.workspace.uris import display_name, to_path
 from planloom.workspace.view import WorkspaceView
 
 
@@ -74,29 +73,25 @@ async def described(
     rows: list[tuple[str | None, ...]] = []
     protected = False
     effect: Effect = "write"
-    for change in changeset.changes:
-        path = str(to_path(change.uri) or change.uri)
-        place = await asyncio.to_thread(resolve_path, view.roots, path, for_="write")
-        resolved = path if isinstance(place, PathRefused) else str(place.path)
-        danger = None if isinstance(place, PathRefused) else place.protected
-        if danger is not None:
-            protected = True
-            warnings[danger] = None
+    for change, found in zip(changeset.changes, await touched(view, changeset.changes), strict=True):
+        resolved, new_resolved = _path(change.uri, found.place), None
+        if isinstance(change, RenameFile) and found.target is not None:
+            new_resolved = _path(change.new_uri, found.target)
+        protected = protected or bool(found.dangers)
+        warnings.update(dict.fromkeys(found.dangers))
         if isinstance(change, EditFile):
             warnings.update(dict.fromkeys(change.notes))
-        if isinstance(change, DeleteFile) or change.uri in blind or change.uri in doubtful:
+        if _takes_all(change) or change.uri in blind or change.uri in doubtful:
             effect = "destroy"
         if isinstance(change, DeleteFile | RenameFile) and await view.is_dirty(change.uri):
             protected = True
-            name = change.uri.rpartition("/")[2]
-            warnings[f"{name} has changes that are not saved."] = None
+            warnings[f"{display_name(change.uri)} has changes that are not saved."] = None
         if change.uri in blind:
-            warnings[f"{change.uri.rpartition('/')[2]} is replaced as a whole without having been read."] = (
-                None
-            )
+            warnings[f"{display_name(change.uri)} is replaced as a whole without having been read."] = None
         added, removed = _counts(change)
         before, after = sides(change)
-        rows.append((change.kind, change.uri, _new_uri(change), _hash(before), _hash(after), resolved))
+        ends = (change.uri, _new_uri(change), resolved, new_resolved)
+        rows.append((change.kind, *ends, _hash(before), _hash(after)))
         files.append(
             ApprovalFile(
                 uri=change.uri,
@@ -105,6 +100,7 @@ async def described(
                 added=added,
                 removed=removed,
                 resolved_path=resolved,
+                new_resolved_path=new_resolved,
             )
         )
     bound = Sha256(hashlib.sha256(json.dumps(rows).encode()).hexdigest())
@@ -156,11 +152,22 @@ def narrowed(changeset: Changeset, allowed: Collection[Uri]) -> tuple[Changeset,
     return Changeset(changes=kept), left_out
 
 
+def _takes_all(change: FileChange) -> bool:
+    """Whether nothing is left of a file, or of its text."""
+    return isinstance(change, DeleteFile) or (
+        isinstance(change, EditFile) and bool(change.before) and not change.after
+    )
+
+
 def _counts(change: FileChange) -> tuple[int, int]:
     before, after = sides(change)
     if isinstance(change, RenameFile):
         return 0, 0
     return changed_lines(before or "", after or "")
+
+
+def _path(uri: Uri, place: ResolvedPath | PathRefused) -> str:
+    return str(place.path) if isinstance(place, ResolvedPath) else str(to_path(uri) or uri)
 
 
 def _new_uri(change: FileChange) -> Uri | None:

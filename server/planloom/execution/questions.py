@@ -48,7 +48,8 @@ class Questions:
         try:
             return await future
         except asyncio.CancelledError:
-            if approval.approval_id in self._waiting:
+            # An answer that was taken in the moment of the cancellation stands.
+            if future.cancelled() or not future.done():
                 self._record(approval, "superseded", "server", None, None)
             raise
         finally:
@@ -90,9 +91,9 @@ class Questions:
         reason: str | None,
         files: tuple[Uri, ...] | None,
     ) -> None:
-        self._resolved[approval.approval_id] = _Resolved(decision, by)
         if self._book.plan(approval.plan_id).status in ("executing", "paused"):
             happened = ev.ApprovalResolved(
                 approval_id=approval.approval_id, decision=decision, by=by, reason=reason, files=files
             )
             self._book.record(approval.plan_id, happened)
+        self._resolved[approval.approval_id] = _Resolved(decision, by)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from planloom.agent.prompts import task_list
@@ -13,9 +13,11 @@ from planloom.domain.plan import Plan, Proposal, Step, Usage
 from planloom.domain.validation import Problem
 from planloom.domain.values import Args, Json, StepId
 from planloom.execution.budget import allow_request
-from planloom.models.asking import answer_to
+from planloom.execution.context import shares_of
+from planloom.models.asking import Cost, answer_to
 from planloom.models.json_text import Unreadable, read_object
-from planloom.models.port import Message, Model, ModelRequest
+from planloom.models.port import Message, Model, ModelRequest, ToolSpec
+from planloom.models.tokens import TokenCounter
 from planloom.settings import Settings
 from planloom.tools.registry import Registry, argument_problems
 from planloom.tools.tool import shortened
@@ -23,6 +25,10 @@ from planloom.tools.tool import shortened
 MAX_INSERTED = 6
 """Steps that a proposal may insert."""
 _TRIES = 40
+_ANSWER = 2_000
+"""Tokens that a proposal may have; in a small context it is less."""
+_SPARE = 32
+"""Tokens for what a chat puts around messages."""
 _SYSTEM = """A step of a plan has failed. You propose what to do; a person decides.
 - retry: run the step again, for a tool step with other arguments (all of them).
 - skip: leave the step out and go on.
@@ -67,11 +73,14 @@ class ModelProposer:
         model = await self._model()
         if model is None:
             return Proposed(None, note="There is no model that could propose what to do.")
+        cost = Cost()
         try:
             allow_request(plan, self._settings().budget)
-            text, usage = await self._answer(model, recovery_prompt(plan, step, error, self._tools))
+            text = await self._answer(model, plan, step, error, cost)
         except PlanloomError as failure:
-            return Proposed(None, note=f"The model could not be asked what to do: {failure.message}")
+            note = f"The model could not be asked what to do: {failure.message}"
+            return Proposed(None, cost.usage if cost.usage.requests else None, note)
+        usage = cost.usage
         proposal = proposal_of(text, plan, step, self._tools)
         if isinstance(proposal, str):
             return Proposed(None, usage, f"The model's proposal cannot be used: {proposal}")
@@ -85,19 +94,27 @@ class ModelProposer:
                 return Proposed(None, usage, f"The model's proposal cannot be used: {wrong[0].problem}")
         return Proposed(proposal, usage)
 
-    async def _answer(self, model: Model, prompt: str) -> tuple[str, Usage]:
-        schema = proposal_schema() if (await model.capabilities()).json_schema else None
+    async def _answer(self, model: Model, plan: Plan, step: Step, error: str, cost: Cost) -> str:
+        can = await model.capabilities()
+        counter = TokenCounter()
+        whole = shares_of(can, self._settings()).whole
+        kept = min(_ANSWER, whole // 4)
         request = ModelRequest(
-            messages=(Message(role="system", text=_SYSTEM), Message(role="user", text=prompt)),
-            response_schema=schema,
-            max_tokens=2_000,
+            messages=(Message(role="system", text=_SYSTEM),),
+            response_schema=proposal_schema() if can.json_schema else None,
+            max_tokens=kept,
         )
-        answer = await answer_to(model, request)
-        return "" if answer.ended == "length" else answer.text, answer.usage
+        most = whole - kept - counter.request(request) - _SPARE
+        prompt = recovery_prompt(plan, step, error, self._tools, most, counter.text)
+        told = (*request.messages, Message(role="user", text=prompt))
+        answer = await answer_to(model, request.model_copy(update={"messages": told}), cost)
+        return "" if answer.ended == "length" else answer.text
 
 
-def recovery_prompt(plan: Plan, step: Step, error: str, tools: Registry) -> str:
-    """What has failed, and what there is to mend it with."""
+def recovery_prompt(
+    plan: Plan, step: Step, error: str, tools: Registry, most: int, count: Callable[[str], int]
+) -> str:
+    """What has failed, and what there is to mend it with, in `most` tokens; what is too long is cut in its middle."""
     failed = [step.description, step.instruction]
     if step.tool is not None:
         failed.append(f"Tool: {step.tool}\nArguments: {json.dumps(step.args, ensure_ascii=False)[:4_000]}")
@@ -105,20 +122,51 @@ def recovery_prompt(plan: Plan, step: Step, error: str, tools: Registry) -> str:
         f"{call.tool} [{'SUCCESS' if call.ok else 'FAILED'}] {call.summary}"
         for call in step.tools_executed[-8:]
     ]
-    specs = [
-        f"- {spec.name}: {spec.description} Arguments: {json.dumps(spec.parameters, ensure_ascii=False)}"
-        for spec in tools.specs()
-    ]
-    sections = [
-        f"USER REQUEST\n{plan.request.strip()}",
-        f"TASK LIST\n{task_list(plan, step)}",
-        "FAILED TASK\n" + "\n".join(dict.fromkeys(failed)),
-        f"ERROR (DATA)\n{error}",
-    ]
-    if calls:
-        sections.append("RESULTS (DATA)\n" + "\n".join(calls))
-    sections.append("TOOLS\n" + "\n".join(specs))
-    return "\n\n".join(sections)
+    sections = {
+        "USER REQUEST": plan.request.strip(),
+        "TASK LIST": task_list(plan, step),
+        "FAILED TASK": "\n".join(dict.fromkeys(failed)),
+        "ERROR (DATA)": error,
+        "RESULTS (DATA)": "\n".join(calls),
+        "TOOLS": "\n".join(_described(spec, whole=True) for spec in tools.specs()),
+    }
+    if count(_together(sections)) > most:
+        sections["TOOLS"] = "\n".join(_described(spec, whole=False) for spec in tools.specs())
+    return _together(_cut_to(sections, most, count))
+
+
+def _described(spec: ToolSpec, *, whole: bool) -> str:
+    if whole:
+        return (
+            f"- {spec.name}: {spec.description} Arguments: {json.dumps(spec.parameters, ensure_ascii=False)}"
+        )
+    properties = spec.parameters.get("properties")
+    names = ", ".join(properties) if isinstance(properties, dict) else ""
+    return f"- {spec.name}({names})"
+
+
+def _together(sections: Mapping[str, str]) -> str:
+    return "\n\n".join(f"{title}\n{text}" for title, text in sections.items() if text)
+
+
+def _cut_to(sections: Mapping[str, str], most: int, count: Callable[[str], int]) -> dict[str, str]:
+    """The sections with the longest ones cut, each to the same share of what the shorter ones leave."""
+    left = most - count("\n\n".join(sections)) - len(sections)
+    cut: dict[str, str] = {}
+    for number, title in enumerate(sorted(sections, key=lambda each: count(sections[each]))):
+        cut[title] = _cut(sections[title], max(0, left // (len(sections) - number)), count)
+        left -= count(cut[title])
+    return {title: cut[title] for title in sections}
+
+
+def _cut(text: str, most: int, count: Callable[[str], int]) -> str:
+    """The beginning and the end of a text that has more than so many tokens."""
+    kept = len(text)
+    shorter = text
+    while kept and count(shorter) > most:
+        kept = kept * 9 // 10 if count(shorter) < 2 * most else kept // 2
+        shorter = f"{text[: kept * 2 // 3]}\n[…]\n{text[len(text) - kept // 3 :]}" if kept else ""
+    return shorter
 
 
 def proposal_schema() -> dict[str, Json]:

@@ -6,16 +6,19 @@ edit is lost and none is made twice.
 
 from __future__ import annotations
 
-from planloom.domain import events as ev
-from planloom.domain.changes import EditRecord
-from planloom.domain.plan import Plan
-from planloom.execution.book import Book, EventStore
-from planloom.workspace.apply import settled_by_files
-from planloom.workspace.outcomes import JournalFile
-from planloom.workspace.verify import Finding
-from planloom.workspace.view import WorkspaceView
+from collections.abc import Sequence
 
-_MADE: frozenset[Finding] = frozenset({"verified", "normalized", "unverified"})
+from planloom.domain import events as ev
+from planloom.domain.changes import EditedFile, EditOutcome, EditRecord
+from planloom.domain.plan import Plan
+from planloom.domain.values import Uri
+from planloom.execution.book import Book, EventStore
+from planloom.execution.journal import outcome_of
+from planloom.workspace.apply import settled_by_files
+from planloom.workspace.batch import weakest
+from planloom.workspace.outcomes import JournalFile, Settlement
+from planloom.workspace.uris import display_name, is_below
+from planloom.workspace.view import WorkspaceView
 
 
 async def settle_intents(book: Book, view: WorkspaceView, plan: Plan) -> Plan:
@@ -27,33 +30,82 @@ async def settle_intents(book: Book, view: WorkspaceView, plan: Plan) -> Plan:
 
 
 async def _settle(book: Book, view: WorkspaceView, plan: Plan, edit: EditRecord) -> Plan:
+    """Record the outcome per file. Files whose text does not show it become doubtful, so that a retry is asked."""
     findings = await settled_by_files(view, journal_files((edit,), book.store))
-    made = [finding in _MADE for finding in findings]
-    if all(made):
-        happened: list[ev.Event] = [
-            ev.EditApplied(
-                task_id=edit.step_id,
-                edit_id=edit.edit_id,
-                files=edit.files,
-                merged=False,
-                outcome="verified" if all(found == "verified" for found in findings) else "normalized",
-            )
-        ]
-        return book.record(plan.plan_id, *happened)
-    doubtful = [
-        file.uri for file, finding in zip(edit.files, findings, strict=True) if finding == "unexpected"
-    ]
-    if doubtful or any(made):
-        names = ", ".join(uri.rpartition("/")[2] for uri in doubtful or [file.uri for file in edit.files])
-        reason = (
-            f"The server ended while it changed {names}, which holds neither the old text nor the new one."
-        )
-    else:
-        reason = "The server ended before the edit was made."
-    happened = [ev.EditRejected(task_id=edit.step_id, edit_id=edit.edit_id, files=edit.files, reason=reason)]
-    if doubtful or any(made):
-        happened.append(ev.Log(level="warning", message=reason, task_id=edit.step_id))
+    made: list[EditedFile] = []
+    missing: list[EditedFile] = []
+    doubtful: list[EditedFile] = []
+    outcomes: list[EditOutcome] = []
+    for file, finding in zip(edit.files, findings, strict=True):
+        if finding == "not_applied":
+            missing.append(file)
+        elif finding == "unexpected":
+            doubtful.append(file)
+        else:
+            made.append(file)
+            outcomes.append(finding)
+    settlement = Settlement(
+        applied=tuple(made),
+        rejected=tuple(missing),
+        unexpected=tuple(doubtful),
+        outcome=weakest(outcomes) if made else None,
+        reason=_reason(made, missing, doubtful),
+    )
+    happened = list(outcome_of(edit.step_id, edit.edit_id, settlement, tuple(file.uri for file in doubtful)))
+    happened += _taken_back(plan, edit, made, (*missing, *doubtful))
+    if doubtful or (made and missing):
+        happened.append(ev.Log(level="warning", message=settlement.reason or "", task_id=edit.step_id))
     return book.record(plan.plan_id, *happened)
+
+
+def _reason(made: Sequence[EditedFile], missing: Sequence[EditedFile], doubtful: Sequence[EditedFile]) -> str:
+    if not made and not doubtful:
+        return "The server ended before the edit was made."
+    told = [f"{_names(made)}: made"] if made else []
+    told += [f"{_names(missing)}: not made"] if missing else []
+    told += (
+        [
+            f"{_names(doubtful)}: neither the old text nor the new one, so that nobody can tell whether it was made"
+        ]
+        if doubtful
+        else []
+    )
+    return f"The server ended while it changed files. {'; '.join(told)}."
+
+
+def _names(files: Sequence[EditedFile]) -> str:
+    return ", ".join(display_name(file.new_uri or file.uri) for file in files)
+
+
+def _taken_back(
+    plan: Plan, edit: EditRecord, made: Sequence[EditedFile], left: Sequence[EditedFile]
+) -> list[ev.Event]:
+    """The reverts that an interrupted undo had completed, as events of the edits it was reverting.
+
+    A file of which something is `left` to be made still stands: an undo that is asked for again takes it back.
+    """
+    places = _places(made)
+    waiting = _places(left)
+    for moved in reversed(edit.files):
+        if (new := moved.new_uri) is not None:
+            # What is left to be made under the new name was changed by the plan under the old one.
+            there = {uri for uri in waiting if uri == new or is_below(uri, new)}
+            waiting |= {Uri(moved.uri + uri.removeprefix(new)) for uri in there}
+    happened: list[ev.Event] = []
+    for edit_id in edit.reverts:
+        undone = plan.edits.find(edit_id)
+        files = tuple(
+            file
+            for file in (undone.files if undone is not None and undone.state == "applied" else ())
+            if _places([file]) & places and not _places([file]) & waiting
+        )
+        if undone is not None and files:
+            happened.append(ev.EditReverted(task_id=undone.step_id, edit_id=edit_id, files=files))
+    return happened
+
+
+def _places(files: Sequence[EditedFile]) -> set[Uri]:
+    return {uri for file in files for uri in (file.uri, file.new_uri) if uri is not None}
 
 
 def journal_files(edits: tuple[EditRecord, ...], store: EventStore) -> tuple[JournalFile, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable
+from typing import Literal
 
 from planloom.domain import events as ev
 from planloom.domain.approvals import Grant
@@ -15,8 +16,9 @@ from planloom.execution.book import Book
 from planloom.execution.gate import Gate, grant_of
 from planloom.execution.proposals import Part, Proposal
 from planloom.execution.verdicts import Committed, Denied, NotMade, Verdict
-from planloom.workspace.overlay import Overlay
-from planloom.workspace.uris import is_below
+from planloom.workspace.overlay import Overlay, Unsettled
+from planloom.workspace.uninterrupted import uninterrupted
+from planloom.workspace.uris import display_name, is_below
 from planloom.workspace.view import WorkspaceView
 
 _NAMED = 5
@@ -37,11 +39,13 @@ class _Area:
         """Take down what a step has touched, under the names that the places have from now on."""
         self.steps.setdefault(step_id, set())
         for change in changes.changes:
+            if change.uri in clashed:
+                continue
             if change.kind == "rename":
                 for each, uris in self.steps.items():
                     self.steps[each] = {_moved(uri, change) for uri in uris}
                 self.steps[step_id].add(change.new_uri)
-            elif change.uri not in clashed:
+            else:
                 self.steps[step_id].add(change.uri)
 
     def parts(self) -> tuple[Part, ...]:
@@ -57,7 +61,7 @@ class _Area:
 class StagingArea:
     """The staged changes of plans in the review mode `end`; in the other modes nothing stays here.
 
-    They live in memory alone: a server that ends loses them, and their steps run again (`forget_staged`).
+    They live in memory alone: a server that ends loses them, and their steps run again (`forget_unmade`).
     """
 
     def __init__(self, book: Book, view: WorkspaceView, gate: Gate, made: Made) -> None:
@@ -90,21 +94,46 @@ class StagingArea:
             return refusal
         area = self._area(proposal.plan_id)
         async with area.turn:
-            conflicts = await files.settle()
-            clashed = {conflict.uri for conflict in conflicts}
-            if proposal.step_id is not None:
-                area.note(proposal.step_id, proposal.changeset, clashed)
-            area.blind |= proposal.blind - clashed
-            area.doubtful |= proposal.doubtful - clashed
-        if clashed:
-            return NotMade(
-                reason=f"Another step has changed the same lines of {_names(clashed)}: read it again, then"
-                " change it. What was written to other files stays."
-            )
+            # A step that is stopped in between must not leave what nobody has recorded.
+            refused = await uninterrupted(self._take_over(area, proposal, files))
+        if refused is not None:
+            return NotMade(reason=refused)
         plan = self._book.load(proposal.plan_id)
         if plan is not None and plan.review != "end":
             return await self.commit_staged(proposal.plan_id) or Committed()
-        return Committed(staged=True)
+        return Committed()
+
+    async def _take_over(self, area: _Area, proposal: Proposal, files: Overlay) -> str | None:
+        """Stage for the plan what a step has staged, and record it. The reason if others were in its way."""
+        before = area.overlay.changeset().uris()
+        unsettled = await files.settle()
+        clashed = frozenset(each.uri for each in unsettled)
+        refused = _refusal(unsettled) if unsettled else None
+        area.blind |= proposal.blind - clashed
+        area.doubtful |= proposal.doubtful - clashed
+        if proposal.step_id is None:
+            return refused
+        area.note(proposal.step_id, proposal.changeset, clashed)
+        after = {*area.overlay.changeset().uris()}
+        happened = [
+            ev.TaskUpdate(
+                task_id=proposal.step_id,
+                status="running",
+                held="staged",
+                replaces=tuple(uri for uri in before if uri not in after),
+            )
+        ]
+        if refused is not None:
+            left = ev.TaskUpdate(
+                task_id=proposal.step_id,
+                status="running",
+                held="refused",
+                files=tuple(clashed),
+                reason=refused,
+            )
+            happened.insert(0, left)
+        self._book.record(proposal.plan_id, *happened)
+        return refused
 
     async def commit_staged(self, plan_id: PlanId) -> Verdict | None:
         """Ask for everything that the plan has staged, and make it as one edit; None if there is nothing.
@@ -125,7 +154,14 @@ class StagingArea:
                 # What one step did, another one took back.
                 self._settled(plan_id, area, Committed())
                 return None
-            verdict = await self._gate.commit(_proposal(plan, area, changes), grant_of(plan))
+            try:
+                verdict = await self._gate.commit(_proposal(plan, area, changes), grant_of(plan))
+            except asyncio.CancelledError:
+                # An edit in hand was finished and recorded first: what was made is not to be asked for again.
+                now = self._book.plan(plan_id)
+                if not any("staged" in call.fates for step in now.steps for call in step.tools_executed):
+                    area.clear()
+                raise
             if isinstance(verdict, Committed) or (isinstance(verdict, Denied) and not verdict.cancelled):
                 self._settled(plan_id, area, verdict)
             if isinstance(verdict, Committed):
@@ -143,7 +179,7 @@ class StagingArea:
             verdict = NotMade(reason=error.message)
         if isinstance(verdict, NotMade):
             detail = f"The changes could not be made: {verdict.reason} Resume the plan to try again."
-            self._book.record(plan_id, ev.PlanPaused(reason="user", detail=detail))
+            self._book.record(plan_id, ev.PlanPaused(reason="error", detail=detail))
             return False
         if isinstance(verdict, Denied) and verdict.cancelled:
             # The cancel that was asked for is under way and stops this; until then nothing may go on.
@@ -153,16 +189,31 @@ class StagingArea:
     def _settled(self, plan_id: PlanId, area: _Area, verdict: Committed | Denied) -> None:
         """Record what became of the steps that had staged something, and begin afresh."""
         plan = self._book.load(plan_id)
+        fate: Literal["made", "denied"] = "denied" if isinstance(verdict, Denied) else "made"
         happened: list[ev.Event] = []
+        others: list[StepId] = []
         for part in area.parts():
             step = plan.step(part.step_id) if plan is not None else None
-            if step is None or not step.staged:
-                # Its part of the edit is in the journal, or the step has not ended well.
+            if step is None:
                 continue
-            if isinstance(verdict, Denied) or part.is_denied(verdict.denied):
+            if step.was_turned_down or (step.staged and isinstance(verdict, Denied)):
                 happened.append(ev.TaskSkipped(task_id=part.step_id, reason="approval_denied"))
-            else:
+            elif step.status == "running":
+                # It may hold more by now, so that only what the plan had of it is settled.
+                files = [
+                    uri for call in step.tools_executed for uri in call.files if call.files[uri] == "staged"
+                ]
+                if files:
+                    left = tuple(Uri(uri) for uri in dict.fromkeys(files))
+                    settled = ev.TaskUpdate(task_id=part.step_id, status="running", held=fate, files=left)
+                    happened.append(settled)
+            elif step.staged:
+                # The files were as the step wanted them before the edit.
                 happened.append(ev.TaskUpdate(task_id=part.step_id, status="completed"))
+            elif step.waits:
+                others.append(part.step_id)
+        if others:
+            happened.append(ev.TasksList(settled=tuple(others), staged=fate))
         if isinstance(verdict, Denied):
             happened.append(ev.Log(level="info", message=f"The changes were not made: {verdict.reason}"))
         elif verdict.denied:
@@ -172,6 +223,10 @@ class StagingArea:
         if plan is not None and plan.status in ("executing", "paused"):
             self._book.record(plan_id, *happened)
 
+    def forget(self, plan_id: PlanId) -> None:
+        """Drop what a plan has staged: its steps are to stage it again."""
+        self._areas.pop(plan_id, None)
+
     def _area(self, plan_id: PlanId) -> _Area:
         return self._areas.setdefault(plan_id, _Area(self._view))
 
@@ -180,18 +235,34 @@ class StagingArea:
             self._areas.pop(plan.plan_id, None)
 
 
-def forget_staged(book: Book, plan: Plan) -> Plan:
-    """Let the steps run again whose changes were staged by a server that has ended."""
-    lost = [step for step in plan.steps if step.staged]
-    if not lost or plan.status not in ("executing", "paused", "pending_approval"):
+def forget_unmade(book: Book, plan: Plan) -> Plan:
+    """After the server has ended and every intent is settled: what was only staged is lost.
+
+    Steps that were done but for that run again; one whose changes nobody allowed is left out, as was decided.
+    """
+    if plan.status not in ("executing", "paused", "pending_approval"):
         return plan
-    names = "; ".join(step.description for step in lost[:_NAMED])
-    more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
-    message = (
-        f"The server ended before these changes were asked for, so their steps run again: {names}{more}."
-    )
-    back = (ev.TaskUpdate(task_id=step.step_id, status="pending") for step in lost)
-    return book.record(plan.plan_id, *back, ev.Log(level="warning", message=message))
+    happened: list[ev.Event] = []
+    again: list[str] = []
+    others: list[StepId] = []
+    for step in plan.steps:
+        if step.was_turned_down and plan.status != "pending_approval":
+            happened.append(ev.TaskSkipped(task_id=step.step_id, reason="approval_denied"))
+        elif step.status == "completed" and (step.waits or step.is_doubtful):
+            again += [step.description] if step.waits else []
+            happened.append(ev.TaskUpdate(task_id=step.step_id, status="pending"))
+        elif step.waits:
+            others.append(step.step_id)
+    if others:
+        happened.append(ev.TasksList(settled=tuple(others)))
+    if again:
+        more = f" and {len(again) - _NAMED} more" if len(again) > _NAMED else ""
+        message = (
+            "The server ended before these changes were asked for, so their steps run again: "
+            f"{'; '.join(again[:_NAMED])}{more}."
+        )
+        happened.append(ev.Log(level="warning", message=message))
+    return book.record(plan.plan_id, *happened)
 
 
 def _proposal(plan: Plan, area: _Area, changes: Changeset) -> Proposal:
@@ -209,6 +280,11 @@ def _proposal(plan: Plan, area: _Area, changes: Changeset) -> Proposal:
     )
 
 
+def _refusal(unsettled: Iterable[Unsettled]) -> str:
+    reasons = " ".join(dict.fromkeys(each.reason for each in unsettled))
+    return f"{reasons} What was written to other files stays."
+
+
 def _moved(uri: Uri, rename: RenameFile) -> Uri:
     """The name of a place after a rename of it, or of a folder above it."""
     if uri == rename.uri or is_below(uri, rename.uri):
@@ -217,6 +293,6 @@ def _moved(uri: Uri, rename: RenameFile) -> Uri:
 
 
 def _names(uris: Iterable[Uri]) -> str:
-    names = sorted(uri.rpartition("/")[2] for uri in uris)
+    names = sorted(display_name(uri) for uri in uris)
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more

@@ -7,28 +7,28 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, NamedTuple
 
 from planloom.agent.loop import frame_of, work_on
-from planloom.agent.work import Asks, LoopEnd, Plans, Stuck, Summed, Terms, Work
+from planloom.agent.work import Asks, LoopEnd, Plans, Stuck, Summed, Terms, TurnedDown, Work
 from planloom.domain import events as ev
-from planloom.domain.agents import EFFECTS
+from planloom.domain.agents import allowed_effects
 from planloom.domain.errors import ModelFailed
 from planloom.domain.plan import Plan, Step, Usage
 from planloom.domain.values import Args, Json, PlanId, StepId
 from planloom.execution.attached import StepAttachments
 from planloom.execution.book import Book
 from planloom.execution.budget import allow_request
-from planloom.execution.calls import INTERRUPTED, recorded_call
+from planloom.execution.calls import recorded_call
 from planloom.execution.checks import StepChecks
 from planloom.execution.commands import CancelledByUser, CommandDenied
 from planloom.execution.context import PromptRoom, shares_of
-from planloom.execution.earlier import earlier_calls, told_earlier
-from planloom.execution.gate import Gate, grant_of
+from planloom.execution.earlier import earlier_results
+from planloom.execution.gate import Gate
 from planloom.execution.hands import StepHands
 from planloom.execution.kit import Kit
 from planloom.execution.limits import within
 from planloom.execution.outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
 from planloom.execution.outputs import NoOutput, resolved
-from planloom.execution.proposals import Proposal
 from planloom.execution.staging_area import StagingArea
+from planloom.execution.step_changes import commit_step
 from planloom.execution.unsaved import UnsavedFiles
 from planloom.execution.verdicts import Committed, Denied
 from planloom.models.port import Model
@@ -38,9 +38,11 @@ from planloom.settings import Settings
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import READ_ONLY, Registry, argument_problems
 from planloom.tools.tool import Tool, ToolResult, failed, shortened
+from planloom.workspace.uris import display_name
 
 NO_MODEL = "This step needs a language model, and none is set up."
 READS_DENIED = "The setting planloom.approvals.read denies reading."
+NOT_ALLOWED = "{tool} is not among the tools of this step. A request that is a question only reads."
 LONGEST_ERROR = 2_000
 """Characters of an error that a person is shown whole."""
 Stream = Callable[[PlanId, StepId, Literal["text", "reasoning"], str], None]
@@ -101,8 +103,9 @@ class Runner:
         tool = self._use.tools.get(step.tool or "")
         if tool is None:
             return Failed(error=f"There is no tool {step.tool!r}.", code="invalid_plan")
-        if tool.effect == "read" and self._reads_denied():
-            return Skipped(reason="approval_denied", detail=READS_DENIED)
+        if self._tools_of(plan, step).get(tool.name) is None:
+            detail = READS_DENIED if tool.effect == "read" else NOT_ALLOWED.format(tool=tool.name)
+            return Skipped(reason="approval_denied", detail=detail)
         args = resolved(plan, step.args or {})
         if isinstance(args, NoOutput):
             return Failed(error=f"{args.argument}: {args.problem}.", code="invalid_plan")
@@ -112,39 +115,51 @@ class Runner:
             return Failed(error=f"The arguments do not fit: {told}.", code="invalid_plan")
         context = self._use.kit.context(plan, step)
         checks = self._use.kit.checks(plan, step, context)
-        before = await self._done_before(plan, step, tool, args, context)
-        outcome: Outcome
-        if before is not None:
-            outcome = before
-        else:
-            with recorded_call(self._use.book, plan.plan_id, step.step_id, tool.name, args) as call:
-                outcome = await self._made(plan, step, tool, args, context, checks)
-                call.came_to(ok=isinstance(outcome, Done), summary=_said(outcome))
+        outcome = await self._came_to(step, tool, args, context)
+        if outcome is None:
+            async with recorded_call(self._use.book, plan.plan_id, step.step_id, tool, args) as call:
+                seconds = self._use.settings().execution.completion_timeout_seconds
+                result = await _run_tool(tool, args, context, None if tool.effect == "execute" else seconds)
+                call.came_to(result, after=context.files.changeset())
+            outcome = await self._made(plan, step, result, context, checks)
         if not isinstance(outcome, Done):
             return outcome
         missing = (*await checks.staged(), *await checks.made())
         return Failed(error=" ".join(missing), code="check_failed") if missing else outcome
 
-    async def _done_before(
-        self, plan: Plan, step: Step, tool: Tool, args: Args, context: ToolContext
-    ) -> Done | None:
-        """What an earlier run of the step has done and must not be done twice; it is only to be proved then."""
-        if step.attempts > 1 and plan.made(step):
-            place = await context.resolve(str(args[tool.writes[-1]]), "read")
-            value = None if place.kind == "refused" else place.relative
+    async def _came_to(self, step: Step, tool: Tool, args: Args, context: ToolContext) -> Outcome | None:
+        """What the call came to in a run of the step that was cut off after it; None if it has to run."""
+        places = [
+            place
+            for place, call in enumerate(step.tools_executed)
+            if (call.tool, call.args) == (tool.name, args)
+        ]
+        if not places:
+            return None
+        call, is_open = step.tools_executed[places[-1]], places[-1] >= step.calls_closed
+        if call.fates and call.fates <= {"made", "staged"}:
+            # A run that failed after it has made its changes is only to be proved.
+            target = await context.resolve(str(args[tool.writes[-1]]), "read")
+            value = None if target.kind == "refused" else target.relative
             return Done(summary="Done already, in an earlier run of the step.", value=value)
-        if tool.effect == "execute":
-            for call in step.tools_executed[step.calls_before :]:
-                if call.ok and (call.tool, call.args) == (tool.name, args):
-                    return Done(summary=call.summary)
+        if not is_open:
+            return None
+        if call.command == "ended":
+            return Done(summary=call.summary) if call.ok else Failed(error=call.summary)
+        if call.command == "denied" or (call.fates and call.fates <= {"denied"}):
+            return Skipped(reason="approval_denied", detail=call.why)
+        if "made" in call.fates:
+            done = ", ".join(display_name(uri) for uri, fate in call.files.items() if fate == "made")
+            left = ", ".join(display_name(uri) for uri, fate in call.files.items() if fate != "made")
+            return Failed(
+                error=f"The server ended in the middle of this step. Made: {done}. Not made: {left}."
+            )
         return None
 
     async def _made(
-        self, plan: Plan, step: Step, tool: Tool, args: Args, context: ToolContext, checks: StepChecks
+        self, plan: Plan, step: Step, result: ToolResult, context: ToolContext, checks: StepChecks
     ) -> Outcome:
-        """Run the tool, and make what it has staged."""
-        seconds = self._use.settings().execution.completion_timeout_seconds
-        result = await _run_tool(tool, args, context, None if tool.effect == "execute" else seconds)
+        """Make what the call has staged."""
         if not result.ok:
             # The output of a command may be long: who reads an error wants its last words.
             return Failed(error=result.text if len(result.text) <= LONGEST_ERROR else result.summary)
@@ -152,20 +167,10 @@ class Runner:
         if not changes.changes:
             return Done(summary=result.summary, value=result.value)
         await checks.before(changes)
-        proposal = Proposal(
-            plan_id=plan.plan_id,
-            step_id=step.step_id,
-            number=(plan.place(step.step_id) or 0) + 1,
-            title=step.description,
-            tool=tool.name,
-            changeset=changes,
-            blind=frozenset(context.blind),
-            doubtful=frozenset(context.doubtful),
-        )
-        verdict = await self._use.staging.commit(proposal, grant_of(plan), context.files)
+        verdict = await commit_step(self._use.book, self._use.staging, plan.plan_id, step, context)
         match verdict:
             case Committed():
-                return Done(summary=result.summary, value=result.value, staged=verdict.staged)
+                return Done(summary=result.summary, value=result.value)
             case Denied():
                 if verdict.cancelled:
                     return Rerouted()
@@ -182,8 +187,7 @@ class Runner:
                 NO_MODEL,
                 hint=f"{WAYS_TO_A_MODEL} Then resume the plan; or skip the step.",
             )
-        allowed = READ_ONLY if _is_question(plan) else EFFECTS[step.agent]
-        tools = self._use.tools.only(allowed - READ_ONLY if self._reads_denied() else allowed)
+        tools = self._tools_of(plan, step)
         settings = self._use.settings()
         room = await self._room(plan, step, tools, model)
         terms = Terms(
@@ -203,16 +207,19 @@ class Runner:
             attachments=attachments,
             extra_system="",
             earlier=self._use.earlier(plan),
-            notes=told_earlier(earlier_calls(plan, step, tools)),
+            results=earlier_results(step),
             calls=len(step.tools_executed) - step.calls_before,
         )
         with self._use.kit.repeats() as repeats:
             hands = StepHands(self._use.book, self._use.staging, tools, plan, step, self._use.kit, repeats)
-            outcome = self._ended(plan, step, await work_on(task, model, hands))
-        return outcome.model_copy(update={"staged": hands.staged}) if isinstance(outcome, Done) else outcome
+            return self._ended(plan, step, await work_on(task, model, hands))
 
-    def _reads_denied(self) -> bool:
-        return self._use.settings().approvals.read == "deny"
+    def _tools_of(self, plan: Plan, step: Step) -> Registry:
+        """The tools of a step, whether it names one itself or a model works on it."""
+        allowed = allowed_effects(plan, step.agent)
+        if self._use.settings().approvals.read == "deny":
+            allowed -= READ_ONLY
+        return self._use.tools.only(allowed)
 
     async def _room(self, plan: Plan, step: Step, tools: Registry, model: Model) -> PromptRoom:
         """Keeps the step's prompts within the model's context; what was learnt of its tokens stays."""
@@ -236,11 +243,13 @@ class Runner:
         allow_request(self._use.book.plan(plan_id), self._use.settings().budget)
 
     def _ended(self, plan: Plan, step: Step, end: LoopEnd) -> Outcome:
+        if isinstance(end, Summed | TurnedDown) and end.answer is not None:
+            answer = ev.Answer(task_id=step.step_id, text=end.answer, confidence=end.confidence)
+            self._use.book.record(plan.plan_id, answer)
         match end:
+            case TurnedDown():
+                return Skipped(reason="approval_denied", detail=end.reason)
             case Summed():
-                if end.answer is not None:
-                    answer = ev.Answer(task_id=step.step_id, text=end.answer, confidence=end.confidence)
-                    self._use.book.record(plan.plan_id, answer)
                 return Done(summary=shortened(end.summary), value=end.answer or end.summary)
             case Asks():
                 return Asked(question=end.question, options=end.options)
@@ -267,23 +276,3 @@ async def _run_tool(tool: Tool, args: Args, context: ToolContext, seconds: float
         return failed(f"{tool.name} was still open after {seconds:g} seconds and was aborted.")
     except OSError as error:
         return failed(f"{tool.name} could not be carried out: {error.strerror or error}.")
-
-
-def _is_question(plan: Plan) -> bool:
-    """Whether the request only asks: then nothing that writes is within reach."""
-    if plan.route != "direct":
-        return False
-    asked = plan.detection is not None and plan.detection.rule == "question"
-    return asked or (plan.qualification is not None and plan.qualification.task_type == "question")
-
-
-def _said(outcome: Outcome) -> str:
-    match outcome:
-        case Done():
-            return outcome.summary
-        case Failed():
-            return shortened(outcome.error)
-        case Skipped():
-            return outcome.detail or "Not allowed"
-        case _:
-            return INTERRUPTED

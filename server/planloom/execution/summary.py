@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planloom.domain.plan import Plan
+from planloom.workspace.uris import display_name
 
 _LISTED = 20
 
@@ -18,7 +19,7 @@ def execution_summary(plan: Plan) -> str:
         parts.append(f"{len(changed)} {'file' if len(changed) == 1 else 'files'} changed")
     left_out = [uri for uri in plan.left_out if uri not in changed]
     if left_out:
-        parts.append("not allowed: " + _listed([uri.rpartition("/")[2] for uri in left_out]))
+        parts.append("not allowed: " + _listed([display_name(uri) for uri in left_out]))
     staged = [step.description for step in plan.steps if step.staged]
     if staged:
         parts.append("never made, since the plan ended first: " + _listed(staged))

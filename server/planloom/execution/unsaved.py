@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable, Iterable
 
 from planloom.domain import events as ev
@@ -10,14 +11,17 @@ from planloom.domain.changes import EditRecord, sha256
 from planloom.domain.plan import Plan
 from planloom.domain.values import PlanId, Sha256, Uri
 from planloom.execution.book import Book
+from planloom.execution.jobs import Jobs
 from planloom.settings import Settings
-from planloom.workspace.disk import read
 from planloom.workspace.editor import Editor, EditorSilent
 from planloom.workspace.paths import PathRefused
-from planloom.workspace.uris import normalized
-from planloom.workspace.view import WorkspaceView, spot
+from planloom.workspace.uris import display_name, normalized
+from planloom.workspace.view import WorkspaceView
 
 _EMPTY = sha256("")
+_ASK = Sha256("")
+"""Stands for the hash of a file that the user was not asked about; no text has it."""
+_Texts = dict[Uri, Sha256 | None]
 
 
 class UnsavedFiles(Exception):
@@ -39,28 +43,43 @@ class Unsaved:
     """Settles unsaved files before commands, and lets a plan that waits for them go on once they are saved."""
 
     def __init__(
-        self, book: Book, view: WorkspaceView, editor: Editor, settings: Callable[[], Settings]
+        self,
+        book: Book,
+        view: WorkspaceView,
+        editor: Editor,
+        settings: Callable[[], Settings],
+        jobs: Jobs,
     ) -> None:
         self._book = book
         self._view = view
         self._editor = editor
         self._settings = settings
-        self._waiting: dict[PlanId, frozenset[Uri]] = {}
+        self._jobs = jobs
+        self._numbers = itertools.count()
+        self._waiting: dict[PlanId, _Texts] = {}
+        self._waived: dict[PlanId, _Texts] = {}
         view.documents.listen(self._heard)
 
     async def settle(self, plan: Plan) -> None:
         """Have the editor save what only we have changed. Raises UnsavedFiles for what the user must save.
 
-        Files that the user was asked to save before are passed over: resuming the plan was the answer.
+        Files that the user was just asked to save are passed over: resuming the plan was the answer. If others are
+        asked for before the command runs, that answer holds for as long as these files hold the same text.
         """
-        waived = self._waiting.pop(plan.plan_id, frozenset())
+        waived = self._waived.pop(plan.plan_id, {})
+        answered = self._waiting.pop(plan.plan_id, {})
         dirty = await self._dirty(plan)
         if dirty and self._settings().edits.save != "never":
             await self.save_ours(dirty)
             dirty = await self._dirty(plan)
-        left = tuple(uri for uri in dirty if uri not in waived)
+        texts = {uri: (await self._view.snapshot(uri)).sha256 for uri in dirty}
+        passed = {
+            uri: text for uri, text in texts.items() if uri in answered or waived.get(uri, _ASK) == text
+        }
+        left = {uri: text for uri, text in texts.items() if uri not in passed}
         if left:
-            self._waiting[plan.plan_id] = frozenset(left)
+            self._waiting[plan.plan_id] = left
+            self._waived[plan.plan_id] = passed
             raise UnsavedFiles(tuple(self._name(uri) for uri in left))
 
     async def after_edit(self, plan: Plan) -> None:
@@ -99,7 +118,8 @@ class Unsaved:
     async def _is_ours(self, uri: Uri, edits: list[EditRecord]) -> bool:
         """Whether edits of ours, one after the other, lead from what is on disk to what the editor holds."""
         now = (await self._view.snapshot(uri)).sha256
-        saved = await self._on_disk(uri)
+        text = await self._view.saved_text(uri)
+        saved = None if text is None else sha256(text)
         if now is None:
             return False
         for edit in reversed(edits):
@@ -113,26 +133,25 @@ class Unsaved:
                 return False
         return False
 
-    async def _on_disk(self, uri: Uri) -> Sha256 | None:
-        place = await asyncio.to_thread(self._view.locate, uri, "read")
-        if isinstance(place, PathRefused):
-            return None
-        found = await asyncio.to_thread(read, spot(place), self._view.limit)
-        return sha256(found.decoded.text) if found.decoded is not None else None
-
     def _name(self, uri: Uri) -> str:
         place = self._view.locate(uri, "read")
-        return uri.rpartition("/")[2] if isinstance(place, PathRefused) else place.relative
+        return display_name(uri) if isinstance(place, PathRefused) else place.relative
 
     def _heard(self, uri: Uri) -> None:
-        """A document was saved or closed: plans that wait for nothing more go on."""
-        for plan_id, waiting in tuple(self._waiting.items()):
-            if uri not in waiting:
-                continue
-            plan = self._book.load(plan_id)
-            if plan is None or plan.status != "paused" or plan.pause_reason != "unsaved_files":
-                continue
-            documents = (self._view.documents.get(each) for each in waiting)
-            if not any(document.dirty for document in documents if document is not None):
-                del self._waiting[plan_id]
-                self._book.record(plan_id, ev.PlanResumed())
+        """Something happened to a document: plans that wait for it may have nothing to wait for any more."""
+        for plan_id, waiting in self._waiting.items():
+            if uri in waiting and self._is_waiting(plan_id):
+                self._jobs.start(f"unsaved:{next(self._numbers)}", self._look_again(plan_id))
+
+    async def _look_again(self, plan_id: PlanId) -> None:
+        """Let a plan go on if all that it waited for is saved, or was reloaded from the disk."""
+        waiting = self._waiting.get(plan_id, {})
+        if any([await self._view.is_dirty(uri) for uri in waiting]):
+            return
+        if self._waiting.get(plan_id) == waiting and self._is_waiting(plan_id):
+            del self._waiting[plan_id]
+            self._book.record(plan_id, ev.PlanResumed())
+
+    def _is_waiting(self, plan_id: PlanId) -> bool:
+        plan = self._book.load(plan_id)
+        return plan is not None and plan.status == "paused" and plan.pause_reason == "unsaved_files"

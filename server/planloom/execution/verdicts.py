@@ -8,11 +8,10 @@ from planloom.domain.values import Uri, Value
 
 
 class Committed(Value):
-    """The changes are made, or `staged` for the end of the plan; `denied` are files that a person left out."""
+    """The changes are made, or staged for the end of the plan; `denied` are files that a person left out."""
 
     kind: Literal["committed"] = "committed"
     denied: tuple[Uri, ...] = ()
-    staged: bool = False
 
 
 class Denied(Value):

@@ -14,7 +14,7 @@ from planloom.domain.plan import Qualification
 from planloom.domain.values import Json
 from planloom.intake.qualification import Classification
 from planloom.intake.render import fence_for
-from planloom.models.asking import answer_to
+from planloom.models.asking import Cost, answer_to
 from planloom.models.port import Message, Model, ModelRequest
 
 logger = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class ModelClassifier:
             async with asyncio.timeout(self._seconds):
                 if (await self._model.capabilities()).json_schema:
                     request = request.model_copy(update={"response_schema": _SCHEMA})
-                answer = await answer_to(self._model, request, most_characters=_LONGEST_ANSWER)
+                answer = await answer_to(self._model, request, Cost(), most_characters=_LONGEST_ANSWER)
                 return read_classification(answer.text)
         except (ModelFailed, TimeoutError) as error:
             logger.info("No model's verdict on the request: %s", error)

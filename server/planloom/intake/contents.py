@@ -49,9 +49,7 @@ def cut(text: str, most_bytes: int) -> Cut:
 def lines_of(text: str, span: LineSpan, encoding: Encoding) -> Lines | int:
     """Those lines of the text; the number of lines there are if the first one is not among them."""
     index = LineIndex(text)
-    count = index.line_count
-    if count > 1 and index.line_start(count - 1) == len(text):
-        count -= 1
+    count = index.counted
     first, last = sorted(span)
     if not 1 <= first <= count:
         return count

@@ -40,6 +40,7 @@ class _Signs:
     text: str
     words: str
     asks: bool
+    asks_for_work: bool
     ends_with_question_mark: bool
     items: int
     leading_verb: bool
@@ -163,10 +164,12 @@ def _read(text: str) -> _Signs:
     body = request_body(trimmed)
     plain, paths = without_paths(body)
     verb = words.LEADING_VERB.match(plain)
+    asks = words.LEADING_QUESTION.match(body) is not None
     return _Signs(
         text=trimmed,
         words=plain,
-        asks=words.LEADING_QUESTION.match(body) is not None,
+        asks=asks,
+        asks_for_work=words.POLITE_REQUEST.match(body) is not None or (asks and _names_work(body, plain)),
         ends_with_question_mark=trimmed.endswith(("?", "？")),
         items=count_items(body),
         leading_verb=verb is not None,
@@ -174,6 +177,16 @@ def _read(text: str) -> _Signs:
         joined_task=words.JOINED_TASK.search(plain) is not None,
         paths=paths,
     )
+
+
+def _names_work(body: str, plain: str) -> bool:
+    """Whether what begins like a question would be planned but for its first words."""
+    if words.REAL_QUESTION.match(body) is not None:
+        return False
+    if words.JOINED_TASK.search(plain) is not None or count_items(body):
+        return True
+    verb = words.VERB_AFTER_CONDITION.match(plain)
+    return verb is not None and words.ANY_SCOPE.search(plain, verb.end()) is not None
 
 
 def _rule(signs: _Signs) -> DetectionRule:
@@ -217,8 +230,8 @@ def _ambiguous(signs: _Signs, rule: DetectionRule, score: int) -> bool:
     if rule == "disabled" or not signs.text:
         return False
     if rule == "question":
-        # A question word at the start settles it; a question mark alone may end a polite request.
-        return not signs.asks and score >= BAND.start
+        # "How do I …" settles it. "Can you add …?", "When it starts, add …" and "Show me … and add …" do not.
+        return signs.asks_for_work or (not signs.asks and score >= BAND.start)
     if rule in ("numbered_list", "verb_and_scope", "multiple_tasks"):
         return False
     return score in BAND or _in_another_language(signs.words)

@@ -95,10 +95,19 @@ LEADING_QUESTION = re.compile(rf"(?:{any_of(QUESTIONS)}){WORD_END}", re.I)
 LEADING_VERB = re.compile(VERB, re.I)
 ANY_SCOPE = re.compile(WORD_START + SCOPE, re.I)
 JOINED_TASK = re.compile(rf"{WORD_START}(?:and|also),?\s+{VERB}", re.I)
+VERB_AFTER_CONDITION = re.compile(rf"when\s[^,\n]*,\s*{VERB}", re.I)
 POLITE_REQUEST = re.compile(
-    rf"(?:can|could|would|will)\s+you\s+(?:please\s+|kindly\s+)?{VERB}|(?:i|we)\s+(?:want|need|would like)",
+    rf"(?:can|could|would|will)\s+you\s+(?:please\s+|kindly\s+)?{VERB}|(?:i|we)\s+(?:want|need|would\s+like){WORD_END}"
+    rf"|how\s+about{WORD_END}",
     re.I,
 )
+"""Words by which people ask for work, though a question mark may follow."""
+REAL_QUESTION = re.compile(
+    r"(?:what|why|how|when|where|who|which)(?:['’]s|(?:\s+\w+){0,2}?\s+(?:is|are|was|were|do|does|did|can|could|should|would"
+    rf"|will|has|have|had|to|many|much)){WORD_END}",
+    re.I,
+)
+"""A question word with its auxiliary: unlike "when it starts" or "show me" it leads in no work."""
 
 WORD = re.compile(r"[^\W\d_]+")
 VERB_SET = frozenset(VERBS)

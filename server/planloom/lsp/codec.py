@@ -124,8 +124,8 @@ class PlanloomProtocol(Sending):
         done = partial(self._check_handler_result, asked=note.method, ident=ident)
         try:
             self._execute_handler(cast(MessageId, ident), listener, done, args=(params,))
-        except Exception:
-            logger.exception("A defect while taking %s", note.method)
+        except Exception as error:
+            self._log_failure(note.method, error)
         return None
 
     def _cancel(self, ident: Any) -> None:
@@ -159,6 +159,15 @@ class PlanloomProtocol(Sending):
     def _check_handler_result(self, future: Any, asked: str = "a notification", ident: Any = None) -> None:
         self._request_futures.pop(ident, None)
         if not future.cancelled() and (error := future.exception()) is not None:
+            self._log_failure(asked, error)
+
+    def _log_failure(self, asked: str, error: BaseException) -> None:
+        """A notification gets no answer, so the log says why it came to nothing: in a line if that was foreseen."""
+        from planloom.domain.errors import PlanloomError
+
+        if isinstance(error, PlanloomError):
+            logger.warning("Passing over a %s: %s", asked, error.message)
+        else:
             logger.error("A defect while taking %s", asked, exc_info=error)
 
     def cancel_requests(self, *, but: MessageId | None = None) -> None:

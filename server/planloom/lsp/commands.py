@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from planloom.domain.errors import InvalidParams, PlanloomError
-from planloom.domain.plan import Plan, PlanStatus
+from planloom.domain.plan import Plan, PlanStatus, PlanSummary
 from planloom.domain.values import ApprovalId, Json, PlanId, StepId
 from planloom.lsp.handlers.status import status
 from planloom.lsp.methods import COMMANDS
@@ -121,7 +121,7 @@ def _chosen(at: Connection, args: Arguments, place: int = 0) -> PlanId:
     if named is not None:
         return PlanId(named)
     action = args.command.removeprefix("planloom.")
-    plans: tuple[Plan, ...] = at.app.plans.list(None, tuple(sorted(_ACTS_ON[action])), None, False)
+    plans: tuple[PlanSummary, ...] = at.app.plans.list(None, tuple(sorted(_ACTS_ON[action])), None, False)
     if len(plans) == 1:
         return plans[0].plan_id
     problem = f"several plans fit {args.command}" if plans else f"no plan fits {args.command}"
@@ -209,7 +209,7 @@ async def _regenerate(at: Connection, args: Arguments) -> Any:
 
 async def _show_plan(at: Connection, args: Arguments) -> Any:
     plan_id = _chosen(at, args)
-    return {"planId": plan_id, "text": at.app.plans.export(plan_id, "markdown")}
+    return {"planId": plan_id, "text": at.app.plans.markdown(plan_id)}
 
 
 async def _status(at: Connection, args: Arguments) -> Any:  # noqa: ARG001

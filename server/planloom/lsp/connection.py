@@ -197,8 +197,8 @@ class Connection:
         )
         app = await self._make_application(opening)
         app.set_trusted(self._trusted)
-        self._listen(app)
         self.app = app
+        app.start(self._listen)
         self.given.on_loaded()
 
     def _completion(self) -> EditorCompletion | None:
@@ -212,7 +212,13 @@ class Connection:
         from planloom.lsp.event_stream import TextStream, send_events
         from planloom.lsp.progress import Bars
 
+        app.feed.subscribe_notices(lambda level, message: self.show(level, f"Planloom: {message}"))
         if self.client.declared.events:
+            app.feed.subscribe_health(
+                lambda health: self.protocol.notify(
+                    "planloom/health", {"health": health.state, "problems": list(health.problems)}
+                )
+            )
             app.feed.subscribe(send_events(self.protocol))
             app.feed.subscribe_stream(TextStream(self.protocol.notify, self._congested).take)
         if get_capability(self.client.capabilities, "window.work_done_progress", False):

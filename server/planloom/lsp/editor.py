@@ -49,7 +49,6 @@ def capabilities(client: types.ClientCapabilities, said: Declared, encoding: Enc
     return EditorCapabilities(
         apply_edit=bool(get_capability(client, "workspace.apply_edit", False)),
         document_changes=bool(get_capability(client, "workspace.workspace_edit.document_changes", False)),
-        create_files="create" in names,
         rename_files="rename" in names,
         delete_files="delete" in names,
         change_annotations=annotations is not None,
@@ -119,7 +118,10 @@ class LspEditor:
         )
 
     async def _answer(self, answer: asyncio.Future[Any], limit: float = ASK_SECONDS) -> Any:
-        """The client's answer. The wait alone is cancelled or timed out, never the request itself."""
+        """The client's answer. The wait alone is cancelled or timed out, never the request itself.
+
+        A request has no supervisor: it is ended by its answer or by the end of the connection, and by nothing else.
+        """
         try:
             done, _ = await asyncio.wait({answer}, timeout=limit)
         except asyncio.CancelledError:
@@ -203,8 +205,6 @@ def _operation(operation: Operation, mark: dict[str, str], spelling: Callable[[s
                 "textDocument": {"uri": uri, "version": operation.version},
                 "edits": [{**_text_edit(edit), **mark} for edit in operation.edits],
             }
-        case "create":
-            return {"kind": "create", "uri": uri, "options": kept, **mark}
         case "rename":
             return {"kind": "rename", "oldUri": uri, "newUri": operation.new_uri, "options": kept, **mark}
         case "delete":

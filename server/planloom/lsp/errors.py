@@ -19,6 +19,7 @@ CODES: dict[type[errors.PlanloomError], int] = {
     errors.OwnedElsewhere: REQUEST_FAILED,
     errors.LimitExceeded: REQUEST_FAILED,
     errors.StorageFailed: REQUEST_FAILED,
+    errors.PlanUnreadable: REQUEST_FAILED,
     errors.ModelFailed: REQUEST_FAILED,
     errors.ReferenceUnresolved: REQUEST_FAILED,
     errors.WorkspaceRequired: REQUEST_FAILED,

@@ -15,6 +15,7 @@ from pygls.capabilities import get_capability
 from planloom.domain import events as ev
 from planloom.domain.errors import PlanloomError
 from planloom.lsp.sending import ClientGone, ClientRefused
+from planloom.workspace.uris import display_name, to_path
 
 if TYPE_CHECKING:
     from planloom.domain.approvals import Approval
@@ -28,7 +29,9 @@ logger = logging.getLogger(__name__)
 _FILES = 10
 _MARKER = "<<<<<<< yours"
 ALLOW, ALLOW_PLAN, DENY, CANCEL, SHOW = "Allow", "Allow for plan", "Deny", "Cancel plan", "Show changes"
-MINE, THEIRS, BOTH = "Keep mine", "Take Planloom's", "Use the merged document"
+MINE, THEIRS, BOTH = "Keep mine", "Take Planloom's", "Keep both"
+MERGED = "Use the merged document"
+_CHOICES: dict[str, Literal["mine", "theirs", "both"]] = {MINE: "mine", THEIRS: "theirs", BOTH: "both"}
 _DECISIONS: dict[str, Literal["allow", "allowForPlan", "deny", "cancel"]] = {
     ALLOW: "allow",
     ALLOW_PLAN: "allowForPlan",
@@ -70,7 +73,7 @@ class Questions:
                 for question in after.pending.questions:
                     if question.step_id == event.task_id:
                         self._start(self._question(after, question))
-            case ev.PlanPaused(reason="restart") if not said.recovery:
+            case ev.PlanPaused(reason="restart" | "storage") if not said.recovery:
                 for recovery in after.pending.recoveries:
                     self._start(self._recovery(after, recovery))
             case _:
@@ -111,7 +114,7 @@ class Questions:
         parts = []
         for file in approval.files:
             found = await self._at.app.approvals.diff(approval.approval_id, file.uri)
-            name = _name(file.uri)
+            name = display_name(file.uri)
             parts.append(unified(found.before, found.after, f"a/{name}", f"b/{name}"))
         uri = await self._side_file(
             approval.files[0].uri, f"changes-{approval.approval_id[:8]}.diff", "\n".join(parts)
@@ -155,31 +158,29 @@ class Questions:
 
     async def _choice(self, conflict: Conflict, uri: Uri) -> ev.ConflictChoice | None:
         beside = await self._document_with_both(conflict, uri)
-        text = f"Planloom: you and the plan both changed the same lines of {_name(uri)}."
-        buttons = [MINE, THEIRS]
+        text = f"Planloom: you and the plan both changed the same lines of {display_name(uri)}."
+        buttons = list(_CHOICES)
         if beside is not None:
             text += " The document that was opened holds both: make it what you want, then use it."
-            buttons.append(BOTH)
+            buttons.append(MERGED)
         while True:
             chosen = await self._ask("warning", text, buttons)
-            if chosen == MINE:
-                return ev.ConflictChoice(uri=uri, choice="mine")
-            if chosen == THEIRS:
-                return ev.ConflictChoice(uri=uri, choice="theirs")
+            if chosen in _CHOICES:
+                return ev.ConflictChoice(uri=uri, choice=_CHOICES[chosen])
             if chosen is None or beside is None:
                 return None
             written = await self._written(beside)
             if written is not None and _MARKER not in written:
                 return ev.ConflictChoice(uri=uri, choice="text", text=written)
-            text = f"Planloom: the document on {_name(uri)} still holds both sides between markers."
+            text = f"Planloom: the document on {display_name(uri)} still holds both sides between markers."
 
     async def _document_with_both(self, conflict: Conflict, uri: Uri) -> Uri | None:
         if not self._can_show:
             return None
-        both = await self._at.app.approvals.both_sides(conflict.edit_id, uri)
+        both = self._at.app.approvals.both_sides(conflict.edit_id, uri)
         if both is None:
             return None
-        name = PurePosixPath(_name(uri))
+        name = PurePosixPath(to_path(uri) or display_name(uri))
         beside = await self._side_file(uri, f"{name.stem}-both-{conflict.edit_id[:8]}{name.suffix}", both)
         return beside if beside is not None and await self._show(beside) else None
 
@@ -219,7 +220,7 @@ def _approval_text(approval: Approval) -> str:
     if approval.command is not None:
         lines = [f"Planloom wants to run in {approval.cwd}: {approval.command}"]
     for file in approval.files[:_FILES]:
-        to = f" to {_name(file.new_uri)}" if file.new_uri else ""
+        to = f" to {file.new_resolved_path or display_name(file.new_uri)}" if file.new_uri else ""
         counts = f" (+{file.added} −{file.removed})" if file.added or file.removed else ""
         lines.append(f"{file.change} {file.resolved_path}{to}{counts}")
     if len(approval.files) > _FILES:
@@ -231,9 +232,3 @@ def _approval_text(approval: Approval) -> str:
 
 def _described(plan: Plan, step_id: str) -> str:
     return next((step.description for step in plan.steps if step.step_id == step_id), step_id)
-
-
-def _name(uri: str) -> str:
-    from urllib.parse import unquote
-
-    return unquote(uri.rpartition("/")[2])

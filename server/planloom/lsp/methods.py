@@ -78,7 +78,11 @@ REQUESTS: tuple[Method, ...] = (
 
 NOTES_IN: tuple[Note, ...] = (Note("planloom/workspace/trust", "TrustParams", "workspace.trust"),)
 
-NOTES_OUT: tuple[Note, ...] = (Note("planloom/event", "Event"), Note("planloom/stream", "StreamParams"))
+NOTES_OUT: tuple[Note, ...] = (
+    Note("planloom/event", "Event"),
+    Note("planloom/stream", "StreamParams"),
+    Note("planloom/health", "HealthParams"),
+)
 
 ASKS: tuple[Ask, ...] = (
     Ask("planloom/editor/diagnostics", "EditorDiagnosticsParams", "EditorDiagnosticsResult", "diagnostics"),

@@ -108,9 +108,13 @@ class Bars:
         if plan.status == "draft":
             steps = len(plan.steps)
             return {"message": f"Planning: {steps} step{'s' * (steps != 1)}" if steps else "Planning"}
-        running = [step for step in plan.steps if step.status == "running"]
+        waiting = {approval.step_id for approval in plan.pending.approvals}
+        running = [step for step in plan.steps if step.status == "running" and step.step_id not in waiting]
         counted = progress(plan)
-        what = (running[0].active_form or running[0].description) if running else plan.summary
+        if running:
+            what = running[0].active_form or running[0].description
+        else:
+            what = "waits for your approval" if waiting else plan.summary
         place = f"{counted.completed}/{counted.total}"
         return {
             "message": f"{place} {what}".strip()[:200],

@@ -116,7 +116,10 @@ def _problem(problem: Any) -> str:
 
 
 async def uninterrupted(work: Awaitable[T]) -> T:
-    """Let `work` finish before a cancellation takes effect: what is half done would be told as not done."""
+    """Let `work` finish before a cancellation takes effect: what is half done would be told as not done.
+
+    The task has no supervisor: it never outlives this wait, and its failure is the answer to the request.
+    """
     job = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(job)

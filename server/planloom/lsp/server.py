@@ -83,18 +83,18 @@ async def open_application(opening: Opening) -> Application:
     named = opening.storage or (
         Path(opening.settings.storage.path) if opening.settings.storage.path else state_folder()
     )
-    app = Application.open(
+    app = await Application.open(
         opening.settings,
         opening.editor,
         opening.view,
         storage=named / "ledger.sqlite3",
+        trusted=opening.declared.trusted,
         environment=os.environ,
         completion=opening.completion,
         record=opening.record,
         base_url_is_users=lambda: opening.holder("model.baseUrl") in ("command_line", "environment", "user"),
     )
     app.models.redact(logging.getLogger().handlers)
-    app.start()
     return app
 
 

@@ -1,31 +1,30 @@
-"""Turns a recorded event into what stands on the wire, with what the plan after it adds."""
+"""Builds an event of the wire from a recorded one; some events also carry what the plan after them says."""
 
 from __future__ import annotations
 
-from typing import Any, assert_never
+from typing import Any
 
 from planloom.domain import events as ev
 from planloom.domain.editing import AddStep, StepChanges, StepEdit, UpdateStep
 from planloom.domain.plan import Plan
-from planloom.domain.values import Value
 from planloom.lsp import to_wire as to
-from planloom.lsp import to_wire_review as review
 from planloom.lsp import wire_edits as wire
 from planloom.lsp import wire_events as out
 from planloom.lsp.wire_base import Wire
-from planloom.lsp.wire_task_events import ResolvedFile
+from planloom.lsp.wire_plan import Check
 
 
 def event(recorded: ev.Recorded, after: Plan) -> dict[str, Any]:
     """One event as plain JSON; `after` is the plan with this event folded in."""
-    payload = _payload(recorded.event, after)
-    place: dict[str, Any] = {
-        "seq": recorded.seq,
-        "plan_id": recorded.plan_id,
-        "session_id": recorded.session_id,
-        "at": recorded.at,
-    }
-    whole = _MODELS[recorded.event.type].model_validate({**place, **payload})
+    happened = recorded.event
+    whole = _MODELS[happened.type].of(
+        happened,
+        seq=recorded.seq,
+        plan_id=recorded.plan_id,
+        session_id=recorded.session_id,
+        at=recorded.at,
+        **_computed(happened, after),
+    )
     return whole.json_value()
 
 
@@ -36,112 +35,23 @@ _MODELS: dict[str, type[Wire]] = {
 }
 
 
-def _payload(happened: ev.Event, after: Plan) -> dict[str, Any]:
-    """The fields of the wire's model of this event, by their Python names."""
+def _computed(happened: ev.Event, after: Plan) -> dict[str, object]:
+    """The fields that the event itself does not hold: most events have none."""
     match happened:
-        case ev.PlanStart() | ev.PlanRouted():
-            return _begun(happened)
         case ev.PlanDirect() | ev.PlanReady() | ev.PlanApprovalRequest():
             return {"plan": to.plan(after)}
         case ev.PlanEdited():
-            edits = tuple(step_edit(edit) for edit in happened.edits)
-            return {
-                "version": happened.version,
-                "edits": edits,
-                "plan": to.plan(after),
-                "by": happened.by,
-            }
+            return {"plan": to.plan(after), "edits": tuple(step_edit(edit) for edit in happened.edits)}
         case ev.PlanCompleted() | ev.PlanCancelled() | ev.PlanFailed():
-            return _ended(happened, after)
+            return {"progress": to.progress(after), "usage": after.usage}
         case ev.TasksList():
             return {"tasks": to.steps(after)}
         case ev.TaskCreated():
             return {"task": to.step(after, after.step(happened.task.step_id) or happened.task)}
-        case ev.PerspectiveComplete():
-            view = happened.perspective
-            return {
-                "agent": happened.agent,
-                "perspective": view and review.perspective(view),
-                "error": happened.error,
-            }
-        case (
-            ev.PlanDrafting()
-            | ev.PerspectiveStart()
-            | ev.PlanApproved()
-            | ev.PlanRejected()
-            | ev.PlanExecuting()
-            | ev.PlanPaused()
-            | ev.PlanResumed()
-            | ev.Log()
-            | ev.TaskStarted()
-            | ev.TaskFailed()
-            | ev.TaskSkipped()
-            | ev.ToolStarted()
-            | ev.ToolCompleted()
-            | ev.ApprovalResolved()
-            | ev.ClarificationProvided()
-            | ev.RecoveryChosen()
-            | ev.Answer()
-        ):
-            return _plain(happened)
-        case ev.ContextCompacted():
-            return _plain(happened, without="summary")
-        case ev.TaskUpdate():
-            return _plain(happened, without="usage")
-        case ev.TaskCompleted():
-            return {
-                "task_id": happened.task_id,
-                "result": to.result(happened.result),
-                "usage": happened.usage and to.usage(happened.usage),
-            }
-        case ev.ApprovalRequested():
-            return {"approval": review.approval(happened.approval)}
-        case ev.EditStarted() | ev.EditApplied() | ev.EditRejected() | ev.EditReverted():
-            return {**_plain(happened), "files": review.edited_files(happened.files)}
-        case ev.EditConflict():
-            return {"task_id": happened.task_id, "conflict": review.conflict(happened.conflict)}
-        case ev.ConflictResolved():
-            files = tuple(ResolvedFile(uri=file.uri, choice=file.choice) for file in happened.files)
-            return {**_plain(happened), "files": files}
-        case ev.CheckCompleted():
-            return {"task_id": happened.task_id, "check": to.check(happened.check)}
-        case ev.ClarificationRequest():
-            return {**_plain(happened), "options": happened.options or None}
         case ev.RecoveryRequest():
-            made = happened.proposal
-            return {**_plain(happened), "proposal": made and to.proposal(after, made)}
+            return {"proposal": happened.proposal and to.recovery_proposal(after, happened.proposal)}
         case _:
-            assert_never(happened)
-
-
-def _plain(happened: Value, *, without: str = "type") -> dict[str, Any]:
-    """The fields that are the same on both sides: texts, numbers, names and arguments."""
-    return {
-        name: getattr(happened, name) for name in type(happened).model_fields if name not in ("type", without)
-    }
-
-
-def _begun(happened: ev.PlanStart | ev.PlanRouted) -> dict[str, Any]:
-    fields = {
-        **_plain(happened),
-        "detection": to.detection(happened.detection),
-        "qualification": happened.qualification and to.qualification(happened.qualification),
-    }
-    if isinstance(happened, ev.PlanStart):
-        fields["attachments"] = tuple(review.attachment(each) for each in happened.attachments)
-        fields["unresolved"] = tuple(review.unresolved(each) for each in happened.unresolved)
-    return fields
-
-
-def _ended(happened: ev.PlanCompleted | ev.PlanCancelled | ev.PlanFailed, after: Plan) -> dict[str, Any]:
-    fields = {
-        "summary": happened.summary,
-        "progress": to.progress(after),
-        "usage": to.usage(after.usage),
-    }
-    if isinstance(happened, ev.PlanFailed):
-        fields["error"] = to.plan_error(happened.error)
-    return fields
+            return {}
 
 
 def step_edit(edit: StepEdit) -> wire.StepEdit:
@@ -164,5 +74,5 @@ def step_edit(edit: StepEdit) -> wire.StepEdit:
 def _given(changes: StepChanges) -> dict[str, Any]:
     given = {name: value for name, value in changes if value is not None and name != "cleared"}
     if changes.checks is not None:
-        given["checks"] = tuple(to.check(check) for check in changes.checks)
+        given["checks"] = tuple(Check.of(check) for check in changes.checks)
     return {**given, **dict.fromkeys(changes.cleared)}

@@ -158,6 +158,8 @@ class PlanPaused(OfPlan):
         "model_unavailable",
         "unsaved_files",
         "restart",
+        "error",
+        "storage",
     ]
     detail: Maybe[str] = None
 

@@ -144,8 +144,9 @@ class FileChoice(Wire):
     """Which text a conflicted file gets."""
 
     uri: str
-    choice: Literal["mine", "theirs", "text"]
+    choice: Literal["mine", "theirs", "both", "text"]
     text: Maybe[str] = None
+    sha256: Maybe[str] = None
 
 
 class ResolveConflictParams(Wire):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from planloom.lsp.wire_base import Bool, Int, Maybe, Time, Wire
+from planloom.lsp.wire_base import Bool, Int, Maybe, MaybeMany, Time, Wire
 from planloom.lsp.wire_review import Approval, Attachment, Conflict, Perspectives
 
 Json = JsonValue
@@ -143,11 +143,11 @@ class Step(Wire):
     attempts: Int
     result: Maybe[StepResult] = None
     question: Maybe[str] = None
-    options: Maybe[tuple[str, ...]] = None
+    options: MaybeMany[str] = None
     checks: tuple[Check, ...]
     expected_files: tuple[str, ...]
     attachments: tuple[str, ...]
-    tools_to_execute: Maybe[tuple[ExpectedTool, ...]] = None
+    tools_to_execute: MaybeMany[ExpectedTool] = None
     tools_executed: tuple[ExecutedTool, ...]
     reverted: Maybe[Literal["whole", "part"]] = None
     when: Maybe[str] = None
@@ -162,7 +162,7 @@ class Question(Wire):
 
     step_id: str
     question: str
-    options: Maybe[tuple[str, ...]] = None
+    options: MaybeMany[str] = None
 
 
 class Proposal(Wire):
@@ -170,7 +170,7 @@ class Proposal(Wire):
 
     action: Literal["retry", "skip", "insert", "abort"]
     args: Maybe[Args] = None
-    steps: Maybe[tuple[Step, ...]] = None
+    steps: MaybeMany[Step] = None
     why: str
 
 

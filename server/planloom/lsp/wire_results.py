@@ -177,6 +177,13 @@ class StreamParams(Wire):
     delta: str
 
 
+class HealthParams(Wire):
+    """`planloom/health`: what is wrong now, in the words of `planloom/status`."""
+
+    health: Literal["ok", "degraded"]
+    problems: tuple[str, ...]
+
+
 class EditorDiagnosticsParams(Wire):
     """`planloom/editor/diagnostics`."""
 

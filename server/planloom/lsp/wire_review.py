@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from planloom.lsp.wire_base import Bool, Int, Maybe, Range, Time, Wire
+from planloom.lsp.wire_base import Bool, Int, Maybe, MaybeMany, Range, Time, Wire
 
 Effort = Literal["trivial", "small", "medium", "large"]
 ChangeKind = Literal["create", "edit", "delete", "rename", "createFolder"]
@@ -36,7 +36,7 @@ class Unresolved(Wire):
         "not_found", "ambiguous", "outside", "secret", "too_large", "binary", "undecodable", "no_context"
     ]
     message: str
-    candidates: Maybe[tuple[str, ...]] = None
+    candidates: MaybeMany[str] = None
 
 
 class ApprovalFile(Wire):
@@ -48,6 +48,7 @@ class ApprovalFile(Wire):
     added: Int
     removed: Int
     resolved_path: str
+    new_resolved_path: Maybe[str] = None
 
 
 class Approval(Wire):
@@ -91,6 +92,7 @@ class ConflictFile(Wire):
 
     uri: str
     hunks: tuple[ConflictHunk, ...]
+    sha256: Maybe[str] = None
 
 
 class Conflict(Wire):
@@ -106,7 +108,7 @@ class _Shared(Wire):
     concerns: tuple[str, ...]
     recommendations: tuple[str, ...]
     estimated_effort: Effort
-    dependencies: Maybe[tuple[str, ...]] = None
+    dependencies: MaybeMany[str] = None
     timestamp: Time
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from planloom.lsp.wire_base import Bool, Int, Maybe, Time, Wire
+from planloom.lsp.wire_base import Bool, Int, Maybe, MaybeMany, Time, Wire
 from planloom.lsp.wire_plan import Agent, Args, Check, Proposal, RecoveryAction, StepResult, Usage
 from planloom.lsp.wire_review import Approval, Conflict, EditedFile
 
@@ -54,7 +54,7 @@ class TaskFailed(OfTask):
 
 class TaskSkipped(OfTask):
     type: Literal["task_skipped"] = "task_skipped"
-    reason: Literal["user", "approval_denied", "dependency_failed", "condition"]
+    reason: Literal["user", "approval_denied", "dependency_failed", "condition", "policy"]
 
 
 class ToolStarted(OfTask):
@@ -115,7 +115,7 @@ class ResolvedFile(Wire):
     """Which text a conflicted file got."""
 
     uri: str
-    choice: Literal["mine", "theirs", "text"]
+    choice: Literal["mine", "theirs", "both", "text"]
 
 
 class ConflictResolved(OfTask):
@@ -133,7 +133,7 @@ class CheckCompleted(OfTask):
 class ClarificationRequest(OfTask):
     type: Literal["clarification_request"] = "clarification_request"
     question: str
-    options: Maybe[tuple[str, ...]] = None
+    options: MaybeMany[str] = None
 
 
 class ClarificationProvided(OfTask):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from planloom.domain.errors import ModelFailed
+from planloom.domain.model_text.surrogates import Joiner
 from planloom.models.bounded import AnswerBroken
 from planloom.models.call_fragments import CallFragments
-from planloom.models.json_text import Joiner
 from planloom.models.port import (
     Finished,
     ModelEvent,

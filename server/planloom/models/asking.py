@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Literal, NamedTuple, cast
 
+from planloom.domain.errors import ContextOverflow
 from planloom.domain.plan import Usage
 from planloom.models.port import (
     Finished,
@@ -18,24 +19,67 @@ from planloom.models.port import (
 )
 
 
+class Cost:
+    """What one question has cost so far, however it ends: each time it was sent, and what its server counted."""
+
+    def __init__(self) -> None:
+        self._before = Usage()
+        self._now = Usage()
+
+    @property
+    def usage(self) -> Usage:
+        return self._before.plus(self._now)
+
+    @property
+    def prompt_tokens(self) -> int:
+        """The tokens of the prompt, as counted when it was sent last; 0 if that is not known."""
+        return self._now.prompt_tokens
+
+    @property
+    def completion_tokens(self) -> int:
+        """The same of what it wrote."""
+        return self._now.completion_tokens
+
+    async def of(self, model: Model, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """Ask, and count. Raises what `Model.stream` raises."""
+        self._now = Usage(requests=1)
+        try:
+            async with aclosing(cast("AsyncGenerator[ModelEvent]", model.stream(request))) as events:
+                async for event in events:
+                    if isinstance(event, UsageReported):
+                        self._now = Usage(
+                            requests=1,
+                            prompt_tokens=event.prompt_tokens,
+                            completion_tokens=event.completion_tokens,
+                        )
+                    elif isinstance(event, Restarted):
+                        self._before = self.usage
+                        self._now = Usage(requests=1)
+                    yield event
+        except ContextOverflow:
+            # It was refused before it was sent.
+            self._now = Usage()
+            raise
+
+
 class Answer(NamedTuple):
     """The visible text of an answer. `ended` is None where it was left before its end."""
 
     text: str
-    usage: Usage
     ended: Literal["stop", "length", "tool_calls", "refused"] | None
 
 
-async def answer_to(model: Model, request: ModelRequest, *, most_characters: int | None = None) -> Answer:
+async def answer_to(
+    model: Model, request: ModelRequest, cost: Cost, *, most_characters: int | None = None
+) -> Answer:
     """Ask, and take the answer in; one longer than `most_characters` is left there.
 
     What was said before a restart is void. Raises what `Model.stream` raises.
     """
     text: list[str] = []
     length = 0
-    usage = Usage(requests=1)
     ended: Literal["stop", "length", "tool_calls", "refused"] | None = None
-    async with aclosing(cast("AsyncGenerator[ModelEvent]", model.stream(request))) as events:
+    async with aclosing(cost.of(model, request)) as events:
         async for event in events:
             match event:
                 case TextDelta():
@@ -44,21 +88,10 @@ async def answer_to(model: Model, request: ModelRequest, *, most_characters: int
                 case Restarted():
                     text.clear()
                     length = 0
-                case UsageReported():
-                    usage = usage_of(event)
                 case Finished():
                     ended = event.reason
                 case _:
                     continue
             if most_characters is not None and length > most_characters:
                 break
-    return Answer("".join(text), usage, ended)
-
-
-def usage_of(reported: UsageReported) -> Usage:
-    """What one request cost, as its server counted."""
-    return Usage(
-        requests=1,
-        prompt_tokens=reported.prompt_tokens,
-        completion_tokens=reported.completion_tokens,
-    )
+    return Answer("".join(text), ended)

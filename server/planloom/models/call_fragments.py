@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from planloom.domain.model_text.surrogates import mend
 from planloom.domain.values import CallId, Json
-from planloom.models.json_text import Unreadable, count_of, mend, object_of, read_arguments, text_of
+from planloom.models.json_text import Unreadable, count_of, object_of, read_arguments, text_of
 from planloom.models.port import CallBroken, CallMade, ModelEvent, ModelRequest, ToolCall
 
 STRUCTURE = re.compile(r'\\.?|["{}\[\]]', re.DOTALL)

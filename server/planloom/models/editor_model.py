@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from typing import Protocol
 
 from planloom.domain.errors import ContextOverflow, ModelFailed
+from planloom.domain.model_text.surrogates import mend
 from planloom.domain.values import CallId, Value
-from planloom.models.json_text import mend
 from planloom.models.port import (
     CallMade,
     Capabilities,

@@ -83,6 +83,8 @@ class HttpModel:
         )
         self._client: httpx.AsyncClient | None = None
         self._capabilities: Capabilities | None = None
+        self._readers = 0
+        self._leaving = False
         self._silent = False
         self._probing = asyncio.Lock()
         self.counter = TokenCounter()
@@ -130,9 +132,14 @@ class HttpModel:
                 yield event
 
     async def close(self) -> None:
-        if self._client is not None:
-            await self._client.aclose()
-            self._client = None
+        self._leaving = True
+        await self._leave()
+
+    async def _leave(self) -> None:
+        """Close the connections, once nobody reads an answer any more."""
+        if self._client is not None and not self._readers:
+            client, self._client = self._client, None
+            await client.aclose()
 
     async def get(self, url: str) -> Reply:
         """Ask a short question by GET; `url` is whole."""
@@ -252,8 +259,14 @@ class HttpModel:
             # Half surrogate pairs, which a buffer may hold, have no UTF-8 form: they become question marks.
             content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
             headers["Content-Type"] = "application/json"
-        async with client.stream(method, url, content=content, headers=headers) as response:
-            yield response
+        self._readers += 1
+        try:
+            async with client.stream(method, url, content=content, headers=headers) as response:
+                yield response
+        finally:
+            self._readers -= 1
+            if self._leaving:
+                await self._leave()
 
     def _redacted(self, words: str) -> str:
         """A server's own words without the key that it was sent."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import NamedTuple, NoReturn
 
+from planloom.domain.model_text.surrogates import SURROGATE, mend
 from planloom.domain.values import Args, Json
 
 MAX_DEPTH = 64
 """Levels of nesting that are read; no protocol of a model server comes near."""
-SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Unreadable(NamedTuple):
@@ -62,31 +61,6 @@ def read_arguments(value: Json) -> Args | Unreadable:
             return read
         value = read
     return value if isinstance(value, dict) else Unreadable(f"they are no object but {_kind(value)}")
-
-
-def mend(text: str) -> str:
-    """The text with surrogate pairs joined and halves of them replaced: these have no form in UTF-8."""
-    if SURROGATE.search(text) is None:
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-class Joiner:
-    """Text that comes in pieces, cut anywhere: a half surrogate pair waits for its other half."""
-
-    def __init__(self) -> None:
-        self._held = ""
-
-    def add(self, piece: str) -> str:
-        """What can be passed on now."""
-        text = self._held + piece
-        self._held = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
-        return mend(text[: len(text) - len(self._held)])
-
-    def rest(self) -> str:
-        """What is left at the end."""
-        rest, self._held = mend(self._held), ""
-        return rest
 
 
 def text_of(value: Json) -> str:

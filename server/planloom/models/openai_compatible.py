@@ -17,7 +17,6 @@ from planloom.models.payloads import DONE
 from planloom.models.port import Capabilities, Message, ModelEvent, ModelRequest
 from planloom.models.text_tools import in_words
 
-DEFAULT_PATH = "/v1"
 FINAL_STATUSES = frozenset({401, 402, 403, 408, 409, 413, 429, 503})
 """Statuses that say nothing about how the question was put."""
 NO_TOOLS = re.compile(

@@ -148,7 +148,8 @@ class Model(Protocol):
     `stream` yields events and `Finished` last. It raises `domain.errors.ContextOverflow` for a prompt that
     cannot fit, before anything is sent, and `domain.errors.ModelFailed` once its retries are spent, with a
     sentence that says what mends it. Closing the iterator, or cancelling the task that reads it, aborts the
-    connection at once.
+    connection at once. `close` lets go of what it holds once no answer is read any more: another model may be
+    picked while steps still read from this one.
     """
 
     @property

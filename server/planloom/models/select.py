@@ -26,17 +26,6 @@ from planloom.settings import Settings
 log = logging.getLogger(__name__)
 
 
-async def choose(
-    settings: Settings,
-    environment: Mapping[str, str],
-    editor: EditorCompletion | None = None,
-    *,
-    keys: Keyring | None = None,
-) -> Model | None:
-    """The model to use, or None for the embedded rules. As `pick`, without its reasons."""
-    return (await pick(settings, environment, editor, keys=keys)).model
-
-
 async def pick(
     settings: Settings,
     environment: Mapping[str, str],

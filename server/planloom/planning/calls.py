@@ -1,14 +1,16 @@
-"""Literal tool calls in a part of a request: "create folder X", "replace "A" with "B" in F", "run `cmd`"."""
+"""Literal tool calls in a sentence: "create folder X", "replace "A" with "B" in F", "run `cmd`"."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from planloom.domain.values import Args
-from planloom.planning import call_patterns
-from planloom.planning.literals import PLACE, Taken
+from planloom.planning import call_patterns as forms
+from planloom.planning.literals import PLACE, Taken, restored
+from planloom.planning.wording import CONNECTING
 from planloom.planning.written_paths import written_path
 
 
@@ -22,311 +24,277 @@ class LiteralCall:
     files: tuple[str, ...] = ()
 
 
+class _NoCall(Exception):
+    """The words have the form of a call, and lack what it needs."""
+
+
+_NOUNS = "contents hierarchy layout listing structure structures tree"
+_NO_NAMES = frozenset(
+    (*_NOUNS.split(), "and", "called", "for", "it", "named", "that", "them", "there", "this", "with")
+)
+_HERE = frozenset({"root", "workspace", "project", "repository", "repo", "here", ".", "./"})
+
+
 @dataclass(frozen=True, slots=True)
-class Clause:
-    """A part with white space collapsed, its literals, and the paths that references resolve to.
+class _Match:
+    """An imperative that has the form of a call. What is asked of it and not there raises `_NoCall`."""
 
-    `exact` tells that there was nothing to collapse.
-    """
-
-    text: str
+    found: re.Match[str]
     literals: Sequence[Taken]
-    paths: Mapping[str, str]
-    exact: bool
+    references: Mapping[str, str]
 
-    def literal(self, found: re.Match[str], group: str) -> Taken | None:
-        """The literal that a group holds."""
-        if found[group] is None or PLACE not in found[group]:
-            return None
-        index = self.text.count(PLACE, 0, found.start(group))
-        return self.literals[index] if index < len(self.literals) else None
+    def __getitem__(self, group: str) -> str:
+        """The words of a group, empty where the form has none."""
+        return self.found.groupdict().get(group) or ""
 
+    def content(self, *groups: str) -> Taken:
+        """The literal that one of these groups is."""
+        for group in groups:
+            if self[group] == PLACE:
+                return self._taken(self.found.start(group))
+        raise _NoCall
 
-_STOP_WORDS = "structure structures hierarchy layout tree for and that with named called"
-_NO_NAMES = frozenset(_STOP_WORDS.split())
-_HERE = frozenset({"root", "workspace", "project", "repository", "repo", "here", "."})
-
-
-def path_of(clause: Clause, found: re.Match[str], group: str, *, certain: bool = False) -> str | None:
-    """The workspace path that a token names, or None if it does not look like one.
-
-    `certain` says that the words before it ("folder", "file") announce a path, so that any word is one.
-    """
-    if found[group] is None:
-        return None
-    return written_path(found[group], clause.literal(found, group), clause.paths, certain)
-
-
-def _all_paths(
-    clause: Clause, found: re.Match[str], group: str, *, certain: bool = False
-) -> list[str] | None:
-    """Every path of a list ("a, b and c"), or None if one of them is none."""
-    stretch = found[group]
-    if stretch is None:
-        return None
-    at = found.start(group)
-    result: list[str] = []
-    for token in re.finditer(call_patterns.TOKEN, stretch):
-        word = token[0]
-        if word.lower() == "and" and result:
-            continue
-        taken = None
-        if PLACE in word:
-            index = clause.text.count(PLACE, 0, at + token.start())
-            taken = clause.literals[index] if index < len(clause.literals) else None
-        path = written_path(word, taken, clause.paths, certain)
-        if path is None:
-            return None
-        result.append(path)
-    return result or None
-
-
-def _placed(clause: Clause, found: re.Match[str], path: str, *groups: str) -> str | None:
-    """The path inside the folder that the words put it in; None if those words name no folder."""
-    for group in groups:
-        if group in found.re.groupindex and found[group] is not None:
-            if found[group].lower().rstrip(".") in _HERE or found[group] in (".", "./"):
-                continue
-            certain = (
-                bool("in_folder" in found.re.groupindex and found["in_folder"]) or group == "place_after"
+    def paths(self, group: str, *, certain: bool = False) -> list[str]:
+        """Every path of a list ("a, b and c"). `certain`: words before it ("folder") make any word a path."""
+        start = self.found.start(group)
+        words = [token for token in re.finditer(forms.TOKEN, self[group]) if token[0].lower() != "and"]
+        named = [
+            written_path(
+                word[0],
+                self._taken(start + word.start()) if PLACE in word[0] else None,
+                self.references,
+                certain,
             )
-            folder = path_of(clause, found, group, certain=certain or "/" not in found[group])
-            if folder is None or folder.lower() in ("it", "there", "them", "this", "that"):
-                return None
-            return f"{folder.rstrip('/')}/{path.removeprefix('./')}"
-    return path
+            for word in words
+        ]
+        sure = [path for path in named if path is not None and path.lower() not in _NO_NAMES]
+        if not sure or len(sure) < len(named):
+            raise _NoCall
+        return sure
+
+    def path(self, group: str, *, certain: bool = False) -> str:
+        """The one path that a group names."""
+        return self.paths(group, certain=certain)[0]
+
+    def placed(self, path: str, *groups: str) -> str:
+        """The path inside the folder that the words put it in."""
+        for group in groups:
+            if self[group] and self[group].lower().rstrip(".") not in {*_HERE, ""}:
+                certain = bool(self["in_folder"]) or group == "place_after" or "/" not in self[group]
+                return f"{self.path(group, certain=certain).rstrip('/')}/{path.removeprefix('./')}"
+        return path
+
+    def _taken(self, at: int) -> Taken:
+        return self.literals[self.found.string.count(PLACE, 0, at)]
 
 
-def _folders(clause: Clause) -> list[LiteralCall] | None:
-    found = call_patterns.CREATE_FOLDER.fullmatch(clause.text)
-    if found is not None:
-        group = "made" if found["made"] else "paths"
-        paths = _all_paths(clause, found, group, certain=True)
-    else:
-        found = call_patterns.CREATE_NAMED_FOLDER.fullmatch(clause.text)
-        paths = found and _all_paths(clause, found, "paths")
-    if found is None or not paths or any(path.lower() in _NO_NAMES for path in paths):
-        return None
-    calls = []
-    for path in paths:
-        whole = _placed(clause, found, path.rstrip("/") or path, "place")
-        if whole is None:
-            return None
-        calls.append(LiteralCall("create_folder", {"path": whole}, f"Create folder {whole}"))
-    return calls
+_Calls = Iterable[LiteralCall]
 
 
-def _write(clause: Clause) -> list[LiteralCall] | None:
-    found = call_patterns.WRITE_TO.fullmatch(clause.text) or call_patterns.WRITE.fullmatch(clause.text)
-    if found is None:
-        return None
-    has_word = found["word"] is not None
-    path = path_of(clause, found, "path", certain=has_word)
-    if path is None or path.lower() in _NO_NAMES or path.endswith("/"):
-        return None
-    content = None
-    for group in ("content", "after_colon", "after_name"):
-        if group in found.re.groupindex and found[group] is not None:
-            taken = clause.literal(found, group)
-            if taken is not None and found[group] == PLACE:
-                content = taken.text
-            elif (
-                clause.exact
-                and PLACE not in found[group]
-                and found["said"]
-                and call_patterns.DESCRIBED.match(found[group]) is None
-            ):
-                content = found[group].rstrip()
-    whole = _placed(clause, found, path, "before", "place", "place_after")
-    if content is None or whole is None:
-        return None
-    return [LiteralCall("write_file", {"path": whole, "content": content}, f"Write {whole}", (whole,))]
+def _folders(said: _Match) -> _Calls:
+    # "Make the folder private" says what becomes of one that is there.
+    named = PLACE in said["paths"] or re.match(r"make (?:the|this|my|our) ", said.found[0], re.I) is None
+    for path in said.paths("made" if said["made"] else "paths", certain=named and not said["before_noun"]):
+        whole = said.placed(path.rstrip("/") or path, "place")
+        yield LiteralCall("create_folder", {"path": whole}, f"Create folder {whole}")
 
 
-def _empty(clause: Clause) -> list[LiteralCall] | None:
-    found = call_patterns.EMPTY_FILE.fullmatch(clause.text)
-    paths = found and _all_paths(clause, found, "paths")
-    if found is None or not paths:
-        return None
-    calls = []
-    for path in paths:
-        whole = _placed(clause, found, path, "place")
-        if whole is None or whole.endswith("/"):
-            return None
-        calls.append(
-            LiteralCall("write_file", {"path": whole, "content": ""}, f"Create empty file {whole}", (whole,))
+def _write(said: _Match) -> _Calls:
+    path = said.path("path", certain=bool(said["word"]))
+    whole = said.placed(path, "before", "place", "place_after")
+    if whole.endswith("/"):
+        raise _NoCall
+    content = said.content("content", "after_colon", "after_name").text
+    yield LiteralCall("write_file", {"path": whole, "content": content}, f"Write {whole}", (whole,))
+
+
+def _empty(said: _Match) -> _Calls:
+    for path in said.paths("paths"):
+        whole = said.placed(path, "place")
+        if whole.endswith("/"):
+            raise _NoCall
+        yield LiteralCall(
+            "write_file", {"path": whole, "content": ""}, f"Create empty file {whole}", (whole,)
         )
-    return calls
 
 
-def _replace(clause: Clause) -> list[LiteralCall] | None:
-    found = call_patterns.REPLACE.fullmatch(clause.text)
-    if found is None:
-        return None
-    group = "path" if found["path"] else "before"
-    path = path_of(clause, found, group)
-    old, new = clause.literal(found, "old"), clause.literal(found, "new")
-    if path is None or old is None or new is None or not old.text:
-        return None
-    texts = [taken.text.removesuffix("\n") if taken.kind == "block" else taken.text for taken in (old, new)]
-    args: Args = {"path": path, "old_text": texts[0], "new_text": texts[1]}
-    if found["all"] or found["everywhere"] or found["throughout"]:
+def _replace(said: _Match) -> _Calls:
+    path = said.path("path" if said["path"] else "before")
+    old, new = (
+        taken.text.removesuffix("\n") if taken.kind == "block" else taken.text
+        for taken in (said.content("old"), said.content("new"))
+    )
+    if not old:
+        raise _NoCall
+    args: Args = {"path": path, "old_text": old, "new_text": new}
+    if said["all"] or said["everywhere"] or said["throughout"]:
         args["replace_all"] = True
-    return [LiteralCall("edit_file", args, f"Replace text in {path}", (path,))]
+    yield LiteralCall("edit_file", args, f"Replace {_short(old)!r} in {path}", (path,))
 
 
-def _append(clause: Clause) -> list[LiteralCall] | None:
-    found = call_patterns.APPEND.fullmatch(clause.text)
-    if found is None:
-        found = call_patterns.APPEND_TO.fullmatch(clause.text)
-    elif found["add"] and not found["end"]:
-        return None
-    if found is None:
-        return None
-    path = path_of(clause, found, "path")
-    taken = clause.literal(found, "content")
-    if path is None or taken is None or not taken.text:
-        return None
+def _append(said: _Match) -> _Calls:
+    path, text = said.path("path"), said.content("content").text
+    if not text or (said["add"] and not said["end"]):
+        raise _NoCall
     # A patch whose only hunk adds lines puts them at the end of the file.
-    added = "".join(f"+{line}\n" for line in taken.text.removesuffix("\n").split("\n"))
+    added = "".join(f"+{line}\n" for line in text.removesuffix("\n").split("\n"))
     patch = f"*** Begin Patch\n*** Update File: {path}\n@@\n{added}*** End of File\n*** End Patch"
-    return [LiteralCall("edit_file", {"path": path, "patch": patch}, f"Append to {path}", (path,))]
+    yield LiteralCall("edit_file", {"path": path, "patch": patch}, f"Append to {path}", (path,))
 
 
-def _rename(clause: Clause) -> list[LiteralCall] | None:
-    found = call_patterns.RENAME.fullmatch(clause.text)
-    if found is None:
-        return None
-    old = path_of(clause, found, "old", certain=found["word"] is not None)
-    new = path_of(clause, found, "new", certain=old is not None)
-    if old is None or new is None:
-        return None
+def _rename(said: _Match) -> _Calls:
+    old, new = said.path("old", certain=bool(said["word"])), said.path("new", certain=True)
     folder, _, base = old.rstrip("/").rpartition("/")
-    is_folder = new.endswith("/") or bool(found["folder"])
-    if found["verb"].lower() == "move":
-        bare = new.rpartition("/")[2]
-        if is_folder or found["into"].lower() == "into" or ("." in base.lstrip(".") and "." not in bare):
+    if said["verb"].lower() == "move":
+        into = new.endswith("/") or said["folder"] or said["into"].lower() == "into"
+        if into or ("." in base.lstrip(".") and "." not in new.rpartition("/")[2]):
             new = f"{new.rstrip('/')}/{base}"
     elif "/" not in new and folder:
         new = f"{folder}/{new}"
-    verb = "Move" if found["verb"].lower() == "move" else "Rename"
     old, new = old.rstrip("/") or old, new.rstrip("/") or new
-    return [LiteralCall("rename_path", {"path": old, "new_path": new}, f"{verb} {old} to {new}", (new,))]
+    title = f"{said['verb'].capitalize()} {old} to {new}"
+    yield LiteralCall("rename_path", {"path": old, "new_path": new}, title, (new,))
 
 
-def _delete(clause: Clause) -> list[LiteralCall] | None:
-    found = call_patterns.DELETE.fullmatch(clause.text)
-    paths = found and _all_paths(clause, found, "paths", certain=bool(found["word"]))
-    if not paths or any(path.strip("./") == "" or path.lower() in _NO_NAMES for path in paths):
-        return None
-    return [
-        LiteralCall("delete_path", {"path": path.rstrip("/")}, f"Delete {path.rstrip('/')}") for path in paths
-    ]
+def _delete(said: _Match) -> _Calls:
+    # "Delete the file upload" may mean a feature, "the file README" does not.
+    folder = bool(said["word"]) and not said["word"].lower().startswith("file")
+    for path in said.paths("paths", certain=folder or (bool(said["word"]) and not said["paths"].islower())):
+        if not path.strip("./"):
+            raise _NoCall
+        yield LiteralCall("delete_path", {"path": path.rstrip("/")}, f"Delete {path.rstrip('/')}")
 
 
-def _run(clause: Clause) -> list[LiteralCall] | None:
-    found = call_patterns.RUN.fullmatch(clause.text)
-    taken = found and clause.literal(found, "command")
-    if found is None or taken is None or not taken.text.strip():
-        return None
-    if taken.kind == "quote" and not found["word"]:
-        return None
-    command = taken.text.strip("\n")
+def _run(said: _Match) -> _Calls:
+    taken = said.content("command")
+    if not taken.text.strip() or (taken.kind == "quote" and not said["word"]):
+        raise _NoCall
+    yield _command(said, taken.text.strip("\n"), certain=True)
+
+
+def _plain_command(said: _Match) -> _Calls:
+    """A command line of a well-known program: `npm test`, `git commit -m "x"`."""
+    if any(taken.source[0] not in "\"'" for taken in said.literals):
+        raise _NoCall
+    command = restored(said["command"], tuple(said.literals))
+    yield _command(said, command, certain=bool(said["folder"]))
+
+
+def _command(said: _Match, command: str, *, certain: bool) -> LiteralCall:
     args: Args = {"command": command}
-    if found["place"] and found["place"].lower() not in _HERE:
-        folder = path_of(clause, found, "place", certain=True)
-        if folder is None:
-            return None
-        args["cwd"] = folder
-    line = " ".join(command.split())
-    shown = line if len(line) <= 60 else line[:59] + "…"
-    return [LiteralCall("run_command", args, f"Run `{shown}`")]
+    if said["place"] and said["place"].lower() not in _HERE:
+        args["cwd"] = said.path("place", certain=certain)
+    return LiteralCall("run_command", args, f"Run `{_short(command)}`")
 
 
-def _read(clause: Clause) -> list[LiteralCall] | None:
-    found = call_patterns.READ.fullmatch(clause.text)
-    if found is None:
-        return None
-    lines = _read_lines(found)
-    if lines is not None:
-        return lines
-    paths = _all_paths(clause, found, "paths")
-    if not paths or any(path.endswith("/") for path in paths):
-        return None
-    more: Args = {}
-    first, last = found["first"] or found["first_after"], found["last"] or found["last_after"]
-    if first:
-        more = {"start_line": int(first), "end_line": int(last or first)}
-    return [LiteralCall("read_file", {"path": path, **more}, f"Read {path}") for path in paths]
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHORT else line[: _SHORT - 1] + "…"
 
 
-def _read_lines(found: re.Match[str]) -> list[LiteralCall] | None:
-    """Read a reference that carries its own lines: `@src/a.py:10-20`."""
-    token = found["paths"]
-    ranged = (
-        call_patterns.LINES.fullmatch(token[1:].rstrip(".!"))
-        if token.startswith("@") and PLACE not in token
-        else None
-    )
-    if ranged is None or ranged["path"] == "diagnostics" or "://" in token or " " in token:
-        return None
-    first = int(ranged["first"])
-    args: Args = {"path": ranged["path"], "start_line": first, "end_line": int(ranged["last"] or first)}
-    return [LiteralCall("read_file", args, f"Read {ranged['path']}")]
+def _read(said: _Match) -> _Calls:
+    first, last = said["first"] or said["first_after"], said["last"] or said["last_after"]
+    ranged = forms.LINES.fullmatch(said["paths"].rstrip(".!"))
+    if ranged is not None and PLACE not in ranged[0] and ranged["path"].startswith("@"):
+        # A reference that carries its own lines: `@src/a.py:10-20`.
+        first, last = ranged["first"], ranged["last"]
+        paths = [said.references.get(ranged[0]) or written_path(ranged["path"], None, {}, True)]
+    else:
+        paths = [*said.paths("paths")]
+    for path in paths:
+        if path is None or path.endswith("/") or " " in (ranged[0] if ranged else ""):
+            raise _NoCall
+        lines: Args = {"start_line": int(first), "end_line": int(last or first)} if first else {}
+        yield LiteralCall("read_file", {"path": path, **lines}, f"Read {path}")
 
 
-def _list(clause: Clause) -> list[LiteralCall] | None:
-    found = call_patterns.LIST.fullmatch(clause.text)
-    if found is None:
-        return None
+def _list(said: _Match) -> _Calls:
     args: Args = {}
-    shown = "List files"
-    if found["place"] and found["place"].lower() not in _HERE - {"."}:
-        path = path_of(clause, found, "place", certain=True)
-        if path is None:
-            return None
+    if said["place"] and said["place"].lower() not in _HERE - {"."}:
+        path = said.path("place", certain=True)
         args["path"] = path.rstrip("/") or path
-        shown = f"List files in {args['path']}"
-    if found["all"] or found["deep"] or found["deeper"]:
+    if said["all"] or said["deep"] or said["deeper"]:
         args["recursive"] = True
-    return [LiteralCall("list_files", args, shown)]
+    yield LiteralCall("list_files", args, f"List files in {args['path']}" if "path" in args else "List files")
 
 
-_Reader = Callable[[Clause], list[LiteralCall] | None]
-_MAKERS: Sequence[_Reader] = (_folders, _write, _empty)
-_READERS: Mapping[str, Sequence[_Reader]] = {
-    **dict.fromkeys(
-        ("create", "make", "write", "save", "put", "generate", "overwrite", "mkdir", "touch"), _MAKERS
+_FORMS: Sequence[tuple[re.Pattern[str], Callable[[_Match], _Calls]]] = (
+    (forms.CREATE_FOLDER, _folders),
+    (forms.CREATE_NAMED_FOLDER, _folders),
+    (forms.WRITE_TO, _write),
+    (forms.WRITE, _write),
+    (forms.EMPTY_FILE, _empty),
+    (forms.REPLACE, _replace),
+    (forms.APPEND, _append),
+    (forms.APPEND_TO, _append),
+    (forms.RENAME, _rename),
+    (forms.DELETE, _delete),
+    (forms.RUN, _run),
+    (forms.COMMAND, _plain_command),
+    (forms.READ, _read),
+    (forms.LIST, _list),
+)
+"""The forms that a call may have; the first that fits and has all that it needs counts."""
+
+_BETWEEN = re.compile(
+    r"(?:[,;] (?:CONNECTING,? )*|,? (?:CONNECTING,? )+)(?=CALL)".replace("CONNECTING", CONNECTING).replace(
+        "CALL", forms.CALL_WORDS
     ),
-    "add": (*_MAKERS, _append),
-    "in": (_write, _replace),
-    **dict.fromkeys(("replace", "change"), (_replace,)),
-    "append": (_append,),
-    **dict.fromkeys(("rename", "move"), (_rename,)),
-    **dict.fromkeys(("delete", "remove"), (_delete,)),
-    **dict.fromkeys(("run", "execute"), (_run,)),
-    **dict.fromkeys(("read", "open", "view"), (_read,)),
-    "list": (_list,),
-}
-"""What may be read from a part, by its first word."""
-
-_CLAUSE_LIMIT = 2_000
+    re.IGNORECASE,
+)
+"""What stands between two calls."""
+_FRONTED = re.compile(rf"in (?:the )?(?:file |{forms.FOLDER} )?{forms.TOKEN},? ", re.IGNORECASE)
+"""`In src/a.py, …`: the place of every call of the sentence, up to the next such words."""
+_SHORT = 60
+_LIMIT = 2_000
 
 
 def literal_calls(
-    masked: str, literals: Sequence[Taken], tools: Collection[str], paths: Mapping[str, str]
+    masked: str, literals: Sequence[Taken], paths: Mapping[str, str]
 ) -> tuple[LiteralCall, ...]:
-    """The calls that a part spells out completely; empty if it does not, or if a tool for it is not there.
+    """The calls that a sentence consists of; empty if one word of it is neither a call nor between calls.
 
-    `masked` is the part with its literals taken out; `paths` leads from references to workspace paths.
+    `masked` is the sentence with its literals taken out and without the words that lead in; `paths` leads
+    from references as they are written to workspace paths.
     """
-    if len(masked) > _CLAUSE_LIMIT:
+    if len(masked) > _LIMIT:
         return ()
-    collapsed = " ".join(masked.split())
-    text = call_patterns.TAIL.sub("", collapsed)
-    clause = Clause(text=text, literals=literals, paths=paths, exact=collapsed == masked.strip())
-    for reader in _READERS.get(text.partition(" ")[0].lower().rstrip(":"), ()):
-        calls = reader(clause)
-        if calls is not None:
-            return tuple(calls) if all(call.tool in tools for call in calls) else ()
+    text = " ".join(masked.split())
+    cuts = list(_BETWEEN.finditer(text))
+    starts, ends = [0, *(cut.end() for cut in cuts)], [*(cut.start() for cut in cuts), len(text)]
+    calls: list[LiteralCall] = []
+    front: tuple[int, int] = (0, 0)
+    index = 0
+    while index < len(starts):
+        start = starts[index]
+        fronted = _FRONTED.match(text, start)
+        if fronted is not None:
+            front = fronted.span()
+            # The comma behind the place looks as if it stood between two calls.
+            index += index + 1 < len(ends) and ends[index] <= fronted.end() <= starts[index + 1]
+            start = fronted.end()
+        place = slice(*front)
+        found = _calls_of(
+            text[place] + forms.TAIL.sub("", text[start : ends[index]]),
+            (*_within(text, literals, *front), *_within(text, literals, start, ends[index])),
+            paths,
+        )
+        if not found:
+            return ()
+        calls += found
+        index += 1
+    return tuple(calls)
+
+
+def _within(text: str, literals: Sequence[Taken], start: int, end: int) -> Sequence[Taken]:
+    """The literals between two places of a sentence."""
+    return literals[text.count(PLACE, 0, start) : text.count(PLACE, 0, end)]
+
+
+def _calls_of(text: str, literals: Sequence[Taken], references: Mapping[str, str]) -> tuple[LiteralCall, ...]:
+    for form, read in _FORMS:
+        found = form.fullmatch(text)
+        if found is not None:
+            with suppress(_NoCall):
+                return tuple(read(_Match(found, literals, references)))
     return ()

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from planloom.domain.errors import ModelFailed
-from planloom.domain.plan import Step, Usage
+from planloom.domain.plan import Step
 from planloom.domain.validation import Problem, errors, problems
-from planloom.models.asking import usage_of
+from planloom.models.asking import Cost
 from planloom.models.port import (
     Capabilities,
     Finished,
@@ -22,7 +22,6 @@ from planloom.models.port import (
     ReasoningDelta,
     Restarted,
     TextDelta,
-    UsageReported,
 )
 from planloom.planning.assemble import Assembly
 from planloom.planning.deployments import deployments_in_turn
@@ -62,7 +61,7 @@ class _Answer:
     told: int = 0
     cut: bool = False
     refused: bool = False
-    usage: Usage = field(default_factory=lambda: Usage(requests=1))
+    cost: Cost = field(default_factory=Cost)
 
     def begin_anew(self, tools: tuple[str, ...]) -> None:
         """Everything so far is void: the model is asked once more."""
@@ -135,23 +134,31 @@ class ModelPlanner:
         taken = [step.step_id for step in request.finished]
         first = _Answer(PlanStream(self._tools.names()), Stopwatch(self._clock))
         glimpsed = Assembly(self._tools.rules(), taken)
-        async for event in self._heard(asked, first):
-            if isinstance(event, TextDelta):
-                yield TextSeen(text=event.text)
-                for drafted in first.feed(event.text):
-                    yield StepDrafted(step=glimpsed.add(drafted))
-        yield UsageSeen(usage=first.usage)
+        try:
+            async for event in self._heard(asked, first):
+                if isinstance(event, TextDelta):
+                    yield TextSeen(text=event.text)
+                    for drafted in first.feed(event.text):
+                        yield StepDrafted(step=glimpsed.add(drafted))
+        except ModelFailed:
+            yield UsageSeen(usage=first.cost.usage)
+            raise
+        yield UsageSeen(usage=first.cost.usage)
         read = self._read(first, request)
         if isinstance(read, PlanDrafted):
             yield read
             return
         again = _sent_back(asked, first, read, style, capabilities.context_tokens)
         second = _Answer(PlanStream(self._tools.names()), Stopwatch(self._clock))
-        async for event in self._heard(again, second):
-            if isinstance(event, TextDelta):
-                yield TextSeen(text=event.text)
-                second.stream.feed(event.text)
-        yield UsageSeen(usage=second.usage)
+        try:
+            async for event in self._heard(again, second):
+                if isinstance(event, TextDelta):
+                    yield TextSeen(text=event.text)
+                    second.stream.feed(event.text)
+        except ModelFailed:
+            yield UsageSeen(usage=second.cost.usage)
+            raise
+        yield UsageSeen(usage=second.cost.usage)
         read = self._read(second, request)
         if isinstance(read, PlanDrafted):
             yield read
@@ -188,8 +195,7 @@ class ModelPlanner:
 
     async def _heard(self, asked: ModelRequest, answer: _Answer) -> AsyncIterator[ModelEvent]:
         """The model's answer, noted down; it is left early once the model only writes white space."""
-        stream = self._model.stream(asked)
-        async with aclosing(stream) as events:  # type: ignore[type-var]
+        async with aclosing(answer.cost.of(self._model, asked)) as events:
             async for event in events:
                 if isinstance(event, TextDelta | ReasoningDelta):
                     answer.watch.heard()
@@ -198,8 +204,6 @@ class ModelPlanner:
                         if not answer.add(event.text):
                             answer.cut = isinstance(answer.stream.close(), NoPlan)
                             return
-                    case UsageReported():
-                        answer.usage = usage_of(event)
                     case Restarted():
                         answer.begin_anew(self._tools.names())
                     case Finished():
@@ -245,7 +249,7 @@ class ModelPlanner:
             steps, in_turn = deployments_in_turn(steps)
             found += in_turn
         rules = self._tools.rules()
-        speed = answer.watch.speed(answer.whole, answer.usage.completion_tokens)
+        speed = answer.watch.speed(answer.whole, answer.cost.completion_tokens)
         return PlanDrafted(
             steps=steps,
             summary=plan.summary or f"{len(steps)} {'step' if len(steps) == 1 else 'steps'}.",

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from planloom.domain.agents import NAMES
+from planloom.domain.model_text.lenient_json import Unreadable, read_container
+from planloom.domain.model_text.reasoning import without_reasoning
 from planloom.domain.perspectives import (
     Agent,
     ChapoPerspective,
@@ -17,8 +19,6 @@ from planloom.domain.perspectives import (
 )
 from planloom.domain.values import Args, Instant, Json
 from planloom.models.port import ToolSpec
-from planloom.planning.formats.lenient_json import Unreadable, parse
-from planloom.planning.formats.reasoning import without_reasoning
 from planloom.tools.tool import shortened
 
 LONGEST_TEXT = 4_000
@@ -169,7 +169,7 @@ def find_report(agent: Agent, text: str, at: Instant) -> Perspective | None:
     for _ in range(_ATTEMPTS):
         if start < 0:
             return None
-        parsed = parse(text, start)
+        parsed = read_container(text, start)
         if not isinstance(parsed, Unreadable) and not parsed.cut and isinstance(parsed.value, dict):
             found = _report_in(parsed.value, known)
             if found is not None:

@@ -3,75 +3,150 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from planloom.domain.attachments import Attachment
-from planloom.domain.perspectives import Agent
 from planloom.domain.plan import Step
 from planloom.domain.values import Args, AttachmentId, StepId
+from planloom.planning.call_patterns import LINES
 from planloom.planning.calls import LiteralCall, literal_calls
-from planloom.planning.clauses import parts
-from planloom.planning.literals import PLACE, Taken, mask, restored
-from planloom.planning.wording import active_form, capitalized, description_of
-from planloom.planning.written_paths import looks_like_path
+from planloom.planning.clauses import Part, is_plain, parts, tasks
+from planloom.planning.literals import PLACE, Masked, Taken, mask, restored
+from planloom.planning.wording import active_form, agent_for, capitalized, description_of
+from planloom.planning.written_paths import written_path
 
-_READ_ONLY = frozenset({"read_file", "list_files", "find_files", "search_text", "read_diagnostics"})
+_READING = frozenset({"read_file", "list_files", "find_files", "search_text", "read_diagnostics"})
 _ASKED_OF_USER = re.compile(
     r"(?:ask|confirm\s+with|check\s+with)\s+(?:me|us|the\s+user)\b(?:\s+(?:about|for|to\s+confirm|to\s+choose))?[,:]?\s*",
     re.IGNORECASE,
 )
-_QUESTION_WORD = re.compile(
-    r"(?:what|why|how|when|where|who|which|whose|should|shall|do|does|is|are|can|could|would|will|may)\b",
-    re.IGNORECASE,
-)
-_OPERATIONS = re.compile(
-    r"\b(?:deploy\w*|install\w*|docker\w*|kubernetes|k8s|kubectl|helm|terraform|ansible|nginx|systemd|ci|cd|ci/cd|pipelines?"
-    r"|staging|production|rollback|provision\w*|npm|pnpm|yarn|pip|cargo|apt|brew|run|execute|start|restart|launch|publish"
-    r"|release|migrations?|compose|server\s+setup)\b",
-    re.IGNORECASE,
-)
 _FIRST_FILE = re.compile(
-    rf"(?:create|write|add|generate|make)\s+(?:(?:a|an|the|new|file)\s+)*(?P<path>@?{PLACE}|[^\s,;{PLACE}]*[\w-]\.[A-Za-z]\w{{0,7}})"
-    r"(?=\s|$|,)",
+    r"(?:(?:create|write|add|generate)|make\s+(?:a|an|the))\s+(?:(?:a|an|the|new|file)\s+)*"
+    rf"(?P<path>@?{PLACE}|[^\s,;{PLACE}]*[\w-]\.[A-Za-z]\w{{0,7}})"
+    r"(?=$|,|\s+(?:and|containing|for|from|in|that|using|which|with)\b)",
     re.IGNORECASE,
 )
 _SHORT_LITERAL = 40
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """A part of the request as it is read. `plain` tells that it is surely a task, or only calls."""
+
+    part: Part
+    words: str
+    literals: tuple[Taken, ...]
+    calls: tuple[LiteralCall, ...]
+    plain: bool
+
+    @property
+    def changes(self) -> bool:
+        """Whether it reads as a call that does more than look."""
+        return any(call.tool not in _READING for call in self.calls)
 
 
 def plan_by_rules(
     text: str,
     tools: Collection[str],
     references: Sequence[Attachment] = (),
-    paths: Mapping[str, str] | None = None,
     takes: Callable[[str, Args], bool] | None = None,
 ) -> tuple[Step, ...]:
     """The steps that a request spells out, in its own order; they form a sequential plan.
 
-    `tools` are the names of the tools there are: a literal call for one that is not becomes a processing
-    step. `references` are the request's attachments; each step names those that its words name. `paths`
-    leads from a reference as it was written (`@a.py`) to its workspace path, where the two differ.
-    `takes` tells whether a tool takes these arguments; if it does not, the part is a processing step too.
-    Left out, every tool is taken to have the arguments that all have in common: `edit_file` no `patch`.
+    `tools` are the names of the tools there are; `takes` tells whether a tool takes these arguments (left out:
+    whether they are those that all tools of this name have, `edit_file` no `patch`). A call that is not to be
+    had becomes a processing step. `references` are the request's attachments: each step names those that its
+    words name, and a literal call has the paths that they resolved to.
     Empty only for a text without any word. Quotations, fences and heredocs are kept byte for byte.
+
+    Calls are literal only where nothing in the request puts them in doubt. If something does, and there are
+    calls that change anything, the request is one step in words.
     """
     masked = mask(text)
+    quoted = masked.text.strip() == PLACE and masked.literals[0].kind == "quote"
+    if quoted:
+        masked = mask(masked.literals[0].text)
+    paths = _paths(references)
+    sentences = [_read(masked, part, paths) for part in parts(masked)]
+    sure = not quoted and all(sentence.plain for sentence in sentences)
+    if not sure and not quoted and any(sentence.changes for sentence in sentences):
+        whole = Part(0, len(masked.text.rstrip()), whole=True)
+        sentences = [_Sentence(whole, masked.text.strip(), masked.literals, (), plain=False)]
+    accepts = takes or _without_patch
     steps: list[Step] = []
-    for span in parts(masked):
-        words = masked.text[span.start : span.end]
-        literals = masked.inside(span.start, span.end)
-        found = _steps_of(
-            words.rstrip("?") if span.polite else words, literals, tools, paths or {}, takes or _without_patch
-        )
-        attached = _attached(masked.source(span.start, span.end), references)
+    for sentence in sentences:
+        instruction = restored(sentence.words, sentence.literals).strip()
+        available = all(call.tool in tools and accepts(call.tool, call.args) for call in sentence.calls)
+        if sure and sentence.calls and available:
+            found = [_call_step(call, instruction) for call in sentence.calls]
+        else:
+            found = list(_in_words(masked, sentence))
+        attached = _attached(masked.source(sentence.part.start, sentence.part.end), references)
         steps += [step.model_copy(update={"attachments": attached}) for step in found]
-    return tuple(
-        step.model_copy(update={"step_id": StepId(f"step_{number}")}) for number, step in enumerate(steps, 1)
-    )
+    return _told_apart(steps)
 
 
-def all_literal(steps: Sequence[Step]) -> bool:
-    """Whether these steps are nothing but tool calls, so that no model is needed for them."""
-    return bool(steps) and all(step.kind == "tool_call" for step in steps)
+def _read(masked: Masked, part: Part, paths: Mapping[str, str]) -> _Sentence:
+    words = masked.text[part.start : part.end]
+    literals = masked.inside(part.start, part.end)
+    calls = literal_calls(words.rstrip("?"), literals, paths)
+    asks = words.endswith("?") and not part.polite
+    plain = bool(calls) or _ASKED_OF_USER.match(words) is not None or is_plain(masked.text, part)
+    words = words.rstrip("?") if part.polite else words
+    return _Sentence(part, words, literals, calls, plain and not asks and not part.whole)
+
+
+def _in_words(masked: Masked, sentence: _Sentence) -> Iterator[Step]:
+    """The steps of a sentence that is no literal call: one for each task, or one where that is in doubt."""
+    question = _question(sentence)
+    if question is not None:
+        yield question
+        return
+    read = [sentence]
+    pieces = () if sentence.changes else tasks(masked.text, sentence.part)
+    if len(pieces) > 1:
+        split = [_read(masked, piece, {}) for piece in pieces]
+        # Where one piece would be a call by itself, nobody knows whether the others belong to it.
+        read = read if any(piece.changes for piece in split) else split
+    for each in read:
+        described = description_of(_shown(each.words, each.literals))
+        yield Step(
+            step_id=_UNNAMED,
+            description=described,
+            instruction=restored(each.words, each.literals).strip(),
+            active_form=active_form(described),
+            agent=agent_for(each.words),
+            expected_files=_expected(each.words, each.literals),
+        )
+
+
+def _told_apart(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps with their ids; of those with one description, the later ones are numbered."""
+    seen: dict[str, int] = {}
+    named: list[Step] = []
+    for number, step in enumerate(steps, 1):
+        seen[step.description] = count = seen.get(step.description, 0) + 1
+        description = step.description if count == 1 else f"{step.description} ({count})"
+        named.append(
+            step.model_copy(update={"step_id": StepId(f"step_{number}"), "description": description})
+        )
+    return tuple(named)
+
+
+def _paths(references: Sequence[Attachment]) -> Mapping[str, str]:
+    """The workspace paths that references resolved to, where they were written in short: `@a.py` for `src/a.py`."""
+    return {
+        each.reference: each.label.rstrip("/")
+        for each in references
+        if each.label and each.kind in ("file", "folder", "image") and _is_short(each.reference, each.label)
+    }
+
+
+def _is_short(reference: str, path: str) -> bool:
+    ranged = LINES.fullmatch(reference)
+    name = (ranged["path"] if ranged else reference).lstrip("@").strip('"“”').rstrip("/")
+    return bool(name.strip("./")) and f"/{path.rstrip('/')}".endswith(f"/{name}")
 
 
 def _without_patch(tool: str, args: Args) -> bool:
@@ -79,23 +154,6 @@ def _without_patch(tool: str, args: Args) -> bool:
 
 
 _UNNAMED = StepId("step")
-
-
-def _steps_of(
-    words: str,
-    literals: Sequence[Taken],
-    tools: Collection[str],
-    paths: Mapping[str, str],
-    takes: Callable[[str, Args], bool],
-) -> list[Step]:
-    question = _question(words, literals)
-    if question is not None:
-        return [question]
-    calls = literal_calls(words, literals, tools, paths)
-    if calls and all(takes(call.tool, call.args) for call in calls):
-        instruction = restored(words, tuple(literals)).strip()
-        return [_call_step(call, instruction) for call in calls]
-    return [_processing(words, literals)]
 
 
 def _call_step(call: LiteralCall, instruction: str) -> Step:
@@ -108,44 +166,26 @@ def _call_step(call: LiteralCall, instruction: str) -> Step:
         agent="devo" if call.tool == "run_command" else "koda",
         tool=call.tool,
         args=call.args,
-        requires_approval=call.tool not in _READ_ONLY,
+        requires_approval=call.tool not in _READING,
         expected_files=call.files,
     )
 
 
-def _question(words: str, literals: Sequence[Taken]) -> Step | None:
-    asked = _ASKED_OF_USER.match(words)
-    if asked is not None:
-        rest = " ".join(restored(words[asked.end() :], tuple(literals)).split()).rstrip("?.")
-        if not rest:
-            return None
-        question = capitalized(rest) + "?"
-    elif words.rstrip().endswith("?") and _QUESTION_WORD.match(words):
-        question = capitalized(" ".join(restored(words, tuple(literals)).split()))
-    else:
+def _question(sentence: _Sentence) -> Step | None:
+    """What the request wants the user to be asked. A question of the user's own is none."""
+    asked = _ASKED_OF_USER.match(sentence.words)
+    if asked is None:
         return None
-    described = description_of(_shown(words, literals))
+    rest = " ".join(restored(sentence.words[asked.end() :], sentence.literals).split()).rstrip("?.")
+    if not rest or sentence.part.whole:
+        return None
     return Step(
         step_id=_UNNAMED,
-        description=described,
-        instruction=restored(words, tuple(literals)).strip(),
+        description=description_of(_shown(sentence.words, sentence.literals)),
+        instruction=restored(sentence.words, sentence.literals).strip(),
         active_form="Waiting for an answer",
         kind="clarification",
-        question=question,
-    )
-
-
-def _processing(words: str, literals: Sequence[Taken]) -> Step:
-    described = description_of(_shown(words, literals))
-    instruction = restored(words, tuple(literals)).strip()
-    agent: Agent = "devo" if _OPERATIONS.search(words) else "koda"
-    return Step(
-        step_id=_UNNAMED,
-        description=described,
-        instruction=instruction,
-        active_form=active_form(described),
-        agent=agent,
-        expected_files=_expected(words, literals),
+        question=capitalized(rest) + "?",
     )
 
 
@@ -165,18 +205,9 @@ def _expected(words: str, literals: Sequence[Taken]) -> tuple[str, ...]:
     found = _FIRST_FILE.match(" ".join(words.split()))
     if found is None:
         return ()
-    path = found["path"].lstrip("@")
-    if path == PLACE:
-        path = literals[0].text if literals and literals[0].kind != "block" else ""
-    if (
-        "." not in path
-        or "\n" in path
-        or " " in path.strip()
-        or "://" in path
-        or not looks_like_path(path.strip())
-    ):
-        return ()
-    return (path.strip(),)
+    taken = literals[0] if PLACE in found["path"] else None
+    path = written_path(found["path"], taken, {}, certain=False)
+    return (path,) if path and "." in path and " " not in path else ()
 
 
 def _attached(source: str, references: Sequence[Attachment]) -> tuple[AttachmentId, ...]:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 
 from planloom.domain.perspectives import Agent
+from planloom.intake import words
+from planloom.planning.call_patterns import PROGRAMS
 
 DESCRIPTION_LIMIT = 120
 """Characters of a description; what is longer is cut at a word."""
 
-_SPLITTING = (
-    "create build implement make develop write add design configure generate refactor update modify "
-    "change fix debug optimize replace append rename delete remove move run execute read list install "
-    "deploy insert copy ask mkdir touch "
-)
+_LITERAL = "append ask copy delete deploy execute insert install list mkdir move read remove rename replace run touch"
 _OTHERS = (
     "analyze analyse apply adapt adjust align allow amend annotate archive assert assess attach audit "
     "backup begin bind bootstrap bump cache call check choose clean clear clone close collect combine "
@@ -38,10 +36,19 @@ _DOUBLING = (
     "stop submit swap tag trim wrap zip "
 )
 
-VERBS = frozenset({*_SPLITTING.split(), "set up"})
-"""Verbs before which a comma or "and" begins another part: those of detection, and those of literal calls."""
+VERBS = frozenset((*words.VERBS, *_LITERAL.split()))
+"""Verbs before which a comma or "and" begins another task: those of detection, and those of literal calls."""
 
-_KNOWN = VERBS | frozenset(_OTHERS.split())
+KNOWN_VERBS = VERBS | frozenset(_OTHERS.split())
+"""Verbs by which a task may begin."""
+
+CONNECTING = (
+    r"(?:and|but|plus|also|please|then|next|after that|afterwards|finally|last(?:ly)?|first(?:ly)?|second(?:ly)?"
+    r"|third(?:ly)?)"
+)
+"""Words between two tasks of one sentence, in a text whose white space is collapsed."""
+
+_PROGRAMS = frozenset({*PROGRAMS, "mkdir", "touch"})
 _DOUBLED = frozenset(_DOUBLING.split())
 
 
@@ -79,7 +86,7 @@ def active_form(description: str) -> str:
     first = _FIRST_WORD.match(text)
     if (
         first is None
-        or first[0].lower() not in _KNOWN
+        or first[0].lower() not in KNOWN_VERBS - _PROGRAMS
         or text[first.end() : first.end() + 1] not in ("", " ", ",")
     ):
         return f"Working on: {text}"
@@ -99,8 +106,8 @@ def description_of(text: str) -> str:
 
 
 def capitalized(text: str) -> str:
-    """The text with a capital first letter, unless its first word is a path, a name or code."""
+    """The text with a capital first letter, unless its first word is a path, a name, a program or code."""
     word = text.split(" ", 1)[0]
-    if not word.isalpha() or not word.islower():
+    if not word.isalpha() or not word.islower() or word in _PROGRAMS:
         return text
     return text[0].upper() + text[1:]

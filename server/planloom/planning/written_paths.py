@@ -9,8 +9,8 @@ from planloom.planning.call_patterns import LINES
 from planloom.planning.literals import Taken
 
 _FILE_NAMES = (
-    "makefile dockerfile license licence readme procfile gemfile rakefile jenkinsfile vagrantfile changelog "
-    "codeowners justfile brewfile pipfile caddyfile notice authors contributing"
+    "makefile dockerfile procfile gemfile rakefile jenkinsfile vagrantfile justfile brewfile pipfile "
+    "caddyfile"
 )
 _FILES = frozenset(_FILE_NAMES.split())
 _PRODUCT_NAMES = (
@@ -20,11 +20,12 @@ _PRODUCT_NAMES = (
 _NO_PATHS = frozenset(_PRODUCT_NAMES.split())
 _SHAPE = re.compile(r".*[^./\\]\.[A-Za-z][A-Za-z0-9_+-]{0,11}|.*/\.?[^/]*|\.[A-Za-z][\w.-]*")
 _LIMIT = 1_000
-_CLOSING = ".!:"
+_PATTERN = re.compile(r"[*?<>|{}$…]")
+_CLOSING = frozenset("!:")
 
 
 def looks_like_path(token: str) -> bool:
-    """Whether a bare word reads as a path: it has a folder, an extension, or a well-known file name."""
+    """Whether a bare word reads as a path: it has a folder, an extension, or the full name of a well-known file."""
     lowered = token.lower()
     if lowered in _NO_PATHS or len(token) > _LIMIT:
         return False
@@ -37,23 +38,20 @@ def written_path(token: str, taken: Taken | None, paths: Mapping[str, str], cert
     `taken` is the literal that the token is, if it is one; `paths` leads from references to their paths;
     `certain` tells that the words in front ("folder", "file") announce a path, so that any word is one.
     """
-    if taken is not None:
-        text = taken.text.strip()
-        plain = taken.kind != "block" and "\n" not in text and "://" not in text
-        return text if plain and 0 < len(text) <= _LIMIT else None
-    if len(token) > _LIMIT:
-        return None
     if token.startswith("@"):
-        return paths.get(token) or _referenced(token[1:])
-    token = token.rstrip(_CLOSING) if token.strip("./") else token
-    if not token or "://" in token or token.lower().startswith("www."):
+        written = token if taken is None else "@" + taken.source
+        found = paths.get(written) or paths.get(written.rstrip(".!:"))
+        if found is not None:
+            return found
+        certain, token = True, token[1:]
+        if token == "selection" or token.startswith("diagnostics") or LINES.fullmatch(token):
+            return None
+    # One sign of punctuation may follow a path; dots that trail off leave open what is meant.
+    text = taken.text.strip() if taken is not None else token[:-1] if token[-1:] in _CLOSING else token
+    if taken is not None and taken.kind == "block":
         return None
-    return token if certain or looks_like_path(token) else None
-
-
-def _referenced(name: str) -> str | None:
-    """The path of a reference, unless it stands for something else or for some lines only."""
-    name = name.rstrip(_CLOSING)
-    if not name or name == "selection" or name.startswith("diagnostics") or "://" in name:
+    if not 0 < len(text) <= _LIMIT or "\n" in text or "://" in text or text.lower().startswith("www."):
         return None
-    return None if LINES.fullmatch(name) else name
+    if taken is None and (_PATTERN.search(text) or (text.strip("./") and re.search(r"[^/]\.$", text))):
+        return None
+    return text if certain or looks_like_path(text) else None

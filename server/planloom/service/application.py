@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -12,6 +14,7 @@ from planloom.domain import directives as do
 from planloom.domain import events as ev
 from planloom.domain.attachments import Attachment, ResolvedAttachment, Unresolved
 from planloom.domain.changes import Changeset
+from planloom.domain.errors import StorageFailed
 from planloom.domain.plan import Detection, Plan, Step
 from planloom.domain.validation import Problem, problems
 from planloom.domain.values import Json, PlanId, SessionId, StepId
@@ -36,14 +39,16 @@ from planloom.service.direct import put_to_review
 from planloom.service.drafting import Drafting
 from planloom.service.feed import Feed
 from planloom.service.followup import FollowUp
+from planloom.service.health import HealthWatch
 from planloom.service.intake import Intake, decided
 from planloom.service.models import Models
 from planloom.service.ownership import Ownership
 from planloom.service.plans import Plans, Rooms
 from planloom.service.references import WorkspaceReferences
-from planloom.service.requests import Status, StreamDelta
+from planloom.service.requests import Health, Status, StreamDelta
 from planloom.service.steps import Steps
 from planloom.service.templates import Templates
+from planloom.service.turns import Turns
 from planloom.service.undo import Undoing
 from planloom.service.user_undo import UserUndo
 from planloom.settings import Settings
@@ -52,10 +57,13 @@ from planloom.tools.registry import builtin
 from planloom.version import VERSION
 from planloom.workspace.editor import Editor
 from planloom.workspace.index import FileIndex
+from planloom.workspace.programs import Programs
 from planloom.workspace.view import WorkspaceView
 
 if TYPE_CHECKING:
     from planloom.models.editor_model import EditorCompletion
+
+log = logging.getLogger(__name__)
 
 
 class Application:
@@ -68,9 +76,12 @@ class Application:
         view: WorkspaceView,
         ledger: Ledger,
         models: Callable[[Callable[[], Settings]], Models],
+        *,
+        trusted: bool = True,
     ) -> None:
         self.session_id = SessionId(uuid.uuid4().hex)
-        self.trusted = True
+        self.trusted = trusted
+        self._programs = Programs(lambda: self.trusted)
         self._settings = settings
         self._view = view
         self._ledger = ledger
@@ -82,7 +93,7 @@ class Application:
         self._gate = Gate(
             self._book, view, editor, lambda: self._settings, lambda: self.trusted, self._cancel_soon
         )
-        self._user_undo = UserUndo(self._book, view.documents)
+        self._user_undo = UserUndo(self._book, view)
         self._staging = StagingArea(self._book, view, self._gate, self._made)
         self._kit = self._kit_of(view, editor)
         follow_up = FollowUp(self._book, ledger)
@@ -113,8 +124,11 @@ class Application:
         conductor = Conductor(
             self._book, self._jobs, runner, self._limits, resources=resources, proposer=proposer
         )
-        self._ownership = Ownership(self._book, ledger, view)
-        self.references = WorkspaceReferences(view, editor, lambda: self._settings, self._jobs)
+        self._conductor = conductor
+        self._ownership = Ownership(self._book, ledger, view, self._jobs, self._halt)
+        self.references = WorkspaceReferences(
+            view, editor, lambda: self._settings, self._jobs, self._programs
+        )
         self.intake = Intake(
             self.references, lambda: view.roots, lambda: self._settings, lambda: self.models.at_hand
         )
@@ -132,15 +146,17 @@ class Application:
             self._book.clock,
         )
         drafting = Drafting(self._book, self.feed, authors.author, self._prepared)
+        turns = Turns(self._ownership, conductor, self._jobs)
         rooms = Rooms(
             book=self._book,
             ledger=ledger,
             jobs=self._jobs,
             conductor=conductor,
             gate=self._gate,
-            undoing=Undoing(self._book, self._ownership, view, editor, lambda: self.trusted),
+            undoing=Undoing(self._book, turns, view, editor, lambda: self.trusted),
             drafting=drafting,
             ownership=self._ownership,
+            turns=turns,
             intake=self.intake,
             problems=self._problems,
             prepared=self._prepared,
@@ -151,22 +167,29 @@ class Application:
         )
         self.plans = Plans(rooms)
         self.steps = Steps(rooms)
-        self.approvals = Approvals(self._gate)
+        self.approvals = Approvals(self._gate, self._book.ready)
+        self._health = HealthWatch(self.feed, self._problems_now)
+        ledger.listen(self._health.look)
+        self._book.on_unreadable(self._health.look)
+        self._book.on_stop(self._health.stopped)
 
     @classmethod
-    def open(
+    async def open(
         cls,
         settings: Settings,
         editor: Editor,
         view: WorkspaceView,
         *,
         storage: Path | None,
+        trusted: bool = True,
         environment: Mapping[str, str],
         completion: EditorCompletion | None = None,
         record: Path | None = None,
         base_url_is_users: Callable[[], bool] = lambda: True,
     ) -> Application:
         """Put the application together over the ledger at `storage`; None keeps everything in memory.
+
+        It does nothing before `start`. Raises StorageFailed while another program has the ledger locked.
 
         `completion` is the editor's own language model, `record` a file for every exchange with a model. A key of
         the environment goes to the base URL only where `base_url_is_users`.
@@ -175,17 +198,24 @@ class Application:
         def models(current: Callable[[], Settings]) -> Models:
             return Models(current, environment, completion, record, base_url_is_users)
 
-        return cls(settings, editor, view, Ledger(storage), models)
+        # The ledger may have to wait for another program.
+        return cls(settings, editor, view, await asyncio.to_thread(Ledger, storage), models, trusted=trusted)
 
-    def start(self) -> None:
-        """Begin what goes on in the background: leases, the index, and plans whose server has died."""
+    def start(self, listen: Callable[[Application], None]) -> None:
+        """Begin what goes on in the background: leases, the index, and plans whose server has died.
+
+        `listen` subscribes whoever wants to hear of it, before anything happens.
+        """
+        listen(self)
+        self._health.look()
         self.references.index()
-        self._jobs.start("leases", self._ownership.keep_leases())
-        self._ownership.take_orphans(
-            self._ledger.plans(
-                workspace=workspace_key(self.intake.folders()), statuses=("draft", "approved", "executing")
-            )
-        )
+        self._jobs.start("leases", self._ownership.keep())
+        try:
+            orphans = self._left_by_dead_servers()
+        except StorageFailed as error:
+            log.warning("plans of servers that have died are not looked for: %s", error.message)
+        else:
+            self._ownership.take_orphans(orphans)
         self._jobs.start("settle", self._ownership.settle())
         self._jobs.start("model", self.models.current())
 
@@ -205,16 +235,21 @@ class Application:
         await self.models.set_secret(provider, value)
 
     def set_trusted(self, trusted: bool) -> None:
-        """Whether the user trusts the workspace; without that nothing in it is changed."""
-        self.trusted = trusted
+        """Whether the user trusts the workspace; without that nothing in it is changed, and git is not asked."""
+        before, self.trusted = self.trusted, trusted
+        if trusted and not before:
+            self.references.rescan()
 
     def status(self, log_path: str = "") -> Status:
         """How the server is."""
         live = self._book.live()
         identity = self.models.identity
         folders = self.intake.folders()
-        paused = self._ledger.plans(workspace=workspace_key(folders), statuses=("paused",))
-        found = [self._ledger.problem] if self._ledger.problem else []
+        try:
+            paused = self._ledger.plans(workspace=workspace_key(folders), statuses=("paused",))
+        except StorageFailed:
+            paused = ()
+        health = self._problems_now()
         return Status(
             version=VERSION,
             session_id=self.session_id,
@@ -224,9 +259,9 @@ class Application:
             workspace_folders=folders,
             trusted=self.trusted,
             active=tuple(plan.plan_id for plan in live if plan.status in ("draft", "approved", "executing")),
-            resumable=paused,
-            health="degraded" if found else "ok",
-            problems=tuple(found),
+            resumable=tuple(plan_id for plan_id in paused if plan_id not in self._book.unreadable),
+            health=health.state,
+            problems=health.problems,
             log_path=log_path,
             storage_path=str(self._ledger.path or ""),
         )
@@ -236,6 +271,30 @@ class Application:
         await self._jobs.stop("")
         await self.models.forget()
         self._ledger.close()
+
+    def _problems_now(self) -> Health:
+        ledger = (self._ledger.problem,) if self._ledger.problem else ()
+        unreadable = tuple(error.message for error in self._book.unreadable.values())
+        return Health(problems=(*ledger, *unreadable))
+
+    async def _halt(self, plan_id: PlanId) -> None:
+        """Stop everything that runs of a plan, and drop what only this process knew of it."""
+        for name in ("cancel-asked", "cancel", "draft", "end"):
+            await self._jobs.stop(f"{name}:{plan_id}")
+        await self._conductor.halt(plan_id)
+        await self._jobs.stop(f"conduct:{plan_id}")
+        self._staging.forget(plan_id)
+        self._conductor.release(plan_id)
+
+    def _left_by_dead_servers(self) -> list[PlanId]:
+        """Plans that a server may have left in the middle: those that moved, and paused ones that still ask.
+
+        Raises StorageFailed.
+        """
+        workspace = workspace_key(self.intake.folders())
+        moving = self._ledger.plans(workspace=workspace, statuses=("draft", "approved", "executing"))
+        paused = self._ledger.plans(workspace=workspace, statuses=("paused",))
+        return [*moving, *filter(self._ownership.is_left_open, paused)]
 
     def _limits(self) -> do.Limits:
         execution = self._settings.execution
@@ -290,6 +349,9 @@ class Application:
     def _index(self) -> FileIndex:
         return self.references.index()
 
+    def _rescan(self) -> asyncio.Task[None]:
+        return self.references.rescan()
+
     def _kit_of(self, view: WorkspaceView, editor: Editor) -> Kit:
         """What steps' tools use; the index is asked for late, as the workspace folders may change."""
         return Kit(
@@ -302,6 +364,9 @@ class Application:
             index=self._index,
             stream=self._stream,
             tools=self._tools,
+            programs=self._programs,
+            rescan=self._rescan,
+            jobs=self._jobs,
         )
 
     async def _made(self, plan_id: PlanId, changes: Changeset) -> None:
@@ -318,6 +383,6 @@ class Application:
 
     def _reroute(self, plan: Plan, step: Step, wanted: Sequence[Json]) -> None:
         """Put a direct run to review."""
-        ready = put_to_review(plan, step, wanted, self._book.clock(), self._tools)
+        ready = put_to_review(plan, step, wanted, self._book.clock())
         steps = self._prepared(ready.steps)
         self._book.record(plan.plan_id, ready.model_copy(update={"steps": steps}), ev.PlanApprovalRequest())

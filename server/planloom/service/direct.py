@@ -5,25 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planloom.domain import events as ev
+from planloom.domain.agents import allowed_effects
 from planloom.domain.plan import Plan, Review, Step, StepResult
 from planloom.domain.values import Args, Instant, Json, StepId
-from planloom.execution.earlier import earlier_calls, written_paths
+from planloom.execution.earlier import latest
 from planloom.planning.rules import plan_by_rules
 from planloom.tools.registry import Registry, argument_problems
 from planloom.tools.tool import shortened
+from planloom.workspace.uris import display_name
 
 _HEADLINE = 80
 
 
 def direct_run(plan: Plan, tools: Registry, review: Review) -> ev.PlanDirect:
-    """Literal tool calls if the rules find nothing else in the request, else the request as one step."""
+    """Literal calls if the request is nothing else and may make them, else the request as one step in words."""
 
     def takes(name: str, args: Args) -> bool:
         tool = tools.get(name)
         return tool is not None and not argument_problems(tool, args)
 
+    def allowed(step: Step) -> bool:
+        tool = tools.get(step.tool or "")
+        return tool is not None and tool.effect in allowed_effects(plan, step.agent)
+
     steps = plan_by_rules(plan.request, tools.names(), plan.attachments, takes=takes)
-    if steps and all(step.kind == "tool_call" for step in steps):
+    if steps and all(map(allowed, steps)):
         return ev.PlanDirect(steps=steps, sequential=True, author="rules", review=review)
     whole = Step(
         step_id=StepId("step_1"),
@@ -34,18 +40,16 @@ def direct_run(plan: Plan, tools: Registry, review: Review) -> ev.PlanDirect:
     return ev.PlanDirect(steps=(whole,), sequential=True, author="user", review=review)
 
 
-def put_to_review(
-    plan: Plan, running: Step, wanted: Sequence[Json], at: Instant, tools: Registry
-) -> ev.PlanReady:
+def put_to_review(plan: Plan, running: Step, wanted: Sequence[Json], at: Instant) -> ev.PlanReady:
     """The plan that a model would rather have than a direct run; what it has done so far is a completed step.
 
     Writes that were only staged are not among it: the run ends before they are made.
     """
     done: tuple[Step, ...] = ()
     now = plan.step(running.step_id) or running
-    earlier = earlier_calls(plan, running, tools)
-    if earlier.done:
-        summary = shortened("; ".join(call.summary for call in earlier.done))
+    done_calls = [call for call in now.tools_executed if call.stands and "held" not in call.fates]
+    if done_calls:
+        summary = shortened("; ".join(call.summary for call in done_calls))
         result = StepResult(ok=True, summary=summary, duration_ms=0, timestamp=at)
         done = (
             now.model_copy(
@@ -71,7 +75,8 @@ def put_to_review(
                 active_form=description.strip(),
             )
         )
-    paths = dict.fromkeys(path for call in earlier.lost for path in written_paths(call, tools))
+    gone = {"held", "lost"}
+    paths = [display_name(uri) for uri, (fate, _) in latest(now.tools_executed).items() if fate in gone]
     lost = [f"Not made any more: the changes of {', '.join(paths)}."] if paths else []
     return ev.PlanReady(
         version=plan.version + 1,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from functools import reduce
 
 from planloom.domain import events as ev
 from planloom.domain.agents import NAMES
-from planloom.domain.errors import DEFECT, ModelFailed, PlanloomError
+from planloom.domain.errors import DEFECT, ModelFailed, OwnedElsewhere, PlanloomError, StorageFailed
 from planloom.domain.plan import Plan, PlanError, Step, Usage
 from planloom.domain.validation import Problem
 from planloom.domain.values import PlanId, StepId
@@ -63,10 +63,16 @@ class Drafting:
         try:
             await self._write(self._book.plan(plan_id), feedback, spent)
         except PlanloomError as error:
-            self._give_up(plan_id, error, spent)
+            failure = error
         except Exception:
             log.exception("the draft of plan %s failed on a defect", plan_id)
-            self._give_up(plan_id, PlanloomError(DEFECT), spent)
+            failure = PlanloomError(DEFECT)
+        else:
+            return
+        await self._book.unlocked()
+        # A plan that was stopped takes no event; it is given up when it is taken back from the ledger.
+        with suppress(StorageFailed, OwnedElsewhere):
+            self._give_up(plan_id, failure, spent)
 
     async def _write(self, plan: Plan, feedback: str | None, spent: list[Usage]) -> None:
         planner, request = await self._planner_for(plan)
@@ -74,6 +80,7 @@ class Drafting:
         drafted: PlanDrafted | None = None
         async with aclosing(planner.draft(request)) as events:
             async for event in events:
+                await self._book.unlocked()
                 match event:
                     case UsageSeen():
                         spent.append(event.usage)
@@ -152,6 +159,8 @@ class Drafting:
             summary=before.summary,
             sequential=before.sequential,
             author=before.author,
+            estimated_duration=before.estimated_duration,
+            overall_risk=before.overall_risk,
             usage=usage,
             restored=True,
         )

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
 from planloom.domain.graph import shown_statuses
 from planloom.domain.plan import Plan
+from planloom.domain.values import PlanId
+from planloom.storage.ledger import RawEvent
 
 _MARKS = {
     "completed": "x",
@@ -14,9 +19,10 @@ _MARKS = {
 }
 
 
-def as_json(plan: Plan) -> str:
-    """The plan as the domain holds it, indented."""
-    return plan.model_dump_json(indent=2, exclude_none=True)
+def as_raw_json(plan_id: PlanId, events: Sequence[RawEvent]) -> str:
+    """The rows of a plan that cannot be read, each with its body as the text that it is."""
+    rows = [event._asdict() for event in events]
+    return json.dumps({"planId": plan_id, "events": rows}, indent=2, ensure_ascii=False) + "\n"
 
 
 def as_markdown(plan: Plan) -> str:

@@ -1,16 +1,19 @@
-"""What the application tells those who listen: events of plans, and the text of what runs."""
+"""Publishes plan events, streamed text, and problems to the application's listeners."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 from planloom.domain import events as ev
 from planloom.domain.plan import Plan
 from planloom.execution.book import Book
-from planloom.service.requests import StreamDelta
+from planloom.service.requests import Health, StreamDelta
 
 EventListener = Callable[[ev.Recorded, Plan], None]
 StreamListener = Callable[[StreamDelta], None]
+HealthListener = Callable[[Health], None]
+NoticeListener = Callable[[Literal["error", "warning", "info"], str], None]
 
 
 class Feed:
@@ -19,10 +22,30 @@ class Feed:
     def __init__(self, book: Book) -> None:
         self._book = book
         self._streams: list[StreamListener] = []
+        self._healths: list[HealthListener] = []
+        self._notices: list[NoticeListener] = []
 
     def subscribe(self, listener: EventListener) -> Callable[[], None]:
         """Hear every event. Returns what ends the subscription."""
         return self._book.listen(listener)
+
+    def subscribe_health(self, listener: HealthListener) -> None:
+        """Hear whenever something else is wrong with the server, or nothing any more."""
+        self._healths.append(listener)
+
+    def health(self, health: Health) -> None:
+        """Tell what is wrong now."""
+        for listener in tuple(self._healths):
+            listener(health)
+
+    def subscribe_notices(self, listener: NoticeListener) -> None:
+        """Subscribe to messages for the user that belong to no plan."""
+        self._notices.append(listener)
+
+    def notice(self, level: Literal["error", "warning", "info"], message: str) -> None:
+        """Tell the user something that belongs to no plan."""
+        for listener in tuple(self._notices):
+            listener(level, message)
 
     def subscribe_stream(self, listener: StreamListener) -> Callable[[], None]:
         """Hear the text of what runs. Returns what ends the subscription."""

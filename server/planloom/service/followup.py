@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from planloom.domain.errors import StorageFailed
 from planloom.domain.plan import ENDED, Plan
 from planloom.domain.values import PlanId
 from planloom.execution.book import Book
@@ -12,10 +13,12 @@ from planloom.execution.summary import changed_files
 from planloom.models.tokens import TokenCounter
 from planloom.storage.ledger import Ledger
 from planloom.tools.tool import shortened
+from planloom.workspace.uris import display_name, to_path
 
 SUMMARY_TOKENS = 800
 _FILES = 60
 _REQUEST = 500
+_LOOKED_AT = 20
 
 
 class FollowUp:
@@ -34,24 +37,24 @@ class FollowUp:
         return self._known[plan.plan_id]
 
     def _before(self, plan: Plan) -> Plan | None:
-        ended = self._ledger.plans(session_id=plan.session_id, statuses=tuple(ENDED), limit=20)
-        for plan_id in ended:
-            found = self._book.find(plan_id) if plan_id != plan.plan_id else None
-            if found is not None and (
-                plan.created_at is None or (found.created_at or plan.created_at) <= plan.created_at
-            ):
+        """The last ended plan of those that were made before this one; no clock has a say in that."""
+        made = [each.plan_id for each in self._ledger.summaries(session_id=plan.session_id, limit=_LOOKED_AT)]
+        older = made[made.index(plan.plan_id) + 1 :] if plan.plan_id in made else made
+        for plan_id in older:
+            try:
+                found = self._book.find(plan_id)
+            except StorageFailed:
+                continue
+            if found is not None and found.status in ENDED:
                 return found
         return None
 
     def _name(self, plan: Plan, uri: str) -> str:
-        for folder in plan.workspace_folders:
-            if uri.startswith(folder.rstrip("/") + "/"):
-                return uri[len(folder.rstrip("/")) + 1 :]
-        return uri
-
-
-def _began_after(one: Plan, other: Plan) -> bool:
-    return one.created_at is not None and other.created_at is not None and one.created_at > other.created_at
+        path = to_path(uri)
+        for folder in map(to_path, plan.workspace_folders):
+            if path is not None and folder is not None and path.is_relative_to(folder):
+                return path.relative_to(folder).as_posix()
+        return display_name(uri)
 
 
 def told(plan: Plan, name: Callable[[Plan, str], str]) -> str:

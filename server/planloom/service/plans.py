@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from planloom.domain import events as ev
 from planloom.domain.editing import EditRefused, StepEdit, edit_plan
-from planloom.domain.errors import InvalidParams, InvalidPlan, StaleVersion
+from planloom.domain.errors import (
+    InvalidParams,
+    InvalidPlan,
+    PlanUnreadable,
+    StaleVersion,
+    StorageFailed,
+    WrongState,
+)
 from planloom.domain.graph import execution_order, shown_statuses
 from planloom.domain.perspectives import Agent
-from planloom.domain.plan import ENDED, Plan, PlanStatus, Review, Step, StepStatus
+from planloom.domain.plan import (
+    ENDED,
+    Plan,
+    PlanStatus,
+    PlanSummary,
+    Review,
+    Step,
+    StepStatus,
+    progress,
+    summary,
+)
 from planloom.domain.validation import Problem
 from planloom.domain.values import EditId, PlanId, SessionId, StepId
 from planloom.execution.book import Book
@@ -22,16 +41,18 @@ from planloom.execution.jobs import Jobs
 from planloom.execution.summary import execution_summary
 from planloom.service.direct import direct_run
 from planloom.service.drafting import Drafting
-from planloom.service.export import as_json, as_markdown
+from planloom.service.export import as_markdown, as_raw_json
 from planloom.service.intake import Intake
 from planloom.service.ownership import Ownership
 from planloom.service.requests import Created, CreateRequest, Undone, Until
 from planloom.service.states import require
+from planloom.service.turns import Turns
 from planloom.service.undo import Undoing
-from planloom.storage.ledger import Ledger, workspace_key
+from planloom.storage.ledger import Ledger, Listed, workspace_key
 from planloom.tools.registry import Registry
 
 LIST_LIMIT = 1_000
+log = logging.getLogger(__name__)
 
 
 class Rooms(NamedTuple):
@@ -45,6 +66,7 @@ class Rooms(NamedTuple):
     undoing: Undoing
     drafting: Drafting
     ownership: Ownership
+    turns: Turns
     intake: Intake
     problems: Callable[[Plan, Sequence[Step]], tuple[Problem, ...]]
     prepared: Callable[[Sequence[Step]], tuple[Step, ...]]
@@ -70,6 +92,7 @@ class Plans:
                 "The request is empty.", details=[{"field": "text", "problem": "it is empty"}]
             )
         taken = await self._at.intake.take(request)
+        await self._at.book.ready()
         plan_id = PlanId(uuid.uuid4().hex)
         self._at.ledger.keep(plan_id, taken.texts)
         plan = self._at.book.open(plan_id, request.session_id or self._at.session_id, taken.start)
@@ -105,8 +128,9 @@ class Plans:
         """
         if plan_id is not None:
             return self._at.ownership.see(plan_id)
-        plans = self.list(session_id or self._at.session_id, (), LIST_LIMIT, all_workspaces=True)
-        return next((plan for plan in plans if plan.status not in ENDED), plans[0] if plans else None)
+        found = self.list(session_id or self._at.session_id, (), LIST_LIMIT, all_workspaces=True)
+        current = next((each for each in found if each.status not in ENDED), found[0] if found else None)
+        return None if current is None else self._at.ownership.see(current.plan_id)
 
     def list(
         self,
@@ -114,15 +138,32 @@ class Plans:
         statuses: Sequence[PlanStatus],
         limit: int | None,
         all_workspaces: bool,
-    ) -> tuple[Plan, ...]:
-        """Plans, newest first."""
-        ids = self._at.ledger.plans(
+    ) -> tuple[PlanSummary, ...]:
+        """Plans, the last one made first; one that cannot be read is left out. Raises StorageFailed."""
+        listed = self._at.ledger.summaries(
             workspace=None if all_workspaces else workspace_key(self._at.intake.folders()),
             session_id=session_id,
             statuses=statuses,
             limit=min(limit or 100, LIST_LIMIT),
         )
-        return tuple(plan for plan in map(self._at.book.find, ids) if plan is not None)
+        return tuple(found for each in listed if (found := self._summary(each)) is not None)
+
+    def _summary(self, listed: Listed) -> PlanSummary | None:
+        """The summary that the ledger keeps. A plan that moves, or of an older ledger, is read once for it."""
+        if listed.plan_id in self._at.book.unreadable:
+            return None
+        if listed.counted:
+            return listed.summary
+        try:
+            plan = self._at.book.find(listed.plan_id)
+        except PlanUnreadable:
+            return None
+        if plan is None:
+            return None
+        if plan.status not in ("draft", "executing"):
+            with suppress(StorageFailed):
+                self._at.ledger.keep_progress(plan.plan_id, plan.seq, progress(plan))
+        return summary(plan)
 
     def tasks(
         self,
@@ -149,22 +190,14 @@ class Plans:
 
     async def edit(self, plan_id: PlanId, version: int, edits: Sequence[StepEdit]) -> Plan:
         """Change steps, all edits or none; revokes the approval. Raises InvalidPlan, StaleVersion."""
-        async with self._at.ownership.turn(plan_id):
-            plan = self._at.ownership.take(plan_id)
-            require(plan, "edit")
-            _require_version(plan, version)
-            await self._at.conductor.halt(plan_id)
-            try:
-                plan = self._at.ownership.take(plan_id)
-                steps = edit_plan(plan.steps, edits)
-                if isinstance(steps, EditRefused):
-                    raise invalid(steps.problems)
-                steps = self._at.prepared(steps)
-                self._refuse_errors(plan, steps)
-                changed = ev.PlanEdited(version=plan.version + 1, edits=tuple(edits), steps=steps)
-                return self._at.book.record(plan_id, changed)
-            finally:
-                self._at.conductor.release(plan_id)
+        async with self._at.turns.turn(plan_id, "edit", version=version, halted=True) as plan:
+            steps = edit_plan(plan.steps, edits)
+            if isinstance(steps, EditRefused):
+                raise invalid(steps.problems)
+            steps = self._at.prepared(steps)
+            self._refuse_errors(plan, steps)
+            changed = ev.PlanEdited(version=plan.version + 1, edits=tuple(edits), steps=steps)
+            return self._at.book.record(plan_id, changed)
 
     def _refuse_errors(self, plan: Plan, steps: Sequence[Step]) -> None:
         errors = [each for each in self._at.problems(plan, steps) if each.severity == "error"]
@@ -173,65 +206,48 @@ class Plans:
 
     async def regenerate(self, plan_id: PlanId, version: int, feedback: str | None) -> Plan:
         """Draft again; finished steps stay."""
-        async with self._at.ownership.turn(plan_id):
-            plan = self._at.ownership.take(plan_id)
-            require(plan, "regenerate")
-            _require_version(plan, version)
-            await self._at.conductor.halt(plan_id)
-            self._at.conductor.release(plan_id)
+        async with self._at.turns.turn(plan_id, "regenerate", version=version, halted=True) as plan:
             feedback = feedback or plan.rejection_reason
             begun = ev.PlanDrafting(version=plan.version, feedback=feedback)
-            plan = self._at.book.record(plan_id, begun)
+            draft = self._at.book.record(plan_id, begun)
             self._at.jobs.start(f"draft:{plan_id}", self._at.drafting.redraft(plan_id, feedback))
-            return plan
+            return draft
 
     async def approve(self, plan_id: PlanId, version: int, review: Review | None) -> Plan:
         """Approve exactly this version; execution goes on by itself. Raises InvalidPlan, StaleVersion."""
-        async with self._at.ownership.turn(plan_id):
-            plan = self._at.ownership.take(plan_id)
+        async with self._at.turns.turn(plan_id, None) as plan:
             if plan.approved_version == version and plan.status in ("approved", "executing", "paused"):
                 return plan
             require(plan, "approve", by="user")
-            _require_version(plan, version)
+            if version != plan.version:
+                raise StaleVersion(plan.version, status=plan.status)
             self._refuse_errors(plan, plan.steps)
-            plan = self._at.book.record(
+            approved = self._at.book.record(
                 plan_id, ev.PlanApproved(version=version, review=review or self._at.review())
             )
             self._at.conductor.conduct(plan_id)
-            return plan
+            return approved
 
     async def reject(self, plan_id: PlanId, reason: str | None) -> Plan:
         """Turn the plan down."""
-        async with self._at.ownership.turn(plan_id):
-            plan = self._at.ownership.take(plan_id)
-            require(plan, "reject")
+        async with self._at.turns.turn(plan_id, "reject"):
             return self._at.book.record(plan_id, ev.PlanRejected(reason=reason))
 
     async def direct(self, plan_id: PlanId) -> Plan:
         """Skip planning: the request runs as it is."""
-        async with self._at.ownership.turn(plan_id):
-            plan = self._at.ownership.take(plan_id)
-            require(plan, "direct")
-            await self._at.jobs.stop(f"draft:{plan_id}")
-            plan = self._at.ownership.take(plan_id)
-            require(plan, "direct")
+        async with self._at.turns.turn(plan_id, "direct", halted=True) as plan:
             return self._run_directly(plan)
 
     async def pause(self, plan_id: PlanId) -> Plan:
         """Stop at once: an edit in hand is finished, running steps are pending again."""
-        async with self._at.ownership.turn(plan_id):
-            require(self._at.ownership.take(plan_id), "pause")
-            await self._at.conductor.halt(plan_id)
-            plan = self._at.ownership.take(plan_id)
-            if plan.status in ("approved", "executing"):
-                plan = self._at.book.record(plan_id, ev.PlanPaused(reason="user"))
-            self._at.conductor.release(plan_id)
-            return plan
+        async with self._at.turns.turn(plan_id, "pause", halted=True, already="paused") as plan:
+            if plan.status == "paused":
+                return plan
+            return self._at.book.record(plan_id, ev.PlanPaused(reason="user"))
 
     async def resume(self, plan_id: PlanId) -> Plan:
         """Go on with a paused plan."""
-        async with self._at.ownership.turn(plan_id):
-            require(self._at.ownership.take(plan_id), "resume")
+        async with self._at.turns.turn(plan_id, "resume"):
             plan = self._at.book.record(plan_id, ev.PlanResumed())
             self._at.conductor.conduct(plan_id)
             return plan
@@ -240,18 +256,21 @@ class Plans:
         """End the plan. Answers at once; `plan_cancelled` follows when the edit in hand is recorded."""
         plan = self._at.ownership.take(plan_id)
         require(plan, "cancel")
+        self._at.turns.begin_cancel(plan_id)
         self._at.jobs.start(f"cancel:{plan_id}", self._cancel(plan_id))
         return plan
 
     async def _cancel(self, plan_id: PlanId) -> None:
-        await self._at.jobs.stop(f"draft:{plan_id}")
-        await self._at.conductor.halt(plan_id)
-        plan = self._at.ownership.take(plan_id)
-        if plan.status == "draft" and plan.before_draft is not None:
-            self._at.drafting.put_back(plan_id, "The new draft was cancelled.")
-        elif plan.status not in ENDED and plan.status != "rejected":
-            self._at.book.record(plan_id, ev.PlanCancelled(summary=execution_summary(plan)))
-        self._at.conductor.release(plan_id)
+        try:
+            async with self._at.turns.turn(plan_id, "cancel", halted=True) as plan:
+                if plan.status == "draft" and plan.before_draft is not None:
+                    self._at.drafting.put_back(plan_id, "The new draft was cancelled.")
+                else:
+                    self._at.book.record(plan_id, ev.PlanCancelled(summary=execution_summary(plan)))
+        except WrongState:
+            log.info("plan %s had ended before it was cancelled", plan_id)
+        finally:
+            self._at.turns.end_cancel(plan_id)
 
     async def wait(self, plan_id: PlanId, until: Until, timeout_seconds: float | None) -> tuple[Plan, bool]:
         """Wait until the plan is ready, wants a person, or has ended; False if the time was over first."""
@@ -279,8 +298,7 @@ class Plans:
         self, plan_id: PlanId, edit_id: EditId, choices: Sequence[ev.ConflictChoice]
     ) -> Plan:
         """A person's word on a conflict. Raises UnknownThing."""
-        async with self._at.ownership.turn(plan_id):
-            require(self._at.ownership.take(plan_id), "conflict/resolve")
+        async with self._at.turns.turn(plan_id, "conflict/resolve"):
             plan = self._at.gate.conflicts.resolve(plan_id, edit_id, choices)
             self._at.conductor.conduct(plan_id)
             return plan
@@ -291,17 +309,17 @@ class Plans:
 
     async def delete(self, plan_id: PlanId) -> None:
         """Forget an ended plan, its events and its texts."""
-        async with self._at.ownership.turn(plan_id):
-            plan = self._at.ownership.take(plan_id)
-            if plan.status not in ENDED and plan.status != "rejected":
-                require(plan, "undo")
+        async with self._at.turns.turn(plan_id, "delete"):
             self._at.ledger.delete(plan_id)
             self._at.ownership.forget(plan_id)
 
-    def export(self, plan_id: PlanId, format_: str) -> str:
-        """The plan as Markdown or JSON text."""
-        plan = self._at.ownership.see(plan_id)
-        return as_markdown(plan) if format_ == "markdown" else as_json(plan)
+    def markdown(self, plan_id: PlanId) -> str:
+        """The plan as a text for people. Raises UnknownThing, PlanUnreadable, StorageFailed."""
+        return as_markdown(self._at.ownership.see(plan_id))
+
+    def raw(self, plan_id: PlanId) -> str:
+        """What the ledger holds of a plan, as JSON, for one that cannot be read."""
+        return as_raw_json(plan_id, self._at.ledger.raw_events(plan_id))
 
 
 def reached(plan: Plan, until: Until) -> bool:
@@ -325,8 +343,3 @@ def invalid(problems: Sequence[Problem]) -> InvalidPlan:
         for problem in problems
     ]
     return InvalidPlan(problems[0].problem if len(rows) == 1 else f"The plan has {len(rows)} problems.", rows)
-
-
-def _require_version(plan: Plan, version: int) -> None:
-    if version != plan.version:
-        raise StaleVersion(plan.version, status=plan.status)

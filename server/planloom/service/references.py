@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 from collections import deque
 from collections.abc import Callable
 
@@ -16,6 +18,7 @@ from planloom.settings import Settings
 from planloom.workspace.documents import Document
 from planloom.workspace.editor import Editor
 from planloom.workspace.index import Changed, FileIndex
+from planloom.workspace.programs import Programs
 from planloom.workspace.view import WorkspaceView
 
 RECENT = 50
@@ -26,13 +29,20 @@ class WorkspaceReferences:
     """References over one workspace and its index, which is built in the background."""
 
     def __init__(
-        self, view: WorkspaceView, editor: Editor, settings: Callable[[], Settings], jobs: Jobs
+        self,
+        view: WorkspaceView,
+        editor: Editor,
+        settings: Callable[[], Settings],
+        jobs: Jobs,
+        programs: Programs,
     ) -> None:
         self._view = view
         self._settings = settings
         self._jobs = jobs
+        self._programs = programs
         self._index = FileIndex(())
         self._excluded: tuple[str, ...] = ()
+        self._listings = itertools.count(1)
         self._recent: deque[Uri] = deque(maxlen=RECENT)
         self._sources = WorkspaceSources(view, lambda: self._index, lambda: editor)
         view.documents.listen(self._seen)
@@ -41,13 +51,14 @@ class WorkspaceReferences:
         """The index of the folders that are open now; other folders or other excludes get another index."""
         folders, exclude = self._view.roots.folders, self._settings().context.exclude
         if (self._index.folders, self._excluded) != (folders, exclude):
-            self._index, self._excluded = FileIndex(folders, exclude=exclude), exclude
+            self._index = FileIndex(folders, exclude=exclude, programs=self._programs)
+            self._excluded = exclude
             self.rescan()
         return self._index
 
-    def rescan(self) -> None:
-        """List the workspace anew in the background."""
-        self._jobs.start(f"index:{id(self._index)}", self._index.build())
+    def rescan(self) -> asyncio.Task[None]:
+        """List the workspace anew in the background. A listing that runs already may be past what is new."""
+        return self._jobs.start(f"index:{next(self._listings)}", self._index.build())
 
     async def changed(self, changes: tuple[Changed, ...]) -> None:
         """Files appeared, went away or changed."""

@@ -62,6 +62,17 @@ class StreamDelta(Value):
     delta: str
 
 
+class Health(Value):
+    """What is wrong with the server, each problem a sentence that says what to do."""
+
+    problems: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> Literal["ok", "degraded"]:
+        """The word for it."""
+        return "degraded" if self.problems else "ok"
+
+
 class Status(Value):
     """How the server is."""
 

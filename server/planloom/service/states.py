@@ -19,6 +19,7 @@ Action = Literal[
     "resume",
     "cancel",
     "undo",
+    "delete",
     "step/answer",
     "step/recover",
     "approval/respond",
@@ -39,10 +40,10 @@ ALLOWED: Mapping[PlanStatus, tuple[Action, ...]] = {
     "approved": _RUNNING,
     "executing": _RUNNING,
     "paused": (*(a for a in _RUNNING if a != "pause"), "resume", "edit", "regenerate", "undo"),
-    "rejected": ("regenerate",),
-    "failed": ("regenerate", "undo"),
-    "cancelled": ("regenerate", "undo"),
-    "completed": ("undo",),
+    "rejected": ("regenerate", "delete"),
+    "failed": ("regenerate", "undo", "delete"),
+    "cancelled": ("regenerate", "undo", "delete"),
+    "completed": ("undo", "delete"),
 }
 
 

@@ -9,7 +9,6 @@ from planloom.domain.values import Args, PlanId, StepId
 from planloom.execution.recovery import inserted
 from planloom.execution.summary import execution_summary
 from planloom.service.plans import Rooms, invalid
-from planloom.service.states import require
 from planloom.tools.tool import shortened
 
 
@@ -25,9 +24,7 @@ class Steps:
             raise InvalidParams(
                 "The answer is empty.", details=[{"field": "answer", "problem": "it is empty"}]
             )
-        async with self._at.ownership.turn(plan_id):
-            plan = self._at.ownership.take(plan_id)
-            require(plan, "step/answer")
+        async with self._at.turns.turn(plan_id, "step/answer") as plan:
             step = _step(plan, step_id)
             if step.status != "needs_clarification":
                 raise WrongState(
@@ -43,17 +40,15 @@ class Steps:
                     timestamp=self._at.book.clock(),
                 )
                 happened.append(ev.TaskCompleted(task_id=step_id, result=result))
-            plan = self._at.book.record(plan_id, *happened)
+            answered = self._at.book.record(plan_id, *happened)
             self._at.conductor.conduct(plan_id)
-            return plan
+            return answered
 
     async def recover(
         self, plan_id: PlanId, step_id: StepId, action: RecoveryAction, args: Args | None
     ) -> Plan:
         """Decide on a failed step. New arguments are approved by this very act."""
-        async with self._at.ownership.turn(plan_id):
-            plan = self._at.ownership.take(plan_id)
-            require(plan, "step/recover")
+        async with self._at.turns.turn(plan_id, "step/recover") as plan:
             step = _step(plan, step_id)
             recovery = next((each for each in plan.pending.recoveries if each.step_id == step_id), None)
             if recovery is None or action not in recovery.options:
@@ -66,17 +61,17 @@ class Steps:
             proposal = recovery.proposal
             if action == "accept" and proposal is not None:
                 if proposal.action == "insert":
-                    return await self._insert(plan, step, proposal)
+                    return await self._insert(plan_id, step, proposal)
                 action, args = proposal.action, proposal.args
             if action == "model":
-                plan = self._at.book.record(plan_id, ev.RecoveryChosen(task_id=step_id, action="model"))
+                asked = self._at.book.record(plan_id, ev.RecoveryChosen(task_id=step_id, action="model"))
                 self._at.conductor.asking.propose(plan_id, step_id)
-                return plan
+                return asked
             if action == "abort":
-                return await self._abort(plan, step_id)
-            plan = self._at.book.record(plan_id, *self._chosen(plan, step, action, args))
+                return await self._abort(plan_id, step_id)
+            decided = self._at.book.record(plan_id, *self._chosen(plan, step, action, args))
             self._at.conductor.conduct(plan_id)
-            return plan
+            return decided
 
     def _chosen(
         self, plan: Plan, step: Step, action: RecoveryAction, args: Args | None
@@ -102,29 +97,20 @@ class Steps:
             ev.TasksList(),
         )
 
-    async def _insert(self, plan: Plan, step: Step, proposal: Proposal) -> Plan:
+    async def _insert(self, plan_id: PlanId, step: Step, proposal: Proposal) -> Plan:
         """Put the steps of a proposal before the failed one; the new version waits for its approval."""
-        plan_id = plan.plan_id
-        await self._at.conductor.halt(plan_id)
-        try:
-            plan = self._at.ownership.take(plan_id)
+        async with self._at.turns.halted(plan_id, "step/recover") as plan:
             if plan.status == "executing":
                 self._at.book.record(plan_id, ev.PlanPaused(reason="recovery"))
-            retried = ev.RecoveryChosen(task_id=step.step_id, action="retry")
-            plan = self._at.book.record(plan_id, retried)
-            steps = self._at.prepared(inserted(plan, step.step_id, proposal))
+            retried = self._at.book.record(plan_id, ev.RecoveryChosen(task_id=step.step_id, action="retry"))
+            steps = self._at.prepared(inserted(retried, step.step_id, proposal))
             changed = ev.PlanEdited(version=plan.version + 1, edits=(), steps=steps, by="model")
             return self._at.book.record(plan_id, changed, ev.PlanApprovalRequest())
-        finally:
-            self._at.conductor.release(plan_id)
 
-    async def _abort(self, plan: Plan, step_id: StepId) -> Plan:
-        self._at.book.record(plan.plan_id, ev.RecoveryChosen(task_id=step_id, action="abort"))
-        await self._at.conductor.halt(plan.plan_id)
-        now = self._at.ownership.take(plan.plan_id)
-        ended = self._at.book.record(plan.plan_id, ev.PlanCancelled(summary=execution_summary(now)))
-        self._at.conductor.release(plan.plan_id)
-        return ended
+    async def _abort(self, plan_id: PlanId, step_id: StepId) -> Plan:
+        async with self._at.turns.halted(plan_id, "step/recover") as plan:
+            chosen = ev.RecoveryChosen(task_id=step_id, action="abort")
+            return self._at.book.record(plan_id, chosen, ev.PlanCancelled(summary=execution_summary(plan)))
 
 
 def _step(plan: Plan, step_id: StepId) -> Step:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Callable, Sequence
 
@@ -11,6 +12,8 @@ from planloom.domain.templates import Template, TemplateRefused, template_of
 from planloom.domain.values import Json, PlanId, TemplateId
 from planloom.planning.templates import BUNDLED
 from planloom.storage.ledger import Ledger
+
+log = logging.getLogger(__name__)
 
 
 class Templates:
@@ -22,7 +25,7 @@ class Templates:
 
     def list(self) -> tuple[Template, ...]:
         """Saved ones by name, then those that ship."""
-        saved = [Template.model_validate_json(body) for body in self._ledger.templates()]
+        saved = [made for body in self._ledger.templates() if (made := _read(body)) is not None]
         return (*sorted(saved, key=lambda template: template.name.casefold()), *BUNDLED)
 
     def get(self, template_id: TemplateId) -> Template:
@@ -50,6 +53,7 @@ class Templates:
         )
         if isinstance(made, TemplateRefused):
             raise refused(made)
+        await self._ledger.ready()
         self._ledger.keep_template(made.template_id, made.model_dump_json())
         return made
 
@@ -58,7 +62,17 @@ class Templates:
         if self.get(template_id).builtin:
             problem: dict[str, Json] = {"field": "templateId", "problem": "it ships with Planloom"}
             raise InvalidParams("A template that ships cannot be deleted.", details=[problem])
+        await self._ledger.ready()
         self._ledger.drop_template(template_id)
+
+
+def _read(body: str) -> Template | None:
+    """A saved template; None for one that is damaged or of a newer version, which the others do not suffer for."""
+    try:
+        return Template.model_validate_json(body)
+    except ValueError as error:
+        log.warning("a saved template cannot be read: %s", error)
+        return None
 
 
 def refused(why: TemplateRefused) -> InvalidParams:

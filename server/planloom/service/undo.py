@@ -6,20 +6,22 @@ from collections.abc import Callable
 
 from planloom.domain import events as ev
 from planloom.domain.approvals import Grant
-from planloom.domain.changes import EditRecord
+from planloom.domain.changes import EditedFile, EditRecord, sha256
 from planloom.domain.errors import UnknownThing, UntrustedWorkspace, WrongState
 from planloom.domain.plan import Plan
-from planloom.domain.values import EditId, PlanId, StepId, Uri
+from planloom.domain.reverts import standing, undone
+from planloom.domain.values import PlanId, StepId, Uri
 from planloom.execution.book import Book
 from planloom.execution.journal import EditJournal
 from planloom.execution.settling import journal_files
-from planloom.service.ownership import Ownership
 from planloom.service.requests import Undone
-from planloom.service.states import ALLOWED, require
-from planloom.workspace.apply import apply_changeset
+from planloom.service.states import ALLOWED
+from planloom.service.turns import Turns
+from planloom.workspace.apply import BATCH, apply_changeset
 from planloom.workspace.editor import Editor
 from planloom.workspace.outcomes import Applied, Conflicted, PartlyApplied, Refused
 from planloom.workspace.undo import Reversal, reverse
+from planloom.workspace.uris import display_name
 from planloom.workspace.view import WorkspaceView
 
 
@@ -29,13 +31,13 @@ class Undoing:
     def __init__(
         self,
         book: Book,
-        ownership: Ownership,
+        turns: Turns,
         view: WorkspaceView,
         editor: Editor,
         trusted: Callable[[], bool],
     ) -> None:
         self._book = book
-        self._ownership = ownership
+        self._turns = turns
         self._view = view
         self._editor = editor
         self._trusted = trusted
@@ -46,24 +48,28 @@ class Undoing:
         The user's own request is the approval. Raises UnknownThing, WrongState if there is nothing to take
         back or the editor will not, UntrustedWorkspace.
         """
-        async with self._ownership.turn(plan_id):
-            plan = self._ownership.take(plan_id)
-            require(plan, "undo")
+        async with self._turns.turn(plan_id, "undo") as plan:
             if not self._trusted():
                 raise UntrustedWorkspace("The workspace is not trusted, so nothing in it is changed.")
             if step_id is not None and plan.step(step_id) is None:
                 raise UnknownThing("step", step_id)
-            chosen = _last_undo(plan) if redo else _applied(plan, step_id)
+            chosen = undone(plan.edits) if redo else _standing(plan, step_id)
             if not chosen and step_id is not None and any(step_id in edit.settles for edit in plan.edits):
-                raise WrongState(
-                    "The plan was made as one edit: take the whole plan back.",
-                    status=plan.status,
-                    allowed=ALLOWED[plan.status],
-                )
+                raise _refused(plan, "The plan was made as one edit: take the whole plan back.")
             if not chosen:
                 what = "no undo to take back" if redo else "nothing to take back"
-                raise WrongState(f"There is {what}.", status=plan.status, allowed=ALLOWED[plan.status])
-            reversal = await reverse(self._view, journal_files(chosen, self._book.store))
+                raise _refused(plan, f"There is {what}.")
+            taken_back = [edit for edit in plan.edits if edit.state == "reverted" and not edit.reverts]
+            reversal = await reverse(
+                self._view,
+                journal_files(chosen, self._book.store),
+                folders=[
+                    f.uri
+                    for edit in taken_back
+                    for f in edit.files
+                    if f.change == "createFolder" and not redo
+                ],
+            )
             await self._apply(plan, chosen, reversal, step_id, redo)
             return self._record(plan, chosen, reversal)
 
@@ -78,39 +84,42 @@ class Undoing:
         """Make the reverse changes, if there are any."""
         if not reversal.changeset.changes:
             return
-        reverts: tuple[EditId, ...] = () if redo else tuple(edit.edit_id for edit in chosen)
-        journal = EditJournal(self._book, plan.plan_id, step_id, reverts)
+        taken = _taken(chosen, reversal)
+        in_parts = len(reversal.changeset.changes) > BATCH
+        journal = EditJournal(
+            self._book,
+            plan.plan_id,
+            step_id,
+            reverts=tuple(edit.edit_id for edit, files in taken if files),
+            # A revert that needs several editor edits is complete only after the last of them.
+            partly=tuple(
+                edit.edit_id for edit, files in taken if files and (in_parts or len(files) < len(edit.files))
+            ),
+        )
         grant = Grant(plan_id=plan.plan_id, version=plan.version, source="request")
         label = "Planloom: redo" if redo else "Planloom: undo"
-        outcome = await apply_changeset(self._view, self._editor, reversal.changeset, grant, label, journal)
+        outcome = await apply_changeset(
+            self._view, self._editor, reversal.changeset, grant, label, journal, known=self._is_kept
+        )
         match outcome:
             case Applied():
                 return
             case Refused() | PartlyApplied():
-                raise WrongState(outcome.reason, status=plan.status, allowed=ALLOWED[plan.status])
+                raise _refused(plan, outcome.reason)
             case Conflicted():
-                names = ", ".join(file.uri.rpartition("/")[2] for file in outcome.files)
-                raise WrongState(
-                    f"You are changing the same lines of {names}.",
-                    status=plan.status,
-                    allowed=ALLOWED[plan.status],
-                )
+                names = ", ".join(display_name(file.uri) for file in outcome.files)
+                raise _refused(plan, f"You are changing the same lines of {names}.")
             case _:
-                raise WrongState(
-                    "The files changed meanwhile. Try again.",
-                    status=plan.status,
-                    allowed=ALLOWED[plan.status],
-                )
+                raise _refused(plan, "The files changed meanwhile. Try again.")
+
+    def _is_kept(self, text: str) -> bool:
+        """Whether the journal has the text, so that an unsaved buffer with it does not block the undo."""
+        return not text or self._book.store.text(sha256(text)) is not None
 
     def _record(self, plan: Plan, chosen: tuple[EditRecord, ...], reversal: Reversal) -> Undone:
         happened: list[ev.Event] = []
         reverted: dict[Uri, None] = {}
-        begins = sum(len(edit.files) for edit in chosen)
-        for edit in reversed(chosen):
-            begins -= len(edit.files)
-            files = tuple(
-                file for place, file in enumerate(edit.files, start=begins) if place in reversal.taken
-            )
+        for edit, files in reversed(_taken(chosen, reversal)):
             if files:
                 happened.append(ev.EditReverted(task_id=edit.step_id, edit_id=edit.edit_id, files=files))
                 reverted.update(dict.fromkeys(file.uri for file in files))
@@ -119,14 +128,22 @@ class Undoing:
         return Undone(plan=now, reverted=tuple(reverted), conflicts=tuple(each.uri for each in reversal.kept))
 
 
-def _applied(plan: Plan, step_id: StepId | None) -> tuple[EditRecord, ...]:
-    return tuple(
-        edit
-        for edit in plan.edits
-        if edit.state == "applied" and not edit.reverts and (step_id is None or edit.step_id == step_id)
-    )
+def _refused(plan: Plan, why: str) -> WrongState:
+    return WrongState(why, status=plan.status, allowed=ALLOWED[plan.status])
 
 
-def _last_undo(plan: Plan) -> tuple[EditRecord, ...]:
-    undone = [edit for edit in plan.edits if edit.state == "applied" and edit.reverts]
-    return tuple(undone[-1:])
+def _standing(plan: Plan, step_id: StepId | None) -> tuple[EditRecord, ...]:
+    return tuple(edit for edit in standing(plan.edits) if step_id is None or edit.step_id == step_id)
+
+
+def _taken(
+    chosen: tuple[EditRecord, ...], reversal: Reversal
+) -> tuple[tuple[EditRecord, tuple[EditedFile, ...]], ...]:
+    """The edits, each with those of its files that the reversal covers."""
+    found = []
+    begins = 0
+    for edit in chosen:
+        files = tuple(file for place, file in enumerate(edit.files, start=begins) if place in reversal.taken)
+        found.append((edit, files))
+        begins += len(edit.files)
+    return tuple(found)

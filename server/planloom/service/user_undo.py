@@ -11,8 +11,8 @@ from planloom.domain.changes import EditedFile, EditRecord, sha256
 from planloom.domain.plan import Plan, PlanStatus
 from planloom.domain.values import EditId, PlanId, Uri
 from planloom.execution.book import Book
-from planloom.workspace.documents import DocumentStore
 from planloom.workspace.uris import normalized
+from planloom.workspace.view import WorkspaceView
 
 _AT_REST: Final[frozenset[PlanStatus]] = frozenset({"paused", "completed", "failed", "cancelled"})
 _RESTS: Final = frozenset({"plan_completed", "plan_failed", "plan_cancelled", "plan_paused"})
@@ -24,12 +24,12 @@ class UserUndo:
     While a plan runs it waits: what was undone then is told when the plan rests.
     """
 
-    def __init__(self, book: Book, documents: DocumentStore) -> None:
+    def __init__(self, book: Book, view: WorkspaceView) -> None:
         self._book = book
-        self._documents = documents
+        self._view = view
         self._told: dict[EditId, frozenset[Uri]] = {}
         self._files: dict[PlanId, _Files] = {}
-        documents.listen(self._changed)
+        view.documents.listen(self._changed)
         book.listen(self._rested)
 
     def _changed(self, uri: str) -> None:
@@ -66,7 +66,8 @@ class UserUndo:
     def _is_back(self, file: EditedFile) -> bool:
         if file.change != "edit" or file.before_sha256 in (None, file.after_sha256):
             return False
-        document = self._documents.get(file.uri)
+        # A buffer that the editor has yet to reload still holds the old text, which nobody has brought back.
+        document = self._view.buffer(file.uri)
         return document is not None and sha256(document.text.removeprefix("\ufeff")) == file.before_sha256
 
     def _newest(self, plan: Plan, key: Uri) -> EditRecord | None:

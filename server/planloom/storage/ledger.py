@@ -1,11 +1,13 @@
 """The ledger: every event of every plan, durable before anyone hears of it.
 
 Appending is synchronous on purpose. A commit takes a tenth of a millisecond, a thread hop more than that, and an
-append that suspends would let two requests interleave on one plan.
+append that suspends would let two requests interleave on one plan. Whoever is about to write for a plan awaits
+`ready` first, where another program's lock is waited for without holding up the loop.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import sqlite3
@@ -13,21 +15,28 @@ import sys
 import time
 import uuid
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
 
 from planloom.domain import events as ev
-from planloom.domain.errors import StorageFailed
-from planloom.domain.plan import Plan, PlanStatus
+from planloom.domain.errors import OwnedElsewhere, PlanUnreadable, StorageFailed
+from planloom.domain.plan import Plan, PlanStatus, PlanSummary, Progress, progress
 from planloom.domain.values import Instant, PlanId, SessionId, Sha256, TemplateId
+from planloom.storage.faults import BUSY_SECONDS, Fault, fault_of, gone, unusable
 from planloom.storage.schema import NewerSchema, migrate
 
 LEASE_SECONDS = 15.0
 """How long a lease holds after it was last renewed; its holder renews it three times as often."""
-_BUSY_MS = 2_000
+_BUSY_MS = 250
+"""How long one statement waits for another server's transaction. It holds up the loop, so it is short."""
+_BUSY_STEP = 0.05
+_PROBE_BYTES = 65_536
+Connect = Callable[..., sqlite3.Connection]
 log = logging.getLogger(__name__)
 
 
@@ -39,30 +48,85 @@ class Lease(NamedTuple):
     since: str
 
 
+class RawEvent(NamedTuple):
+    """One raw event row of a plan, whether it can be decoded or not."""
+
+    seq: int
+    at: str
+    type: str
+    body: str
+
+
 class Ledger:
     """Events, blobs and leases in one SQLite file, shared by every server of the user.
 
-    If the file cannot be opened or written, the ledger goes on in memory and `problem` says why in a sentence.
+    Every statement goes through `_transaction` or `_rows`, which turn an error of SQLite into StorageFailed. An
+    event that cannot be written is nowhere: it is neither kept in memory nor told. `problem` says what is wrong in
+    a sentence, and `listen` when that changes. Only a file that cannot be opened, is found damaged or has
+    been deleted is replaced by memory, and then for new plans alone: the plans in the file are never continued
+    there, since a server that starts later would find them as they were before and do their effects again.
     """
 
-    def __init__(self, path: Path | None) -> None:
-        """Open or make the ledger at `path`; None keeps it in memory."""
+    def __init__(
+        self, path: Path | None, *, connect: Connect = sqlite3.connect, patience: float = BUSY_SECONDS
+    ) -> None:
+        """Open or make the ledger at `path`; None keeps it in memory. Raises StorageFailed while it is locked.
+
+        `patience` is how many seconds `ready` waits for another program.
+        """
         self.path = path
-        self.problem: str | None = None
         self.owner = uuid.uuid4().hex
+        self._connect = connect
+        self._patience = patience
+        self._fault: Fault | None = None
+        self._unusable: str | None = None
+        self._file: tuple[int, int] | None = None
+        self._old: sqlite3.Connection | None = None
+        self._listeners: list[Callable[[], None]] = []
         self._connection = self._open()
         self._waits: bool | None = None
 
-    def append(self, recorded: Sequence[ev.Recorded], plan: Plan) -> None:
-        """Write events of one plan, and where the plan stands after them, in one transaction."""
-        durable = any(isinstance(each.event, ev.DURABLE) for each in recorded)
+    @property
+    def problem(self) -> str | None:
+        """Why plans are not kept as they should be, and what to do about it; None if they are."""
+        return self._fault.sentence if self._fault is not None else self._unusable
+
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Hear whenever `problem` changes."""
+        self._listeners.append(listener)
+
+    async def ready(self) -> None:
+        """Wait until no other program has the ledger locked. Raises StorageFailed when that takes too long."""
+        until = time.monotonic() + self._patience
+        while (error := self._locked()) is not None:
+            if time.monotonic() >= until:
+                raise self._failed(error)
+            await asyncio.sleep(_BUSY_STEP)
+
+    def _locked(self) -> sqlite3.Error | None:
+        """The error that tells of another program's lock, if there is one. Other faults show when it is written."""
+        if self._file is None:
+            return None
+        connection = self._connection
         try:
-            self._append(recorded, plan, durable=durable)
-        except sqlite3.IntegrityError as error:
-            raise StorageFailed(f"Another server wrote to this plan meanwhile ({error}).") from error
+            connection.execute("PRAGMA busy_timeout = 0")
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute("ROLLBACK")
+            finally:
+                connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
         except sqlite3.Error as error:
-            self._go_on_in_memory(error)
-            self._append(recorded, plan, durable=False)
+            return error if fault_of(error, self.path).kind == "busy" else None
+        return None
+
+    def append(self, recorded: Sequence[ev.Recorded], plan: Plan, *, durable: bool = True) -> None:
+        """Write events of one plan, and where the plan stands after them, in one transaction.
+
+        The first event of a plan takes its lease too. A `durable` one waits until the disk has it. Raises
+        StorageFailed, or OwnedElsewhere if another server has taken the plan over; nothing is written then.
+        """
+        self._append(recorded, plan, durable=durable)
+        self._works()
 
     def _append(self, recorded: Sequence[ev.Recorded], plan: Plan, *, durable: bool) -> None:
         rows = [
@@ -76,192 +140,336 @@ class Ledger:
             for each in recorded
         ]
         with self._transaction(durable=durable) as connection:
+            lease = connection.execute(
+                "SELECT owner, pid, since FROM leases WHERE plan_id = ?", (plan.plan_id,)
+            ).fetchone()
+            if lease is not None and lease[0] != self.owner:
+                raise owned_elsewhere(Lease(*lease))
             connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?)", rows)
-            known = connection.execute(
-                "UPDATE plans SET updated_at = ?, status = ?, version = ?, seq = ? WHERE plan_id = ?",
-                (_iso(plan.updated_at), plan.status, plan.version, plan.seq, plan.plan_id),
-            )
-            if known.rowcount:
-                return
-            connection.execute(
-                "INSERT INTO plans VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    plan.plan_id,
-                    plan.session_id,
-                    workspace_key(plan.workspace_folders),
-                    _iso(plan.created_at),
-                    _iso(plan.updated_at),
-                    plan.status,
-                    plan.version,
-                    plan.seq,
-                    plan.request,
-                ),
-            )
+            self._put_plan(connection, plan, new=recorded[0].seq == 1)
+            if lease is None and recorded[0].seq == 1:
+                # A plan is never without its server: it is this one's with its very first event.
+                self._put_lease(connection, plan.plan_id, recorded[0].at.isoformat())
+            if plan.status not in ("draft", "executing"):
+                # A plan that moves is counted when it rests: to count every step at every event would make an
+                # event of a long plan cost more than one of a short plan.
+                _put_progress(connection, plan.plan_id, plan.seq, progress(plan))
+
+    def _put_plan(self, connection: sqlite3.Connection, plan: Plan, *, new: bool) -> None:
+        known = connection.execute(
+            "UPDATE plans SET updated_at = ?, status = ?, version = ?, seq = ? WHERE plan_id = ?",
+            (_iso(plan.updated_at), plan.status, plan.version, plan.seq, plan.plan_id),
+        )
+        if known.rowcount:
+            return
+        if not new:
+            raise StorageFailed(self.problem or "The plan is no longer in the ledger: it was deleted.")
+        connection.execute(
+            "INSERT INTO plans VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                plan.plan_id,
+                plan.session_id,
+                workspace_key(plan.workspace_folders),
+                _iso(plan.created_at),
+                _iso(plan.updated_at),
+                plan.status,
+                plan.version,
+                plan.seq,
+                plan.request,
+            ),
+        )
 
     def events(self, plan_id: PlanId, after: int = 0, limit: int | None = None) -> Iterator[ev.Recorded]:
-        """The events of a plan with a `seq` above `after`, in order."""
-        rows = self._connection.execute(
-            "SELECT e.seq, e.at, e.body, p.session_id FROM events e JOIN plans p USING (plan_id)"
-            " WHERE e.plan_id = ? AND e.seq > ? ORDER BY e.seq LIMIT ?",
-            (plan_id, after, -1 if limit is None else limit),
-        ).fetchall()
-        for seq, at, body, session in rows:
-            yield ev.Recorded.model_construct(
-                seq=seq,
-                plan_id=plan_id,
-                session_id=SessionId(session),
-                at=_instant(at),
-                event=ev.events.validate_json(body),
+        """The events of a plan with a `seq` above `after`, in order. Raises StorageFailed, PlanUnreadable."""
+        try:
+            # A row's text is taken as bytes, so that one that is no text spoils its own plan alone.
+            rows = self._rows(
+                "SELECT e.seq, e.at, CAST(e.body AS BLOB), p.session_id FROM events e JOIN plans p USING (plan_id)"
+                " WHERE e.plan_id = ? AND e.seq > ? ORDER BY e.seq LIMIT ?",
+                (plan_id, after, -1 if limit is None else limit),
             )
+        except sqlite3.DatabaseError as error:
+            fault = fault_of(error, self.path)
+            if fault.kind != "damaged":
+                raise self._failed(error) from error
+            raise PlanUnreadable(plan_id, f"the ledger is damaged there ({error})") from error
+        for seq, at, body, session in rows:
+            try:
+                session.encode()
+                recorded = ev.Recorded.model_construct(
+                    seq=seq,
+                    plan_id=plan_id,
+                    session_id=SessionId(session),
+                    at=_instant(at),
+                    event=ev.events.validate_json(body),
+                )
+            except (ValidationError, ValueError, TypeError) as error:
+                log.warning("event %s of plan %s cannot be read: %s", seq, plan_id, error)
+                raise PlanUnreadable(plan_id, f"its event {seq} is damaged or of a newer version") from error
+            yield recorded
 
-    def plans(
+    def raw_events(self, plan_id: PlanId) -> tuple[RawEvent, ...]:
+        """The rows of a plan's events as they stand there; those that SQLite itself cannot read are left out."""
+        found: list[RawEvent] = []
+        with suppress(sqlite3.DatabaseError):
+            for row in self._rows(
+                "SELECT seq, at, type, CAST(body AS BLOB) FROM events WHERE plan_id = ? ORDER BY seq",
+                (plan_id,),
+            ):
+                found.append(RawEvent(row[0], *(_printable(value) for value in row[1:])))
+        return tuple(found)
+
+    def seq(self, plan_id: PlanId) -> int | None:
+        """The number of a plan's last event; None if there is no such plan. Raises StorageFailed."""
+        found = "SELECT seq FROM plans WHERE plan_id = ?"
+        rows = self._read(found, (plan_id,))
+        if not rows and self._old is not None:
+            # That a plan is not found in a ledger that cannot be read does not say that there is none.
+            try:
+                rows = self._old.execute(found, (plan_id,)).fetchall()
+            except sqlite3.Error as error:
+                raise StorageFailed(self.problem or str(error)) from error
+        return int(rows[0][0]) if rows else None
+
+    def summaries(
         self,
         *,
         workspace: str | None = None,
         session_id: SessionId | None = None,
         statuses: Iterable[PlanStatus] = (),
         limit: int = 100,
-    ) -> tuple[PlanId, ...]:
-        """Plans, newest first, by workspace, session and status where given."""
+    ) -> tuple[Listed, ...]:
+        """Plans, the last one made first, by workspace, session and status where given. Raises StorageFailed."""
         clauses, values = ["1"], list[object]()
         if workspace is not None:
-            clauses.append("workspace = ?")
+            clauses.append("p.workspace = ?")
             values.append(workspace)
         if session_id is not None:
-            clauses.append("session_id = ?")
+            clauses.append("p.session_id = ?")
             values.append(session_id)
         wanted = tuple(statuses)
         if wanted:
-            clauses.append(f"status IN ({', '.join('?' * len(wanted))})")
+            clauses.append(f"p.status IN ({', '.join('?' * len(wanted))})")
             values.extend(wanted)
-        rows = self._connection.execute(
-            f"SELECT plan_id FROM plans WHERE {' AND '.join(clauses)} ORDER BY created_at DESC, plan_id LIMIT ?",
+        rows = self._read(
+            "SELECT p.plan_id, p.session_id, p.workspace, p.created_at, p.updated_at, p.status, p.version, p.seq,"
+            " p.request, g.body FROM plans p LEFT JOIN progress g ON g.plan_id = p.plan_id AND g.seq = p.seq"
+            f" WHERE {' AND '.join(clauses)} ORDER BY p.rowid DESC LIMIT ?",
             (*values, limit),
         )
-        return tuple(PlanId(row[0]) for row in rows)
+        return tuple(_listed(row) for row in rows[:limit])
+
+    def plans(self, **which: Any) -> tuple[PlanId, ...]:
+        """The ids of `summaries`."""
+        return tuple(each.plan_id for each in self.summaries(**which))
+
+    def keep_progress(self, plan_id: PlanId, seq: int, counted: Progress) -> None:
+        """Keep how far a plan had come at `seq`, so that a list need not read its events. Raises StorageFailed."""
+        with self._transaction(durable=False) as connection:
+            _put_progress(connection, plan_id, seq, counted)
 
     def delete(self, plan_id: PlanId) -> None:
-        """Forget a plan with its events and blobs."""
+        """Forget a plan with its events and blobs. Raises StorageFailed."""
         with self._transaction(durable=True) as connection:
-            for table in ("events", "blobs", "leases", "plans"):
+            for table in ("events", "blobs", "leases", "progress", "plans"):
                 connection.execute(f"DELETE FROM {table} WHERE plan_id = ?", (plan_id,))
+        self._works()
 
     def keep(self, plan_id: PlanId, texts: Iterable[tuple[Sha256, str]]) -> None:
-        """Keep texts by hash. They are durable with the next durable event, since one file holds both."""
+        """Keep texts by hash. They are durable with the next durable event, since one file holds both.
+
+        Raises StorageFailed.
+        """
         rows = [(digest, plan_id, zlib.compress(_bytes(text), 1)) for digest, text in texts]
-        try:
-            with self._transaction(durable=False) as connection:
-                connection.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?, ?)", rows)
-        except sqlite3.Error as error:
-            self._go_on_in_memory(error)
-            with self._transaction(durable=False) as connection:
-                connection.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?, ?)", rows)
+        with self._transaction(durable=False) as connection:
+            connection.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?, ?)", rows)
 
     def text(self, digest: Sha256) -> str | None:
-        """A text by its hash, if it is kept."""
-        row = self._connection.execute(
-            "SELECT body FROM blobs WHERE sha256 = ? LIMIT 1", (digest,)
-        ).fetchone()
-        return None if row is None else zlib.decompress(row[0]).decode("utf-8", "surrogatepass")
+        """The text with this hash, or None if it is missing or damaged. Raises StorageFailed."""
+        rows = self._read("SELECT body FROM blobs WHERE sha256 = ? LIMIT 1", (digest,))
+        try:
+            return zlib.decompress(rows[0][0]).decode("utf-8", "surrogatepass") if rows else None
+        except (zlib.error, ValueError, TypeError):
+            log.warning("the text %s is damaged in the ledger", digest)
+            return None
 
     def templates(self) -> tuple[str, ...]:
-        """The saved templates, as JSON."""
-        return tuple(row[0] for row in self._connection.execute("SELECT body FROM templates"))
+        """The saved templates, as JSON. Raises StorageFailed."""
+        return tuple(row[0] for row in self._read("SELECT body FROM templates"))
 
     def keep_template(self, template_id: TemplateId, body: str) -> None:
         """Keep a template. Raises StorageFailed."""
-        try:
-            with self._transaction(durable=True) as connection:
-                connection.execute("INSERT OR REPLACE INTO templates VALUES (?, ?)", (template_id, body))
-        except sqlite3.Error as error:
-            raise StorageFailed(f"The template could not be saved ({error}).") from error
+        with self._transaction(durable=True) as connection:
+            connection.execute("INSERT OR REPLACE INTO templates VALUES (?, ?)", (template_id, body))
+        self._works()
 
     def drop_template(self, template_id: TemplateId) -> None:
-        """Forget a template."""
+        """Forget a template. Raises StorageFailed."""
         with self._transaction(durable=True) as connection:
             connection.execute("DELETE FROM templates WHERE template_id = ?", (template_id,))
+        self._works()
 
     def claim(self, plan_id: PlanId, now: str) -> Lease | None:
-        """Take or renew the lease of a plan. Returns the other holder's lease if there is a live one."""
+        """Take or renew the lease of a plan. Returns the other holder's lease if there is a live one.
+
+        Raises StorageFailed, also for a plan of a ledger that can no longer be written.
+        """
         with self._transaction(durable=False) as connection:
+            if self._old is not None and not _has(connection, plan_id):
+                raise StorageFailed(self.problem or "")
             row = connection.execute(
                 "SELECT owner, pid, since, renewed FROM leases WHERE plan_id = ?", (plan_id,)
             ).fetchone()
             if row is not None and row[0] != self.owner and _alive(row[1], row[3]):
                 return Lease(*row[:3])
             since = row[2] if row is not None and row[0] == self.owner else now
-            connection.execute(
-                "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?)",
-                (plan_id, self.owner, os.getpid(), since, time.time()),
-            )
+            self._put_lease(connection, plan_id, since)
         return None
 
+    def _put_lease(self, connection: sqlite3.Connection, plan_id: PlanId, since: str) -> None:
+        connection.execute(
+            "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?)",
+            (plan_id, self.owner, os.getpid(), since, time.monotonic()),
+        )
+
     def renew(self, plan_ids: Iterable[PlanId]) -> None:
-        """Renew the leases that this process holds."""
+        """Renew the leases that this process holds. Raises StorageFailed."""
         with self._transaction(durable=False) as connection:
             connection.executemany(
                 "UPDATE leases SET renewed = ? WHERE plan_id = ? AND owner = ?",
-                [(time.time(), plan_id, self.owner) for plan_id in plan_ids],
+                [(time.monotonic(), plan_id, self.owner) for plan_id in plan_ids],
             )
+
+    def probe(self) -> None:
+        """Check with a rolled-back write whether the ledger can be written again. Raises StorageFailed if not."""
+        if self._fault is None or self._fault.lasts:
+            return
+        with self._transaction(durable=True) as connection:
+            connection.execute("INSERT OR REPLACE INTO blobs VALUES ('', '', zeroblob(?))", (_PROBE_BYTES,))
+        with self._transaction(durable=True) as connection:
+            connection.execute("DELETE FROM blobs WHERE plan_id = ''")
+        self._works()
 
     def release(self) -> None:
         """Give every lease of this process back."""
         try:
             with self._transaction(durable=False) as connection:
                 connection.execute("DELETE FROM leases WHERE owner = ?", (self.owner,))
-        except sqlite3.Error as error:
-            log.warning("leases were not given back: %s", error)
+        except StorageFailed as error:
+            log.warning("leases were not given back: %s", error.message)
 
     def close(self) -> None:
         """Give leases back and close the file."""
         self.release()
-        self._connection.close()
+        for connection in (self._connection, self._old):
+            if connection is not None:
+                connection.close()
 
     def _open(self) -> sqlite3.Connection:
         if self.path is None:
-            return _connected(":memory:")
+            return _connected(":memory:", sqlite3.connect)
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not self.path.exists():
                 self.path.touch(mode=0o600)
-            return _connected(self.path)
+            connection = _connected(self.path, self._connect)
+            self._file = _identity(self.path)
+            return connection
         except (OSError, sqlite3.Error, NewerSchema) as error:
-            self.problem = (
-                f"The plan ledger {self.path} cannot be used ({error}); plans are kept in memory only."
-            )
-            log.error("%s", self.problem)
-            return _connected(":memory:")
-
-    def _go_on_in_memory(self, error: sqlite3.Error) -> None:
-        """Keep working after the disk failed: what can still be read comes along."""
-        self.problem = (
-            f"The plan ledger cannot be written ({error}); from here on plans are kept in memory only."
-        )
-        log.error("%s", self.problem)
-        memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        try:
-            self._connection.rollback()
-            self._connection.backup(memory)
-        except sqlite3.Error as unreadable:
-            log.error("the old ledger cannot be read either: %s", unreadable)
-            memory = _connected(":memory:")
-        self._connection = memory
-        self._waits = None
+            if isinstance(error, sqlite3.Error) and (fault := fault_of(error, self.path)).kind == "busy":
+                raise StorageFailed(fault.sentence) from error
+            self._unusable = unusable(self.path, error)
+            log.error("%s", self._unusable)
+            return _connected(":memory:", sqlite3.connect)
 
     @contextmanager
     def _transaction(self, *, durable: bool) -> Iterator[sqlite3.Connection]:
-        """One transaction; a durable one waits until the disk has it."""
+        """The one way to write: a transaction; a durable one waits until the disk has it. Raises StorageFailed."""
+        if self._file is not None and self.path is not None and _identity(self.path) != self._file:
+            self._fail(gone(self.path))
         connection = self._connection
-        if durable != self._waits:
-            connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-            self._waits = durable
-        connection.execute("BEGIN IMMEDIATE")
         try:
+            if durable != self._waits:
+                connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+                self._waits = durable
+            connection.execute("BEGIN IMMEDIATE")
             yield connection
+            connection.execute("COMMIT")
+        except sqlite3.IntegrityError as error:
+            _roll_back(connection)
+            log.warning("the ledger holds what was to be written: %s", error)
+            raise StorageFailed(
+                "Another Planloom server has changed this meanwhile. Look at it again."
+            ) from error
+        except sqlite3.Error as error:
+            _roll_back(connection)
+            raise self._failed(error) from error
         except BaseException:
-            connection.rollback()
+            _roll_back(connection)
             raise
-        connection.execute("COMMIT")
+
+    def _read(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Rows of the ledger. Raises StorageFailed."""
+        try:
+            return self._rows(statement, values)
+        except sqlite3.Error as error:
+            raise self._failed(error) from error
+
+    def _rows(self, statement: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        """Rows of the ledger, then what can still be read of the one that it has replaced. Raises sqlite3.Error."""
+        rows = self._connection.execute(statement, values).fetchall()
+        if self._old is not None:
+            with suppress(sqlite3.Error):
+                rows += self._old.execute(statement, values).fetchall()
+        return rows
+
+    def _failed(self, error: sqlite3.Error) -> StorageFailed:
+        """Record a fault. Returns the StorageFailed to raise."""
+        fault = fault_of(error, self.path)
+        if self._file is not None:
+            self._fail(fault)
+        return StorageFailed(fault.sentence)
+
+    def _fail(self, fault: Fault) -> None:
+        known = self._fault
+        if known is not None and (known.lasts or known.kind == fault.kind):
+            return
+        self._fault = fault
+        log.error("%s", fault.sentence)
+        if fault.lasts:
+            self._old, self._file, self._waits = self._connection, None, None
+            self._connection = _connected(":memory:", sqlite3.connect)
+        self._tell()
+
+    def _works(self) -> None:
+        """Something was written: a fault that can pass has passed."""
+        if self._fault is not None and not self._fault.lasts:
+            log.info("the plan ledger can be written again")
+            self._fault = None
+            self._tell()
+
+    def _tell(self) -> None:
+        for listener in tuple(self._listeners):
+            listener()
+
+
+class Listed(NamedTuple):
+    """A plan in a list: `summary` without a progress if none is kept for where the plan is.
+
+    Without a summary the row is damaged.
+    """
+
+    plan_id: PlanId
+    summary: PlanSummary | None
+    counted: bool = False
+
+
+def owned_elsewhere(lease: Lease) -> OwnedElsewhere:
+    """The failure of a request on a plan that another living server runs."""
+    return OwnedElsewhere(
+        f"Another Planloom server (process {lease.pid}) runs this plan. Use that editor window.",
+        details={"pid": lease.pid, "since": lease.since},
+    )
 
 
 def workspace_key(folders: Sequence[str]) -> str:
@@ -269,31 +477,102 @@ def workspace_key(folders: Sequence[str]) -> str:
     return "\n".join(folders)
 
 
-def _connected(where: Path | str) -> sqlite3.Connection:
-    connection = sqlite3.connect(where, isolation_level=None, check_same_thread=False)
-    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+_NOTHING = Progress(total=0, pending=0, in_progress=0, completed=0, failed=0, skipped=0, percent_complete=0)
+
+
+def _listed(row: tuple[Any, ...]) -> Listed:
+    plan_id, session, workspace, created, updated, status, version, seq, request, body = row
+    try:
+        summary = PlanSummary(
+            plan_id=plan_id,
+            session_id=session,
+            workspace_folders=tuple(workspace.split("\n")) if workspace else (),
+            created_at=_instant(created),
+            updated_at=_instant(updated),
+            status=status,
+            version=version,
+            seq=seq,
+            request=request,
+            progress=_NOTHING if body is None else Progress.model_validate_json(body),
+        )
+        # Bytes that are no text come as lone surrogates, which nobody could send on.
+        summary.model_dump_json()
+    except (ValidationError, ValueError, TypeError) as error:
+        log.warning("plan %r is damaged in the ledger: %s", plan_id, error)
+        return Listed(PlanId(_printable(plan_id)), None)
+    return Listed(PlanId(plan_id), summary, body is not None)
+
+
+def _put_progress(connection: sqlite3.Connection, plan_id: PlanId, seq: int, counted: Progress) -> None:
+    connection.execute(
+        "INSERT OR REPLACE INTO progress VALUES (?, ?, ?)", (plan_id, seq, counted.model_dump_json())
+    )
+
+
+def _has(connection: sqlite3.Connection, plan_id: PlanId) -> bool:
+    return connection.execute("SELECT 1 FROM plans WHERE plan_id = ?", (plan_id,)).fetchone() is not None
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    with suppress(sqlite3.Error):
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _connected(where: Path | str, connect: Connect) -> sqlite3.Connection:
+    connection = connect(where, isolation_level=None, check_same_thread=False)
+    # What is no text shows where it is used, instead of making every row unreadable that comes with it.
+    connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
+    connection.execute("PRAGMA busy_timeout = 2000")
     connection.execute("PRAGMA journal_mode = WAL")
     migrate(connection)
+    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
     return connection
 
 
+def _identity(path: Path) -> tuple[int, int] | None:
+    """The identity of the file at `path`: it changes when the file is replaced."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def _alive(pid: int, renewed: float) -> bool:
-    """Whether a lease holds: its process lives on this machine and renewed it lately."""
-    if time.time() - renewed > LEASE_SECONDS:
+    """Whether a lease holds: its process lives on this machine and renewed it lately.
+
+    `renewed` is of the clock that runs since the machine was started, which all processes share and nobody sets.
+    A time of that clock that is still to come is of an earlier start, so that its process is gone. Older servers
+    wrote the time of day, which may be wrong: there the process alone counts.
+    """
+    of_day = renewed > _EARLIEST_TIME_OF_DAY
+    if not of_day and not 0 <= time.monotonic() - renewed <= LEASE_SECONDS:
         return False
     if sys.platform == "win32":  # There, signal 0 would end the process that it asks about.
-        return True
+        return not of_day or time.time() - renewed <= LEASE_SECONDS
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
         return True
     return True
 
 
+_EARLIEST_TIME_OF_DAY = 1e9
+"""Seconds since 1970 in 2001; no machine runs for so long."""
+
+
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
+
+
+def _printable(value: object) -> str:
+    """A value of a damaged row as a text that can be sent."""
+    if isinstance(value, str):
+        value = value.encode("utf-8", "surrogateescape")
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def _iso(at: Instant | None) -> str:
@@ -301,4 +580,7 @@ def _iso(at: Instant | None) -> str:
 
 
 def _instant(text: str) -> Instant:
-    return datetime.fromisoformat(text)
+    at = datetime.fromisoformat(text)
+    if at.tzinfo is None:
+        raise ValueError("a time without its zone")
+    return at

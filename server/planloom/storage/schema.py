@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-VERSION = 2
+VERSION = 3
 
 _MIGRATIONS: tuple[str, ...] = (
     """
@@ -46,6 +46,16 @@ _MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE templates (template_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT;
     """,
+    # A progress holds only for the plan at that very `seq`. It has a table of its own, so that a server of the
+    # version before, which may still run, can write its plans as it always did. Plans are listed in the order in
+    # which they were inserted, which a clock that is set back does not change.
+    """
+    CREATE TABLE progress (plan_id TEXT PRIMARY KEY, seq INTEGER NOT NULL, body TEXT NOT NULL) STRICT;
+    DROP INDEX plans_by_time;
+    DROP INDEX plans_by_session;
+    CREATE INDEX plans_by_workspace ON plans (workspace);
+    CREATE INDEX plans_by_session ON plans (session_id);
+    """,
 )
 
 
@@ -55,8 +65,26 @@ class NewerSchema(Exception):
 
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring the ledger to `VERSION`, one step a transaction. Raises NewerSchema, sqlite3.Error."""
-    (found,) = connection.execute("PRAGMA user_version").fetchone()
+    found = _version(connection)
     if found > VERSION:
         raise NewerSchema(f"the ledger has schema {found}, this Planloom knows {VERSION}")
-    for number, script in enumerate(_MIGRATIONS[found:], start=found + 1):
-        connection.executescript(f"BEGIN IMMEDIATE;{script}PRAGMA user_version = {number};COMMIT;")
+    while found < VERSION:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            # Another server may have made the step while this one waited for its turn.
+            found = _version(connection)
+            if found < VERSION:
+                for statement in _MIGRATIONS[found].split(";"):
+                    connection.execute(statement)
+                found += 1
+                connection.execute(f"PRAGMA user_version = {found}")
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    (found,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(found)

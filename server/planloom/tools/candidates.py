@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from planloom.domain.changes import RenameFile
+from planloom.domain.protected import is_secret
 from planloom.domain.values import Uri
 from planloom.tools.context import ToolContext
-from planloom.workspace.globs import Glob, read_glob
-from planloom.workspace.ignore import chain_of, top_chain
+from planloom.tools.globs import NameGlob
+from planloom.workspace.ignore import IgnoreChain, chain_of, top_chain
 from planloom.workspace.index import MOST_FILES, FileIndex
 from planloom.workspace.overlay import Overlay
 from planloom.workspace.paths import ResolvedPath
-from planloom.workspace.roots import Root
 from planloom.workspace.scan import walked
 from planloom.workspace.uris import child, is_below, normalized, to_path
 from planloom.workspace.view import WorkspaceView
@@ -26,13 +26,21 @@ INDEX_SECONDS: Final = 20.0
 
 class Places(NamedTuple):
     """Files below a folder: `names` relative to it, in order, on disk below `folder`; `live` are those, by the same
-    names, whose text is not what the disk has. A name in both counts as live. `partial` says that not all are known.
+    names, whose text is not what the disk has. A name in both counts as live. `relative` is the folder below its
+    workspace folder, `moved` are secrets that only have another name here. `partial` says that not all are known.
     """
 
     folder: Path
     names: tuple[str, ...]
     live: dict[str, Uri]
+    relative: str = "."
+    moved: frozenset[str] = frozenset()
     partial: bool = False
+
+    def shows(self, name: str) -> bool:
+        """Whether a file, by its whole path, holds no secrets as far as names tell."""
+        whole = name if self.relative == "." else f"{self.relative}/{name}"
+        return name not in self.moved and not is_secret(whole)
 
 
 async def places_below(context: ToolContext, place: ResolvedPath) -> Places:
@@ -43,7 +51,7 @@ async def places_below(context: ToolContext, place: ResolvedPath) -> Places:
     index = context.index()
     known = await _of_index(index, place) if index is not None else None
     if known is None:
-        known = await asyncio.to_thread(_walked, place)
+        known = await asyncio.to_thread(_walked, place, excluded_of(context))
     names = set(known)
     live: dict[str, Uri] = {}
     for old, new in _moves(context.files):
@@ -60,10 +68,11 @@ async def places_below(context: ToolContext, place: ResolvedPath) -> Places:
         if (await context.files.peek(uri)).text is None:
             names.discard(name)
             live.pop(name, None)
-        elif name in names or await asyncio.to_thread(_is_shown, place, name):
+        elif name in names or await asyncio.to_thread(_is_shown, place, name, excluded_of(context)):
             live[name] = uri
     partial = index is not None and not index.complete
-    return Places(place.path, tuple(sorted(names)), live, partial)
+    secrets = frozenset([name for name, uri in live.items() if await context.is_moved_secret(uri)])
+    return Places(place.path, tuple(sorted(names)), live, place.relative, secrets, partial)
 
 
 async def _of_index(index: FileIndex, place: ResolvedPath) -> tuple[str, ...] | None:
@@ -74,14 +83,32 @@ async def _of_index(index: FileIndex, place: ResolvedPath) -> tuple[str, ...] | 
         return None
     found = await index.below(folder.rstrip("/"), MOST_FILES)
     if not found and folder:
-        # A folder that is hidden is searched all the same when it is named.
+        # It may be hidden, and is searched all the same when it is named.
         return None
     prefix = f"{folder.rstrip('/')}/" if folder else ""
     return tuple(path.removeprefix(prefix) for path in found if not path.endswith("/"))
 
 
-def _walked(place: ResolvedPath) -> tuple[str, ...]:
-    return tuple(name for batch in walked(place.path, ()) for name in batch)
+def excluded_of(context: ToolContext) -> tuple[str, ...]:
+    """What the settings leave out."""
+    index = context.index()
+    return index.exclude if index is not None else ()
+
+
+def chain_at(place: ResolvedPath, exclude: Sequence[str]) -> IgnoreChain | None:
+    """What hides names in a folder; None if the folder is hidden itself. Reads files: for a thread."""
+    folder = "" if place.relative == "." else place.relative
+    return chain_of(place.root.path, folder, top_chain(place.root.path, exclude))
+
+
+def _walked(place: ResolvedPath, exclude: Sequence[str]) -> tuple[str, ...]:
+    if place.relative == "." or chain_at(place, exclude) is None:
+        # A folder that is hidden is searched all the same when it is named.
+        within = exclude if place.relative == "." else ()
+        return tuple(name for batch in walked(place.path, within) for name in batch)
+    prefix = f"{place.relative}/"
+    batches = walked(place.root.path, exclude, place.relative)
+    return tuple(name.removeprefix(prefix) for batch in batches for name in batch)
 
 
 def _moves(files: Overlay) -> Iterator[tuple[Uri, Uri | None]]:
@@ -109,12 +136,13 @@ def _changed(files: Overlay) -> Iterable[Uri]:
     return found
 
 
-def _is_shown(place: ResolvedPath, name: str) -> bool:
-    """Whether no ignore rule hides a file that the index does not know."""
-    root: Root = place.root
+def _is_shown(place: ResolvedPath, name: str, exclude: Sequence[str]) -> bool:
+    """Whether no rule hides a file that the index does not know, in a folder that may itself be hidden."""
+    root = place.root.path
     relative = f"{place.relative}/{name}" if place.relative != "." else name
     folder, _, last = relative.rpartition("/")
-    chain = chain_of(root.path, folder, top_chain(root.path, ()))
+    top = top_chain(root, exclude) if chain_at(place, exclude) is not None else IgnoreChain()
+    chain = chain_of(root, folder, top)
     return chain is not None and not chain.inside(f"{folder}/" if folder else "")(last, False)
 
 
@@ -134,20 +162,8 @@ def chunks(names: Sequence[str], size: int) -> Iterator[Sequence[str]]:
         yield names[at : at + size]
 
 
-class NameGlob:
-    """Whether a path matches a glob: its name if the glob has no slash, else the whole."""
-
-    def __init__(self, glob: str) -> None:
-        found = read_glob(glob.lstrip("!#").removeprefix("./"))
-        self._glob: Glob | None = found
-
-    def __call__(self, path: str) -> bool:
-        return self._glob is not None and self._glob.matches(path, path.rpartition("/")[2], folder=False)
-
-
-def matching(places: Places, glob: str | None) -> Places:
+def matching(places: Places, wanted: NameGlob | None) -> Places:
     """Those of the files that match a glob, all if there is none."""
-    wanted = NameGlob(glob) if glob else None
     if wanted is None:
         return places
     return places._replace(

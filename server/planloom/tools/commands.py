@@ -116,7 +116,7 @@ def _told(command: Command, ended: Ended) -> ToolResult:
     text += f"\n{ended.output}" if ended.output.strip() else "\n(no output)"
     summary = shortened(f"`{name}` {how}{_last_line(ended) if not ok else ''}")
     value = {"exit_code": ended.code, "output": ended.output, "timed_out": ended.timed_out}
-    return ToolResult(ok=ok, summary=summary, text=text, value=value)
+    return ToolResult(ok=ok, summary=summary, text=text, value=value, ended=True)
 
 
 def _last_line(ended: Ended) -> str:

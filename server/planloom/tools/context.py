@@ -12,6 +12,7 @@ from planloom.workspace.editor import FileDiagnostics
 from planloom.workspace.index import FileIndex
 from planloom.workspace.overlay import Overlay
 from planloom.workspace.paths import PathRefused, ResolvedPath, resolve, resolve_uri
+from planloom.workspace.programs import TRUSTED, Programs
 from planloom.workspace.roots import Root, Roots
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class ToolContext:
     `blind` collects files that a call replaces without their having been read: that counts as destroying.
     `doubtful` are files whose new text seems to have lost a part: a person is asked, whatever the policy says.
     Without an `index` the folders are walked; without `diagnostics` or `commands` the tools for them say so.
+    `programs` are those that tools may start by themselves.
     """
 
     files: Overlay
@@ -50,10 +52,25 @@ class ToolContext:
     index: Callable[[], FileIndex | None] = _no_index
     diagnostics: Diagnostics | None = None
     commands: CommandRunner | None = None
+    programs: Programs = TRUSTED
 
     async def resolve(self, path: str, for_: Literal["read", "write"]) -> ResolvedPath | PathRefused:
-        """Where a path of the plan or the model leads, or why it is not used."""
-        return await asyncio.to_thread(resolve, self.roots, path, for_=for_, home=self.home)
+        """Where a path of the plan or the model leads, or why it is not used.
+
+        A file that is only staged to have another name stays the secret that it is.
+        """
+        place = await asyncio.to_thread(resolve, self.roots, path, for_=for_, home=self.home)
+        if isinstance(place, ResolvedPath) and not place.secret and await self.is_moved_secret(place.uri):
+            return place.model_copy(update={"secret": True})
+        return place
+
+    async def is_moved_secret(self, uri: Uri) -> bool:
+        """Whether a file may hold secrets by the name that it has until staged renames are made."""
+        origin = self.files.origin(uri)
+        if origin == uri:
+            return False
+        place = await self.resolve_uri(origin)
+        return isinstance(place, ResolvedPath) and place.secret
 
     async def resolve_uri(self, uri: str) -> ResolvedPath | PathRefused:
         """The same for reading a document by its URI."""

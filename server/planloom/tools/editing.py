@@ -13,7 +13,7 @@ from planloom.tools.patching import apply_hunks
 from planloom.tools.reading import unreadable
 from planloom.tools.replacing import CLOSEST, NoMatch, Replaced, replace, with_lf
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
-from planloom.tools.writing import MAX_CONTENT
+from planloom.tools.writing import MAX_CONTENT, names_folder
 from planloom.workspace.overlay import Overlay
 from planloom.workspace.paths import PathRefused, ResolvedPath
 
@@ -169,6 +169,9 @@ async def _apply(patch: FilePatch, context: ToolContext, files: Overlay) -> Tool
 
 
 async def _add(patch: FilePatch, context: ToolContext, files: Overlay) -> ToolResult:
+    folder = names_folder(patch.path or "")
+    if folder is not None:
+        return folder
     place = await context.resolve(patch.path or "", "write")
     if isinstance(place, PathRefused):
         return failed(place.reason)

@@ -8,8 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from planloom.domain.protected import is_secret
 from planloom.domain.values import Json
-from planloom.tools.candidates import NameGlob, places_below
+from planloom.tools.candidates import places_below
 from planloom.tools.context import ToolContext
+from planloom.tools.globs import NameGlob, has_signs, no_glob
 from planloom.tools.searching import MAX_RESULTS
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 from planloom.workspace.paths import PathRefused
@@ -21,7 +22,7 @@ class FindFiles(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     pattern: str = Field(
-        description="A glob such as *.py or src/**/test_*.ts, or a part of the name.",
+        description="A glob such as *.{ts,tsx} or src/**/test_*.py, or a part of the name.",
         min_length=1,
         max_length=500,
     )
@@ -38,9 +39,12 @@ async def find_files(args: FindFiles, context: ToolContext) -> ToolResult:
     if seen.problem != "folder":
         problem = "is a file" if seen.exists else "is not there"
         return failed(f"{place.relative} {problem}. Give a folder as path, or none to look everywhere.")
+    wanted = NameGlob(args.pattern) if has_signs(args.pattern) else None
+    if wanted is not None and not wanted.is_glob:
+        return failed(no_glob(args.pattern))
     places = await places_below(context, place)
     names = sorted({*places.names, *places.live})
-    found = [name for name in _by_name(names, args.pattern) if not is_secret(name)]
+    found = [name for name in _by_name(names, args.pattern, wanted) if places.shows(name)]
     prefix = "" if place.relative == "." else f"{place.relative}/"
     paths = [prefix + name for name in found[: args.max_results]]
     what = f"“{args.pattern[:80]}”"
@@ -55,10 +59,9 @@ async def find_files(args: FindFiles, context: ToolContext) -> ToolResult:
     return succeeded(f"Found {len(found)} file{'s' if len(found) != 1 else ''} for {what}", text, value)
 
 
-def _by_name(names: Sequence[str], pattern: str) -> list[str]:
+def _by_name(names: Sequence[str], pattern: str, wanted: NameGlob | None) -> list[str]:
     """A glob decides if the pattern is one, else a part of the name, or of the path if it has a slash."""
-    if any(char in pattern for char in "*?["):
-        wanted = NameGlob(pattern)
+    if wanted is not None:
         return [name for name in names if wanted(name)]
     part = pattern.removeprefix("./").strip("/").casefold()
     if "/" in part:

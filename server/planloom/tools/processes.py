@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 
 from planloom.domain.values import Value
 from planloom.tools.terminal_text import Cleaner, plain
+from planloom.workspace.uninterrupted import uninterrupted
 
 Kind = Literal["stdout", "stderr"]
 OnOutput = Callable[[Kind, str], None]
@@ -31,33 +32,6 @@ _GRACE_SECONDS: Final = 0.7
 _DRAIN_SECONDS: Final = 0.3
 """How long what the process has left behind may go on writing after its end."""
 
-_PASSED_NAMES: Final = """
-    PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TMPDIR TEMP TMP PWD HOSTNAME
-    XDG_CONFIG_HOME XDG_DATA_HOME XDG_CACHE_HOME XDG_STATE_HOME XDG_RUNTIME_DIR
-    VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV PYENV_ROOT PYENV_VERSION UV_CACHE_DIR PIPX_HOME
-    JAVA_HOME JDK_HOME GRADLE_HOME GRADLE_USER_HOME M2_HOME MAVEN_HOME ANDROID_HOME ANDROID_SDK_ROOT
-    GOPATH GOROOT GOCACHE GOMODCACHE GOBIN CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN
-    NVM_DIR NVM_BIN NODE_PATH NODE_VERSION PNPM_HOME VOLTA_HOME FNM_DIR BUN_INSTALL DENO_DIR
-    RBENV_ROOT GEM_HOME GEM_PATH DOTNET_ROOT NUGET_PACKAGES SDKMAN_DIR COMPOSER_HOME
-    CC CXX CFLAGS CXXFLAGS LDFLAGS PKG_CONFIG_PATH LD_LIBRARY_PATH DYLD_LIBRARY_PATH MAKEFLAGS
-    PYTHONIOENCODING PYTHONUTF8 SOURCE_DATE_EPOCH SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS
-    SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT USERPROFILE USERNAME HOMEDRIVE HOMEPATH APPDATA
-    LOCALAPPDATA PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) COMMONPROGRAMFILES NUMBER_OF_PROCESSORS
-    PROCESSOR_ARCHITECTURE OS
-"""
-_PASSED: Final = frozenset(_PASSED_NAMES.split())
-"""The variables that a command gets; any other may hold a secret, whatever it is called."""
-_PROXIES: Final = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"})
-_SET: Final = {
-    "TERM": "dumb",
-    "NO_COLOR": "1",
-    "PAGER": "cat",
-    "GIT_PAGER": "cat",
-    "GIT_TERMINAL_PROMPT": "0",
-    "PYTHONUNBUFFERED": "1",
-}
-"""So that no program waits for a key, and output comes as it is made."""
-
 
 class Ended(Value):
     """How a process ended; `code` is None where a signal ended it or it never started.
@@ -72,22 +46,6 @@ class Ended(Value):
     bytes_total: int = 0
     shortened: bool = False
     problem: str | None = None
-
-
-def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """The variables for a command: an allow list, so that no secret passes; no relative folder on the path."""
-    kept = {
-        name: value
-        for name, value in given.items()
-        if name.upper() in _PASSED
-        or name.startswith("LC_")
-        # The name of a proxy's user and a password may stand before the @.
-        or (name.upper() in _PROXIES and "@" not in value)
-    }
-    if "PATH" in kept:
-        folders = kept["PATH"].split(os.pathsep)
-        kept["PATH"] = os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
-    return kept | _SET
 
 
 def shell_argv(command: str) -> tuple[str, ...]:
@@ -179,6 +137,11 @@ class _Child(asyncio.SubprocessProtocol):
         self.drained = asyncio.Event()
         self._live = {1: _Live("stdout", on_output), 2: _Live("stderr", on_output)}
         self._open = 2
+        self.transport: asyncio.SubprocessTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        self.transport = transport
 
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:
         assert isinstance(data, bytes)
@@ -208,23 +171,27 @@ async def run_process(
     Never raises OSError. A cancellation ends the whole group before it goes on its way, within two seconds.
     """
     child = _Child(on_output)
-    try:
-        transport, _ = await asyncio.get_running_loop().subprocess_exec(
-            lambda: child, *argv, cwd=cwd, env=dict(env), stdin=subprocess.DEVNULL, **_own_group()
-        )
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        return Ended(code=None, problem=f"{argv[0]} cannot be started: {reason}.")
     timed_out = False
     try:
+        try:
+            # Cut off in its start, it would leave its group behind, and asyncio would wait for all that it runs.
+            await uninterrupted(
+                asyncio.get_running_loop().subprocess_exec(
+                    lambda: child, *argv, cwd=cwd, env=dict(env), stdin=subprocess.DEVNULL, **_own_group()
+                )
+            )
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            return Ended(code=None, problem=f"{argv[0]} cannot be started: {reason}.")
         async with asyncio.timeout(timeout_seconds):
             await child.exited.wait()
         await _within(_DRAIN_SECONDS, child.drained)
     except TimeoutError:
         timed_out = True
     finally:
-        await _end(transport, child)
-    code = None if timed_out else transport.get_returncode()
+        if child.transport is not None:
+            await _end(child.transport, child)
+    code = None if timed_out or child.transport is None else child.transport.get_returncode()
     return Ended(
         code=code if code is not None and code >= 0 else None,
         signal=-code if code is not None and code < 0 else None,

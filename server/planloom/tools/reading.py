@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import fnmatch
+import asyncio
 from collections.abc import AsyncIterator
+from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from planloom.domain.text import LineIndex
 from planloom.domain.values import Json
+from planloom.tools.candidates import chain_at, excluded_of
 from planloom.tools.context import READ_LIMIT_BYTES, ToolContext
+from planloom.tools.globs import NameGlob, no_glob
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 from planloom.workspace.folders import Entry
-from planloom.workspace.paths import PathRefused
+from planloom.workspace.ignore import IgnoreChain, deeper
+from planloom.workspace.paths import PathRefused, ResolvedPath
 from planloom.workspace.snapshots import Snapshot
 
 MAX_LINES = 2_000
@@ -37,7 +41,11 @@ class ListFiles(BaseModel):
 
     path: str = Field("", description="Folder to list, relative to the workspace folder.", max_length=4096)
     recursive: bool = Field(False, description="Also list what is in folders below.")
-    pattern: str | None = Field(None, description="Only names that match, such as *.py.", max_length=500)
+    pattern: str | None = Field(
+        None,
+        description="Only names that match, such as *.py; with a slash, paths such as src/*.{ts,tsx}.",
+        max_length=500,
+    )
 
 
 async def read_file(args: ReadFile, context: ToolContext) -> ToolResult:
@@ -56,18 +64,19 @@ async def read_file(args: ReadFile, context: ToolContext) -> ToolResult:
     if seen.text is None:
         return failed(unreadable(place.relative, seen))
     lines = LineIndex(seen.text)
+    count = lines.counted
+    # A model that has the two the wrong way round means the same lines.
+    first, last = sorted((args.start_line or 1, args.end_line or max(count, args.start_line or 1)))
+    if first > count:
+        return failed(f"{place.relative} has {_lines(count)}; ask for lines within that.")
+    last = min(last, count, first + MAX_LINES - 1)
     whole = args.start_line is None and args.end_line is None
-    first = (args.start_line or 1) - 1
-    last = min(args.end_line or lines.line_count, lines.line_count, first + MAX_LINES)
-    if first >= lines.line_count:
-        return failed(f"{place.relative} has {lines.line_count} lines; ask for lines within that.")
-    if whole and last == lines.line_count and len(seen.text) <= READ_LIMIT_BYTES:
-        return succeeded(f"Read {place.relative} ({_lines(lines.line_count)})", seen.text, seen.text)
-    start = lines.line_start(first)
-    end = lines.line_start(last) if last < lines.line_count else len(seen.text)
-    text = seen.text[start:end]
-    note = f"[lines {first + 1} to {last} of {lines.line_count}; ask for other lines with start_line and end_line]"
-    return succeeded(f"Read lines {first + 1} to {last} of {place.relative}", f"{text}\n{note}", text)
+    if whole and last == count and len(seen.text) <= READ_LIMIT_BYTES:
+        return succeeded(f"Read {place.relative} ({_lines(count)})", seen.text, seen.text)
+    end = lines.line_start(last) if last < count else len(seen.text)
+    text = seen.text[lines.line_start(first - 1) : end]
+    note = f"[lines {first} to {last} of {count}; ask for other lines with start_line and end_line]"
+    return succeeded(f"Read lines {first} to {last} of {place.relative}", f"{text}\n{note}", text)
 
 
 def unreadable(name: str, seen: Snapshot) -> str:
@@ -101,10 +110,15 @@ async def list_files(args: ListFiles, context: ToolContext) -> ToolResult:
         return failed(f"{place.relative} is a file. Use read_file.")
     if listing.problem is not None:
         return failed(f"{place.relative} cannot be listed ({listing.detail or listing.problem}).")
+    wanted = NameGlob(args.pattern) if args.pattern else None
+    if wanted is not None and not wanted.is_glob:
+        return failed(no_glob(args.pattern or ""))
+    chain = await asyncio.to_thread(chain_at, place, excluded_of(context))
+    below = _Below(context, place, recursive=args.recursive or "/" in (args.pattern or "").rstrip("/"))
     names: list[str] = []
     more = False
-    async for name in _below(context, listing.entries, "", recursive=args.recursive):
-        if args.pattern is None or fnmatch.fnmatch(name.rstrip("/").rpartition("/")[2], args.pattern):
+    async for name in below.names(listing.entries, "", chain):
+        if wanted is None or wanted(name.rstrip("/"), folder=name.endswith("/")):
             if len(names) == MAX_LISTED:
                 more = True
                 break
@@ -117,18 +131,37 @@ async def list_files(args: ListFiles, context: ToolContext) -> ToolResult:
     return succeeded(f"Listed {where} ({len(names)}{'+' if more else ''} names)", text, value)
 
 
-async def _below(
-    context: ToolContext, entries: tuple[Entry, ...], prefix: str, *, recursive: bool
-) -> AsyncIterator[str]:
-    for entry in entries:
-        if entry.name in _SKIPPED:
-            continue
-        folder = entry.kind == "folder"
-        yield f"{prefix}{entry.name}{'/' if folder else ''}"
-        if folder and recursive:
-            listing = await context.files.list_folder(entry.uri)
-            async for name in _below(context, listing.entries, f"{prefix}{entry.name}/", recursive=True):
-                yield name
+class _Below(NamedTuple):
+    """Lists what is below a place, as far as no rule hides it."""
+
+    context: ToolContext
+    place: ResolvedPath
+    recursive: bool
+
+    async def names(
+        self, entries: tuple[Entry, ...], prefix: str, chain: IgnoreChain | None
+    ) -> AsyncIterator[str]:
+        """The names in one folder, and in those below it. Without a chain all are shown: the place was named."""
+        whole = prefix if self.place.relative == "." else f"{self.place.relative}/{prefix}"
+        hides = chain.inside(whole) if chain is not None else None
+        for entry in entries:
+            folder = entry.kind == "folder"
+            if entry.name in _SKIPPED or (
+                hides is not None and hides(entry.name, folder) and not await self._is_known(entry)
+            ):
+                continue
+            yield f"{prefix}{entry.name}{'/' if folder else ''}"
+            if folder and self.recursive:
+                inner, path = f"{prefix}{entry.name}/", f"{whole}{entry.name}/"
+                under = chain and await asyncio.to_thread(deeper, chain, self.place.root.path, path)
+                listing = await self.context.files.list_folder(entry.uri)
+                async for name in self.names(listing.entries, inner, under):
+                    yield name
+
+    async def _is_known(self, entry: Entry) -> bool:
+        """Whether the index lists what rules hide: git shows what it tracks all the same."""
+        index = self.context.index()
+        return index is not None and await index.lists(entry.uri)
 
 
 READ_FILE = Tool(
@@ -141,7 +174,7 @@ READ_FILE = Tool(
 )
 LIST_FILES = Tool(
     name="list_files",
-    description="List files under a folder.",
+    description="List files under a folder. Ignored files are left out, unless the folder itself is one.",
     arguments=ListFiles,
     effect="read",
     run=list_files,

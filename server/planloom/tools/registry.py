@@ -22,7 +22,6 @@ from planloom.tools.searching import SEARCH_TEXT
 from planloom.tools.tool import Tool, ToolResult, failed
 from planloom.tools.writing import CREATE_FOLDER, WRITE_FILE
 
-EVERY_EFFECT: frozenset[Effect] = frozenset({"read", "write", "destroy", "execute"})
 READ_ONLY: frozenset[Effect] = frozenset({"read"})
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from planloom.tools.processes import environment
+from planloom.workspace.programs import finished
 
 _SECONDS: Final = 10.0
 _MOST_BYTES: Final = 25_000 if os.name == "nt" else 500_000
@@ -29,22 +28,11 @@ def holding(
         "--ignore-case" if ignore_case else "--case-sensitive",
     )
     for batch in _batches(names):
-        try:
-            done = subprocess.run(
-                [str(program), *options, "-e", needle, "--", *(f"./{name}" for name in batch)],
-                cwd=folder,
-                env=environment(os.environ),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                timeout=_SECONDS,
-                check=False,
-            )
-        except (OSError, ValueError, subprocess.SubprocessError):
-            return None
+        arguments = (*options, "-e", needle, "--", *(f"./{name}" for name in batch))
+        done = finished(program, arguments, cwd=folder, seconds=_SECONDS)
         # 2 is also said when a single file could not be read, and then what was found is still right,
         # but that file may be one that we can read.
-        if done.returncode not in (0, 1):
+        if done is None or done.returncode not in (0, 1):
             return None
         found.update(os.fsdecode(name).removeprefix("./") for name in done.stdout.split(b"\0") if name)
     return frozenset(found)

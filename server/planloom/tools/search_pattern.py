@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
@@ -13,6 +14,8 @@ _PLAIN_ESCAPES: Final = frozenset("\\.^$*+?{}[]()|/-\"'#&~@!%,:;<>=` ")
 _FOLDED: Final = frozenset("iIsSkK")
 """Letters that match others than their own two cases, such as the sign for kelvin."""
 _LEAST: Final = 3
+_RECURSION: Final = re.compile(r"(?<!\\)(?:\\\\)*\(\?(?:R|[+-]?\d|&|P>|\(DEFINE\))")
+"""Constructs that match a group of the pattern, or all of it, once more inside of it."""
 
 
 class BadPattern(Value):
@@ -22,7 +25,7 @@ class BadPattern(Value):
 
 
 class TooSlow(Exception):
-    """The pattern needs more time than it is given."""
+    """The pattern needs more time, or memory, than it is given."""
 
 
 class Pattern(NamedTuple):
@@ -46,7 +49,7 @@ class Pattern(NamedTuple):
         try:
             for found in self.compiled.finditer(text, timeout=seconds):
                 yield found.start()
-        except TimeoutError as error:
+        except (TimeoutError, MemoryError) as error:
             raise TooSlow from error
 
 
@@ -58,6 +61,11 @@ def read_pattern(pattern: str, *, literal: bool, ignore_case: bool) -> Pattern |
 
     if not pattern:
         return BadPattern(reason="The pattern is empty. Give the text to search for.")
+    if not literal and _RECURSION.search(pattern):
+        return BadPattern(
+            reason="The pattern calls itself or another group, such as (?R) or (?1), which can take any amount of "
+            "memory. Write the nesting out as deep as it is needed, or search for a plain text."
+        )
     flags = regex.MULTILINE | (regex.IGNORECASE if ignore_case else 0)
     try:
         compiled = regex.compile(regex.escape(pattern) if literal else pattern, flags)

@@ -5,23 +5,22 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from planloom.domain.protected import is_secret
 from planloom.domain.values import Json
 from planloom.tools.candidates import Places, chunks, matching, places_below
 from planloom.tools.context import ToolContext
+from planloom.tools.globs import NameGlob, no_glob
 from planloom.tools.replacing import with_lf
 from planloom.tools.ripgrep import holding
 from planloom.tools.search_pattern import MAX_PATTERN, BadPattern, Pattern, TooSlow, read_pattern
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 from planloom.workspace.disk import read
 from planloom.workspace.paths import PathRefused, ResolvedPath
-from planloom.workspace.programs import find_program
 from planloom.workspace.view import spot
 
 MAX_RESULTS: Final = 1_000
@@ -48,7 +47,9 @@ class SearchText(BaseModel):
     )
     regex: bool = Field(False, description="The pattern is a regular expression; ^ and $ are those of lines.")
     ignore_case: bool = Field(False, description="Upper and lower case are the same.")
-    files: str | None = Field(None, description="Search only files that match, such as *.py.", max_length=500)
+    files: str | None = Field(
+        None, description="Search only files that match, such as *.py or *.{ts,tsx}.", max_length=500
+    )
     max_results: int = Field(100, ge=1, le=MAX_RESULTS, description="Lines to return at most.")
 
 
@@ -70,6 +71,9 @@ async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
     pattern = read_pattern(args.pattern, literal=not args.regex, ignore_case=args.ignore_case)
     if isinstance(pattern, BadPattern):
         return failed(pattern.reason)
+    wanted = NameGlob(args.files) if args.files else None
+    if wanted is not None and not wanted.is_glob:
+        return failed(no_glob(args.files or ""))
     place = await context.resolve(args.path or ".", "read")
     if isinstance(place, PathRefused):
         return failed(place.reason)
@@ -82,10 +86,10 @@ async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
         return failed(f"There is no {place.relative}. Use find_files to see what is there.")
     if seen.problem != "folder":
         name = place.relative.rpartition("/")[2]
-        places = Places(place.path.parent, (), {name: place.uri})
         prefix = place.relative[: -len(name)]
+        places = Places(place.path.parent, (), {name: place.uri}, prefix.rstrip("/") or ".")
     else:
-        places = matching(await places_below(context, place), args.files)
+        places = matching(await places_below(context, place), wanted)
         prefix = "" if place.relative == "." else f"{place.relative}/"
     found = await _search(context, place, places, pattern, args.max_results)
     if found.slow is not None:
@@ -102,9 +106,12 @@ async def _search(
     """Search file after file in the order of their names; the first `limit` lines."""
     live = {name: (await context.files.peek(uri)).text or "" for name, uri in places.live.items()}
     roots = [root.path for root in context.roots.folders]
+    program = None
+    if pattern.needle and len({*places.names, *live}) >= _WORTH_RIPGREP:
+        program = await asyncio.to_thread(context.programs.find, "rg", roots)
     stop = threading.Event()
     try:
-        return await asyncio.to_thread(_scan, place, places, live, pattern, limit, roots, stop)
+        return await asyncio.to_thread(_scan, place, places, live, pattern, limit, program, stop)
     finally:
         # A thread cannot be cancelled; it looks at this between files.
         stop.set()
@@ -116,13 +123,12 @@ def _scan(
     live: dict[str, str],
     pattern: Pattern,
     limit: int,
-    roots: Sequence[Path],
+    program: Path | None,
     stop: threading.Event,
 ) -> _Found:
     until = time.monotonic() + _SECONDS
     hits: list[_Hit] = []
     names = sorted({*places.names, *live})
-    program = find_program("rg", roots) if pattern.needle and len(names) >= _WORTH_RIPGREP else None
     for batch in chunks(names, _BATCH):
         few: frozenset[str] | None = None
         if program is not None:
@@ -142,7 +148,7 @@ def _scan(
             try:
                 seconds = min(_PATTERN_SECONDS, until - time.monotonic())
                 for number, hit in enumerate(_lines(name, with_lf(text), pattern, seconds)):
-                    if number == 0 and is_secret(name):
+                    if number == 0 and not places.shows(name):
                         break
                     if len(hits) == limit:
                         return _Found(hits, more=True)

@@ -18,13 +18,16 @@ SUMMARY_LIMIT = 500
 class ToolResult(Value):
     """What a call came to: a summary for people, a text for the model, a value for later steps.
 
-    A failed call is a value too: `ok` is False and `text` tells the model what to do instead.
+    A failed call is a value too: `ok` is False and `text` tells the model what to do instead. `ended` tells that
+    a command ran to its end, with any exit code; `refused` that a person or the policy did not allow it.
     """
 
     ok: bool
     summary: str
     text: str
     value: Json = None
+    ended: bool = False
+    refused: bool = False
 
 
 def succeeded(summary: str, text: str | None = None, value: Json = None) -> ToolResult:
@@ -37,6 +40,11 @@ def succeeded(summary: str, text: str | None = None, value: Json = None) -> Tool
 def failed(sentence: str) -> ToolResult:
     """A call that could not; the sentence says what to do instead."""
     return ToolResult(ok=False, summary=shortened(sentence), text=sentence)
+
+
+def refused(sentence: str) -> ToolResult:
+    """A call that was not allowed; the sentence says why."""
+    return failed(sentence).model_copy(update={"refused": True})
 
 
 def shortened(text: str, limit: int = SUMMARY_LIMIT) -> str:

@@ -31,8 +31,20 @@ class CreateFolder(BaseModel):
     path: str = Field(description="Path of the folder, relative to the workspace folder.", max_length=4096)
 
 
+def names_folder(path: str) -> ToolResult | None:
+    """The refusal of a path of a file that ends as that of a folder; None if it does not."""
+    if not path.endswith(("/", "\\")):
+        return None
+    return failed(
+        f"{path} ends in a slash, so it names a folder: use create_folder to make one, or add the file's name."
+    )
+
+
 async def write_file(args: WriteFile, context: ToolContext) -> ToolResult:
     """Create a file, or replace the whole of one."""
+    folder = names_folder(args.path)
+    if folder is not None:
+        return folder
     place = await context.resolve(args.path, "write")
     if isinstance(place, PathRefused):
         return failed(place.reason)
@@ -40,6 +52,13 @@ async def write_file(args: WriteFile, context: ToolContext) -> ToolResult:
     seen = await context.files.read(place.uri)
     if seen.exists and seen.text is None:
         return failed(unreadable(place.relative, seen))
+    if seen.text and not args.content:
+        return succeeded(
+            f"{place.relative} is there already and is left as it is",
+            f"{place.relative} is there already and is left as it is: an empty write_file makes a new file, it "
+            "empties none. Use edit_file to take text out.",
+            place.relative,
+        )
     content = without_fence(place.relative, args.content)
     if seen.text is not None and with_lf(seen.text) == with_lf(content):
         return succeeded(f"{place.relative} already has this content", value=place.relative)

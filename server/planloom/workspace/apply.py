@@ -10,8 +10,8 @@ from planloom.domain.changes import Changeset
 from planloom.workspace.batch import Edit, apply_batch, weakest
 from planloom.workspace.editor import Editor
 from planloom.workspace.outcomes import Applied, ApplyOutcome, Journal, JournalFile, PartlyApplied, recorded
-from planloom.workspace.prepare import Prepared, prepare
-from planloom.workspace.verify import Finding, compared
+from planloom.workspace.prepare import Known, Prepared, nothing_known, prepare
+from planloom.workspace.verify import Finding, after_crash
 from planloom.workspace.view import WorkspaceView
 
 BATCH: Final = 100
@@ -30,19 +30,22 @@ async def apply_changeset(
     journal: Journal,
     *,
     patience: float = PATIENCE,
+    known: Known = nothing_known,
 ) -> ApplyOutcome:
     """Make the approved changes, or say why not; nothing is sent unless all of them can be.
+
+    Texts that are `known` are kept elsewhere: a buffer that holds one unsaved does not stand in the way.
 
     Waits for its turn at every file. Cancelled while the editor works, it waits for the answer and records it
     first; between batches it stops at once. What the journal raises passes through.
     """
     async with view.queues.hold(changeset.uris()):
-        prepared = await prepare(view, changeset, editor.capabilities)
+        prepared = await prepare(view, changeset, editor.capabilities, known)
         if not isinstance(prepared, Prepared):
             return prepared
         wanted = {work.asked for work in prepared.works}
         changes = [change for change in changeset.changes if change.uri in wanted]
-        edit = Edit(view, editor, grant, label, journal, patience)
+        edit = Edit(view, editor, grant, label, journal, patience, known)
         whole: ApplyOutcome = Applied(files=())
         for start in range(0, len(changes), BATCH):
             if not isinstance(whole, Applied):
@@ -55,7 +58,7 @@ async def apply_changeset(
 
 async def settled_by_files(view: WorkspaceView, files: Sequence[JournalFile]) -> tuple[Finding, ...]:
     """How an edit ended whose outcome was never recorded: each file compared with both of its texts."""
-    return await compared(view, files)
+    return await after_crash(view, files)
 
 
 def _joined(whole: Applied, outcome: ApplyOutcome, waiting: Changeset) -> ApplyOutcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Final
 
 from planloom.domain.approvals import Grant
@@ -23,7 +24,7 @@ from planloom.workspace.outcomes import (
     Settlement,
     recorded,
 )
-from planloom.workspace.prepare import Prepared, Work, prepare
+from planloom.workspace.prepare import Known, Prepared, Work, is_folder, prepare
 from planloom.workspace.uninterrupted import uninterrupted
 from planloom.workspace.uris import is_below
 from planloom.workspace.verify import Finding, Witness, arrived, is_awaited, verified
@@ -57,6 +58,7 @@ class Edit:
     label: str
     journal: Journal
     patience: float
+    known: Known
 
 
 @dataclass
@@ -111,7 +113,7 @@ async def apply_batch(edit: Edit, changeset: Changeset, first: Prepared | None =
     made: tuple[Spot, ...] = ()
     outcome: ApplyOutcome = Refused(reason=_RESTLESS, files=changeset.uris())
     for _ in range(_MOVES):
-        prepared = first or await prepare(edit.view, changeset, edit.editor.capabilities)
+        prepared = first or await prepare(edit.view, changeset, edit.editor.capabilities, edit.known)
         first = None
         if not isinstance(prepared, Prepared):
             outcome = prepared
@@ -146,7 +148,7 @@ async def _attempt(edit: Edit, prepared: Prepared) -> Applied | PartlyApplied | 
     tally = _Tally()
     untouched = await asyncio.to_thread(is_untouched, prepared.works)
     if untouched:
-        await _on_disk(first, tally)
+        await _on_disk(edit.view, first, tally)
     if not tally.applied and not (untouched and prepared.is_current(edit.view)):
         tally.leave(prepared.works)
         await edit.journal.settle(edit_id, Settlement(rejected=tuple(tally.rejected), reason=_MOVED))
@@ -166,7 +168,7 @@ async def _attempt(edit: Edit, prepared: Prepared) -> Applied | PartlyApplied | 
     if tally.stopped:
         tally.leave(last)
     else:
-        await _on_disk(last, tally)
+        await _on_disk(edit.view, last, tally)
     return await _settled(edit, edit_id, prepared, tally, answer)
 
 
@@ -205,12 +207,16 @@ async def _look(
         tally.reason = f"The editor refused the edit: {answer.reason or 'it gave no reason'}."
 
 
-async def _on_disk(works: Sequence[Work], tally: _Tally) -> None:
+async def _on_disk(view: WorkspaceView, works: Sequence[Work], tally: _Tally) -> None:
     """Make changes on disk one after the other, up to the first that fails."""
     if not works:
         # Nothing is awaited here, since the comparison with the buffers must still hold afterwards.
         return
+    # Before the change, since an editor may reload the file before this hears that it is made.
+    overtaken = [() if is_folder(work.change) else view.overtake(work.source) for work in works]
     done, refused = await asyncio.to_thread(_performed, works)
+    for uri in chain.from_iterable(overtaken[done:]):
+        view.forget(uri)
     for work in works[:done]:
         tally.take(work.change, "verified")
     if refused is not None:
@@ -240,6 +246,9 @@ async def _settled(
     # They were made first: what is taken back in the reverse order leaves them empty.
     tally.applied[:0] = folders
     tally.outcomes.update({"verified"} if folders else ())
+    for file in tally.applied:
+        if file.new_uri is not None:
+            edit.view.did_rename(file.uri, file.new_uri)
     settlement = Settlement(
         applied=tuple(tally.applied),
         rejected=tuple(tally.rejected),

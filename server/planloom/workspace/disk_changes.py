@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import stat
 from pathlib import Path
+from typing import Final, Literal
 
 from planloom.domain.protected import folded
 from planloom.workspace.disk import NO_FOLLOW, DiskRefused, Spot, Stamp, holding, refusal, stamp_of
+
+_LEFTOVER: Final = re.compile(r"\.planloom-(\d{1,9})-[0-9a-f]{16}\.tmp")
 
 
 def write(spot: Spot, data: bytes, *, over: Stamp | None) -> DiskRefused | None:
@@ -83,7 +87,7 @@ def rename(spot: Spot, new: Spot) -> DiskRefused | None:
                 and folded(spot.names[-1]) == folded(new.names[-1])
             ):
                 # The same file under another case: some systems take this only through a third name.
-                between = _beside(name, folder)
+                between = _beside(name, folder, "moving")
                 os.rename(name, between, src_dir_fd=folder, dst_dir_fd=folder)
                 os.rename(between, new_name, src_dir_fd=folder, dst_dir_fd=new_folder)
             elif there is not None:
@@ -118,7 +122,7 @@ def _checked(name: str, folder: int | None, expected: Stamp | None) -> os.stat_r
 
 
 def _put(name: str, folder: int | None, data: bytes, held: os.stat_result | None) -> None:
-    beside = _beside(name, folder)
+    beside = _beside(name, folder, "tmp")
     handle = os.open(
         beside,
         os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW,
@@ -145,9 +149,35 @@ def _put(name: str, folder: int | None, data: bytes, held: os.stat_result | None
     _flush(folder, name)
 
 
-def _beside(name: str, folder: int | None) -> str:
-    """A name in the same folder that nobody can foresee."""
-    fresh = f".{secrets.token_hex(8)}.tmp"
+def remove_leftovers(folder: Spot) -> None:
+    """Remove from a folder what a process that has ended was writing: no file has got that content yet."""
+    with contextlib.suppress(OSError):
+        for name in [entry.name for entry in folder.path.iterdir()]:
+            ours = _LEFTOVER.fullmatch(name)
+            if ours is None or _is_alive(int(ours[1])):
+                continue
+            with holding(Spot(folder.root, (*folder.names, name))) as (here, handle):
+                found = os.lstat(here, dir_fd=handle)
+                if stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid():
+                    os.unlink(here, dir_fd=handle)
+
+
+def _is_alive(process: int) -> bool:
+    """Whether a process may still run; one that cannot be asked for may."""
+    if os.name == "nt":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _beside(name: str, folder: int | None, ending: Literal["tmp", "moving"]) -> str:
+    """A name in the same folder that nobody can foresee; it tells whose it is, in case the process ends."""
+    fresh = f".planloom-{os.getpid()}-{secrets.token_hex(8)}.{ending}"
     return str(Path(name).parent / fresh) if folder is None else fresh
 
 

@@ -3,28 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 from planloom.domain.changes import sha256
-from planloom.domain.text import ContentChange, Encoding, apply_change
-from planloom.domain.values import Sha256, Uri, Value
+from planloom.domain.live_text import LiveText
+from planloom.domain.text import ContentChange, Encoding
+from planloom.domain.values import Sha256, Uri
 from planloom.workspace.uris import normalized
 
 Listener = Callable[[Uri], None]
 """Called at once with the normalised URI of a document that was opened, changed, saved or closed."""
 
 
-class Document(Value):
+class Saved(NamedTuple):
+    """The text on disk, as far as opening and saving tell: by its hash, and its length, which costs less to ask.
+
+    `seen` tells that it was really there, since it was saved or read; a document that was opened may never have been.
+    """
+
+    sha256: Sha256
+    length: int
+    seen: bool = False
+
+
+@dataclass(frozen=True)
+class Document:
     """One state of an open document; `client_uri` is the URI in the editor's own spelling.
 
-    `dirty` says that the text is not the one on disk, as far as opening, saving and typing tell.
+    What costs time in proportion to the text is done when it is asked for: nobody asks at every keystroke.
     """
 
     uri: Uri
     client_uri: Uri
     language_id: str
     version: int
-    text: str
-    dirty: bool = False
+    content: LiveText
+    saved: Saved
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return self.content.text
+
+    @cached_property
+    def dirty(self) -> bool:
+        """Whether the text is not the one on disk, as far as opening, saving and typing tell."""
+        return self.content.length != self.saved.length or sha256(self.text) != self.saved.sha256
 
 
 class DocumentStore:
@@ -36,7 +62,6 @@ class DocumentStore:
     def __init__(self, encoding: Encoding = "utf-16") -> None:
         self.encoding: Encoding = encoding
         self._open: dict[Uri, Document] = {}
-        self._saved: dict[Uri, Sha256] = {}
         self._listeners: list[Listener] = []
 
     def get(self, uri: str) -> Document | None:
@@ -60,15 +85,13 @@ class DocumentStore:
         An editor that opens a document twice is taken at its latest word.
         """
         key = normalized(uri)
-        saved = sha256(text if on_disk is None else on_disk)
-        self._saved[key] = saved
         document = Document(
             uri=key,
             client_uri=Uri(uri),
             language_id=language_id,
             version=version,
-            text=text,
-            dirty=sha256(text) != saved,
+            content=LiveText(text),
+            saved=_saved(text if on_disk is None else on_disk),
         )
         self._open.pop(key, None)
         return self._put(document)
@@ -78,26 +101,34 @@ class DocumentStore:
         document = self.get(uri)
         if document is None:
             return None
-        text = document.text
+        content = document.content
         for change in changes:
-            text = apply_change(text, change, self.encoding)
-        dirty = sha256(text) != self._saved[document.uri]
-        return self._put(document.model_copy(update={"version": version, "text": text, "dirty": dirty}))
+            content = content.changed(change, self.encoding)
+        return self._put(replace(document, version=version, content=content))
 
     def did_save(self, uri: str, text: str | None = None) -> Document | None:
         """The text is on disk now; `text` is what was saved, if the editor sends it along."""
         document = self.get(uri)
         if document is None:
             return None
-        saved = sha256(document.text if text is None else text)
-        self._saved[document.uri] = saved
-        return self._put(document.model_copy(update={"dirty": sha256(document.text) != saved}))
+        self.note_saved(uri, document.text if text is None else text)
+        return self._put(self._open[document.uri])
+
+    def note_saved(self, uri: str, text: str) -> None:
+        """Take down what is on disk of an open document, as somebody has seen it there; nobody is told."""
+        document = self.get(uri)
+        if document is not None:
+            self._open[document.uri] = replace(document, saved=_saved(text, seen=True))
+
+    def is_as_saved(self, uri: str) -> bool:
+        """Whether a document holds what is known to have been on disk, so that nothing in it was typed since."""
+        document = self.get(uri)
+        return document is not None and document.saved.seen and not document.dirty
 
     def did_close(self, uri: str) -> None:
         """From now on the disk says what the file holds; a document that is not open is passed over."""
         key = normalized(uri)
         if self._open.pop(key, None) is not None:
-            del self._saved[key]
             self._tell(key)
 
     def listen(self, listener: Listener) -> Callable[[], None]:
@@ -113,3 +144,7 @@ class DocumentStore:
     def _tell(self, uri: Uri) -> None:
         for listener in tuple(self._listeners):
             listener(uri)
+
+
+def _saved(text: str, *, seen: bool = False) -> Saved:
+    return Saved(sha256(text), len(text), seen)

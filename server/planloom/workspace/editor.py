@@ -18,7 +18,6 @@ class EditorCapabilities(Value):
 
     apply_edit: bool = False
     document_changes: bool = False
-    create_files: bool = False
     rename_files: bool = False
     delete_files: bool = False
     change_annotations: bool = False
@@ -37,13 +36,6 @@ class TextOperation(Value):
     edits: tuple[TextEdit, ...]
 
 
-class CreateOperation(Value):
-    """A new, empty file; never overwrites."""
-
-    kind: Literal["create"] = "create"
-    uri: Uri
-
-
 class RenameOperation(Value):
     """Another name for a file or folder; never overwrites."""
 
@@ -60,9 +52,7 @@ class DeleteOperation(Value):
     recursive: bool = False
 
 
-Operation = Annotated[
-    TextOperation | CreateOperation | RenameOperation | DeleteOperation, Field(discriminator="kind")
-]
+Operation = Annotated[TextOperation | RenameOperation | DeleteOperation, Field(discriminator="kind")]
 
 
 class EditorEdit(Value):

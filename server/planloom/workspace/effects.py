@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planloom.domain.changes import CreateFile, EditFile
 from planloom.domain.diff import text_edits
-from planloom.domain.protected import danger
-from planloom.domain.schemas import remote_schema
 from planloom.domain.text import Decoded, encode, with_eol
 from planloom.workspace.disk import DiskRefused, FileOnDisk, Spot, read, stamp_at
 from planloom.workspace.disk_changes import create_folders, delete_file, delete_folder, rename, write
 from planloom.workspace.editor import (
-    CreateOperation,
     DeleteOperation,
     EditorCapabilities,
     EditorEdit,
@@ -21,7 +17,7 @@ from planloom.workspace.editor import (
     TextOperation,
 )
 from planloom.workspace.names import shown
-from planloom.workspace.prepare import Work
+from planloom.workspace.prepare import Carried, Work
 from planloom.workspace.snapshots import MARK
 
 NEW_FILE = Decoded(text="", encoding="utf-8", bom=False)
@@ -33,17 +29,15 @@ def editor_edit(label: str, works: Sequence[Work], capabilities: EditorCapabilit
     Takes time in proportion to the texts: call it from a thread if they are large.
     """
     operations = tuple(operation for work in works for operation in _operations(work, capabilities))
-    asked = capabilities.change_annotations and any(_needs_confirmation(work) for work in works)
+    asked = capabilities.change_annotations and any(
+        work.change.kind == "delete" or work.dangers for work in works
+    )
     return EditorEdit(label=label, operations=operations, needs_confirmation=asked)
 
 
 def _operations(work: Work, capabilities: EditorCapabilities) -> tuple[Operation, ...]:
     change = work.change
     match change.kind:
-        case "create":
-            edits = text_edits("", change.after, capabilities.encoding)
-            text = (TextOperation(uri=change.uri, version=None, edits=edits),) if edits else ()
-            return (CreateOperation(uri=change.uri), *text)
         case "edit":
             document = work.document
             raw = document.text if document is not None else change.before
@@ -60,19 +54,8 @@ def _operations(work: Work, capabilities: EditorCapabilities) -> tuple[Operation
             return (RenameOperation(uri=change.uri, new_uri=change.new_uri),)
         case "delete":
             return (DeleteOperation(uri=change.uri),)
-        case "createFolder":
+        case "create" | "createFolder":
             return ()
-
-
-def _needs_confirmation(work: Work) -> bool:
-    change = work.change
-    if change.kind == "delete" or danger(work.relative) is not None:
-        return True
-    if change.kind == "rename" and work.new_spot is not None:
-        return danger("/".join(work.new_spot.names)) is not None
-    if change.kind in ("create", "edit") and isinstance(change, CreateFile | EditFile):
-        return remote_schema(work.relative, change.after) is not None
-    return False
 
 
 def perform(work: Work) -> DiskRefused | None:
@@ -89,14 +72,14 @@ def perform(work: Work) -> DiskRefused | None:
             if change.before is None:
                 return delete_folder(work.spot)
             found = read(work.spot)
-            changed = _differs(work.spot, found, change.before)
+            changed = _differs(work.spot, found, change.before if work.on_disk is None else work.on_disk)
             if changed is not None or found.stamp is None:
                 return changed
             return delete_file(work.spot, was=found.stamp)
         case "rename":
             target = work.new_spot
             assert target is not None
-            return _above(target) or rename(work.spot, target)
+            return _carried(work.carried) or _above(target) or rename(work.spot, target)
         case "createFolder":
             made = create_folders(work.spot)
             return made if isinstance(made, DiskRefused) else None
@@ -109,6 +92,18 @@ def is_untouched(works: Sequence[Work]) -> bool:
         for work in works
         if work.document is None and work.change.kind in ("edit", "delete") and work.source == work.change.uri
     )
+
+
+def _carried(files: Sequence[Carried]) -> DiskRefused | None:
+    """Give files that are about to be renamed the texts that they are to have under their new names."""
+    for place, on_disk, text in files:
+        found = read(place)
+        if found.decoded is not None and found.decoded.text == text:
+            continue
+        refused = _differs(place, found, on_disk) or _written(place, found.decoded or NEW_FILE, text, found)
+        if refused is not None:
+            return refused
+    return None
 
 
 def _above(spot: Spot) -> DiskRefused | None:

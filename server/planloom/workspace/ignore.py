@@ -158,8 +158,13 @@ def chain_of(root: Path, folder: str, top: IgnoreChain) -> IgnoreChain | None:
         if chain.inside(prefix)(name, True):
             return None
         prefix += name + "/"
-        chain = chain.within(prefix, _own_rules(root / prefix))
+        chain = deeper(chain, root, prefix)
     return chain
+
+
+def deeper(chain: IgnoreChain, root: Path, prefix: str) -> IgnoreChain:
+    """The chain for the names of a folder, from that of the folder which holds it. Reads files: for a thread."""
+    return chain.within(prefix, _own_rules(root / prefix))
 
 
 def read_rules(path: Path) -> Rules:

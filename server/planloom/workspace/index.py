@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from planloom.domain.values import Uri
 from planloom.workspace.ignore import IGNORE_FILES, chain_of, top_chain
 from planloom.workspace.pathtable import Hit, PathTable
-from planloom.workspace.programs import find_program
+from planloom.workspace.programs import TRUSTED, Programs
 from planloom.workspace.roots import Root
 from planloom.workspace.scan import GitFailed, git_deleted, list_folder_tree, walked
 from planloom.workspace.uris import to_path
@@ -52,15 +52,18 @@ class FileIndex:
         folders: Sequence[Root],
         *,
         exclude: Sequence[str] = (),
-        git: Path | Literal["find"] | None = "find",
+        git: Literal["find"] | None = "find",
+        programs: Programs = TRUSTED,
     ) -> None:
         self.folders = tuple(folders)
-        self._exclude = tuple(exclude)
+        self.exclude = tuple(exclude)
         self._git = git
+        self._programs = programs
         self._table: PathTable | None = None
         self._ready = asyncio.Event()
         self._partial = False
         self._turn = asyncio.Lock()
+        self._asked = self._answered = 0
 
     @property
     def complete(self) -> bool:
@@ -89,9 +92,15 @@ class FileIndex:
 
     async def build(self) -> None:
         """List everything. The first time, what is found can be searched at once; later, the old list stays
-        in use until the new one is whole."""
+        in use until the new one is whole. A listing serves all who asked before it began."""
+        self._asked += 1
+        mine = self._asked
         async with self._turn:
+            if self._answered >= mine:
+                return
+            asked = self._asked
             await self._build()
+            self._answered = asked
 
     async def update(self, changes: Iterable[Changed]) -> None:
         """Take in what has changed; an ignore file among it, or very much, lists everything anew."""
@@ -133,6 +142,13 @@ class FileIndex:
         table = self._table
         return await asyncio.to_thread(table.below, folder, limit) if table else ()
 
+    async def lists(self, uri: str) -> bool:
+        """Whether a file, or something below a folder, has been found."""
+        table, path = self._table, self.path_of(uri)
+        if table is None or path is None:
+            return False
+        return table.contains(path) or bool(await self.below(path, 1))
+
     def path_of(self, uri: str) -> str | None:
         """How the index writes the path of a file, whether it is listed or not; None outside the workspace."""
         found = self._place(uri)
@@ -163,13 +179,13 @@ class FileIndex:
         prefix = self._prefix(root)
         if git is not None:
             try:
-                if not await self._take(root, table, list_folder_tree(root.path, self._exclude, git)):
+                if not await self._take(root, table, list_folder_tree(root.path, self.exclude, git)):
                     return True
             except GitFailed as error:
                 logger.info("%s is listed without git: %s", root.path, error)
             # Git stopped half-way, or files that only search tools know may show what it hides.
             await asyncio.to_thread(table.remove, prefix.rstrip("/"))
-        await self._take(root, table, list_folder_tree(root.path, self._exclude, None))
+        await self._take(root, table, list_folder_tree(root.path, self.exclude, None))
         return False
 
     async def _take(self, root: Root, table: PathTable, tree: AsyncGenerator[list[str], None]) -> bool:
@@ -187,9 +203,7 @@ class FileIndex:
         return found
 
     def _usable_git(self) -> Path | None:
-        if self._git == "find":
-            self._git = find_program("git", [root.path for root in self.folders])
-        return self._git
+        return self._programs.find("git", [root.path for root in self.folders]) if self._git else None
 
     def _forget(self, table: PathTable, uri: str) -> None:
         path = self.path_of(uri)
@@ -202,7 +216,7 @@ class FileIndex:
             return
         root, relative = found
         folder, _, name = relative.rpartition("/")
-        chain = chain_of(root.path, folder, top_chain(root.path, self._exclude))
+        chain = chain_of(root.path, folder, top_chain(root.path, self.exclude))
         real = root.path / relative
         is_folder = real.is_dir() and not real.is_symlink()
         prefix = f"{folder}/" if folder else ""
@@ -212,7 +226,7 @@ class FileIndex:
         if is_folder:
             table.remove(path)
             table.add_folder(path)
-            for batch in walked(root.path, self._exclude, relative):
+            for batch in walked(root.path, self.exclude, relative):
                 table.extend([self._prefix(root) + inner for inner in batch])
         elif not table.contains(path):
             table.extend([path])

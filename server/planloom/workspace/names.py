@@ -54,11 +54,21 @@ class Asked(NamedTuple):
 
 
 def shown(text: str, limit: int = 200) -> str:
-    """A path for a sentence: what cannot be seen is written out, and what is long is cut in the middle."""
-    visible = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[: limit * 2])
-    if len(visible) > limit:
-        visible = f"{visible[: limit // 2]}…{text[-limit // 4 :]}"
-    return f"'{visible}'"
+    """A path for a sentence, in quotes."""
+    return f"'{visible(text, limit)}'"
+
+
+def visible(text: str, limit: int = 200) -> str:
+    """A path without what cannot be seen, which is written out; what is long is cut in the middle."""
+    written = "".join(_written(char) for char in text[: limit * 2])
+    if len(written) > limit:
+        end = "".join(_written(char) for char in text[-limit // 4 :])
+        written = f"{written[: limit // 2]}…{end}"
+    return written
+
+
+def _written(char: str) -> str:
+    return char if char.isprintable() else ascii(char)[1:-1]
 
 
 def asked(text: str, *, drives: bool, backslash: bool) -> Asked | Problem:

@@ -100,10 +100,14 @@ class Refused(Value):
 
 
 class Conflicted(Value):
-    """Nothing is done: the user has changed the same lines; the other files wait with them."""
+    """Nothing is done: the user has changed the same lines; the other files wait with them.
+
+    `texts` are the user's whole texts in which the overlaps were found, one for each of the files.
+    """
 
     kind: Literal["conflicted"] = "conflicted"
     files: tuple[ConflictFile, ...]
+    texts: tuple[str, ...]
 
 
 class Superseded(Value):

@@ -6,13 +6,13 @@ from collections import Counter
 from pathlib import PurePosixPath
 from typing import Final
 
-from planloom.domain.changes import Changeset, ConflictFile
+from planloom.domain.changes import Changeset
 from planloom.domain.text import Eol, adapt_eol, with_eol
 from planloom.domain.values import Uri, Value
 from planloom.workspace.folders import Listing
-from planloom.workspace.rebase import conflict_of, three_way
+from planloom.workspace.rebase import three_way
 from planloom.workspace.snapshots import MARK, Snapshot
-from planloom.workspace.staging import Stage, Staged, entry_at, named, seen
+from planloom.workspace.staging import Move, Stage, Staged, entry_at, named, seen
 from planloom.workspace.uris import child, is_below, normalized, parent
 from planloom.workspace.view import WorkspaceView
 
@@ -26,6 +26,13 @@ _HABIT_BYTES: Final = 65_536
 class StageRefused(Value):
     """A change that cannot be staged; the sentence says what to do instead."""
 
+    reason: str
+
+
+class Unsettled(Value):
+    """A change that cannot be joined with what was staged meanwhile; the sentence says why, and what to do."""
+
+    uri: Uri
     reason: str
 
 
@@ -64,6 +71,10 @@ class Overlay:
             staged = self._stage.staged.get(found.uri)
         return found if staged is None else seen(found.uri, staged)
 
+    async def saved_text(self, uri: str) -> str | None:
+        """The text on disk, whatever is staged or open; None if there is none."""
+        return await self.under.saved_text(self._stage.origin(self._key(uri)) or uri)
+
     async def list_folder(self, uri: str) -> Listing:
         """The names in a folder, staged ones among them."""
         key = self._key(uri)
@@ -73,10 +84,14 @@ class Overlay:
             here = child(key, entry.name)
             if self._stage.origin(here) is not None:
                 entries[here] = entry.model_copy(update={"uri": here})
+        there = listing.problem is None
         for move in self._stage.moves:
             if parent(move.new) == key:
                 entries[move.new] = entry_at(move.new, folder=move.folder, text=move.before)
-        there = listing.problem is None
+            elif is_below(move.new, key):
+                direct = Uri(key + "/" + move.new[len(key) + 1 :].partition("/")[0])
+                entries.setdefault(direct, entry_at(direct, folder=True))
+            there = there or is_below(move.new, key)
         for place, staged in self._stage.staged.items():
             there = there or (not staged.gone and (place == key or is_below(place, key)))
             if not is_below(place, key):
@@ -91,6 +106,14 @@ class Overlay:
         if not there:
             return listing
         return Listing(uri=key, entries=tuple(sorted(entries.values(), key=lambda entry: entry.name)))
+
+    def origin(self, uri: str) -> Uri:
+        """Where a file lies in the workspace, whatever staged renames call it here; its own name if it is new."""
+        key = self._key(uri)
+        origin = self._stage.origin(key)
+        if origin is None:
+            return key
+        return self.under.origin(origin) if isinstance(self.under, Overlay) else origin
 
     def has_read(self, uri: str) -> bool:
         """Whether the author of the changes has seen, or written, the text of this file."""
@@ -112,8 +135,15 @@ class Overlay:
         above = self.file_above(key)
         if above is not None:
             return StageRefused(reason=f"{named(above)} is a file, so nothing can be written below it.")
+        if self._stage.holds_below(key):
+            return StageRefused(reason=f"{named(key)} is a folder, so it cannot be written as text.")
         earlier = self._stage.staged.get(key)
+        if earlier is not None and earlier.base.problem == "folder":
+            return StageRefused(
+                reason=f"{named(key)} is a folder that goes in these same changes: choose another name."
+            )
         base = earlier.base if earlier is not None else self._stage.read.get(key, found)
+        self._stage.keep_folders(key)
         if not exact:
             text = text.removeprefix(MARK)
             eol = None if base.text is not None or "\n" not in text else await self._habit(key)
@@ -135,10 +165,18 @@ class Overlay:
                 return StageRefused(reason=f"{named(found.uri)} is a file, so it cannot be a folder.")
             if found.problem is not None:
                 return StageRefused(reason=found.detail)
+            earlier = self._stage.staged.get(found.uri)
+            if earlier is not None and earlier.base.exists and earlier.base.problem != "folder":
+                return StageRefused(
+                    reason=f"{named(found.uri)} is a file that goes in these same changes: choose another name."
+                )
             missing.append(found)
             found = await self.peek(parent(found.uri))
+        if missing:
+            self._stage.keep_folders(missing[0].uri)
         for place in reversed(missing):
-            self._stage.staged[place.uri] = Staged(place, folder=True)
+            if not (await self.peek(place.uri)).exists:
+                self._stage.staged[place.uri] = Staged(place, folder=True)
         return None
 
     async def stage_delete(self, uri: str, *, recursive: bool = False) -> StageRefused | None:
@@ -178,7 +216,7 @@ class Overlay:
         if old == new:
             return None
         case_only = old.casefold() == new.casefold() and found.stamp == target.stamp is not None
-        if target.exists and not case_only:
+        if (target.exists or self._stage.holds_below(new)) and not case_only:
             return StageRefused(reason=f"{named(new)} exists already: choose another name.")
         if target.problem is not None and not target.exists:
             return StageRefused(reason=target.detail)
@@ -189,46 +227,99 @@ class Overlay:
         above = self.file_above(new)
         if above is not None:
             return StageRefused(reason=f"{named(above)} is a file, so nothing can lie below it.")
+        self._stage.keep_folders(new)
         self._stage.move(old, new, found)
         return None
 
-    async def settle(self) -> tuple[ConflictFile, ...]:
+    async def settle(self) -> tuple[Unsettled, ...]:
         """Hand what is staged down to the overlay below, and start afresh.
 
-        What was staged there meanwhile is merged; overlaps are returned, and those files stay staged here.
+        What was staged there meanwhile is merged. What cannot be joined with it is returned, and stays staged
+        here: whatever is not returned is in the overlay below.
         """
         assert isinstance(self.under, Overlay), "Only an overlay over an overlay can be settled."
-        conflicts = []
+        unsettled: list[Unsettled] = []
+        moves: list[Move] = []
         kept: dict[Uri, Staged] = {}
         for move in self._stage.moves:
-            await self.under.stage_rename(move.old, move.new)
+            refused = await self.under.take_move(move)
+            if refused is not None:
+                unsettled.append(refused)
+                moves.append(move)
         for place, staged in self._stage.staged.items():
-            conflict = await self.under.take(place, staged)
-            if conflict is not None:
-                conflicts.append(conflict)
+            stuck = next((move for move in moves if place == move.new or is_below(place, move.new)), None)
+            if stuck is not None:
+                reason = f"{named(place)} is not changed, since {named(stuck.old)} was not renamed."
+                refused = Unsettled(uri=place, reason=reason)
+            else:
+                refused = await self.under.take(place, staged)
+            if refused is not None:
+                unsettled.append(refused)
                 kept[place] = staged
-        self._stage = Stage(read=self._stage.read, staged=kept, names=self._stage.names)
-        return tuple(conflicts)
+        self._stage = Stage(read=self._stage.read, staged=kept, moves=moves, names=self._stage.names)
+        return tuple(unsettled)
 
-    async def take(self, place: Uri, staged: Staged) -> ConflictFile | None:
-        """Stage what an overlay above has staged at a place; an overlap, if this one has moved on."""
+    async def take_move(self, move: Move) -> Unsettled | None:
+        """Stage a rename that an overlay above has staged; what it says if this one has moved on."""
+        if any((each.old, each.new) == (move.old, move.new) for each in self._stage.moves):
+            return None
+        refused = self._gone(move.new) or await self.stage_rename(move.old, move.new)
+        return None if refused is None else Unsettled(uri=move.old, reason=refused.reason)
+
+    async def take(self, place: Uri, staged: Staged) -> Unsettled | None:
+        """Stage what an overlay above has staged at a place; what it says if this one has moved on."""
         if staged.folder:
-            await self.stage_create_folder(place)
-            return None
-        found = await self.peek(place)
-        if place not in self._stage.staged:
-            self._stage.read[place] = staged.base.model_copy(update={"source": found.source})
-        elif staged.text is not None and found.text is not None and found.text != staged.base.text:
-            merged = three_way(staged.base.text or "", found.text, staged.text)
-            if merged.kind == "conflicted":
-                return conflict_of(place, merged)
-            await self.stage_write(place, merged.text, notes=staged.notes, exact=True)
-            return None
-        if staged.text is None:
-            self._stage.remove(found)
+            refused = self._gone(place) or await self.stage_create_folder(place)
+        elif staged.text is None:
+            refused = await self._take_deletion(place, staged.base)
         else:
-            await self.stage_write(place, staged.text, notes=staged.notes, exact=True)
+            refused = await self._take_text(place, staged.text, staged)
+        return None if refused is None else Unsettled(uri=place, reason=refused.reason)
+
+    async def _take_deletion(self, place: Uri, base: Snapshot) -> StageRefused | None:
+        found = await self.peek(place)
+        if not found.exists:
+            # What another step has deleted is gone; what it has renamed is somewhere else.
+            moved = place not in self._stage.staged and not self._stage.is_below_gone(place)
+            return StageRefused(reason=f"Another step has renamed {named(place)}.") if moved else None
+        if found.problem == "folder" and (await self.list_folder(place)).entries:
+            return StageRefused(reason=f"Another step has put something into {named(place)}.")
+        if self._has_touched(place) and found.text != base.text:
+            return StageRefused(
+                reason=f"Another step has changed {named(place)}: read it again before you delete it."
+            )
+        if not self._has_touched(place):
+            self._stage.read[place] = base.model_copy(update={"source": found.source})
+        self._stage.remove(found)
         return None
+
+    async def _take_text(self, place: Uri, text: str, staged: Staged) -> StageRefused | None:
+        found = await self.peek(place)
+        if self._has_touched(place):
+            if not found.exists and staged.base.exists:
+                return StageRefused(reason=f"Another step has deleted or renamed {named(place)}.")
+            if found.text is not None and found.text != staged.base.text:
+                merged = three_way(staged.base.text or "", found.text, text)
+                if merged.kind == "conflicted":
+                    return StageRefused(
+                        reason=f"Another step has changed the same lines of {named(place)}: read it again,"
+                        " then change it."
+                    )
+                text = merged.text
+        else:
+            self._stage.read[place] = staged.base.model_copy(update={"source": found.source})
+        return self._gone(place) or await self.stage_write(place, text, notes=staged.notes, exact=True)
+
+    def _gone(self, place: Uri) -> StageRefused | None:
+        """Why nothing comes to a place, if another step has deleted the folder that it lies in."""
+        if not self._stage.is_below_gone(place):
+            return None
+        return StageRefused(reason=f"Another step has deleted the folder of {named(place)}.")
+
+    def _has_touched(self, place: Uri) -> bool:
+        """Whether a place is not what it is below this overlay."""
+        stage = self._stage
+        return place in stage.staged or stage.origin(place) != place or stage.is_below_gone(place)
 
     def changeset(self) -> Changeset:
         """What is staged, one change a file, in the order in which it must happen."""

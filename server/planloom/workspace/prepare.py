@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from planloom.domain.changes import Changeset, ConflictFile, CreateFolder, FileChange, RenameFile
+from planloom.domain.changes import (
+    Changeset,
+    ConflictFile,
+    CreateFolder,
+    FileChange,
+    RenameFile,
+    sha256,
+)
 from planloom.domain.values import Uri
 from planloom.workspace.disk import Spot
 from planloom.workspace.documents import Document
@@ -16,10 +23,19 @@ from planloom.workspace.names import shown
 from planloom.workspace.outcomes import Conflicted, JournalFile, Refused, Superseded, recorded
 from planloom.workspace.paths import PathRefused, ResolvedPath
 from planloom.workspace.rebase import rebase
-from planloom.workspace.snapshots import Snapshot, of_document
+from planloom.workspace.snapshots import MARK, Snapshot, of_document
 from planloom.workspace.staging import named
-from planloom.workspace.uris import is_below, parent
+from planloom.workspace.touched import Touched, judged
+from planloom.workspace.uris import is_below, normalized, parent
 from planloom.workspace.view import Look, WorkspaceView, spot
+
+
+class Carried(NamedTuple):
+    """A file whose buffer is newer than the disk, and the text with which it is to be renamed on disk."""
+
+    spot: Spot
+    on_disk: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -27,7 +43,9 @@ class Work:
     """One change that is ready. `live` is what it was compared with, `document` the buffer if it was open.
 
     `source` is where that text lies until an earlier rename of the same changeset has happened, `asked` the
-    place as the changeset has it.
+    place as the changeset has it. `dangers` say why it is always asked. `on_disk` is what a file to be deleted holds
+    on disk, if its buffer is newer; `carried` are files that must hold a text on disk before they are renamed there,
+    each with what it holds now.
     """
 
     change: FileChange
@@ -38,7 +56,19 @@ class Work:
     asked: Uri
     document: Document | None = None
     new_spot: Spot | None = None
+    dangers: tuple[str, ...] = ()
     way: Literal["editor", "disk"] = "disk"
+    on_disk: str | None = None
+    carried: tuple[Carried, ...] = ()
+
+
+Known = Callable[[str], bool]
+"""Whether a text is kept in the journal, so that it cannot be lost with a buffer or a file."""
+
+
+def nothing_known(_: str) -> bool:
+    """For changes before which every text that is not saved is a person's."""
+    return False
 
 
 @dataclass(frozen=True)
@@ -57,52 +87,75 @@ class Prepared:
     def is_current(self, view: WorkspaceView) -> bool:
         """Whether every buffer is still as it was compared and every closed file closed; without waiting."""
         return all(
-            _same(view.documents.get(work.source), work.document)
+            _same(view.buffer(work.source), work.document)
             for work in self.works
             if work.change.kind != "createFolder"
         )
 
 
 async def prepare(
-    view: WorkspaceView, changeset: Changeset, capabilities: EditorCapabilities
+    view: WorkspaceView,
+    changeset: Changeset,
+    capabilities: EditorCapabilities,
+    known: Known = nothing_known,
 ) -> Prepared | Refused | Conflicted | Superseded:
     """Compare every change with the file it is for, before anything is sent anywhere."""
     renames = tuple(change for change in changeset.changes if change.kind == "rename")
-    targets = dict(zip(renames, await view.look([r.new_uri for r in renames], for_="write"), strict=True))
+    looks = await view.look([rename.new_uri for rename in renames], for_="write")
+    targets = _as_renames_go(dict(zip(renames, looks, strict=True)))
     looks = await view.look([change.uri for change in changeset.changes], for_="write")
+    marks = await _judged(view, changeset, looks, targets)
     works: list[Work] = []
     changes: list[FileChange] = []
     conflicts: list[ConflictFile] = []
+    texts: list[str] = []
     merged = other = False
-    for change, look in zip(changeset.changes, looks, strict=True):
+    for change, look, mark in zip(changeset.changes, looks, marks, strict=True):
         work = await _work(view, change, look, targets)
         if isinstance(work, Refused):
             return work
+        if mark.refused is not None:
+            return Refused(reason=mark.refused, files=(change.uri,))
         target = targets[change].snapshot if change.kind == "rename" else None
-        rebased = rebase(work.change, work.live, target)
+        renamed = change.kind == "rename" and view.renamed_to(change.uri) == normalized(change.new_uri)
+        rebased = rebase(work.change, work.live, target, renamed=renamed)
         match rebased.kind:
             case "impossible":
                 return Refused(reason=rebased.reason, files=(change.uri,))
             case "overlapping":
-                conflicts.append(rebased.conflict)
+                text = work.live.text or ""
+                # Named as the changeset has it, so that the answer finds the change again.
+                met = {"uri": change.uri, "sha256": sha256(text)}
+                conflicts.append(rebased.conflict.model_copy(update=met))
+                texts.append(text)
             case "other":
                 other = True
                 changes.append(rebased.change)
             case "ready":
                 merged = merged or rebased.merged
                 changes.append(rebased.change)
-                works.append(replace(work, change=rebased.change))
+                works.append(replace(work, change=rebased.change, dangers=mark.dangers))
             case "already":
                 pass
     if conflicts:
-        return Conflicted(files=tuple(conflicts))
+        return Conflicted(files=tuple(conflicts), texts=tuple(texts))
     if other:
         return Superseded(changeset=Changeset(changes=tuple(changes)))
-    routed = _routed(works, capabilities)
-    refused = await _unsaved(view, routed)
-    if refused is not None:
-        return refused
+    routed = await _before_moves(view, _routed(view, works, capabilities))
+    safe = await _unsaved(view, routed, known)
+    if isinstance(safe, Refused):
+        return safe
+    routed = safe
     return Prepared(routed, merged, await asyncio.to_thread(_parents, routed))
+
+
+async def _judged(
+    view: WorkspaceView, changeset: Changeset, looks: Sequence[Look], targets: Mapping[RenameFile, Look]
+) -> tuple[Touched, ...]:
+    places = [look.place for look in looks]
+    ends = [targets[change].place if change.kind == "rename" else None for change in changeset.changes]
+    known = tuple(document.uri for document in view.documents.all()) + view.acknowledged()
+    return await asyncio.to_thread(judged, changeset.changes, places, ends, known)
 
 
 async def _work(
@@ -119,10 +172,12 @@ async def _work(
         # The file has been opened under another name: that buffer is what is edited.
         change = change.model_copy(update={"uri": look.snapshot.uri})
     live, source = look.snapshot, change.uri
-    if not live.exists and change.kind in ("edit", "delete"):
-        origin = _before_renames(change.uri, tuple(targets))
-        if origin is not None:
-            live, source = await view.snapshot(origin), origin
+    origin = _before_renames(change.uri, tuple(targets)) if change.kind in ("edit", "delete") else None
+    if origin is not None:
+        # Something else may still be at that place, which another rename takes away.
+        found = await view.snapshot(origin)
+        if found.exists or not live.exists:
+            live, source = found, origin
     if not live.exists and change.kind == "edit":
         renamed = view.renamed_to(change.uri)
         if renamed is not None:
@@ -130,7 +185,7 @@ async def _work(
             return Refused(reason=reason, files=(change.uri,))
     if live.exists and change.kind in ("create", "createFolder") and _is_freed(change.uri, targets):
         live = Snapshot(uri=change.uri, exists=False)
-    document = view.documents.get(source)
+    document = view.buffer(source)
     if document is not None and live.exists:
         # Both are taken at one moment: the buffer may have moved since the look.
         live = of_document(document)
@@ -146,6 +201,20 @@ async def _work(
     )
 
 
+def _as_renames_go(targets: Mapping[RenameFile, Look]) -> dict[RenameFile, Look]:
+    """What is at the new name of each rename once those before it have happened."""
+    freed: set[Uri] = set()
+    found: dict[RenameFile, Look] = {}
+    for rename, look in targets.items():
+        found[rename] = look
+        if rename.new_uri in freed:
+            found[rename] = look._replace(snapshot=Snapshot(uri=rename.new_uri, exists=False))
+        if not found[rename].snapshot.exists:
+            freed.discard(rename.new_uri)
+            freed.add(rename.uri)
+    return found
+
+
 def _place(view: WorkspaceView, uri: Uri, look: Look) -> ResolvedPath | Refused:
     """The place of a change, resolved once more: since the approval a link may have been put in its way."""
     place = look.place
@@ -158,10 +227,11 @@ def _place(view: WorkspaceView, uri: Uri, look: Look) -> ResolvedPath | Refused:
 
 
 def _before_renames(uri: Uri, renames: Sequence[RenameFile]) -> Uri | None:
+    place = uri
     for rename in reversed(renames):
-        if uri == rename.new_uri or is_below(uri, rename.new_uri):
-            return Uri(rename.uri + uri.removeprefix(rename.new_uri))
-    return None
+        if _is_at(place, rename.new_uri):
+            place = Uri(rename.uri + place.removeprefix(rename.new_uri))
+    return place if place != uri else None
 
 
 def _is_freed(uri: Uri, targets: Mapping[RenameFile, Look]) -> bool:
@@ -172,50 +242,100 @@ def _is_freed(uri: Uri, targets: Mapping[RenameFile, Look]) -> bool:
     )
 
 
-def _routed(works: Sequence[Work], capabilities: EditorCapabilities) -> tuple[Work, ...]:
-    """Let the editor do what it can; changes of names go one way together, since they build on each other."""
-    able = {
-        "create": capabilities.create_files,
-        "rename": capabilities.rename_files,
-        "delete": capabilities.delete_files,
-    }
-    kinds = {work.change.kind for work in works if not _is_folder(work.change)} & able.keys()
+def _routed(view: WorkspaceView, works: Sequence[Work], capabilities: EditorCapabilities) -> tuple[Work, ...]:
+    """Let the editor do what it can; changes of names go one way together, since they build on each other.
+
+    New files are made on disk: an editor makes them empty and puts the text into a buffer that nobody has saved.
+    """
+    able = {"rename": capabilities.rename_files, "delete": capabilities.delete_files}
+    kinds = {work.change.kind for work in works if not is_folder(work.change)} & able.keys()
     names = capabilities.apply_edit and capabilities.document_changes and all(able[kind] for kind in kinds)
-    return tuple(replace(work, way=_way(work, capabilities, names)) for work in works)
+    return tuple(replace(work, way=_way(view, work, capabilities, names)) for work in works)
 
 
-def _way(work: Work, capabilities: EditorCapabilities, names: bool) -> Literal["editor", "disk"]:
-    if _is_folder(work.change):
+def _way(
+    view: WorkspaceView, work: Work, capabilities: EditorCapabilities, names: bool
+) -> Literal["editor", "disk"]:
+    if is_folder(work.change) or work.change.kind == "create":
         return "disk"
     if work.change.kind != "edit":
         return "editor" if names else "disk"
     # An editor guesses the encoding of a file that it opens; only UTF-8 is sure to be guessed right.
     sure = work.document is not None or work.live.encoding == "utf-8"
-    return "editor" if capabilities.apply_edit and sure else "disk"
+    return "editor" if capabilities.apply_edit and sure and not view.is_overtaken(work.source) else "disk"
 
 
-def _is_folder(change: FileChange) -> bool:
+async def _before_moves(view: WorkspaceView, works: Sequence[Work]) -> tuple[Work, ...]:
+    """Let texts change before their files are renamed on disk, where the editor still knows them by their old names.
+
+    A file without unsaved text is changed on disk as well, since the editor would open it under the old name.
+    """
+    moves = [work.source for work in works if work.change.kind == "rename" and work.way == "disk"]
+    first: list[Work] = []
+    others: list[Work] = []
+    for work in works:
+        moved = work.change.kind == "edit" and work.source != work.change.uri
+        if not moved or not any(_is_at(work.source, place) for place in moves):
+            others.append(work)
+        elif work.document is None or not await view.is_dirty(work.source):
+            others.append(replace(work, way="disk"))
+        else:
+            change = work.change.model_copy(update={"uri": work.source})
+            first.append(replace(work, change=change))
+    return (*first, *others)
+
+
+def is_folder(change: FileChange) -> bool:
+    """Whether a change makes or removes nothing but a folder."""
     return isinstance(change, CreateFolder) or (change.kind == "delete" and change.before is None)
 
 
-async def _unsaved(view: WorkspaceView, works: Sequence[Work]) -> Refused | None:
-    """Nothing is done on disk under a buffer that holds unsaved text, unless the editor takes that away first."""
-    gone = {work.source for work in works if work.way == "editor" and work.change.kind == "delete"}
+async def _unsaved(view: WorkspaceView, works: Sequence[Work], known: Known) -> tuple[Work, ...] | Refused:
+    """Nothing is done on disk under a buffer that holds unsaved text of a person.
+
+    What the editor itself takes away or moves away first is no matter of the disk, and texts that are `known`
+    are in the journal, whatever becomes of the buffer.
+    """
+    by_editor = [work.source for work in works if work.way == "editor" and work.change.kind != "edit"]
+    of_their_own = [
+        work.source for work in works if work.way == "disk" and work.change.kind in ("rename", "delete")
+    ]
+    after = {work.source: work.change.after for work in works if work.change.kind == "edit"}
+    safe: list[Work] = []
     for work in works:
-        if work.way == "editor" or work.change.kind in ("create", "createFolder"):
-            continue
-        for document in view.documents.all():
-            if document.uri in gone or (
-                document.uri != work.source and not is_below(document.uri, work.source)
+        on_disk: str | None = None
+        carried: list[Carried] = []
+        for document in view.documents.all() if _is_under_buffers(work) else ():
+            here = document.uri
+            elsewhere = [place for place in of_their_own if is_below(place, work.source)]
+            if not _is_at(here, work.source) or any(
+                _is_at(here, place) for place in (*by_editor, *elsewhere)
             ):
                 continue
-            if await view.is_dirty(document.uri):
+            if not await view.is_dirty(here):
+                continue
+            text, saved = document.text.removeprefix(MARK), await view.saved_text(here)
+            place = await asyncio.to_thread(view.locate, here, "write")
+            ours = known(text) and saved is not None and known(saved)
+            if not ours or saved is None or isinstance(place, PathRefused) or work.change.kind == "edit":
                 return Refused(
                     reason=f"{shown(work.relative)} has unsaved changes in the editor, which cannot take"
                     " the edit itself: save it, then try again.",
                     files=(work.change.uri,),
                 )
-    return None
+            on_disk = saved
+            carried.append(Carried(spot(place), saved, after.get(here, text)))
+        moved = tuple(carried) if work.change.kind == "rename" else ()
+        safe.append(replace(work, carried=moved, on_disk=None if moved else on_disk))
+    return tuple(safe)
+
+
+def _is_under_buffers(work: Work) -> bool:
+    return work.way == "disk" and work.change.kind not in ("create", "createFolder")
+
+
+def _is_at(key: Uri, place: Uri) -> bool:
+    return key == place or is_below(key, place)
 
 
 def _parents(works: Sequence[Work]) -> tuple[tuple[Uri, Spot], ...]:

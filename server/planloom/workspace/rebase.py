@@ -81,8 +81,13 @@ def conflict_of(uri: Uri, conflicted: merge.Conflicted) -> ConflictFile:
     )
 
 
-def rebase(change: FileChange, live: Snapshot, target: Snapshot | None = None) -> Rebased:
-    """Carry a change over to the `live` file; `target` is what is at the new name of a rename."""
+def rebase(
+    change: FileChange, live: Snapshot, target: Snapshot | None = None, *, renamed: bool = False
+) -> Rebased:
+    """Carry a change over to the `live` file; `target` is what is at the new name of a rename.
+
+    `renamed` says that the file is known to have got that name, whatever was done to its text since.
+    """
     match change.kind:
         case "edit":
             return _edit(change, live)
@@ -91,7 +96,7 @@ def rebase(change: FileChange, live: Snapshot, target: Snapshot | None = None) -
         case "delete":
             return _delete(change, live)
         case "rename":
-            return _rename(change, live, target)
+            return _rename(change, live, target, renamed=renamed)
         case "createFolder":
             return _folder(change, live)
         case _:
@@ -115,7 +120,7 @@ def _edit(change: EditFile, live: Snapshot) -> Rebased:
     moved = EditFile(uri=change.uri, before=live.text, after=merged.text, notes=change.notes)
     if _alike(change.before, live.text):
         return Ready(change=moved)
-    if _hunks(change.before, change.after) == _hunks(live.text, merged.text):
+    if hunks(change.before, change.after) == hunks(live.text, merged.text):
         return Ready(change=moved, merged=True)
     return Other(change=moved)
 
@@ -147,10 +152,10 @@ def _delete(change: DeleteFile, live: Snapshot) -> Rebased:
     return Ready(change=now) if _alike(live.text, change.before) else Other(change=now)
 
 
-def _rename(change: RenameFile, live: Snapshot, target: Snapshot | None) -> Rebased:
+def _rename(change: RenameFile, live: Snapshot, target: Snapshot | None, *, renamed: bool) -> Rebased:
     occupied = target is not None and target.exists
     if not live.exists:
-        if occupied and target is not None and target.text == change.before:
+        if occupied and target is not None and (renamed or target.text == change.before):
             return Already()
         return Impossible(reason=f"{named(change.uri)} is not there any more, so it cannot be renamed.")
     same_file = target is not None and target.stamp == live.stamp is not None
@@ -176,7 +181,7 @@ def _alike(one: str, other: str) -> bool:
     return one == other or with_eol(one, "\n") == with_eol(other, "\n")
 
 
-def _hunks(before: str, after: str) -> list[tuple[list[str], list[str]]]:
+def hunks(before: str, after: str) -> list[tuple[list[str], list[str]]]:
     """What a change takes away and puts in, wherever that is."""
     old, new = split_lines(with_eol(before, "\n")), split_lines(with_eol(after, "\n"))
     return [

@@ -6,20 +6,16 @@ import asyncio
 import os
 from asyncio.subprocess import Process
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
 
 from planloom.workspace.ignore import IGNORE_FILES, Hides, IgnoreChain, Rules, chain_of, read_rules, top_chain
+from planloom.workspace.programs import running_git
 
 BATCH = 4000
 """Names that a walk hands over at a time."""
 
 _CHUNK = 1 << 17
-_SAFE = (
-    *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat"),
-    *("-c", "core.quotePath=false", "--no-optional-locks", "--literal-pathspecs"),
-)
-"""Nothing that a repository configures may run when it is only listed."""
 
 
 class GitFailed(Exception):
@@ -46,13 +42,16 @@ async def list_folder_tree(
         if started:
             # An empty listing is no answer: the folder may itself be ignored by a repository around it.
             return
-    walk = walked(root, exclude)
-    while batch := await asyncio.to_thread(next, walk, []):
-        yield batch
+    async with aclosing(_walked_files(root, exclude)) as batches:
+        async for batch in batches:
+            yield batch
 
 
 async def git_files(git: Path, root: Path, exclude: Sequence[str]) -> AsyncGenerator[list[str], None]:
-    """The same by `git ls-files`; raises `GitFailed`. Repositories inside the tree are listed too."""
+    """The same by `git ls-files`; raises `GitFailed`.
+
+    Repositories inside the tree are listed by a walk: anybody may have put them there, in an archive for example.
+    """
     excludes = Rules(exclude)
     shown = _Shown(IgnoreChain(excludes=excludes)) if excludes else None
     nested: list[str] = []
@@ -77,7 +76,7 @@ async def git_files(git: Path, root: Path, exclude: Sequence[str]) -> AsyncGener
             and (inner / ".git").exists()
             and not inner.is_symlink()
         ):
-            async with aclosing(list_folder_tree(inner, (), git)) as batches:
+            async with aclosing(_walked_files(inner, ())) as batches:
                 async for batch in batches:
                     paths = [prefix + path for path in batch]
                     yield paths if shown is None else [path for path in paths if shown(path)]
@@ -90,6 +89,12 @@ async def git_deleted(git: Path, root: Path) -> tuple[str, ...]:
         async for batch in _batches(missing):
             gone += batch
     return tuple(gone)
+
+
+async def _walked_files(root: Path, exclude: Sequence[str]) -> AsyncGenerator[list[str], None]:
+    walk = walked(root, exclude)
+    while batch := await asyncio.to_thread(next, walk, None):
+        yield batch
 
 
 def walked(root: Path, exclude: Sequence[str], inside: str = "") -> Iterator[list[str]]:
@@ -161,27 +166,15 @@ def _in_work_tree(root: Path) -> bool:
 @asynccontextmanager
 async def _ls_files(git: Path, root: Path, *options: str) -> AsyncGenerator[Process, None]:
     """A running `git ls-files`, ended when the block ends."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *(str(git), *_SAFE, "ls-files", "-z", *options, "--", "."),
-            cwd=root,
-            env=environment,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            limit=_CHUNK * 2,
-        )
-    except OSError as error:
-        raise GitFailed(str(error)) from error
-    try:
+    arguments = ("ls-files", "-z", *options, "--", ".")
+    async with AsyncExitStack() as stack:
+        try:
+            process = await stack.enter_async_context(
+                running_git(git, *arguments, cwd=root, limit=_CHUNK * 2)
+            )
+        except OSError as error:
+            raise GitFailed(str(error)) from error
         yield process
-    finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
 
 
 async def _batches(process: Process) -> AsyncGenerator[list[str], None]:

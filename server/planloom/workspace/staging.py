@@ -73,6 +73,18 @@ class Stage:
             for place, staged in self.staged.items()
         )
 
+    def keep_folders(self, key: Uri) -> None:
+        """Let folders stay that were to go, since a place in them, or the place itself, is to be there."""
+        for place in [p for p, staged in self.staged.items() if staged.gone and _is_at(key, p)]:
+            if self.staged[place].base.problem == "folder":
+                del self.staged[place]
+
+    def holds_below(self, key: Uri) -> bool:
+        """Whether a place must be a folder, since something will lie below it."""
+        return any(not staged.gone and is_below(p, key) for p, staged in self.staged.items()) or any(
+            is_below(move.new, key) for move in self.moves
+        )
+
     def file_above(self, key: Uri) -> Uri | None:
         """A place above this one that will be a file."""
         found = (p for p, staged in self.staged.items() if staged.text is not None and is_below(key, p))
@@ -113,6 +125,10 @@ class Stage:
             return
         # What was moved, then deleted, is deleted where it was; a new file there changes the old one.
         self.moves.remove(move)
+        for key in [key for key in self.staged if is_below(key, move.new)]:
+            below = self.staged.pop(key)
+            there = Uri(move.old + key.removeprefix(move.new))
+            self.staged[there] = replace(below, base=below.base.model_copy(update={"uri": there}))
         base = base.model_copy(update={"uri": move.old})
         successor = self.staged.get(move.old)
         self.staged[move.old] = Staged(base) if successor is None else replace(successor, base=base)
@@ -126,6 +142,9 @@ class Stage:
         changes = [_change(place, staged) for place, staged in self.staged.items()]
         folders = _of_kind(changes, "createFolder")
         moved = tuple(f for f in folders if any(_is_at(f.uri, place) for place in places))
+        deleted = sorted(_of_kind(changes, "delete"), key=_deletion_order)
+        # What lies in a folder that goes is moved out of it first.
+        emptied = tuple(c for c in deleted if c.kind == "delete" and c.before is None)
         return Changeset(
             changes=(
                 *(folder for folder in folders if folder not in moved),
@@ -133,8 +152,9 @@ class Stage:
                 *moved,
                 *_of_kind(changes, "create"),
                 *_of_kind(changes, "edit"),
-                *sorted(_of_kind(changes, "delete"), key=_deletion_order),
+                *(change for change in deleted if change not in emptied),
                 *(() if early else renames),
+                *emptied,
             )
         )
 

@@ -6,9 +6,10 @@ import os
 import re
 from functools import lru_cache
 from pathlib import Path
-from urllib.parse import quote_from_bytes, unquote_to_bytes
+from urllib.parse import quote_from_bytes, unquote, unquote_to_bytes
 
 from planloom.domain.values import Uri
+from planloom.workspace.names import visible
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _DRIVE = re.compile(r"/?([A-Za-z])[:|](?=/|$)")
@@ -71,6 +72,12 @@ def parent(uri: str) -> Uri:
     """The URI of the folder that holds a file or folder."""
     head, _, _ = normalized(uri).rstrip("/").rpartition("/")
     return Uri(head)
+
+
+def display_name(uri: str) -> str:
+    """The last name of a document as people know it, for sentences; what cannot be seen is written out."""
+    path = to_path(uri)
+    return visible(path.name or str(path) if path is not None else unquote(uri.rpartition("/")[2]) or uri)
 
 
 def is_below(uri: str, folder: str) -> bool:

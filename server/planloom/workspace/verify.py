@@ -11,7 +11,7 @@ from planloom.domain.text import with_eol
 from planloom.domain.values import Uri
 from planloom.workspace.outcomes import JournalFile, recorded
 from planloom.workspace.prepare import Work
-from planloom.workspace.rebase import three_way
+from planloom.workspace.rebase import hunks, three_way
 from planloom.workspace.snapshots import Snapshot
 from planloom.workspace.view import WorkspaceView
 
@@ -90,6 +90,26 @@ async def compared(view: WorkspaceView, files: Sequence[JournalFile]) -> tuple[F
     return tuple(
         _finding(file, snapshots[2 * index], snapshots[2 * index + 1]) for index, file in enumerate(files)
     )
+
+
+async def after_crash(view: WorkspaceView, files: Sequence[JournalFile]) -> tuple[Finding, ...]:
+    """The same for an edit whose outcome is not known: a text in which none of its changes can be found, while
+    all of them could be made, is one in which the user has typed and the edit was never made."""
+    found = await compared(view, files)
+    looks = await view.look([file.uri for file in files])
+    return tuple(
+        "not_applied" if finding == "unexpected" and _lacks(look.snapshot.text, file) else finding
+        for file, finding, look in zip(files, found, looks, strict=True)
+    )
+
+
+def _lacks(text: str | None, file: JournalFile) -> bool:
+    """Whether every change of an edit is still to be made in a text, each where it was meant to be."""
+    if file.change != "edit" or None in (text, file.before, file.after):
+        return False
+    before, after, live = file.before or "", file.after or "", text or ""
+    merged = three_way(before, live, after)
+    return merged.kind == "merged" and hunks(live, merged.text) == hunks(before, after)
 
 
 async def _is_believed(view: WorkspaceView, file: JournalFile, finding: Finding) -> bool:

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from planloom.domain.text import with_eol
 from planloom.domain.values import Uri
 from planloom.workspace.aliases import Aliases, real_places
 from planloom.workspace.disk import TEXT_LIMIT, FileOnDisk, Spot, Stamp, read, stamp_at
-from planloom.workspace.documents import DocumentStore
+from planloom.workspace.documents import Document, DocumentStore
 from planloom.workspace.folders import Entry, Listing, listed
 from planloom.workspace.paths import PathRefused, Purpose, ResolvedPath, resolve_uri
 from planloom.workspace.queues import FileQueues
 from planloom.workspace.roots import Roots
 from planloom.workspace.snapshots import MARK, Snapshot, of_acknowledged, of_disk, of_document
-from planloom.workspace.uris import normalized, parent, to_path
+from planloom.workspace.uris import is_below, normalized, parent, to_path
 
 
 class _Acknowledged(NamedTuple):
@@ -42,21 +43,45 @@ class WorkspaceView:
         self.limit = limit
         self.queues = FileQueues()
         self._acknowledged: dict[Uri, _Acknowledged] = {}
+        self._overtaken: set[Uri] = set()
         self._renamed: dict[Uri, Uri] = {}
         self._aliases = Aliases(documents)
         documents.listen(self.forget)
 
     async def snapshot(self, uri: str) -> Snapshot:
         """The file as it is now; never raises."""
-        document = self.documents.get(uri)
+        document = self.buffer(uri)
         if document is not None:
             return of_document(document)
         return (await self.look((uri,)))[0].snapshot
 
+    def buffer(self, uri: str) -> Document | None:
+        """The open document, unless the file was changed on disk under it and the editor has not said more since."""
+        document = self.documents.get(uri)
+        return None if document is None or document.uri in self._overtaken else document
+
+    def overtake(self, uri: str) -> tuple[Uri, ...]:
+        """From now on the disk tells what is at and below a place, until the editor says something of a document.
+
+        The documents there of which the editor still told until now.
+
+        For a change on disk under buffers in which nothing is unsaved: the editor reloads them when it sees fit.
+        """
+        key = normalized(uri)
+        places = (document.uri for document in self.documents.all())
+        there = tuple(place for place in places if place == key or is_below(place, key))
+        fresh = tuple(place for place in there if place not in self._overtaken)
+        self._overtaken.update(fresh)
+        return fresh
+
+    def is_overtaken(self, uri: str) -> bool:
+        """Whether a file is open and its buffer is older than the disk."""
+        return normalized(uri) in self._overtaken
+
     async def look(self, uris: Sequence[str], *, for_: Purpose = "read") -> tuple[Look, ...]:
         """Many files at once, each with its place, or why it is not used for this purpose; never raises."""
         keys = [normalized(uri) for uri in uris]
-        closed = frozenset(key for key in keys if self.documents.get(key) is None)
+        closed = frozenset(key for key in keys if self.buffer(key) is None)
         unknown = self._aliases.unknown() if closed else ()
         seen, places = await asyncio.to_thread(self._seen, keys, closed, for_, unknown)
         self._aliases.learn(places)
@@ -105,28 +130,48 @@ class WorkspaceView:
     def forget(self, uri: str) -> None:
         """Drop what was only acknowledged of a file: from now on its buffer or the disk tells."""
         self._acknowledged.pop(normalized(uri), None)
+        self._overtaken.discard(normalized(uri))
 
     def did_rename(self, uri: str, new_uri: str) -> None:
-        """The user gave a file another name: changes meant for the old one must not look for it."""
+        """A file got another name, by the user or an edit: changes meant for the old one must not look for it."""
         self._renamed.pop(normalized(new_uri), None)
         self._renamed[normalized(uri)] = normalized(new_uri)
 
     def renamed_to(self, uri: str) -> Uri | None:
-        """The name that the user gave a file since, if it was told."""
+        """The name that a file has got since, if it was told."""
         return self._renamed.get(normalized(uri))
 
-    async def is_dirty(self, uri: str) -> bool:
-        """Whether an open buffer holds what is not on disk, by comparing both; False for a closed file."""
-        document = self.documents.get(uri)
-        if document is None:
-            return False
-        if document.dirty:
-            return True
+    async def saved_text(self, uri: str) -> str | None:
+        """The text on disk, whatever is open; None if there is none."""
         place = await asyncio.to_thread(self.locate, uri, "read")
         if isinstance(place, PathRefused):
-            return True
+            return None
         found = await asyncio.to_thread(read, spot(place), self.limit)
-        return found.decoded is None or found.decoded.text != document.text.removeprefix(MARK)
+        return found.decoded.text if found.decoded is not None else None
+
+    async def is_dirty(self, uri: str) -> bool:
+        """Whether an open buffer holds what is not on disk, by comparing both; False for a closed file.
+
+        An editor that reloads a file says no more than that its text has changed, and one that has not done so
+        yet still shows what was on disk: neither has anything to save.
+        """
+        if self.buffer(uri) is None:
+            return False
+        place = await asyncio.to_thread(self.locate, uri, "read")
+        found = (
+            None if isinstance(place, PathRefused) else await asyncio.to_thread(read, spot(place), self.limit)
+        )
+        document = self.documents.get(uri)
+        if document is None or found is None:
+            return document is not None
+        if found.decoded is None and found.kind != "missing":
+            return document.dirty
+        text = document.text.removeprefix(MARK)
+        saved = found.decoded.text if found.decoded is not None else None
+        if saved == text or (saved is not None and not document.dirty and _alike(saved, text)):
+            self.documents.note_saved(uri, document.text)
+            return False
+        return not self.documents.is_as_saved(uri)
 
     def _seen(
         self,
@@ -146,9 +191,9 @@ class WorkspaceView:
         return seen, real_places(unknown)
 
     def _snapshot(self, key: Uri, place: ResolvedPath | PathRefused, found: FileOnDisk | None) -> Snapshot:
-        document = self.documents.get(key)
+        document = self.buffer(key)
         if document is None and isinstance(place, ResolvedPath):
-            document = self.documents.get(place.uri) or self.documents.get(self._aliases.at(place.path) or "")
+            document = self.buffer(place.uri) or self.buffer(self._aliases.at(place.path) or "")
         if document is not None:
             # The editor may have opened the file while the disk was read: its buffer is the truth.
             return of_document(document)
@@ -164,6 +209,11 @@ class WorkspaceView:
             return of_acknowledged(place.uri, told.text, found)
         del self._acknowledged[place.uri]
         return of_disk(place.uri, found)
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two texts differ in nothing but line ends, which an editor makes uniform as it opens a file."""
+    return with_eol(one, "\n") == with_eol(other, "\n")
 
 
 def spot(place: ResolvedPath) -> Spot:

@@ -1,4 +1,4 @@
-"""Properties of the reader of calls: any text, any chunks, in linear time, and what it says besides calls."""
+"""Properties of the reader of calls: any text, any chunks, in linear time; problems, reasoning and native calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planloom.agent.toolcalls.events import CallProblem, CallRead, VisibleText
-from planloom.agent.toolcalls.offers import native_call
+from planloom.agent.toolcalls.offered_tools import native_call
 from planloom.agent.toolcalls.reader import CallReader, read_calls
 from planloom.agent.toolcalls.tokens import TOKENS, kind_of
 from tests.agent.toolcalls.cases import ALL
@@ -94,7 +94,7 @@ def test_a_damaged_call_never_raises_and_reads_the_same_in_any_chunks(
 
 
 @given(st.text())
-def test_text_without_marks_is_passed_on_whole(text: str) -> None:
+def test_text_without_marks_is_all_visible(text: str) -> None:
     plain = re.sub(r"[<\[{>`|◁~]", "", text)
     if not any(token in plain for token in TOKENS) and not plain.startswith("all"):
         assert read_calls(plain, offered_tools()).visible_text == plain
@@ -154,10 +154,10 @@ def test_visible_text_flows_before_its_end() -> None:
     assert reader.feed("box> is") == (VisibleText(text="<toolbox> is"),)
 
 
-def test_a_call_is_said_as_soon_as_it_has_ended() -> None:
+def test_a_call_is_returned_as_soon_as_it_ends() -> None:
     reader = CallReader(offered_tools())
-    said = reader.feed('<tool_call>{"name":"read_file","arguments":{"path":"p"}}</tool_call> So')
-    assert CallRead(name="read_file", arguments={"path": "p"}) in said
+    events = reader.feed('<tool_call>{"name":"read_file","arguments":{"path":"p"}}</tool_call> So')
+    assert CallRead(name="read_file", arguments={"path": "p"}) in events
 
 
 @pytest.mark.parametrize(
@@ -173,13 +173,13 @@ def test_a_call_is_said_as_soon_as_it_has_ended() -> None:
         ('{"name":"format_disk","arguments":{}}', "unknown_tool", "format_disk"),
     ],
 )
-def test_what_cannot_run_is_told(text: str, cause: str, name: str) -> None:
+def test_a_call_that_cannot_run_is_a_problem(text: str, cause: str, name: str) -> None:
     read = read_calls(text, offered_tools())
     assert read.calls == ()
     assert [(problem.cause, problem.name) for problem in read.problems] == [(cause, name)]
 
 
-def test_reasoning_is_told_apart() -> None:
+def test_reasoning_is_not_visible_text() -> None:
     read = read_calls("<think>hm</think>Yes.", offered_tools())
     assert (read.reasoning, read.visible_text) == ("hm", "Yes.")
 

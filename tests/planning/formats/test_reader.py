@@ -190,7 +190,7 @@ def test_other_words_of_agents_and_of_what_comes_after_belong_to_the_instruction
 def test_the_other_fields_of_json_are_kept() -> None:
     text = """[
       {"id": "a-1", "description": "A", "tool": "read_file", "args": {"path": "p"}, "agent": "Koda",
-       "priority": "high", "critical": true, "estimatedDuration": 30, "kind": "tool_call",
+       "priority": "high", "critical": true, "kind": "tool_call",
        "checks": [{"kind": "file_exists", "path": "p"}], "expectedFiles": ["p"]},
       {"id": 2, "title": "B", "action": "write_file", "parameters": {"path": "q"}, "dependsOn": ["a-1", 1]},
       {"description": "C", "action": "look around", "blocked_by": "a-1, 2"}
@@ -199,7 +199,7 @@ def test_the_other_fields_of_json_are_kept() -> None:
     assert isinstance(plan, PlanText)
     first, second, third = plan.steps
     assert (first.raw_id, first.tool, first.args, first.agent) == ("a-1", "read_file", {"path": "p"}, "Koda")
-    assert (first.priority, first.critical, first.estimated_duration) == ("high", True, 30)
+    assert (first.priority, first.critical) == ("high", True)
     assert (first.kind, first.expected_files) == ("tool_call", ("p",))
     assert first.checks == ({"kind": "file_exists", "path": "p"},)
     assert first.depends_on is None
@@ -360,3 +360,8 @@ def test_time_is_linear(piece: str) -> None:
 
     small = max(seconds(10_000), 0.02)
     assert seconds(100_000) < small * 60
+
+
+@pytest.mark.timeout(20)
+def test_a_long_mark_of_a_fence_before_a_backtick_takes_linear_time() -> None:
+    assert pairs(f"1. A - x\n{'~' * 50_000} a`b\n2. B - y") == [("A", f"x\n{'~' * 50_000} a`b"), ("B", "y")]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planloom.domain.model_text.reasoning import REASONING_TAGS
 from planloom.planning.formats.draft import DraftStep, PlanText
 from planloom.planning.formats.reader import read_plan
 from planloom.planning.formats.stream import PlanStream
@@ -40,6 +41,30 @@ def announced(chunks: list[str]) -> list[DraftStep]:
 def test_a_step_is_announced_once_it_is_over(text: str, expected: list[str]) -> None:
     assert [step.description for step in announced([text])] == expected
     assert [step.description for step in announced(list(text))] == expected
+
+
+@pytest.mark.parametrize(
+    ("opens", "closes"),
+    [
+        *((opens, close) for opens, closes in REASONING_TAGS.items() for close in closes),
+        ("<|channel|>analysis<|message|>", "<|end|>"),
+        ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
+    ],
+)
+@pytest.mark.parametrize(
+    "plan", ["1. {} - x\n2. {} - y\n", '{{"steps": [{{"task": "{}"}}, {{"task": "{}"}}, ']
+)
+def test_no_step_is_announced_out_of_reasoning(opens: str, closes: str, plan: str) -> None:
+    thought = plan.format("no", "no")
+    text = f"{opens}Hm:\n{thought}{closes}\n1. A - x\n2. B - y\n"
+    assert [step.description for step in announced([text])] == ["A"]
+    assert [step.description for step in announced(list(text))] == ["A"]
+
+
+def test_a_tag_in_inline_code_begins_no_reasoning() -> None:
+    text = "1. Escape `<think>` - x\n2. B - y\n"
+    assert [step.description for step in announced([text])] == ["Escape `<think>`"]
+    assert [step.description for step in announced(list(text))] == ["Escape `<think>`"]
 
 
 def test_announced_steps_are_those_of_the_plan() -> None:

@@ -1,4 +1,4 @@
-"""What the reader of calls says about a model's text, piece by piece."""
+"""The events of the reader of calls, in the order of the text."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class VisibleText(Value):
 
 
 class ReasoningText(Value):
-    """Text that the model thought, in tags."""
+    """Text in reasoning tags."""
 
     kind: Literal["reasoning"] = "reasoning"
     text: str
 
 
 class Retracted(Value):
-    """Everything said so far, calls and problems included, was reasoning: its end tag came without a start tag."""
+    """All events so far, calls and problems included, were reasoning: a closing tag came that nothing had opened."""
 
     kind: Literal["retracted"] = "retracted"
 
@@ -36,7 +36,7 @@ class CallRead(Value):
 
 
 class CallProblem(Value):
-    """Something that was meant as a call and cannot run; `text` is what the model wrote, shortened."""
+    """A call that cannot run; `text` is what the model wrote, shortened."""
 
     kind: Literal["problem"] = "problem"
     cause: Literal["unknown_tool", "cut", "malformed"]
@@ -49,7 +49,7 @@ ReaderEvent = VisibleText | ReasoningText | Retracted | CallRead | CallProblem
 
 
 class CallsRead(Value):
-    """Everything that a whole text holds."""
+    """The result of reading a whole text."""
 
     calls: tuple[CallRead, ...] = ()
     visible_text: str = ""

@@ -1,13 +1,12 @@
-"""Reads a model's text as it streams: what the user sees, what the model thought, and the calls in it.
+"""Reads a model's text as it streams: visible text, reasoning, and tool calls (docs/model-text.md, T1 to T16).
 
-Whatever a decision depends on is waited for, so every division of a text into chunks reads the same (T15).
+A decision waits for all text that it depends on, so every division of a text into chunks reads the same (T15).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planloom.agent.toolcalls.cursor import More
 from planloom.agent.toolcalls.events import (
     CallProblem,
     CallRead,
@@ -17,21 +16,22 @@ from planloom.agent.toolcalls.events import (
     Retracted,
     VisibleText,
 )
-from planloom.agent.toolcalls.offers import Offers
+from planloom.agent.toolcalls.offered_tools import OfferedTools
 from planloom.agent.toolcalls.scanner import Scanner
-from planloom.models.json_text import Joiner
+from planloom.domain.model_text.cursor import NeedMoreText
+from planloom.domain.model_text.surrogates import Joiner
 from planloom.models.port import ToolSpec
 
-_FREE = 50_000
-_AGAIN = 6
-"""How many times its own length a text may be read while a call is waited for."""
+_MOST_READS = 6
+_FREE_READS = 50_000
+"""While a call is incomplete, its text is read again with each chunk: at most so many times, and so many characters."""
 
 
 class CallReader:
     """Feed it chunks, cut anywhere; close it at the end. No input raises."""
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
-        self._scanner = Scanner(Offers(tools))
+        self._scanner = Scanner(OfferedTools(tools))
         self._joiner = Joiner()
         self._pending: list[str] = []
         self._waiting = 0
@@ -39,16 +39,16 @@ class CallReader:
         self._read = 0
 
     def feed(self, chunk: str) -> tuple[ReaderEvent, ...]:
-        """What can be said with this much more text."""
+        """The events that this text completes."""
         self._take(self._joiner.add(chunk))
         cost = self._scanner.held + self._waiting
-        # Text that is held is read again from its start: rarely where it is long, so that time stays linear.
-        if self._scanner.held and self._read + cost > _AGAIN * self._received + _FREE:
+        # Text that is held is read again from its start; long text more rarely, so that time stays linear.
+        if self._scanner.held and self._read + cost > _MOST_READS * self._received + _FREE_READS:
             return ()
         return self._scan(final=False)
 
     def close(self) -> tuple[ReaderEvent, ...]:
-        """What was held back, read as the end of the text."""
+        """The events of the text that was held back."""
         self._take(self._joiner.rest())
         return self._scan(final=True)
 
@@ -65,19 +65,19 @@ class CallReader:
         self._waiting = 0
         try:
             self._scanner.read(text, final=final)
-        except More:
+        except NeedMoreText:
             self._scanner.release()
-        return self._scanner.said()
+        return self._scanner.events()
 
 
 def read_calls(text: str, tools: Sequence[ToolSpec]) -> CallsRead:
-    """Everything that a whole text holds; never raises."""
+    """Read a whole text; never raises."""
     reader = CallReader(tools)
     return gathered((*reader.feed(text), *reader.close()))
 
 
 def gathered(events: Sequence[ReaderEvent]) -> CallsRead:
-    """What the events of a whole text come to."""
+    """The result that the events of a whole text make up."""
     calls: list[CallRead] = []
     problems: list[CallProblem] = []
     visible: list[str] = []

@@ -1,40 +1,105 @@
-"""Walks through a model's text once, from one mark to the next, and says what each stretch is."""
+"""Walks once through a model's text, from mark to mark, and says what each stretch of it is.
+
+At each moment the scanner is in one of these states, tried in this order:
+
+* reasoning (`_closes` holds the tags that end it): all text up to such a tag is reasoning.
+* the start of a line (`_line_start`): unmarked calls, fences, quotations and invented results begin only here.
+* a line of text (`_line_is_text`, or a fence in a programming language): shown to its end, whatever it holds.
+* within a line: text is shown up to the next mark, which is a token, backticks or a line end.
+
+Four facts hold beside the state: the open `_fence`, the `_json` that is skipped since it is no call, the
+inline `_code` of the line, and `_stopped` behind an invented tool result, where nothing is a call any more.
+"""
 
 from __future__ import annotations
 
 import re
 from functools import cache
+from typing import NamedTuple
 
-from planloom.agent.toolcalls.cursor import Cursor, More
-from planloom.agent.toolcalls.harmony import Header, read_header
-from planloom.agent.toolcalls.line_starts import LineStarts, free_text
-from planloom.agent.toolcalls.regions import read_marked
-from planloom.agent.toolcalls.tokens import (
-    HARMONY_ENDS,
-    STRIPPED_ANSWER,
-    THINK,
-    Kind,
-    kind_of,
-    one_of,
-    partial_at_end,
+from planloom.agent.toolcalls.events import ReaderEvent
+from planloom.agent.toolcalls.headers import free_text_header, names_call, read_header
+from planloom.agent.toolcalls.line_context import InlineCode, JsonSkipper, LineContext, is_quotation
+from planloom.agent.toolcalls.offered_tools import OfferedTools
+from planloom.agent.toolcalls.parser_output import ParserOutput
+from planloom.agent.toolcalls.regions import Region, read_marked
+from planloom.agent.toolcalls.tokens import STRIPPED_ANSWER, TOKEN_SET, Kind, kind_of, token_at
+from planloom.agent.toolcalls.unmarked import (
+    may_begin_call,
+    may_hold_calls,
+    read_fence,
+    read_fenced_action,
+    read_unmarked,
 )
+from planloom.domain.model_text.cursor import Cursor, NeedMoreText
+from planloom.domain.model_text.fences import closing_at, opening_at
+from planloom.domain.model_text.reasoning import HARMONY_ENDS, REASONING_TAGS
+from planloom.domain.model_text.token_set import one_of
 
-_NAME = re.compile(r"[A-Za-z_][\w.-]*")
+_IN_LINE = f"{TOKEN_SET.pattern.pattern}|`{{1,99}}"
+_LINE_STARTS = "{[`~>+@<OA-"
+"""Characters that mean something where a line begins, besides those of the tools' names."""
+_LINE_MARK = re.compile(rf"{_IN_LINE}|\n")
+_DEEP_MARK = re.compile(rf"{_IN_LINE}|\n(?=[ \t\r\n`~>+@O-]|\Z)|(?<=\r)\n")
+"""The marks within brackets that are too deep to be JSON: no unmarked call begins there."""
+_BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)*")
+_INDENT = re.compile(r"[ \t]+")
+_STRIPPED_START = "analysis"
+_OBSERVATION = "Observation:"
 
 
 @cache
-def _ends_of(words: tuple[str, ...]) -> re.Pattern[str]:
+def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(one_of(words))
 
 
-@cache
-def _closing_run(ticks: int) -> re.Pattern[str]:
-    """What closes inline code that so many backticks opened, or the end of the line."""
-    return re.compile(rf"(?<!`)`{{{ticks}}}(?!`)|\n")
+class _Fence(NamedTuple):
+    """A fence that is open; in a `scanned` one marked calls count."""
+
+    mark: str
+    scanned: bool
 
 
-class Scanner(LineStarts):
-    """The walk. `read` takes more text; `said` gives what it came to."""
+class Scanner:
+    """`read` takes more text, `events` returns what was read. With `marked_only`, unmarked calls are text."""
+
+    def __init__(self, offered: OfferedTools, *, marked_only: bool = False) -> None:
+        self._offered = offered
+        self._marked_only = marked_only
+        self._output = ParserOutput(offered)
+        # Most lines are prose: the scanner stops only at a line end before something that could matter.
+        starts = re.escape(_LINE_STARTS + "".join(sorted(offered.firsts)))
+        self._mark = re.compile(rf"{_IN_LINE}|\n(?=[ \t\n{starts}]|\Z)")
+        self._call_starts = offered.firsts.union("{[<A")
+        self._text = ""
+        self._at = 0
+        self._base = 0
+        self._before = ""
+        self._final = False
+        self._context = LineContext()
+        self._line_start = True
+        self._line_is_text = False
+        self._diff = False
+        self._fence: _Fence | None = None
+        self._json: JsonSkipper | None = None
+        self._code = InlineCode()
+        self._closes: tuple[str, ...] = ()
+        self._reasoning: list[str] = []
+        self._stripped = False
+        self._stopped = False
+        self._wasted = 0
+
+    @property
+    def held(self) -> int:
+        """How many characters wait for more text."""
+        return len(self._text) - self._at
+
+    def events(self) -> tuple[ReaderEvent, ...]:
+        return self._output.flush()
+
+    def release(self) -> None:
+        """Show what is held as it is."""
+        self._show(len(self._text))
 
     def read(self, more: str, *, final: bool) -> None:
         """Go on as far as the text allows."""
@@ -46,155 +111,308 @@ class Scanner(LineStarts):
         self._final = final
         try:
             while self._at < len(self._text):
-                if self._thinking:
-                    self._think_on()
-                else:
-                    self._step()
-        except More:
+                self._step()
+        except NeedMoreText:
             if final:
                 raise
-        if final and self._thinking:
-            self._read_open_thought()
+        if final and self._closes:
+            self._read_unclosed_reasoning()
 
     def _step(self) -> None:
-        if self._line_start and self._begin_line():
-            return
-        if self._line_is_text or (self._fence is not None and not self._fence.scanned):
-            self._skip_line()
-            return
-        mark = self._next_mark()
-        if mark is None:
-            end = len(self._text) if self._final else partial_at_end(self._text, self._at)
-            if end > self._at:
-                self._show(end)
-                self._line_start = False
-            if end < len(self._text):
-                raise More
-            return
-        if mark.start() > self._at:
-            self._show(mark.start())
-            self._line_start = False
-        sign = mark[0]
-        if sign == "\n":
-            self._end_line()
-        elif sign[0] == "`":
-            self._tick(mark)
-        else:
-            self._token(sign)
+        if self._closes:
+            self._reason()
+        elif not (self._line_start and self._begin_line()):
+            if self._line_is_text or (self._fence is not None and not self._fence.scanned):
+                self._show_line()
+            else:
+                self._take_mark()
 
-    def _skip_line(self) -> None:
-        """Show the rest of a line that is text whatever it holds."""
+    # Output
+
+    def _cursor(self, at: int | None = None) -> Cursor:
+        return Cursor(self._text, self._at if at is None else at, final=self._final)
+
+    def _show(self, end: int, *, quiet: bool = False) -> None:
+        """Show the text up to `end`; `quiet` where it is no context for what follows it."""
+        text = self._text[self._at : end]
+        self._at = end
+        self._output.text(text)
+        if not quiet:
+            self._context.add(text)
+        if self._json is not None:
+            self._json.add(text)
+            if not self._json.open:
+                self._json = None
+
+    def _show_within_line(self, end: int) -> None:
+        if end > self._at:
+            self._show(end)
+            self._line_start = False
+
+    def _show_line(self) -> None:
         end = self._text.find("\n", self._at)
         self._show(len(self._text) if end < 0 else end)
         self._line_start = False
         if end >= 0:
             self._end_line()
 
-    def _tick(self, mark: re.Match[str]) -> None:
-        if mark.end() == len(self._text) and not self._final and len(mark[0]) < 99:
-            raise More
-        run = len(mark[0])
-        if (
-            self._fence is None
-            and run >= 3
-            and not self._line_is_text
-            and self._open_fence(at_line_start=False)
-        ):
-            return
-        if self._fence is None:
-            if self._ticks == 0:
-                self._ticks = run
-            elif self._ticks == run:
-                self._ticks = 0
-        self._show(mark.end())
+    def _end_line(self) -> None:
+        found = _BLANK_LINES.match(self._text, self._at)
+        self._show(found.end() if found is not None else self._at + 1)
+        self._line_start = True
+        self._line_is_text = False
+        self._code.end()
+
+    def _take_region(self, region: Region) -> None:
+        self._wasted += region.wasted
+        if region.example:
+            self._show(region.end, quiet=True)
+        else:
+            self._deliver(region, marked=True)
+            self._at = region.end
         self._line_start = False
 
-    def _token(self, token: str) -> None:
+    def _deliver(self, region: Region, *, marked: bool) -> bool:
+        """Put out the calls of a region; false if it should stay visible, being unmarked and no call of a tool."""
+        text = self._text[self._at : region.end]
+        good = [self._output.call(call, text, marked=marked) for call in region.calls]
+        if region.problem is not None and not self._stopped:
+            self._output.problem(region.problem)
+        return marked or any(good)
+
+    def _retract(self) -> None:
+        """A closing tag that nothing has opened: all text before it was reasoning (T7)."""
+        self._output.retract()
+        self._context.clear()
+        self._stopped = self._stripped = self._line_is_text = self._diff = False
+        self._fence = self._json = None
+        self._code.end()
+        self._line_start = True
+
+    # Reasoning
+
+    def _reason(self) -> None:
+        closing = _any_of(self._closes).search(self._text, self._at)
+        if closing is None:
+            end = len(self._text) if self._final else TOKEN_SET.partial_at_end(self._text, self._at)
+            self._put_reasoning(end)
+            if end < len(self._text):
+                raise NeedMoreText
+            return
+        quoted = self._text[closing.start() - 1 : closing.start()] == "`"
+        if quoted and self._cursor(closing.end()).peek() == "`":
+            self._put_reasoning(closing.end())
+            return
+        self._put_reasoning(closing.start())
+        if closing[0] not in ("<|start|>", "<|channel|>"):
+            self._at = closing.end()
+        self._closes = ()
+        self._reasoning.clear()
+        self._line_start = self._line_start or self._context.blank()
+
+    def _put_reasoning(self, end: int) -> None:
+        text = self._text[self._at : end]
+        self._at = end
+        self._reasoning.append(text)
+        self._output.reasoning(text)
+
+    def _read_unclosed_reasoning(self) -> None:
+        """A marked call in reasoning that is never closed counts (T7)."""
+        inner = Scanner(self._offered, marked_only=True)
+        inner.read("".join(self._reasoning), final=True)
+        self._closes = ()
+        if not self._stopped:
+            self._output.take_calls(inner.events())
+
+    # The start of a line
+
+    def _begin_line(self) -> bool:
+        """Take what counts only at the start of a line; whether anything was taken."""
+        if self._fence is not None:
+            self._begin_line_in_fence(self._fence)
+            return False
+        if self._diff:
+            self._diff = self._text[self._at] in " +-\\@\n"
+            self._line_is_text = self._line_is_text or self._diff
+        indent = _INDENT.match(self._text, self._at)
+        if indent is not None:
+            self._show(indent.end())
+            return True
+        sign = self._text[self._at]
+        if sign == "\n" or self._line_is_text:
+            self._line_start = False
+            return False
+        cursor = self._cursor()
+        if sign in "`~" and cursor.looking_at(sign * 3):
+            if self._open_fence(at_line_start=True):
+                return True
+        elif sign in ">+-@":
+            self._line_is_text = is_quotation(cursor, sign)
+            self._diff = sign == "@" and self._line_is_text
+        elif sign == "O" and cursor.looking_at(_OBSERVATION):
+            self._stopped = True
+        elif sign == "a" and self._base + self._at == 0:
+            # What a server that strips tokens leaves of a header, at the very start of a text.
+            free = free_text_header(cursor)
+            if free:
+                self._at += free
+                return True
+            self._stripped = cursor.looking_at(_STRIPPED_START)
+        taken = self._take_unmarked(sign)
+        self._line_start = False
+        return taken
+
+    def _begin_line_in_fence(self, fence: _Fence) -> None:
+        cursor = self._cursor()
+        cursor.skip_blanks()
+        sign = cursor.peek()
+        if sign == fence.mark[0]:
+            end = closing_at(self._cursor(), fence.mark)
+            if end is not None:
+                self._show(end, quiet=True)
+                self._fence = None
+        elif sign in ("<", "[") and token_at(cursor).kind == "unthink":
+            # The end of reasoning also ends a fence that was left open in it.
+            self._fence = None
+        self._line_start = False
+
+    def _take_unmarked(self, sign: str) -> bool:
+        """Take a call without a marker that begins this line (T4)."""
+        if sign not in self._call_starts or self._marked_only or self._stopped or self._json is not None:
+            return False
+        action = read_fenced_action(self._cursor(), self._offered, self._wasted) if sign == "A" else None
+        if action is not None:
+            self._take_region(action)
+            return True
+        if not may_begin_call(self._cursor(), self._offered) or token_at(self._cursor()).text:
+            return False
+        region = read_unmarked(self._cursor(), self._offered, fence="")
+        if region is None or region.problem is not None:
+            if region is not None and region.problem is not None and not self._context.cued():
+                self._output.problem(region.problem)
+            if sign in "{[":
+                self._json = JsonSkipper()
+            self._show(self._at + 1)
+        elif self._context.cued() or region.example or not self._deliver(region, marked=False):
+            self._show(region.end, quiet=True)
+        else:
+            self._at = region.end
+        return True
+
+    def _open_fence(self, *, at_line_start: bool) -> bool:
+        opening = opening_at(self._cursor(), at_line_start=at_line_start)
+        if opening is None:
+            return False
+        cued = may_hold_calls(opening.language) and self._context.cued()
+        scanned = may_hold_calls(opening.language) and not self._stopped and not cued
+        if scanned:
+            fenced = read_fence(self._cursor(), opening, self._offered, marked_only=self._marked_only)
+            if fenced.problem is not None:
+                self._output.problem(fenced.problem)
+            if fenced.end and self._deliver(fenced, marked=False):
+                self._at = fenced.end
+                self._line_start = False
+                return True
+            scanned = not fenced.example and not fenced.end
+        self._show(opening.content, quiet=True)
+        if not cued:
+            self._context.set_last("```")
+        self._fence = _Fence(opening.mark, scanned)
+        self._line_start = opening.content == len(self._text) or self._text[opening.content - 1] == "\n"
+        return True
+
+    # Marks within a line
+
+    def _take_mark(self) -> None:
+        """Show the text up to the next mark, and take the mark."""
+        if self._code.ticks:
+            # Every line end ends inline code.
+            pattern = _LINE_MARK
+        elif self._json is not None and self._json.deep and self._fence is None:
+            pattern = _DEEP_MARK
+        else:
+            pattern = self._mark
+        mark = pattern.search(self._text, self._at)
+        if mark is None:
+            end = len(self._text) if self._final else TOKEN_SET.partial_at_end(self._text, self._at)
+            self._show_within_line(end)
+            if end < len(self._text):
+                raise NeedMoreText
+            return
+        self._show_within_line(mark.start())
+        if mark[0] == "\n":
+            self._end_line()
+        elif mark[0][0] == "`":
+            self._take_ticks(mark)
+        else:
+            self._take_token(mark[0])
+
+    def _take_ticks(self, mark: re.Match[str]) -> None:
+        run = len(mark[0])
+        if mark.end() == len(self._text) and not self._final and run < 99:
+            raise NeedMoreText
+        if self._fence is None:
+            if run >= 3 and self._open_fence(at_line_start=False):
+                return
+            self._code.toggle(run)
+        self._show_within_line(mark.end())
+
+    def _take_token(self, token: str) -> None:
         before = self._text[self._at - 1] if self._at else self._before
         kind = kind_of(token)
+        end = self._at + len(token)
         if token[0].isalpha() and before.isalnum() and not token.startswith("assistant"):
-            self._pass(token[0])
-        elif self._is_text(token, kind):
-            self._pass(token)
+            self._show_within_line(self._at + 1)
+        elif self._is_text(token, kind) or kind == "close" or (self._stopped and kind in ("open", "item")):
+            self._show_within_line(end)
         elif kind == "think":
-            self._at += len(token)
-            self._thinking = THINK[token]
+            self._at = end
+            self._closes = REASONING_TAGS[token]
         elif kind == "unthink":
-            self._at += len(token)
+            self._at = end
             self._retract()
         elif kind == "result":
             self._stopped = True
-            self._pass(token)
+            self._show_within_line(end)
         elif kind == "noise":
-            self._at += len(token)
-        elif kind == "close" or (self._stopped and kind != "harmony"):
-            self._pass(token)
+            self._at = end
         elif kind == "harmony":
-            self._harmony(token)
+            self._take_header(token)
         else:
-            self._call(token, kind)
+            self._take_marked(token, kind)
 
     def _is_text(self, token: str, kind: Kind) -> bool:
-        """Whether a token means nothing here: in inline code, in a string of data, in reasoning that is read again."""
+        """Whether a token means nothing here: in reasoning that is read again, inline code, a string of data."""
         if self._marked_only and kind in ("think", "unthink"):
             return True
-        return self._in_code(token) or (self._brackets is not None and self._brackets.in_string)
+        behind = self._cursor(self._at + len(token))
+        return self._code.holds(behind, self._base) or (self._json is not None and self._json.in_string)
 
-    def _in_code(self, token: str) -> bool:
-        """Whether a token stands in inline code that is closed on its line."""
-        if not self._ticks:
-            return False
-        here = self._base + self._at
-        if here < self._code_until:
-            return True
-        found = _closing_run(self._ticks).search(self._text, self._at + len(token))
-        if not self._final and (found is None or found.end() == len(self._text)):
-            raise More
-        if found is None or found[0] == "\n":
-            self._ticks = 0
-            return False
-        self._code_until = self._base + found.start()
-        return True
-
-    def _call(self, token: str, kind: Kind) -> None:
-        cursor = self._cursor()
-        if kind == "open":
-            cursor.at += len(token)
-        if token == ">>>" and not self._functionary(cursor):
-            return
-        if token == "functools" and cursor.peek() != "[":
-            self._pass(token)
-            return
-        region = read_marked(cursor, self._offers, self._at, self._wasted)
+    def _take_marked(self, token: str, kind: Kind) -> None:
+        """Take the calls behind a token, or show the token where none follow."""
+        cursor = self._cursor(self._at + len(token) if kind == "open" else self._at)
+        if token == ">>>":
+            free = free_text_header(cursor)
+            if free:
+                self._at = cursor.at + free
+                self._line_start = True
+                return
+        begins = names_call(cursor) if token == ">>>" else token != "functools" or cursor.peek() == "["
+        region = read_marked(cursor, self._offered, self._at, self._wasted) if begins else None
         if region is None:
-            self._pass(token)
+            self._show_within_line(self._at + len(token))
             return
         if token.startswith("assistant") and self._stripped:
             self._retract()
         self._take_region(region)
 
-    def _functionary(self, cursor: Cursor) -> bool:
-        """Whether a name and an object follow `>>>`; free text under `all` is shown without its header."""
-        free = free_text(cursor)
-        if free:
-            self._at = cursor.at + free
-            self._line_start = True
-            return False
-        ahead = self._cursor(cursor.at)
-        if ahead.match(_NAME) is not None and ahead.peek() in ("\n", "\r"):
-            ahead.space()
-            if ahead.peek() == "{":
-                return True
-        self._pass(">>>")
-        return False
-
-    def _harmony(self, token: str) -> None:
+    def _take_header(self, token: str) -> None:
         if token == STRIPPED_ANSWER:
-            if not self._stripped:
-                self._pass(token)
-                return
-            self._at += len(token)
-            self._retract()
+            if self._stripped:
+                self._at += len(token)
+                self._retract()
+            else:
+                self._show_within_line(self._at + len(token))
             return
         header = read_header(self._cursor())
         if header is None:
@@ -203,51 +421,15 @@ class Scanner(LineStarts):
         if header.role.startswith(("functions.", "tool")):
             self._stopped = True
         if header.recipient and header.recipient != "assistant" and not self._stopped:
-            self._addressed(header)
+            cursor = self._cursor(header.end)
+            cursor.skip_space()
+            region = read_marked(cursor, self._offered, self._at, self._wasted, header.recipient)
+            if region is None:
+                self._at = header.end
+            else:
+                self._take_region(region)
             return
         self._at = header.end
         self._line_start = True
         if header.channel == "analysis" and not self._marked_only:
-            self._thinking = HARMONY_ENDS
-
-    def _addressed(self, header: Header) -> None:
-        cursor = self._cursor(header.end)
-        cursor.space()
-        region = read_marked(cursor, self._offers, self._at, self._wasted, header.recipient)
-        if region is None:
-            self._at = header.end
-            return
-        self._take_region(region)
-
-    def _think_on(self) -> None:
-        closing = _ends_of(self._thinking).search(self._text, self._at)
-        if closing is None:
-            end = len(self._text) if self._final else partial_at_end(self._text, self._at)
-            self._think(end)
-            if end < len(self._text):
-                raise More
-            return
-        quoted = self._text[closing.start() - 1 : closing.start()] == "`"
-        if quoted and self._cursor(closing.end()).peek() == "`":
-            self._think(closing.end())
-            return
-        self._think(closing.start())
-        if closing[0] not in ("<|start|>", "<|channel|>"):
-            self._at = closing.end()
-        self._thinking = ()
-        self._thought.clear()
-        self._line_start = self._line_start or self._lines.blank()
-
-    def _think(self, end: int) -> None:
-        text = self._text[self._at : end]
-        self._at = end
-        self._thought.append(text)
-        self._say.thought(text)
-
-    def _read_open_thought(self) -> None:
-        """A marked call in reasoning that is never closed counts (T7)."""
-        inner = Scanner(self._offers, marked_only=True)
-        inner.read("".join(self._thought), final=True)
-        self._thinking = ()
-        if not self._stopped:
-            self._say.take_from(inner._say)
+            self._closes = HARMONY_ENDS

@@ -23,6 +23,4 @@ async def respond(at: Connection, params: take.RespondParams) -> Empty:
 async def diff(at: Connection, params: take.DiffParams) -> give.DiffResult:
     """Both texts of one file of a pending approval; null stands for no file."""
     found = await at.app.approvals.diff(ApprovalId(params.approval_id), Uri(params.uri))
-    return give.DiffResult(
-        uri=found.uri, before=found.before, after=found.after, language_id=found.language_id
-    )
+    return give.DiffResult.of(found)

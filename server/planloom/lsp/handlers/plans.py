@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from planloom.domain.errors import PlanUnreadable
 from planloom.domain.values import EditId, PlanId, SessionId, StepId
-from planloom.lsp import from_wire, to_wire, to_wire_events, to_wire_review
+from planloom.lsp import from_wire, to_wire, to_wire_events
 from planloom.lsp import wire_params as take
 from planloom.lsp import wire_results as give
 from planloom.lsp.wire_base import Empty
+from planloom.lsp.wire_plan import PlanSummary
 
 if TYPE_CHECKING:
     from planloom.domain.plan import Plan
@@ -18,11 +20,7 @@ if TYPE_CHECKING:
 async def create(at: Connection, params: take.CreateParams) -> give.CreateResult:
     """Take a request: the answer has its draft at once, or the direct run; steps follow as events."""
     created = await at.app.plans.create(from_wire.create_request(params))
-    return give.CreateResult(
-        plan=to_wire.plan(created.plan),
-        detection=to_wire.detection(created.detection),
-        unresolved=tuple(to_wire_review.unresolved(each) for each in created.unresolved),
-    )
+    return give.CreateResult.of(created, plan=to_wire.plan(created.plan))
 
 
 async def get(at: Connection, params: take.GetParams) -> give.GetResult:
@@ -39,7 +37,7 @@ async def list_plans(at: Connection, params: take.ListParams) -> give.ListResult
     plans = at.app.plans.list(
         _session_id(params.session_id), params.status or (), params.limit, params.all_workspaces
     )
-    return give.ListResult(plans=tuple(to_wire.summary(plan) for plan in plans))
+    return give.ListResult(plans=tuple(PlanSummary.of(plan) for plan in plans))
 
 
 async def tasks(at: Connection, params: take.TasksParams) -> give.TasksResult:
@@ -107,9 +105,7 @@ async def undo(at: Connection, params: take.UndoParams) -> give.UndoResult:
     """Take back the edits of a step or a plan, and keep what was typed since; `redo` takes back the last undo."""
     step_id = None if params.step_id is None else StepId(params.step_id)
     undone = await at.app.plans.undo(PlanId(params.plan_id), step_id, params.redo)
-    return give.UndoResult(
-        plan=to_wire.plan(undone.plan), reverted=undone.reverted, conflicts=undone.conflicts
-    )
+    return give.UndoResult.of(undone, plan=to_wire.plan(undone.plan))
 
 
 async def delete(at: Connection, params: take.PlanParams) -> Empty:
@@ -119,8 +115,16 @@ async def delete(at: Connection, params: take.PlanParams) -> Empty:
 
 
 async def export(at: Connection, params: take.ExportParams) -> give.ExportResult:
-    """A plan as a text for people, or as JSON."""
-    return give.ExportResult(text=at.app.plans.export(PlanId(params.plan_id), params.format))
+    """A plan as a text for people, or as JSON; what the ledger holds of one that cannot be read."""
+    plan_id = PlanId(params.plan_id)
+    try:
+        if params.format == "markdown":
+            return give.ExportResult(text=at.app.plans.markdown(plan_id))
+        plan = at.app.plans.get(plan_id, None)
+        assert plan is not None, "an id names a plan or fails"
+        return give.ExportResult(text=to_wire.plan(plan).model_dump_json(by_alias=True, indent=2) + "\n")
+    except PlanUnreadable:
+        return give.ExportResult(text=at.app.plans.raw(plan_id))
 
 
 async def resolve_conflict(at: Connection, params: take.ResolveConflictParams) -> give.PlanResult:

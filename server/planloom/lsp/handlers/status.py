@@ -15,16 +15,9 @@ if TYPE_CHECKING:
 async def status(at: Connection, params: take.NoParams) -> give.StatusResult:  # noqa: ARG001
     """How the server is, and which plans run or wait to be resumed."""
     now = at.app.status(str(at.log_path or ""))
-    return give.StatusResult(
-        version=now.version,
+    return give.StatusResult.of(
+        now,
         protocol_version=PROTOCOL_VERSION,
-        session_id=now.session_id,
         model=give.ActiveModel(provider=now.model_provider, name=now.model_name, reason=now.model_reason),
-        workspace_folders=now.workspace_folders,
-        trusted=now.trusted,
         plans=give.StatusPlans(active=now.active, resumable=now.resumable),
-        health=now.health,
-        problems=now.problems,
-        log_path=now.log_path,
-        storage_path=now.storage_path,
     )

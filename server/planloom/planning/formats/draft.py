@@ -1,4 +1,4 @@
-"""What a reader makes of a model's words, before ids, agents and tools are checked."""
+"""What the readers of plans return: steps whose ids, agents and tools are not checked yet."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ PlanFormat = Literal["markers", "json", "legacy", "numbered"]
 
 
 class DraftStep(Value):
-    """One step as the model wrote it: ids may be illegal, doubled or missing, names unknown.
+    """One step as the model wrote it: ids may be illegal, doubled or missing, names may be unknown.
 
-    `depends_on` is None where the source says nothing of dependencies; its entries are ids or numbers from 1.
+    `depends_on` is None where the text has no dependencies; its entries are ids or numbers from 1.
     """
 
     description: str
@@ -28,13 +28,12 @@ class DraftStep(Value):
     critical: bool = False
     checks: tuple[Json, ...] = ()
     expected_files: tuple[str, ...] = ()
-    estimated_duration: int | None = None
 
 
 class PlanText(Value):
     """The steps of a plan in the order they appear.
 
-    `cut` tells that the text ends before the plan does. `summary` is what its author says of the whole.
+    `cut`: the text ends before the plan does. `summary`: the author's own description of the plan.
     """
 
     steps: tuple[DraftStep, ...]
@@ -48,7 +47,7 @@ class NoPlan(Value):
 
 
 def draft(description: str, instruction: str) -> DraftStep | None:
-    """A step of two texts, one standing in for the other if that is missing; None if both are (P6)."""
+    """A step of two texts; one that is missing is replaced by the other (docs/model-text.md, P6). None if both are."""
     description, instruction = " ".join(description.split()), instruction.strip()
     if not description and not instruction:
         return None

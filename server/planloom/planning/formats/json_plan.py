@@ -1,4 +1,4 @@
-"""Plans written as JSON: bare, fenced, or somewhere in prose."""
+"""Plans written as JSON: bare, fenced, or in prose (docs/model-text.md, P7)."""
 
 from __future__ import annotations
 
@@ -6,37 +6,22 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from planloom.domain.model_text.fences import JSON_LANGUAGES, TEXT_LANGUAGES, Fence, fences
+from planloom.domain.model_text.lenient_json import Unreadable, read_container
 from planloom.planning.formats.draft import DraftStep
-from planloom.planning.formats.fences import Fence, fences
-from planloom.planning.formats.json_steps import Found, steps_in
-from planloom.planning.formats.lenient_json import Unreadable, parse
+from planloom.planning.formats.json_steps import JsonSteps, steps_in
 
 _CANDIDATE = re.compile(r"\[\s*(?:\[\s*)?(?:[{\"'“]|//|/\*)|\{\s*(?:[\"'“A-Za-z_$]|//|/\*)")
-_NO_PROGRAM = frozenset(
-    {
-        "",
-        "json",
-        "json5",
-        "jsonc",
-        "jsonl",
-        "text",
-        "txt",
-        "plaintext",
-        "plan",
-        "javascript",
-        "js",
-        "markdown",
-        "md",
-    }
-)
+_NO_PROGRAM = TEXT_LANGUAGES | JSON_LANGUAGES | {"plan", "javascript", "js", "markdown", "md"}
+"""The languages of fences in which a plan may stand."""
 _LONGEST_SUMMARY = 500
 _EFFORT = 15
-"""Characters tried for each character of the text, before the search for JSON is given up."""
+"""Characters that are tried for each character of the text before the search for JSON ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class JsonPlan:
-    """The steps found, where in the text they begin, and whether it was cut. See `Found` for `weak`."""
+    """The steps, the position where their JSON begins, and whether it was cut. `weak`: see `JsonSteps`."""
 
     steps: tuple[DraftStep, ...]
     start: int
@@ -46,12 +31,12 @@ class JsonPlan:
 
 
 def read_json(text: str, tools: Collection[str] = ()) -> JsonPlan | None:
-    """The first plan written as JSON in a text (P7). Programs in fences are not looked at."""
+    """The first plan written as JSON in a text. Programs in fences are not searched."""
     lines = text.split("\n")
     programs = _programs(lines)
     effort = _EFFORT * len(text) + 10_000
     at = 0
-    alone: list[tuple[int, Found]] = []
+    alone: list[tuple[int, JsonSteps]] = []
     while effort > 0 and (candidate := _CANDIDATE.search(text, at)) is not None:
         start = candidate.start()
         behind = next((end for first, end in programs if first <= start < end), None)
@@ -59,7 +44,7 @@ def read_json(text: str, tools: Collection[str] = ()) -> JsonPlan | None:
             at = behind
             programs = [program for program in programs if program[1] > behind]
             continue
-        parsed = parse(text, start)
+        parsed = read_container(text, start)
         effort -= parsed.effort + 1
         if isinstance(parsed, Unreadable):
             at = start + 1
@@ -74,9 +59,9 @@ def read_json(text: str, tools: Collection[str] = ()) -> JsonPlan | None:
 
 
 def _summary(value: object) -> str:
-    """What the author says of the whole plan, if it is an object that says so."""
-    said = value.get("summary", value.get("goal")) if isinstance(value, dict) else None
-    return " ".join(said.split())[:_LONGEST_SUMMARY] if isinstance(said, str) else ""
+    """The author's own description of the plan, if the JSON is an object that has one."""
+    text = value.get("summary", value.get("goal")) if isinstance(value, dict) else None
+    return " ".join(text.split())[:_LONGEST_SUMMARY] if isinstance(text, str) else ""
 
 
 def _programs(lines: Sequence[str]) -> list[tuple[int, int]]:
@@ -95,7 +80,7 @@ def _language(fence: Fence) -> str:
     return fence.info.split(" ", 1)[0].strip("{}.")
 
 
-def _is_meant(text: str, start: int, end: int, found: Found, cut: bool) -> bool:
+def _is_meant(text: str, start: int, end: int, found: JsonSteps, cut: bool) -> bool:
     """Whether an array without a key stands alone, as a plan does, and not inside a sentence."""
     if not found.bare:
         return True
@@ -111,7 +96,7 @@ def _is_meant(text: str, start: int, end: int, found: Found, cut: bool) -> bool:
     return text.strip()[:1] == "[" or 2 * phrases >= len(found.steps)
 
 
-def _single(start: int, value: object, tools: Collection[str]) -> Iterator[tuple[int, Found]]:
+def _single(start: int, value: object, tools: Collection[str]) -> Iterator[tuple[int, JsonSteps]]:
     """A lone object that is a step by itself, with both a description and an instruction."""
     found = steps_in([value], tools)
     if found is not None and not found.weak and len(found.steps) == 1:
@@ -120,7 +105,7 @@ def _single(start: int, value: object, tools: Collection[str]) -> Iterator[tuple
             yield start, found
 
 
-def _lines_of_json(alone: Sequence[tuple[int, Found]]) -> JsonPlan | None:
+def _lines_of_json(alone: Sequence[tuple[int, JsonSteps]]) -> JsonPlan | None:
     """Steps written one object after the other, without an array around them."""
     if len(alone) < 2:
         return None

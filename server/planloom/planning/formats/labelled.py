@@ -1,4 +1,4 @@
-"""Steps written with labels: `STEP n: description` and `DO:` or `INSTRUCTION:`, inside markers or without."""
+"""Steps written with labels, `STEP n: …` and `DO: …` (docs/model-text.md, P3 to P6), inside markers or without."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from planloom.domain.model_text.fences import code_lines
 from planloom.planning.formats.draft import DraftStep, draft
-from planloom.planning.formats.fences import code_lines
 
 _BLANK = "[ \\t\\u00a0\\u2000-\\u200b\\u202f\\u3000]"
 _SPACE = f"{_BLANK}{{0,12}}"
@@ -44,16 +44,16 @@ _PAIR = re.compile(r"(?<![\w*])\*\*(?=[^\s*])([^*\n]*[^\s*])\*\*(?![\w*])")
 
 
 @dataclass(slots=True)
-class Header:
-    """A header line, taken apart."""
+class StepHeader:
+    """The parts of a header line."""
 
     description: str
     numbered: bool
     marked: bool
 
 
-def header(line: str) -> Header | None:
-    """The header that a line is (P3), or None."""
+def header(line: str) -> StepHeader | None:
+    """The header on a line (P3), or None."""
     bare = line.strip()
     found = _HEADER.match(bare) if "step" in bare[:_FRONT_SIZE].lower() else None
     if found is None:
@@ -62,16 +62,16 @@ def header(line: str) -> Header | None:
     separator, rest = found["separator"], found["description"]
     if not separator:
         # "STEP 2" alone on its line.
-        return Header("", True, bool(found["marks"])) if numbered else None
+        return StepHeader("", True, bool(found["marks"])) if numbered else None
     if not numbered and not _parts_without_number(separator, found["gap"], rest):
         return None
     if numbered and separator in ".)" and rest[:1].isalnum() and separator == "." and rest[:1].isdigit():
         return None
-    return Header(_description(rest, found["marks"] + found["closing"]), numbered, bool(found["marks"]))
+    return StepHeader(_description(rest, found["marks"] + found["closing"]), numbered, bool(found["marks"]))
 
 
 def _parts_without_number(separator: str, gap: str, rest: str) -> bool:
-    """Without a number "Step-by-step" and "Step." must not be taken for headers."""
+    """Whether a separator makes a header of STEP without a number; in "Step-by-step" and "Step." it does not."""
     if separator in ":：":
         return True
     return separator not in ".)" and bool(gap) and (not rest or rest[0].isspace())
@@ -93,12 +93,12 @@ def _description(rest: str, marks: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A title without the bold marks in it."""
+    """A title without bold marks."""
     return _PAIR.sub(r"\1", text).strip()
 
 
 def label(line: str) -> str | None:
-    """What follows the label that a line begins with (DO, INSTRUCTION), or None (P3)."""
+    """The text behind the label (DO, INSTRUCTION) at the start of a line (P3), or None."""
     bare = line.strip()
     beginning = bare[:_FRONT_SIZE].lower()
     found = _LABEL.match(bare) if "do" in beginning or "instruction" in beginning else None
@@ -117,7 +117,7 @@ _SEVERAL = re.compile(
 
 
 def parted(line: str) -> list[str]:
-    """A header line with further headers and labels in capitals behind it, each on a line of its own."""
+    """A header line, parted where further headers and labels in capitals stand behind it."""
     if ("DO:" not in line and "STEP" not in line and "INSTRUCTION:" not in line) or header(line) is None:
         return [line]
     begins = line.lower().index("step") + len("step")
@@ -126,10 +126,10 @@ def parted(line: str) -> list[str]:
 
 
 @dataclass(slots=True)
-class Open:
-    """A step whose end has not been seen yet."""
+class OpenStep:
+    """A step while its lines are collected."""
 
-    head: Header
+    head: StepHeader
     lines: list[str] = field(default_factory=list)
     label_line: int | None = None
     agent: str | None = None
@@ -137,7 +137,7 @@ class Open:
 
     @property
     def labelled(self) -> bool:
-        """Whether a label was among the lines."""
+        """Whether one of the lines had a label."""
         return self.label_line is not None
 
     def add(self, line: str, *, code: bool) -> None:
@@ -152,7 +152,7 @@ class Open:
             self.lines.append(value.strip(" \t"))
 
     def _named(self, line: str) -> bool:
-        """Whether a line is nothing but the agent, or the steps that must be over before."""
+        """Whether a line holds only the agent, or the steps that this one depends on; both are kept."""
         beginning = line[:_FRONT_SIZE].lower()
         found = _NAMED.match(line.strip()) if "agent" in beginning or "after" in beginning else None
         if found is None:
@@ -163,17 +163,14 @@ class Open:
         return True
 
     def step(self) -> DraftStep | None:
-        """The step that these lines are, with the agent and the dependencies that it names."""
-        step = self._words()
-        named = {"agent": self.agent, "depends_on": self.after}
-        return (
-            step
-            if step is None or not any(value is not None for value in named.values())
-            else (step.model_copy(update=named))
-        )
+        """The step that the lines make up, with its agent and its dependencies."""
+        step = self._without_names()
+        if step is None or (self.agent is None and self.after is None):
+            return step
+        return step.model_copy(update={"agent": self.agent, "depends_on": self.after})
 
-    def _words(self) -> DraftStep | None:
-        """A title may stand on the line below its header."""
+    def _without_names(self) -> DraftStep | None:
+        """The description is on the header, or else on the first line below it."""
         description = self.head.description
         before = self.lines[: self.label_line]
         if description or not any(line.strip() for line in before):
@@ -188,8 +185,8 @@ def holds_steps(lines: Sequence[str]) -> bool:
 
 
 @dataclass(slots=True)
-class Labelled:
-    """The steps read, how many had a label, how many headers a number, and the first header's line."""
+class LabelledSteps:
+    """The steps, the number of those with a label, of numbered headers, and the line of the first header."""
 
     steps: list[DraftStep] = field(default_factory=list)
     labels: int = 0
@@ -197,31 +194,31 @@ class Labelled:
     first_line: int = -1
 
 
-def read_labelled(lines: Sequence[str]) -> Labelled:
-    """The labelled steps of a text (P3 to P6). What stands before the first header is left out."""
-    read = Labelled()
+def read_labelled(lines: Sequence[str]) -> LabelledSteps:
+    """The labelled steps of a text, from the first header on."""
+    read = LabelledSteps()
     code = code_lines(lines, holds_steps)
     if any(not code[number] and len(parted(line)) > 1 for number, line in enumerate(lines)):
         apart = [[line] if code[number] else parted(line) for number, line in enumerate(lines)]
         return read_labelled([line for lines_of_one in apart for line in lines_of_one])
-    current: Open | None = None
+    current: OpenStep | None = None
     for number, line in enumerate(lines):
         head = None if code[number] else header(line)
         if head is not None:
             _close(read, current)
-            current = Open(head)
+            current = OpenStep(head)
             read.numbered += head.numbered
             if read.first_line < 0:
                 read.first_line = number
         elif current is not None:
             current.add(line, code=code[number] and not _begins_code(code, number))
     _close(read, current)
-    read.steps = _in_turn(read.steps)
+    read.steps = _in_sequence(read.steps)
     return read
 
 
-def _in_turn(steps: list[DraftStep]) -> list[DraftStep]:
-    """Where some steps name what they come after, one that does not comes after the step before it."""
+def _in_sequence(steps: list[DraftStep]) -> list[DraftStep]:
+    """If any step names its dependencies, a step that names none depends on the step before it."""
     if all(step.depends_on is None for step in steps):
         return steps
     return [
@@ -233,11 +230,11 @@ def _in_turn(steps: list[DraftStep]) -> list[DraftStep]:
 
 
 def _begins_code(code: Sequence[bool], number: int) -> bool:
-    """Whether a line only begins code: a label may stand in front of an opening fence."""
+    """Whether a line opens a fence, in front of which a label may stand."""
     return number == 0 or not code[number - 1]
 
 
-def _close(read: Labelled, current: Open | None) -> None:
+def _close(read: LabelledSteps, current: OpenStep | None) -> None:
     if current is None:
         return
     read.labels += current.labelled

@@ -1,4 +1,4 @@
-"""Steps written as a numbered list: `1. description - instruction`."""
+"""Steps written as a numbered list, `1. description - instruction` (docs/model-text.md, P8)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from planloom.domain.model_text.fences import code_lines
 from planloom.planning.formats.draft import DraftStep, draft
-from planloom.planning.formats.fences import code_lines
 from planloom.planning.formats.labelled import plain
 
 _SPACE = "[ \\t\\u00a0\\u1680\\u2000-\\u200b\\u202f\\u205f\\u3000]"
@@ -27,8 +27,8 @@ _CODE_SPAN = re.compile(r"`[^`\n]*`")
 
 
 @dataclass(slots=True)
-class Item:
-    """One item while its lines are gathered."""
+class ListItem:
+    """An item of a list while its lines are collected."""
 
     number: int
     text: str
@@ -44,8 +44,8 @@ class Item:
         return draft(description, instruction)
 
 
-def item(line: str) -> Item | None:
-    """The item that a line begins (P8), or None."""
+def item(line: str) -> ListItem | None:
+    """The item that begins on a line, or None."""
     bare = line.strip()
     found = _ITEM.match(bare)
     if found is None:
@@ -56,7 +56,7 @@ def item(line: str) -> Item | None:
     if marks and not found["closing"]:
         # Bold that began in front of the number: `**1. Title** - rest`.
         text = marks + text if marks in text else text
-    return Item(
+    return ListItem(
         number=int(found["number"]),
         text=text,
         heading=found["heading"] is not None,
@@ -65,7 +65,7 @@ def item(line: str) -> Item | None:
 
 
 def split_title(text: str) -> tuple[str, str]:
-    """The title and the rest of an item; the rest is empty if nothing parts the two."""
+    """The title and the rest of an item; the rest is empty if there is no dash or colon between them."""
     bold = _BOLD_TITLE.match(text)
     if bold is not None:
         title, after = bold["title"].strip(), bold["after"]
@@ -83,7 +83,7 @@ def split_title(text: str) -> tuple[str, str]:
 
 
 def _dedented(lines: Sequence[str]) -> str:
-    """The lines below an item without the indentation that they share."""
+    """The lines below an item without their common indentation."""
     filled = [line for line in lines if line.strip()]
     if not filled:
         return ""
@@ -92,19 +92,19 @@ def _dedented(lines: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered:
-    """The steps read, and the lines of the first and behind the last."""
+class NumberedSteps:
+    """The steps, the line of the first item and the line behind the list."""
 
     steps: tuple[DraftStep, ...] = ()
     first_line: int = -1
     end_line: int = -1
 
 
-def read_numbered(lines: Sequence[str]) -> Numbered:
-    """The steps of the first numbered list of a text (P8).
+def read_numbered(lines: Sequence[str]) -> NumberedSteps:
+    """The steps of the first numbered list of a text.
 
-    A list is two items or more, or one numbered 1. It ends at a headline, a rule, or prose after a blank
-    line, unless the next item carries on its numbers.
+    A list has two items or more, or one with the number 1. It ends at a headline, a rule, or prose after a blank
+    line, unless the next item continues its numbers.
     """
     code = code_lines(lines, lambda rest: any(item(line) for line in rest))
     ahead = _numbers_ahead(lines, code)
@@ -112,10 +112,10 @@ def read_numbered(lines: Sequence[str]) -> Numbered:
     while True:
         found, first, start = _one_list(lines, code, ahead, start)
         if not found:
-            return Numbered()
+            return NumberedSteps()
         steps = tuple(step for entry in found if (step := entry.step()) is not None)
         if steps and (len(found) > 1 or found[0].number <= 1):
-            return Numbered(steps, first, start)
+            return NumberedSteps(steps, first, start)
 
 
 def _numbers_ahead(lines: Sequence[str], code: Sequence[bool]) -> list[int]:
@@ -129,9 +129,9 @@ def _numbers_ahead(lines: Sequence[str], code: Sequence[bool]) -> list[int]:
 
 def _one_list(
     lines: Sequence[str], code: Sequence[bool], ahead: Sequence[int], start: int
-) -> tuple[list[Item], int, int]:
+) -> tuple[list[ListItem], int, int]:
     """The first list at or after a line, with the line where it begins and the one where it ends."""
-    items: list[Item] = []
+    items: list[ListItem] = []
     first = -1
     blank = False
     for number in range(start, len(lines)):
@@ -154,16 +154,16 @@ def _one_list(
     return items, first, len(lines)
 
 
-def _ends(line: str, last: Item, blank: bool, next_number: int) -> bool:
-    """Whether a line that is no item ends the list."""
-    goes_on = next_number == last.number + 1
+def _ends(line: str, last: ListItem, blank: bool, next_number: int) -> bool:
+    """Whether a line that begins no item ends the list."""
+    continues = next_number == last.number + 1
     if _HEADING.match(line):
-        return not goes_on
+        return not continues
     if _RULE.match(line) and blank:
-        return not goes_on
+        return not continues
     if line[:1].isspace() or _BULLET.match(line.lstrip()):
         return False
     if last.heading and not split_title(last.text)[1]:
-        # Under a headline of its own the text goes on until the next one.
+        # Text under the headline of an item belongs to it until the next headline.
         return False
-    return blank and not goes_on
+    return blank and not continues

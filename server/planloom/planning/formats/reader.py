@@ -1,4 +1,4 @@
-"""A whole answer of a model read as a plan: by markers, as JSON, by labels, or as a numbered list."""
+"""Reads a model's whole answer as a plan: markers, JSON, labels, or a numbered list (docs/model-text.md, P1 to P8)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from planloom.domain.model_text.fences import TEXT_LANGUAGES, closes, code_lines, fences, opening
+from planloom.domain.model_text.reasoning import without_reasoning
 from planloom.planning.formats.draft import DraftStep, NoPlan, PlanFormat, PlanText
-from planloom.planning.formats.fences import closes, code_lines, fences, opening
 from planloom.planning.formats.json_plan import JsonPlan, read_json
-from planloom.planning.formats.labelled import Labelled, header, holds_steps, read_labelled
-from planloom.planning.formats.numbered import Numbered, read_numbered
-from planloom.planning.formats.reasoning import without_reasoning
+from planloom.planning.formats.labelled import LabelledSteps, header, holds_steps, read_labelled
+from planloom.planning.formats.numbered import NumberedSteps, read_numbered
 
 _DASHES = r"(?<![-‐‑‒–—―])(?:[-‐‑‒–]{2,40}|[—―]{1,40})"
 _GAP = r"[ \t_‐‑‒–-]{0,3}"
@@ -21,7 +21,7 @@ MARKER = re.compile(
     r"[ \t*_]{0,8}[-‐‑‒–—―]{0,40}",
     re.IGNORECASE,
 )
-_PLAN_LANGUAGES = frozenset({"", "text", "txt", "plaintext", "plan", "markdown", "md", "yaml", "yml"})
+_PLAN_LANGUAGES = TEXT_LANGUAGES | {"plan", "markdown", "md", "yaml", "yml"}
 _CUE = re.compile(
     r"\b(?:examples?|e\.g\.|for instance|format|template|syntax|like this|as follows)\b", re.IGNORECASE
 )
@@ -30,12 +30,12 @@ _CUE = re.compile(
 def read_plan(text: str, tools: Collection[str] = ()) -> PlanText | NoPlan:
     """The plan in a model's answer, or NoPlan (P1). Never raises; time is linear in the text.
 
-    `tools` are the names of known tools: only these are taken for one where `action` names it.
+    `tools` are the names of known tools: only these make the value of `action` a tool.
     """
     visible = without_reasoning(text)
     plan = _marked(visible.text, tools) or _unmarked(visible.text, tools)
     if plan is None and visible.unclosed is not None:
-        # In reasoning that was never closed only a marked plan counts.
+        # In reasoning that is never closed, only a marked plan counts.
         plan = _marked(visible.unclosed, tools)
     return plan or NoPlan()
 
@@ -46,8 +46,8 @@ def ends(marker: re.Match[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Marked:
-    """What stands between two markers; `closed` tells that the second one is there."""
+class _Block:
+    """The text between two markers; `closed` if the second one is there."""
 
     text: str
     closed: bool
@@ -62,11 +62,11 @@ def _marked(text: str, tools: Collection[str]) -> PlanText | None:
     return None
 
 
-def _blocks(text: str) -> list[_Marked]:
+def _blocks(text: str) -> list[_Block]:
     """The marked blocks of a text. A marker in a fence that was opened inside the block is text."""
     if MARKER.search(text) is None:
         return []
-    blocks: list[_Marked] = []
+    blocks: list[_Block] = []
     inside: list[str] | None = None
     around = fence = ""
     for line in text.split("\n"):
@@ -77,7 +77,7 @@ def _blocks(text: str) -> list[_Marked]:
                 continue
         elif around and inside is not None and closes(line, around):
             # The fence around the whole plan ends before its end marker.
-            blocks.append(_Marked("\n".join(inside), closed=False))
+            blocks.append(_Block("\n".join(inside), closed=False))
             inside, around = None, ""
             continue
         else:
@@ -89,7 +89,7 @@ def _blocks(text: str) -> list[_Marked]:
                 continue
             if inside is not None:
                 inside.append(_bare(line[at : marker.start()]))
-                blocks.append(_Marked("\n".join(inside), closed=ends(marker)))
+                blocks.append(_Block("\n".join(inside), closed=ends(marker)))
                 inside = None
             at = marker.end()
             if not ends(marker):
@@ -100,12 +100,12 @@ def _blocks(text: str) -> list[_Marked]:
 
 
 def _bare(before: str) -> str:
-    """What stands in front of a marker, without the marks of a bold or a headline that holds it."""
+    """The text in front of a marker, without the bold or headline marks around the marker."""
     return before.rstrip("*_# \t>")
 
 
-def _unended(lines: Sequence[str]) -> _Marked:
-    """A block whose end was not found; an end that only a forgotten fence hides is taken after all."""
+def _unended(lines: Sequence[str]) -> _Block:
+    """A block without an end marker outside of code; one that only an unclosed fence hides counts after all."""
     code = [False] * len(lines)
     for fence in fences(lines):
         if fence.closed:
@@ -113,8 +113,8 @@ def _unended(lines: Sequence[str]) -> _Marked:
     for number in range(len(lines) - 1, -1, -1):
         marker = None if code[number] else MARKER.search(lines[number])
         if marker is not None and ends(marker):
-            return _Marked("\n".join(lines[:number]), closed=True)
-    return _Marked("\n".join(lines), closed=False)
+            return _Block("\n".join(lines[:number]), closed=True)
+    return _Block("\n".join(lines), closed=False)
 
 
 def _inside(text: str, tools: Collection[str]) -> tuple[tuple[DraftStep, ...], bool]:
@@ -138,7 +138,7 @@ def _unmarked(text: str, tools: Collection[str]) -> PlanText | None:
     labelled = read_labelled(lines)
     numbered = read_numbered(lines)
     as_json = read_json(text, tools)
-    if as_json is not None and not _only_shown(as_json, text, labelled, numbered):
+    if as_json is not None and not _is_content(as_json, text, labelled, numbered):
         return PlanText(steps=as_json.steps, format="json", cut=as_json.cut, summary=as_json.summary)
     if labelled.steps and labelled.labels:
         return _plan(labelled.steps, "legacy")
@@ -167,8 +167,8 @@ def _before_end(lines: list[str]) -> list[str]:
     return lines
 
 
-def _only_shown(found: JsonPlan, text: str, labelled: Labelled, numbered: Numbered) -> bool:
-    """Whether JSON is something that the steps around it speak of: the content of a file, not the plan."""
+def _is_content(found: JsonPlan, text: str, labelled: LabelledSteps, numbered: NumberedSteps) -> bool:
+    """Whether JSON is not the plan but a part of its steps, such as the content of a file."""
     line = text.count("\n", 0, found.start)
     if labelled.labels and 0 <= labelled.first_line < line:
         return True
@@ -180,9 +180,9 @@ def _only_shown(found: JsonPlan, text: str, labelled: Labelled, numbered: Number
 
 
 def _only_fence(lines: Sequence[str], *, whole: bool) -> list[str] | None:
-    """The lines of the one fence that a text has, if a plan may stand in it.
+    """The lines of the only fence of a text, if it may hold a plan.
 
-    `whole`: nothing may stand around it. Else the words in front must not call it an example.
+    With `whole`, no text may stand around it; else the words in front must not announce an example.
     """
     found = fences(lines)
     if len(found) != 1 or found[0].info.split(" ", 1)[0] not in _PLAN_LANGUAGES:

@@ -1,63 +1,69 @@
-"""A plan read while the model still writes it: each step is announced once it is sure to be over."""
+"""Reads a plan while the model writes it, and announces each step as soon as it is complete."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Generator, Iterator
 
+from planloom.domain.model_text.fences import closes, opening
+from planloom.domain.model_text.lenient_json import Unreadable, read_container
+from planloom.domain.model_text.reasoning import ReasoningSplitter
 from planloom.planning.formats.draft import DraftStep, NoPlan, PlanText
-from planloom.planning.formats.fences import closes, opening
 from planloom.planning.formats.json_steps import steps_in
-from planloom.planning.formats.labelled import Open, header, parted
-from planloom.planning.formats.lenient_json import Unreadable, parse
-from planloom.planning.formats.numbered import Item, item
+from planloom.planning.formats.labelled import OpenStep, header, parted
+from planloom.planning.formats.numbered import ListItem, item
 from planloom.planning.formats.reader import MARKER, ends, read_plan
 
-_REASONING = re.compile(
-    r"(?P<open><(?:think(?:ing)?|reasoning|thought|seed:think)>|\[THINK\]|<\|START_THINKING\|>)"
-    r"|(?P<close></(?:think(?:ing)?|reasoning|thought|seed:think)>|\[/THINK\]|<\|END_THINKING\|>)",
-    re.IGNORECASE,
-)
 _JSON_BEGINS = re.compile(r"[ \t]{0,200}(?:\{|\[\s{0,200}\{)")
 _MAY_BEGIN_JSON = re.compile(r"[ \t]{0,200}(?:\[\s{0,200})?\Z")
 _STRUCTURE = re.compile(r"\\.|[\"{}\[\]]", re.DOTALL)
 
 
 class PlanStream:
-    """Reads a plan in chunks. What `feed` announces is what has been seen; what `close` returns is the plan.
+    """Reads a plan in chunks. `feed` returns the steps that are complete so far; `close` returns the plan.
 
-    Both do not depend on where the chunks divide. An announced step may turn out not to be part of the
-    plan (a second marked block replaces the first; an orphan `</think>` makes thought of all before it).
+    Neither depends on where the chunks divide. An announced step may turn out not to be part of the plan: a second
+    marked block replaces the first, and a closing reasoning tag without an opening one makes all before it reasoning.
     """
 
     def __init__(self, tools: Collection[str] = ()) -> None:
         self._tools = tools
         self._chunks: list[str] = []
+        self._reasoning = ReasoningSplitter()
+        self._begin()
+
+    def _begin(self) -> None:
         self._line: list[str] = []
         self._plain = False
-        self._lines = _Lines()
+        self._lines = _LineSteps()
         self._json: _JsonSteps | None = None
 
     def feed(self, chunk: str) -> tuple[DraftStep, ...]:
-        """Take more text; the steps that are over now."""
+        """Take more text; returns the steps that are complete now."""
         if not self._chunks:
             chunk = chunk.removeprefix("\ufeff")
         if not chunk:
             return ()
         self._chunks.append(chunk)
-        self._line.append(chunk)
-        if self._plain and "\n" not in chunk:
-            return ()
-        rest = "".join(self._line)
-        self._line.clear()
-        return tuple(self._announced(rest))
+        first, *others = self._reasoning.feed(chunk)
+        steps = list(self._announced(first))
+        for visible in others:
+            # All text before was reasoning: drop what has begun in it.
+            self._begin()
+            steps += self._announced(visible)
+        return tuple(steps)
 
     def close(self) -> PlanText | NoPlan:
         """The plan in all the text, read as a whole."""
         return read_plan("".join(self._chunks), self._tools)
 
     def _announced(self, text: str) -> Iterator[DraftStep]:
-        """Announce what is over in `text`, and keep what has no end yet for the next chunk."""
+        """Return the steps that are complete, and keep the rest for the next text."""
+        self._line.append(text)
+        if not text or (self._plain and "\n" not in text):
+            return
+        text = "".join(self._line)
+        self._line.clear()
         at = 0
         while at < len(text):
             if self._json is not None:
@@ -83,29 +89,23 @@ class PlanStream:
             self._line.append(text[at:])
 
 
-class _Lines:
-    """The labelled or numbered steps of a text that comes line by line."""
+class _LineSteps:
+    """Reads labelled or numbered steps line by line."""
 
     def __init__(self) -> None:
-        self.thinking = False
         self.marked = False
         self.fence = ""
-        self.open: Open | None = None
-        self.item: Item | None = None
+        self.open: OpenStep | None = None
+        self.item: ListItem | None = None
         self.blank = False
         self.doubt = False
         self.ended = False
 
     def may_hold_json(self) -> bool:
-        """Whether the line to come may begin a plan in JSON: not in thought, and not inside a step."""
-        return not self.thinking and self.open is None and self.item is None
+        """Whether the next line may begin a plan in JSON, which it may not inside a step."""
+        return self.open is None and self.item is None
 
     def feed(self, line: str) -> Iterator[DraftStep]:
-        for tag in _REASONING.finditer(line):
-            self.thinking = tag["open"] is not None
-            line = line[tag.end() :] if not self.thinking else ""
-        if self.thinking:
-            return
         if self.fence:
             if closes(line, self.fence):
                 self.fence = ""
@@ -115,7 +115,7 @@ class _Lines:
             yield from self._outside(part)
 
     def _outside(self, line: str) -> Iterator[DraftStep]:
-        """Take a line that is no code."""
+        """Take a line that is not code."""
         opened = opening(line)
         marker = MARKER.search(line)
         if marker is not None:
@@ -123,20 +123,20 @@ class _Lines:
             self.marked = not ends(marker)
         elif (head := header(line)) is not None and (self.marked or head.numbered):
             yield from self._finish()
-            self.open = Open(head)
+            self.open = OpenStep(head)
         elif (entry := item(line)) is not None and self._is_item(entry):
             yield from self._finish()
             self.item = entry
         else:
-            # Prose behind a blank line may end a list: only the next item's number tells.
+            # Prose behind a blank line may end a list; the number of the next item decides.
             self.doubt = self.doubt or (self.blank and bool(line[:1].strip()))
             self._body(line, code=False)
         self.blank = not line.strip()
-        # A fence in which nothing has begun holds the plan itself, as models like to wrap it.
+        # A fence that opens before the first step holds the whole plan, so its lines are read.
         if opened is not None and (self.open is not None or self.item is not None):
             self.fence = opened[0]
 
-    def _is_item(self, entry: Item) -> bool:
+    def _is_item(self, entry: ListItem) -> bool:
         if self.open is not None or self.marked:
             return False
         if self.item is None:
@@ -155,7 +155,7 @@ class _Lines:
             self.item.lines.append(line)
 
     def _finish(self) -> Iterator[DraftStep]:
-        """The step that is over, if its source shows that it is one."""
+        """The current step, if it is labelled, marked or an item of a list."""
         step = None
         if self.open is not None and (self.open.labelled or self.marked):
             step = self.open.step()
@@ -168,7 +168,7 @@ class _Lines:
 
 
 class _JsonSteps:
-    """The steps of a JSON text that comes in chunks: each object of its first array of objects."""
+    """Reads the steps of a JSON text in chunks: each object of its first array of objects."""
 
     def __init__(self, tools: Collection[str]) -> None:
         self.over = False
@@ -179,7 +179,7 @@ class _JsonSteps:
         self._pieces: list[str] | None = None
 
     def feed(self, text: str, start: int) -> Generator[DraftStep, None, int]:
-        """Announce the objects that end in `text` behind `start`; returns where it was used up."""
+        """Yield the steps that end in `text` behind `start`; returns the position up to which the text was used."""
         begin = end = start
         for token in _STRUCTURE.finditer(text, start):
             sign, end = token[0], token.end()
@@ -212,7 +212,7 @@ class _JsonSteps:
         return True
 
     def _steps(self, text: str) -> Iterator[DraftStep]:
-        parsed = parse(text, 0)
+        parsed = read_container(text, 0)
         found = None if isinstance(parsed, Unreadable) else steps_in([parsed.value], self._tools)
         if found is not None and not found.weak:
             yield from found.steps

@@ -1,0 +1,71 @@
+// What of a plan waits for a person, and what a person's no leaves undone: pure functions over the plan.
+
+import type { PlanView } from "./planState";
+import type { Plan, Step } from "./protocol";
+
+/** What a step, or the plan, waits for. */
+export type Wait = "approval" | "conflict" | "answer" | "recovery";
+
+/** What this step waits for; a plan's own approval waits for no step. */
+export function waitOf({ pending }: Plan, stepId: string): Wait | undefined {
+  if (pending.conflicts.some((each) => each.stepId === stepId)) return "conflict";
+  if (pending.approvals.some((each) => each.stepId === stepId)) return "approval";
+  if (pending.questions.some((each) => each.stepId === stepId)) return "answer";
+  return pending.recoveries.some((each) => each.stepId === stepId) ? "recovery" : undefined;
+}
+
+/** Every kind of decision that the plan waits for. */
+export function waits({ pending }: Plan): readonly Wait[] {
+  const { approvals, conflicts, questions, recoveries } = pending;
+  const open: readonly (readonly [Wait, readonly object[]])[] = [["approval", approvals], ["conflict", conflicts], ["answer", questions], ["recovery", recoveries]];
+  return open.filter(([, each]) => each.length > 0).map(([wait]) => wait);
+}
+
+/** In words, after the name of what waits. */
+export const WAIT: Readonly<Record<Wait, string>> = {
+  approval: "waits for your approval",
+  conflict: "waits for your choice",
+  answer: "waits for your answer",
+  recovery: "waits for your decision",
+};
+
+/** What the plan waits for, in words; undefined if for nobody. */
+export function waitingFor({ plan, pause }: PlanView): string | undefined {
+  const [first, ...others] = waits(plan);
+  if (first !== undefined) return others.length === 0 ? WAIT[first] : "waits for you";
+  if (plan.status === "pending_approval") return "waits for your review";
+  if (plan.status !== "paused") return undefined;
+  return (pause?.reason ?? plan.pauseReason) === "user" ? undefined : "is paused and waits for you";
+}
+
+/** The steps still to run that cannot run without this one, in the plan's order. */
+export function dependants(plan: Plan, stepId: string): readonly Step[] {
+  const lost = new Set([stepId]);
+  let before: number;
+  do {
+    before = lost.size;
+    for (const step of plan.steps) {
+      if (lost.has(step.stepId)) step.blocks.forEach((id) => lost.add(id));
+      if (step.dependsOn.some((id) => lost.has(id))) lost.add(step.stepId);
+    }
+  } while (lost.size > before);
+  return plan.steps.filter((step) => step.stepId !== stepId && lost.has(step.stepId) && ["pending", "blocked", "ready"].includes(step.status));
+}
+
+/** The steps of an ended plan that were meant to be done and are not. One whose condition did not hold was not meant to be. */
+export function notDone({ plan, skipReasons }: PlanView): readonly Step[] {
+  if (!["completed", "failed", "cancelled"].includes(plan.status)) return [];
+  return plan.steps.filter((step) => step.status !== "completed" && !(step.status === "skipped" && skipReasons[step.stepId] === "condition"));
+}
+
+/** Whether a plan has come to its end without all of its steps. */
+export function isPartly(view: PlanView): boolean {
+  return view.plan.status === "completed" && notDone(view).length > 0;
+}
+
+/** A request for what is left of a plan. The rules read a bare list literally, and no word more; a model reads the request that the steps belong to. */
+export function restOf(view: PlanView): string {
+  const { author, request } = view.plan;
+  const steps = notDone(view).map((step, index) => `${index + 1}. ${(step.instruction || step.description).trim()}`).join("\n");
+  return author === "rules" ? steps : `Do what is left of an earlier request:\n${steps}\n\nThe other steps are done and stay as they are. The earlier request was:\n\n${request}`;
+}

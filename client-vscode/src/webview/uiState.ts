@@ -1,0 +1,267 @@
+// What the panel holds besides the plans, without a page: the request being written, and for each plan what a person opened, typed or chosen.
+
+import * as v from "valibot";
+
+import type { FromPanel, ServerState, ToPanel } from "../messages";
+import type { PanelState } from "../planState";
+import type { Choice, CompletionItem, Detection, Review } from "../protocol";
+
+/** A step being written: an existing one, or a new one after another. */
+export interface StepDraft {
+  target: { kind: "existing"; stepId: string } | { kind: "new"; after: string | null };
+  description: string;
+  instruction: string;
+  tool: string;
+  args: string;
+  dependsOn: string[];
+  agent: string;
+  critical: boolean;
+  problem?: string | undefined;
+}
+
+/** Everything that belongs to one plan. It is plain JSON, so that the editor can keep it while the page is away. */
+export interface PlanForms {
+  open: string[];
+  wholeRequest: boolean;
+  step?: StepDraft | undefined;
+  prompt?: { kind: "reject" | "regenerate"; text: string } | undefined;
+  /** When changes are reviewed, if the person chose it for this plan. */
+  review?: Review | undefined;
+  /** Reasons for skipping, and files left out, by approval. */
+  skips: Record<string, string>;
+  leftOut: Record<string, string[]>;
+  /** Answers and the arguments of retries, by step. */
+  answers: Record<string, string>;
+  retryArgs: Record<string, string>;
+  /** Which text stays, by edit and file. */
+  choices: Record<string, Choice>;
+}
+
+/** One form of a plan: what is closed when the request that it sent was taken. */
+export type Form = { form: "step" | "prompt" } | { form: "skip" | "answer" | "retry" | "conflict"; id: string };
+
+export interface Notice {
+  level: "info" | "warning" | "error";
+  message: string;
+  hint?: string;
+}
+
+/** A request to the extension that has no answer yet; `notices` are those that stood when it was sent. */
+type Sent = { notices: readonly Notice[] } & ({ kind: "create"; text: string } | { kind: "decision"; planId: string; form?: Form | undefined });
+
+export interface Ui {
+  readonly server: ServerState;
+  /** The text of the composer. The page shows it and tells what is typed; nothing else reads the page. */
+  readonly draft: string;
+  /** When the draft last changed, in milliseconds since 1970. */
+  readonly draftAt: number;
+  /** Whether the draft comes from a page that went away, and nothing was typed since. */
+  readonly restored: boolean;
+  /** Where the caret goes with the next drawing. */
+  readonly caret?: number | undefined;
+  /** Counts changes of the draft: answers about an older one are ignored. */
+  readonly typing: number;
+  readonly verdict?: Detection | undefined;
+  readonly suggestions: readonly CompletionItem[];
+  readonly suggestion: number;
+  readonly plans: Readonly<Record<string, PlanForms>>;
+  readonly requests: Readonly<Record<number, Sent>>;
+  readonly lastRequest: number;
+  /** Approvals whose card has been in view long enough to be applied. */
+  readonly armed: readonly string[];
+  readonly notices: readonly Notice[];
+}
+
+/** How many plans' forms are kept, those changed last. */
+const PLANS_KEPT = 20;
+const NOTICES_SHOWN = 3;
+
+const text = v.string();
+const texts = v.record(text, text);
+const forms = v.object({
+  open: v.array(text),
+  wholeRequest: v.boolean(),
+  step: v.optional(
+    v.object({
+      target: v.variant("kind", [v.object({ kind: v.literal("existing"), stepId: text }), v.object({ kind: v.literal("new"), after: v.nullable(text) })]),
+      description: text,
+      instruction: text,
+      tool: text,
+      args: text,
+      dependsOn: v.array(text),
+      agent: text,
+      critical: v.boolean(),
+      problem: v.optional(text),
+    }),
+  ),
+  prompt: v.optional(v.object({ kind: v.picklist(["reject", "regenerate"]), text })),
+  review: v.optional(v.picklist(["each", "end", "auto"])),
+  skips: texts,
+  leftOut: v.record(text, v.array(text)),
+  answers: texts,
+  retryArgs: texts,
+  choices: v.record(text, v.picklist(["mine", "theirs", "both", "text"])),
+});
+const keptUi = v.object({ draft: v.fallback(text, ""), draftAt: v.fallback(v.number(), 0), plans: v.fallback(v.record(text, forms), {}) });
+export type Kept = Pick<Ui, "draft" | "draftAt" | "plans">;
+
+/** The state of a new page; `kept` is what the page before it left behind, whatever that is. */
+export function freshUi(kept: unknown = undefined): Ui {
+  const read = v.safeParse(keptUi, kept);
+  const { draft, draftAt, plans } = read.success ? read.output : { draft: "", draftAt: 0, plans: {} };
+  return {
+    server: { kind: "starting", detail: "Starting the server…" },
+    draft,
+    draftAt,
+    restored: draft !== "",
+    typing: 0,
+    suggestions: [],
+    suggestion: 0,
+    plans,
+    requests: {},
+    lastRequest: 0,
+    armed: [],
+    notices: [],
+  };
+}
+
+/** What the next page must have. */
+export function kept({ draft, draftAt, plans }: Ui): Kept {
+  return { draft, draftAt, plans: Object.fromEntries(Object.entries(plans).slice(-PLANS_KEPT)) };
+}
+
+const NO_FORMS: PlanForms = { open: [], wholeRequest: false, skips: {}, leftOut: {}, answers: {}, retryArgs: {}, choices: {} };
+
+export function formsOf(ui: Ui, planId: string): PlanForms {
+  return ui.plans[planId] ?? NO_FORMS;
+}
+
+/** Change the forms of one plan; the change works on a copy. */
+export function withForms(ui: Ui, planId: string, change: (forms: PlanForms) => void): Ui {
+  const copy = structuredClone(formsOf(ui, planId));
+  change(copy);
+  const { [planId]: _, ...others } = ui.plans;
+  return { ...ui, plans: { ...others, [planId]: copy } };
+}
+
+/** The draft as a person has written it. */
+export function written(ui: Ui, draft: string, now: number): Ui {
+  return { ...ui, draft, draftAt: now, restored: false, typing: ui.typing + 1, suggestions: [], verdict: draft.trim() === "" ? undefined : ui.verdict };
+}
+
+/** Bring a text into the composer: after what is written there, never in its place, and only once. The caret comes to the end. */
+export function composed(ui: Ui, added: string | undefined, now: number): Ui {
+  const before = ui.draft.trimEnd();
+  const isThere = added === undefined || `\n${before}`.endsWith(`\n${added.trim()}`);
+  const draft = isThere ? ui.draft : before === "" ? added : `${before}\n${added}`;
+  return { ...(draft === ui.draft ? ui : written(ui, draft, now)), caret: draft.length };
+}
+
+/** Whether a request for a plan is on its way: a second one would make a second plan. */
+export function isSending(ui: Ui): boolean {
+  return Object.values(ui.requests).some((sent) => sent.kind === "create");
+}
+
+/** Whether this form's own request is on its way. */
+export function isBusy(ui: Ui, planId: string, form: Form): boolean {
+  return Object.values(ui.requests).some((sent) => sent.kind === "decision" && sent.planId === planId && sameForm(sent.form, form));
+}
+
+export type Create = Omit<Extract<FromPanel, { kind: "create" }>, "requestId">;
+type Without<M> = M extends { requestId?: number | undefined } ? Omit<M, "requestId"> : never;
+/** A decision about a plan, before it has its number. */
+export type Decision = Without<Exclude<FromPanel, { kind: "create" | "complete" | "detect" }>>;
+
+/** Ask for a plan; the message to send, or none while another request for a plan is on its way. */
+export function created(ui: Ui, message: Create): { ui: Ui; message?: FromPanel } {
+  if (message.text.trim() === "" || ui.server.kind !== "running" || isSending(ui)) return { ui };
+  return asked(ui, message, { kind: "create", text: message.text, notices: ui.notices });
+}
+
+/** Send a decision; `form` is closed once it was taken. A form sends one request at a time. */
+export function decided(ui: Ui, planId: string, message: Decision, form?: Form): { ui: Ui; message?: FromPanel } {
+  if (form !== undefined && isBusy(ui, planId, form)) return { ui };
+  return asked(ui, message, { kind: "decision", planId, form, notices: ui.notices });
+}
+
+function asked(ui: Ui, message: Create | Decision, sent: Sent): { ui: Ui; message: FromPanel } {
+  const requestId = ui.lastRequest + 1;
+  return { ui: { ...ui, lastRequest: requestId, requests: { ...ui.requests, [requestId]: sent } }, message: { ...message, requestId } as FromPanel };
+}
+
+/** Take in what the extension says about anything but plans; `state` is what is known of those by now. */
+export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
+  switch (message.kind) {
+    case "state":
+    case "events":
+      return withoutSentDraft(ui, state);
+    case "server":
+      return { ...ui, server: message.server };
+    case "completions":
+      return message.requestId === ui.typing ? { ...ui, suggestions: message.items, suggestion: 0 } : ui;
+    case "detection":
+      return message.requestId === ui.typing ? { ...ui, verdict: message.detection } : ui;
+    case "compose":
+      return composed(ui, message.text, Date.now());
+    case "notice":
+      return { ...ui, notices: [...ui.notices, message].slice(-NOTICES_SHOWN) };
+    case "settled":
+      return settled(ui, message.requestId, message.ok);
+    case "streams":
+      return ui;
+  }
+}
+
+/** A page may go away between sending a request and hearing that it was taken: the plan itself tells that it was. */
+function withoutSentDraft(ui: Ui, state: PanelState): Ui {
+  if (!ui.restored) return ui;
+  const sent = Object.values(state.plans).some(({ plan }) => plan.request.trim() === ui.draft.trim() && Date.parse(plan.createdAt) >= ui.draftAt);
+  return sent ? { ...ui, draft: "", restored: false, verdict: undefined, typing: ui.typing + 1 } : ui;
+}
+
+/** A request was taken or refused: refused words stay, so that they can be mended. */
+function settled(ui: Ui, requestId: number, ok: boolean): Ui {
+  const { [requestId]: sent, ...requests } = ui.requests;
+  if (sent === undefined) return ui;
+  const rest = { ...ui, requests };
+  if (!ok) return sent.kind === "decision" && sent.form?.form === "step" ? refusedStep(rest, sent.planId) : rest;
+  const told = { ...rest, notices: ui.notices.filter((notice) => !sent.notices.includes(notice)) };
+  if (sent.kind === "create") return ui.draft.startsWith(sent.text) ? { ...written(told, ui.draft.slice(sent.text.length).trimStart(), ui.draftAt), caret: ui.caret } : told;
+  const { form } = sent;
+  return form === undefined ? told : withForms(told, sent.planId, (forms) => close(forms, form));
+}
+
+function close(forms: PlanForms, form: Form): void {
+  switch (form.form) {
+    case "step":
+    case "prompt":
+      delete forms[form.form];
+      return;
+    case "skip":
+      delete forms.skips[form.id];
+      return;
+    case "answer":
+      delete forms.answers[form.id];
+      return;
+    case "retry":
+      delete forms.retryArgs[form.id];
+      return;
+    case "conflict":
+      for (const key of Object.keys(forms.choices)) if (key.startsWith(`${form.id} `)) delete forms.choices[key];
+      return;
+  }
+}
+
+/** What is wrong with a step stands in its form, which may be far from where notices are. */
+function refusedStep(ui: Ui, planId: string): Ui {
+  const said = ui.notices.at(-1);
+  if (said === undefined || formsOf(ui, planId).step === undefined) return ui;
+  const told = withForms(ui, planId, (forms) => {
+    if (forms.step !== undefined) forms.step.problem = said.message;
+  });
+  return { ...told, notices: ui.notices.slice(0, -1) };
+}
+
+function sameForm(one: Form | undefined, other: Form): boolean {
+  return one?.form === other.form && ("id" in one ? one.id : "") === ("id" in other ? other.id : "");
+}

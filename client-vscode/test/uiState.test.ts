@@ -1,0 +1,139 @@
+import { expect, test } from "vitest";
+
+import type { ServerState } from "../src/messages";
+import { EMPTY, withView, replay, type PanelState } from "../src/planState";
+import { composed, created, decided, formsOf, freshUi, isBusy, isSending, kept, taken, withForms, written, type Form, type Ui } from "../src/webview/uiState";
+import { emptyDraft } from "../src/webview/stepForm";
+import { plan, Stream } from "./events";
+
+const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, unasked: [], review: "each" };
+const NOW = Date.parse("2030-01-01T12:00:00Z");
+const running = (): Ui => ({ ...freshUi(), server: RUNNING });
+const settled = (ui: Ui, requestId: number, ok = true): Ui => taken(ui, { kind: "settled", requestId, ok }, EMPTY);
+/** The page that comes after this one. */
+const reloaded = (ui: Ui): Ui => ({ ...freshUi(JSON.parse(JSON.stringify(kept(ui)))), server: RUNNING });
+
+/** What is known once a plan of this request was made at this time. */
+function knowing(request: string, createdAt: string): PanelState {
+  const view = replay(new Stream().start().events)!;
+  return withView(EMPTY, { ...view, plan: plan([], { request, createdAt }) });
+}
+
+test("a selection takes the place of an empty draft, comes after another one, and is not repeated", () => {
+  const first = composed(running(), "Fix it", NOW);
+  expect([first.draft, first.caret]).toEqual(["Fix it", 6]);
+  const second = composed(written(running(), "Look here:\n", NOW), "Fix it", NOW);
+  expect([second.draft, second.caret, second.typing]).toEqual(["Look here:\nFix it", 17, 2]);
+  expect(composed(second, "Fix it", NOW).draft).toBe(second.draft);
+  expect(composed(written(running(), "Tidy up", NOW), "up", NOW).draft).toBe("Tidy up\nup");
+  expect(composed(second, undefined, NOW)).toMatchObject({ draft: second.draft, caret: 17, typing: 2 });
+});
+
+test("an answer about an older text is ignored", () => {
+  const ui = written(written(running(), "a", NOW), "ab", NOW);
+  const detection = { planned: true, rule: "none", score: 1, ambiguous: false };
+  expect(taken(ui, { kind: "detection", requestId: 1, detection }, EMPTY).verdict).toBeUndefined();
+  expect(taken(ui, { kind: "detection", requestId: 2, detection }, EMPTY).verdict).toEqual(detection);
+});
+
+test("a request is sent once, and its text goes when it was taken", () => {
+  const sent = created(written(running(), "Build it", NOW), { kind: "create", text: "Build it", mode: "auto" });
+  expect(sent.message).toEqual({ kind: "create", requestId: 1, text: "Build it", mode: "auto" });
+  expect([isSending(sent.ui), created(sent.ui, { kind: "create", text: "Build it", mode: "auto" }).message]).toEqual([true, undefined]);
+  expect(settled(sent.ui, 1)).toMatchObject({ draft: "", requests: {} });
+  const refused = settled(sent.ui, 1, false);
+  expect([refused.draft, isSending(refused)]).toEqual(["Build it", false]);
+});
+
+test("what came to the draft while its request was on its way stays", () => {
+  const sent = created(written(running(), "Build it", NOW), { kind: "create", text: "Build it", mode: "auto" });
+  expect(settled(composed(sent.ui, "And this", NOW), 1).draft).toBe("And this");
+});
+
+test("nothing is sent without words or without a server", () => {
+  expect(created(written(running(), " ", NOW), { kind: "create", text: " ", mode: "auto" }).message).toBeUndefined();
+  expect(created(freshUi(), { kind: "create", text: "Build it", mode: "auto" }).message).toBeUndefined();
+});
+
+test("forms belong to their plan", () => {
+  const ui = withForms(withForms(running(), "a", (forms) => (forms.prompt = { kind: "reject", text: "no" })), "b", (forms) => forms.open.push("step_1"));
+  expect(formsOf(ui, "a")).toMatchObject({ prompt: { text: "no" }, open: [] });
+  expect(formsOf(ui, "b")).toMatchObject({ open: ["step_1"] });
+  expect([formsOf(ui, "b").prompt, formsOf(ui, "c").open]).toEqual([undefined, []]);
+});
+
+test("a change of a form leaves the state before it as it was", () => {
+  const before = withForms(running(), "a", (forms) => (forms.step = emptyDraft(null)));
+  withForms(before, "a", (forms) => (forms.step!.description = "typed"));
+  expect(formsOf(before, "a").step?.description).toBe("");
+});
+
+test.each<[Form, (ui: Ui) => unknown]>([
+  [{ form: "step" }, (ui) => formsOf(ui, "a").step],
+  [{ form: "prompt" }, (ui) => formsOf(ui, "a").prompt],
+  [{ form: "skip", id: "x" }, (ui) => formsOf(ui, "a").skips["x"]],
+  [{ form: "answer", id: "x" }, (ui) => formsOf(ui, "a").answers["x"]],
+  [{ form: "retry", id: "x" }, (ui) => formsOf(ui, "a").retryArgs["x"]],
+  [{ form: "conflict", id: "x" }, (ui) => formsOf(ui, "a").choices["x file:///w/a"]],
+])("a request that was taken closes the form %j and no other", (form, read) => {
+  const everything = (ui: Ui, planId: string): Ui =>
+    withForms(ui, planId, (forms) => {
+      Object.assign(forms, { step: emptyDraft(null), prompt: { kind: "reject", text: "no" }, skips: { x: "no" }, answers: { x: "yes" }, retryArgs: { x: "{}" }, choices: { "x file:///w/a": "mine" } });
+    });
+  const full = everything(everything(running(), "a"), "b");
+  const sent = decided(full, "a", { kind: "control", action: "pause", planId: "a" }, form);
+  expect([isBusy(sent.ui, "a", form), isBusy(sent.ui, "b", form), decided(sent.ui, "a", { kind: "control", action: "pause", planId: "a" }, form).message]).toEqual([true, false, undefined]);
+  const after = settled(sent.ui, 1);
+  expect(read(after)).toBeUndefined();
+  expect(formsOf(after, "b")).toEqual(formsOf(full, "b"));
+  const open = (ui: Ui): number => Object.values(formsOf(ui, "a")).flatMap((each) => (typeof each === "object" ? Object.values(each) : [])).length;
+  expect(open(settled(decided(full, "a", { kind: "control", action: "pause", planId: "a" }).ui, 1))).toBe(open(full));
+});
+
+test("a refused edit stands in its own form; one that was made by a button leaves the form alone", () => {
+  const edit = { kind: "edit", planId: "a", version: 1, edits: [] } as const;
+  const form = withForms(running(), "a", (forms) => (forms.step = { ...emptyDraft(null), description: "half" }));
+  const told = (ui: Ui): Ui => taken(ui, { kind: "notice", level: "error", message: "no such tool" }, EMPTY);
+  const refused = settled(told(decided(form, "a", { ...edit, edits: [] }, { form: "step" }).ui), 1, false);
+  expect([formsOf(refused, "a").step?.problem, refused.notices]).toEqual(["no such tool", []]);
+  const byButton = decided(form, "a", { ...edit, edits: [] }).ui;
+  expect(formsOf(settled(byButton, 1), "a").step?.description).toBe("half");
+  expect(settled(told(byButton), 1, false).notices).toHaveLength(1);
+});
+
+test("what a request was told stays to be read; what stood before it goes", () => {
+  const notice = (ui: Ui, message: string): Ui => taken(ui, { kind: "notice", level: "warning", message }, EMPTY);
+  const asked = decided(notice(running(), "old"), "a", { kind: "undo", planId: "a" }).ui;
+  expect(settled(notice(asked, "1 file could not be taken back"), 1).notices.map((each) => each.message)).toEqual(["1 file could not be taken back"]);
+});
+
+test("a page that comes back has what was typed, and waits for nothing", () => {
+  const typed = withForms(written(running(), "half a request", NOW), "a", (forms) => {
+    Object.assign(forms, { step: { ...emptyDraft("s1"), args: "{" }, prompt: { kind: "regenerate", text: "shorter" }, open: ["s1"], review: "end", choices: { "e file:///a": "both" } });
+  });
+  const back = reloaded(created(typed, { kind: "create", text: "half a request", mode: "auto" }).ui);
+  expect([back.draft, isSending(back)]).toEqual(["half a request", false]);
+  expect(formsOf(back, "a")).toEqual(formsOf(typed, "a"));
+});
+
+test("a request that was sent while the page went away does not come back as a draft", () => {
+  const back = reloaded(written(running(), "Build it", NOW));
+  const state = (createdAt: string) => taken(back, { kind: "state", state: EMPTY }, knowing("Build it", createdAt)).draft;
+  expect(state("2030-01-01T12:00:01Z")).toBe("");
+  expect(state("2030-01-01T11:00:00Z")).toBe("Build it");
+  const typedAgain = written(back, "Build it", NOW);
+  expect(taken(typedAgain, { kind: "state", state: EMPTY }, knowing("Build it", "2030-01-01T12:00:01Z")).draft).toBe("Build it");
+});
+
+test.each<{ draft?: unknown; plans?: unknown } | string | null | undefined>([undefined, null, "text", { draft: 5 }, { draft: "a", plans: { p: { open: "x" } } }, { draft: "a" }])("anything may be left behind by the page before: %j", (left) => {
+  const ui = freshUi(left);
+  expect([ui.draft, ui.plans]).toEqual([typeof left === "object" && typeof left?.draft === "string" ? left.draft : "", {}]);
+});
+
+test("forms of the plans that were changed last are kept", () => {
+  let ui = running();
+  for (let index = 0; index < 30; index++) ui = withForms(ui, `p${index}`, (forms) => forms.open.push("s"));
+  ui = withForms(ui, "p0", (forms) => forms.open.push("t"));
+  const names = Object.keys(kept(ui).plans);
+  expect([names.length, names.includes("p0"), names.includes("p1")]).toEqual([20, true, false]);
+});

@@ -1,0 +1,273 @@
+"""Writes the page of the protocol from the catalogue and the models of the wire, so that they never differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from typing import Final, Literal, get_args, get_type_hints
+
+from codegen import notation
+from planloom.domain import errors
+from planloom.domain import events as domain_events
+from planloom.lsp import methods, wire, wire_events, wire_task_events
+from planloom.lsp.errors import CODES
+from planloom.lsp.methods import Method
+from planloom.lsp.opening import Declared
+from planloom.lsp.wire_base import Wire
+from planloom.service.states import ALLOWED
+
+COMMAND_ARGUMENTS: Final[Mapping[str, str]] = {
+    "planloom.plan": "text",
+    "planloom.approve": "planId, version",
+    "planloom.direct": "planId?",
+    "planloom.respond": "approvalId, decision, reason?",
+    "planloom.recover": "planId, stepId, action",
+    "planloom.reject": "planId?, reason?",
+    "planloom.cancel": "planId?",
+    "planloom.pause": "planId?",
+    "planloom.resume": "planId?",
+    "planloom.undo": "planId?, stepId?",
+    "planloom.skipStep": "planId, stepId",
+    "planloom.retryStep": "planId, stepId",
+    "planloom.answer": "planId, stepId, answer",
+    "planloom.regenerate": "planId?, feedback?",
+    "planloom.showPlan": "planId?",
+    "planloom.status": "",
+}
+CLIENT_CAN: Final[Mapping[str, str]] = {
+    "events": "it hears `planloom/event` and `planloom/stream`",
+    "approvals": "it asks for approvals itself; else the server asks by messages with buttons",
+    "clarifications": "it asks the questions of steps itself",
+    "recovery": "it asks itself what to do about failed steps",
+    "conflicts": "it lets the user resolve conflicts itself",
+    "diagnostics": "it answers `planloom/editor/diagnostics`",
+    "language_model": "it answers `planloom/editor/complete`",
+    "diff": "it shows differences itself; nothing depends on it",
+    "save": "it answers `planloom/editor/save`",
+    "trusted": "whether the user trusts the workspace; left out, it is trusted",
+}
+_RUNS: Final[Mapping[str, str]] = {
+    "read": "`$/cancelRequest` ends it at any moment",
+    "change": "once begun it is finished",
+    "wait": "it may take long, and `$/cancelRequest` ends it",
+}
+_INTRODUCTION = f"""\
+# The protocol, version {methods.PROTOCOL_VERSION}
+
+<!-- Written by `python -m codegen`; a test compares it with the code. -->
+
+What the server and an editor say to each other: LSP 3.17 over stdio, and the methods below. Names are in camelCase,
+ids are opaque strings, times are RFC 3339 in UTC. The server may add optional fields and types of events; a client
+passes over what it does not know. Nothing here is removed or renamed without another version in `planloom/status`.
+
+## The beginning
+
+`initializationOptions.planloom` may hold [settings](settings.md). `initializationOptions.planloomClient` says what the
+editor can do beyond LSP; what is left out is false, but for `trusted`:
+"""
+_REQUESTS = """\
+## Requests of the client
+
+Every request is answered, by a result or by one of the [errors](#errors); malformed params too. What takes long
+answers at once and goes on as events. Only `planloom/plan/wait` blocks. Requests on one plan are taken one at a time
+in the order of their arrival.
+"""
+_STATES = """\
+## States of a plan
+
+What each status allows; all else answers `wrong_state`, with what is allowed in `details`.
+"""
+_EVENTS = """\
+## Events
+
+`planloom/event` brings every event of the server's plans in order, each once it is durable; they may arrive before the
+answer to the request that caused them. Every event has `seq`, `planId`, `sessionId`, `at` and `type`; `seq` rises by
+one within a plan, with no gap. `taskId` is the id of a step. A client that was away asks `planloom/plan/events` for
+what it missed. The statuses `blocked` and `ready` are computed; no event sets them.
+"""
+_COMMANDS = """\
+## Commands
+
+The same actions for a client with no extension, by `workspace/executeCommand`. Each starts its action and returns at
+once. A `planId` left out means the only plan that the command can act on; with several the answer is `invalid_params`
+and lists them.
+"""
+_FALLBACK = """\
+## Without an extension
+
+What the client has not declared is asked by `window/showMessageRequest` with buttons, and shown by
+`window/showDocument` from files in `.planloom/` of the first folder (with a `.gitignore` of `*`). A message that is
+dismissed is no answer: the question stays, and a command answers it at any time. Edits arrive by
+`workspace/applyEdit`, progress by `$/progress`, and `@` in any document completes references; each only if the
+client has said that it can.
+"""
+_ERRORS = """\
+## Errors
+
+`data` of an error is `{ code, message, hint?, details? }`; `message` is a sentence that a user can act on. Beside
+these there are the codes of JSON-RPC and LSP: -32700, -32600, -32601, -32002 before `initialize`, -32800 for a request
+that was cancelled, -32603 (`internal`) for a defect of the server, whose log has the trace.
+
+| JSON-RPC | `data.code` | when |
+|---|---|---|
+"""
+_TYPES = """\
+## Types
+
+`?` marks a field that may be left out, `T[]` a list, `any` any JSON.
+"""
+
+
+def page() -> str:
+    """The whole page, in Markdown."""
+    parts = (
+        (_INTRODUCTION, *_declared()),
+        (_REQUESTS, *_requests(methods.REQUESTS)),
+        ("## Notifications and requests of the server\n", *_ours()),
+        (_STATES, *_states()),
+        (_EVENTS, *_events()),
+        (_COMMANDS, *_commands()),
+        (_FALLBACK.rstrip("\n"),),
+        (_ERRORS.rstrip("\n"), *_errors()),
+        (_TYPES, *_types()),
+    )
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def _declared() -> Iterator[str]:
+    yield "| `planloomClient` | |"
+    yield "|---|---|"
+    for name in Declared._fields:
+        first, *rest = name.split("_")
+        yield f"| `{first}{''.join(word.title() for word in rest)}` | {CLIENT_CAN[name]} |"
+    yield ""
+    yield "The server's `capabilities.experimental.planloom` is `{ protocolVersion, methods, events }`."
+
+
+def _requests(requests: Iterable[Method]) -> Iterator[str]:
+    for kind, meaning in _RUNS.items():
+        yield f"- *{kind}*: {meaning}"
+    yield ""
+    yield "| method | params | result | runs as | |"
+    yield "|---|---|---|---|---|"
+    for method in requests:
+        yield _row(
+            f"`{method.name}`",
+            _shape(method.params),
+            _shape(method.result),
+            method.kind,
+            _words(method.handler),
+        )
+
+
+def _ours() -> Iterator[str]:
+    yield "| method | params | result | when |"
+    yield "|---|---|---|---|"
+    yield _row("`planloom/event`", "`Event`", "", "`events` is declared; see [events](#events)")
+    yield _row(
+        "`planloom/stream`",
+        _shape("StreamParams"),
+        "",
+        "`events` is declared: text of a running answer or command; may be dropped",
+    )
+    yield _row(
+        "`planloom/health`",
+        _shape("HealthParams"),
+        "",
+        "`events` is declared: what is wrong has changed; as in `planloom/status`",
+    )
+    for ask in methods.ASKS:
+        yield _row(f"`{ask.name}`", _shape(ask.params), _shape(ask.result), f"`{ask.declared}` is declared")
+    yield ""
+    yield "The client sends one notification:"
+    yield ""
+    yield "| method | params | |"
+    yield "|---|---|---|"
+    for note in methods.NOTES_IN:
+        yield _row(f"`{note.name}`", _shape(note.params), _words(note.handler))
+
+
+def _states() -> Iterator[str]:
+    yield "| status | allowed |"
+    yield "|---|---|"
+    for status, allowed in ALLOWED.items():
+        yield _row(f"`{status}`", ", ".join(f"`{action}`" for action in allowed))
+
+
+def _events() -> Iterator[str]:
+    yield "| type | payload | |"
+    yield "|---|---|---|"
+    told = {_type(kind): kind for kind in _union(domain_events.Event)}
+    common = (*wire_task_events.OfPlan.model_fields, "type")
+    for kind in _union(wire_events.Event):
+        first = " ".join((told[_type(kind)].__doc__ or "").split()).partition(". ")[0].rstrip(".")
+        # What follows a semicolon may be about a field that the wire does not have.
+        words = first.partition("; `")[0]
+        yield _row(f"`{_type(kind)}`", f"`{notation.fields(kind, common)}`", f"{words}.")
+
+
+def _commands() -> Iterator[str]:
+    yield "| command | arguments |"
+    yield "|---|---|"
+    for name in methods.COMMANDS:
+        yield _row(f"`{name}`", f"`[{COMMAND_ARGUMENTS[name]}]`")
+
+
+def _errors() -> Iterator[str]:
+    for kind, code in CODES.items():
+        words = ", ".join(f"`{word}`" for word in _codes(kind))
+        yield _row(str(code), words, " ".join((kind.__doc__ or "").split()))
+
+
+def _codes(kind: type[errors.PlanloomError]) -> tuple[str, ...]:
+    hints = get_type_hints(kind.__init__, vars(errors) | {"Literal": Literal})
+    if kind is errors.UnknownThing:
+        return tuple(f"unknown_{thing}" for thing in get_args(hints["kind"]))
+    if kind is errors.ModelFailed:
+        return get_args(hints["code"])
+    return (kind.code,)
+
+
+def _types() -> Iterator[str]:
+    names = [name for method in methods.REQUESTS for name in (method.params, method.result)]
+    names += [name for ask in methods.ASKS for name in (ask.params, ask.result)]
+    named = [wire.model(name) for name in names]
+    seen: dict[type[Wire], None] = {}
+    waiting = [kind for model in (*named, *_union(wire_events.Event)) for kind in notation.inner(model)]
+    while waiting:
+        kind = waiting.pop(0)
+        if kind not in seen:
+            seen[kind] = None
+            waiting += notation.inner(kind)
+    yield "| type | |"
+    yield "|---|---|"
+    for name, words in notation.words():
+        yield _row(f"`{name}`", f"`{words}`")
+    yield ""
+    yield "| type | fields | |"
+    yield "|---|---|---|"
+    for kind in sorted(seen, key=lambda each: each.__name__):
+        yield _row(f"`{kind.__name__}`", f"`{notation.fields(kind)}`", " ".join((kind.__doc__ or "").split()))
+
+
+def _union(annotated: object) -> tuple[type[Wire], ...]:
+    return get_args(get_args(annotated)[0])
+
+
+def _type(event: type) -> str:
+    return str(event.model_fields["type"].default)  # type: ignore[attr-defined]
+
+
+def _shape(name: str) -> str:
+    model = wire.model(name)
+    return f"`{name}`" if name == "Detection" else f"`{notation.fields(model)}`"
+
+
+def _words(handler: str) -> str:
+    room, _, function = handler.partition(".")
+    told = getattr(import_module(f"planloom.lsp.handlers.{room}"), function).__doc__ or ""
+    return " ".join(told.split())
+
+
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

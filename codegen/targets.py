@@ -1,0 +1,16 @@
+"""The generated files, each with the function that writes its content. Paths are relative to the repository."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from codegen import protocol_page, settings_page, tools_page
+
+ROOT: Final = Path(__file__).parents[1]
+TARGETS: Final[Mapping[str, Callable[[], str]]] = {
+    "docs/protocol.md": protocol_page.page,
+    "docs/settings.md": settings_page.page,
+    "docs/tools.md": tools_page.page,
+}

@@ -1,0 +1,79 @@
+"""Writes the page of the tools from the registry, so that the two never differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from planloom.domain.agents import NAMES, may_use
+from planloom.tools.registry import Registry, builtin, schema
+from planloom.tools.tool import SUMMARY_LIMIT, Tool
+
+_EFFECTS = {
+    "read": "Looks only, and runs unasked.",
+    "write": "Changes files. The change is staged, shown with its differences, and made once it is allowed.",
+    "destroy": "Takes something away. It is always asked, unless `planloom.approvals.destroy` says otherwise; "
+    "a literal call of a request that runs without a plan is asked even then.",
+    "execute": "Runs a program. It is asked each time, unless `planloom.approvals.execute` says otherwise;"
+    " `allowForPlan` holds for the exact repeat alone.",
+}
+
+
+def page() -> str:
+    """The whole page, in Markdown."""
+    return "\n".join(_lines(builtin())) + "\n"
+
+
+def _lines(tools: Registry) -> Iterator[str]:
+    yield "# The tools"
+    yield ""
+    yield "<!-- Written by `python -m codegen`; a test compares it with the code. -->"
+    yield ""
+    yield "What the steps of a plan, and the models that work on them, can do. Paths are relative to the workspace"
+    yield "folder; with several folders open, `folder-name/path` names one. A call that fails says what to do instead."
+    yield f"A result has a summary of at most {SUMMARY_LIMIT} characters for people, and a text for the model."
+    yield ""
+    yield "| tool | effect | for |"
+    yield "|---|---|---|"
+    for tool in tools:
+        yield f"| [`{tool.name}`](#{tool.name}) | {tool.effect} | {_agents(tool)} |"
+    for tool in tools:
+        yield from _section(tool)
+
+
+def _section(tool: Tool) -> Iterator[str]:
+    yield ""
+    yield f"## {tool.name}"
+    yield ""
+    yield tool.description
+    yield ""
+    yield _EFFECTS[tool.effect]
+    yield ""
+    yield "| argument | type | | |"
+    yield "|---|---|---|---|"
+    described = schema(tool.arguments)
+    required = described.get("required") or []
+    properties = described.get("properties")
+    assert isinstance(required, list) and isinstance(properties, dict)
+    for name, argument in properties.items():
+        assert isinstance(argument, dict)
+        given = "required" if name in required else _default(argument)
+        text = str(argument.get("description", "")).replace("|", "\\|")
+        yield f"| `{name}` | {_type(argument)} | {given} | {text} |"
+
+
+def _agents(tool: Tool) -> str:
+    return ", ".join(NAMES[agent] for agent in NAMES if may_use(agent, tool.effect))
+
+
+def _default(argument: dict[str, Any]) -> str:
+    default = argument.get("default")
+    return "optional" if default in (None, "") else f"default {default!r}".replace("False", "false")
+
+
+def _type(argument: dict[str, Any]) -> str:
+    if "anyOf" in argument:
+        return " or ".join(_type(each) for each in argument["anyOf"])
+    if argument.get("type") == "array":
+        return f"list of {_type(argument.get('items', {}))}"
+    return str(argument.get("type", "any"))

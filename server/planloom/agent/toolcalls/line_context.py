@@ -1,0 +1,175 @@
+"""What stands around a position in a text: cues (T5), quotations, inline code, JSON that is no call (T14)."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from planloom.domain.model_text.cursor import Cursor
+
+_CUE = re.compile(
+    r"(?<![\w/.@\\-])(?:examples?|e\.g\.|for instance|samples?|syntax|formats?|schemas?|usage|looks? like|would|could|"
+    r"you can|docs?|documentation|documented|previously|earlier|instead of|do not|don['’]t|never|as follows)"
+    r"(?![\w]|[/\\_-]\w|\.\w)",
+    re.IGNORECASE,
+)
+_JOINING = re.compile(r"\W*(?:or|and|then|and then|or:)\W*", re.IGNORECASE)
+_KEPT = 2_000
+_LONGEST_UNREAD = 10_000
+_BLANK_LINE = re.compile(r"\n[ \t\r]*(?=\n)")
+_DEEPEST = 100
+_BRACKETS = re.compile(r'\\.|["{}\[\]]|\n[ \t\r]*(?=\n)', re.DOTALL)
+
+
+class LineContext:
+    """The current line, and the last one before it that was not blank."""
+
+    def __init__(self) -> None:
+        self._line = ""
+        self._last = ""
+        # Most text is never asked about, so it is read in one piece: when it is asked about, or has grown long.
+        self._new: list[str] = []
+        self._size = 0
+
+    def add(self, text: str) -> None:
+        """Take text that is shown, line ends included."""
+        self._new.append(text)
+        self._size += len(text)
+        if self._size > _LONGEST_UNREAD:
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        text = "".join(self._new)
+        self._new.clear()
+        self._size = 0
+        head, newline, tail = text.rpartition("\n")
+        if newline:
+            self._ended(head)
+            self._line = ""
+        self._line = (self._line + tail)[-_KEPT:]
+
+    def _ended(self, text: str) -> None:
+        """Keep the last line that has words of its own, out of the end of this line and whole lines after it."""
+        while True:
+            text = text.rstrip()
+            before, newline, line = text.rpartition("\n")
+            if not newline:
+                line = (self._line + line)[-_KEPT:]
+            if line.strip() and not (len(line) < 20 and _JOINING.fullmatch(line)):
+                self._last = line[-_KEPT:]
+                return
+            if not newline:
+                return
+            text = before
+
+    def set_last(self, line: str) -> None:
+        """Replace the line before the current one."""
+        self._catch_up()
+        self._last = line
+
+    def blank(self) -> bool:
+        """Whether the current line is empty or white space so far."""
+        self._catch_up()
+        return not self._line.strip()
+
+    def cued(self) -> bool:
+        """Whether the words before announce an example or a description (T5)."""
+        self._catch_up()
+        return _CUE.search(self._last if self.blank() else self._line) is not None
+
+    def clear(self) -> None:
+        self._line = self._last = ""
+        self._new.clear()
+        self._size = 0
+
+
+class JsonSkipper:
+    """Follows JSON that is no call to its end, so that nothing inside of it is read as a call (T14)."""
+
+    def __init__(self) -> None:
+        self.in_string = False
+        self.open = True
+        self._depth = 0
+        self._tail = ""
+
+    @property
+    def deep(self) -> bool:
+        """Whether the brackets are too deep to be JSON: then only a blank line ends them."""
+        return self._depth > _DEEPEST
+
+    def add(self, text: str) -> None:
+        """Follow the next piece of text; `open` turns false where the JSON, or its paragraph, ends."""
+        text = self._tail + text
+        self._tail = ""
+        end = 0
+        signs = _BLANK_LINE if self.deep else _BRACKETS
+        for sign in signs.finditer(text):
+            mark, end = sign[0], sign.end()
+            if mark[0] == "\n":
+                self.open = False
+            elif mark == '"':
+                self.in_string = not self.in_string
+            elif not self.in_string and mark in ("{", "["):
+                self._depth += 1
+            elif not self.in_string and mark in ("}", "]"):
+                self._depth -= 1
+                self.open = self._depth > 0
+            if not self.open:
+                return
+            if signs is _BRACKETS and self.deep:
+                self.add(text[end:])
+                return
+        rest = text[end:]
+        # An escape or a blank line may be split between two pieces.
+        kept = len(rest) - len(rest.rstrip(" \t\r"))
+        if rest.rstrip(" \t\r").endswith(("\\", "\n")):
+            self._tail = rest[-(kept + 1) :]
+
+
+class InlineCode:
+    """The inline code of a line. What it holds is text if the backticks that open it are closed on the line."""
+
+    def __init__(self) -> None:
+        self.ticks = 0
+        self._until = 0
+
+    def toggle(self, run: int) -> None:
+        """Take a run of backticks, which opens inline code, closes it, or belongs to it."""
+        if self.ticks in (0, run):
+            self.ticks = run - self.ticks
+
+    def end(self) -> None:
+        self.ticks = 0
+
+    def holds(self, behind: Cursor, base: int) -> bool:
+        """Whether a token is in inline code, from the cursor behind it. `base` is where the cursor's text begins."""
+        if not self.ticks:
+            return False
+        if base + behind.at <= self._until:
+            return True
+        found = _closing_run(self.ticks).search(behind.text, behind.at)
+        if found is None or found.end() == len(behind.text):
+            behind.require_final()
+        if found is None or found[0] == "\n":
+            self.ticks = 0
+            return False
+        self._until = base + found.start()
+        return True
+
+
+@cache
+def _closing_run(ticks: int) -> re.Pattern[str]:
+    """What closes inline code that so many backticks have opened, or the end of the line."""
+    return re.compile(rf"(?<!`)`{{{ticks}}}(?!`)|\n")
+
+
+def is_quotation(cursor: Cursor, sign: str) -> bool:
+    """Whether the line at the cursor, which begins with `sign`, belongs to a block quote or a diff (T5)."""
+    if sign == "@":
+        return cursor.looking_at("@@ ")
+    if sign == "-":
+        return cursor.ahead(cursor.at + 1).peek() not in (" ", "\t", "\n", "")
+    if sign == ">" and cursor.looking_at(">>>"):
+        behind = cursor.ahead(cursor.at + 3).peek()
+        return not (behind.isalpha() or behind == "_")
+    return True

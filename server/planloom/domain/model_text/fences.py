@@ -1,0 +1,134 @@
+"""Code fences of Markdown: line by line in a whole text, and at a cursor in a text that still grows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from planloom.domain.model_text.cursor import Cursor
+
+TEXT_LANGUAGES = frozenset({"", "text", "txt", "plaintext"})
+JSON_LANGUAGES = frozenset({"json", "json5", "jsonc", "jsonl"})
+"""What models write behind the opening mark of a fence that holds plain text or JSON."""
+_OPENS = re.compile(r"[ \t>]*(?:[-*+•][ \t]+|[0-9]{1,3}[.)][ \t]+)?(?P<mark>`{3,}+|~{3,}+)(?P<info>[^`]*)$")
+_OPENS_LATE = re.compile(r"[^`]*[^`\s][ \t]*(?P<mark>`{3,})(?P<info>[\w.+-]{0,30})[ \t]*$")
+_RUN = re.compile(r"(`{3,99}|~{3,99})[ \t]*([\w+#.-]{0,40})[ \t]*")
+_FIRST_LINE = re.compile(r"`{3,9}[ \t]*[A-Za-z_]{0,20}[ \t]*\r?\n?")
+_LONGEST_INFO = 200
+
+
+class Opening(NamedTuple):
+    """The first line of a fence: its mark (` ``` `), the language behind it, where the content begins."""
+
+    mark: str
+    language: str
+    content: int
+
+
+class Fence(NamedTuple):
+    """One fence: its first and last line, both included, and what stands behind its opening mark."""
+
+    first: int
+    last: int
+    info: str
+    closed: bool
+
+
+def opening_at(cursor: Cursor, *, at_line_start: bool) -> Opening | None:
+    """The fence that opens at the cursor, which stays; None where the marks are inline code."""
+    found = _RUN.match(cursor.text, cursor.at)
+    if found is None:
+        return None
+    ahead = cursor.ahead(found.end())
+    sign = ahead.peek()
+    if sign == "\r":
+        ahead.at += 1
+        sign = ahead.peek()
+    if sign == "\n":
+        return Opening(found[1], found[2], ahead.at + 1)
+    if not at_line_start or sign in ("", found[1][0]):
+        return None
+    if sign in ("{", "["):
+        return Opening(found[1], found[2], ahead.at)
+    line_end = cursor.text.find("\n", ahead.at, ahead.at + _LONGEST_INFO)
+    if line_end < 0:
+        if len(cursor.text) - ahead.at < _LONGEST_INFO:
+            cursor.require_final()
+        return None
+    return None if found[1] in cursor.text[ahead.at : line_end] else Opening(found[1], found[2], line_end + 1)
+
+
+def closing_at(cursor: Cursor, mark: str) -> int | None:
+    """Where the marks that close a fence end, if the rest of the line is nothing else; the cursor stays."""
+    ahead = cursor.ahead()
+    ahead.skip_blanks()
+    if not ahead.accept(mark):
+        return None
+    while ahead.peek() == mark[0]:
+        ahead.at += 1
+    ahead.skip_blanks()
+    return ahead.at if ahead.peek() in ("\n", "\r", "") else None
+
+
+def enter_fence(cursor: Cursor) -> bool:
+    """Step over the first line of a fence and white space behind it; whether a fence began."""
+    if not cursor.looking_at("```") or cursor.match(_FIRST_LINE) is None:
+        return False
+    cursor.skip_space()
+    return True
+
+
+def leave_fence(cursor: Cursor) -> None:
+    """Step over marks that close a fence, and white space before them, if they come next."""
+    start = cursor.at
+    cursor.skip_space()
+    if not cursor.accept("```"):
+        cursor.at = start
+
+
+def opening(line: str) -> tuple[str, str] | None:
+    """The mark and the language of a fence that a line opens, in a list, a quotation or behind words as well."""
+    if "```" not in line and "~~~" not in line:
+        return None
+    found = _OPENS.match(line) or _OPENS_LATE.match(line)
+    return None if found is None else (found["mark"], found["info"].strip().lower())
+
+
+def closes(line: str, mark: str) -> bool:
+    """Whether a line closes the fence that `mark` has opened."""
+    return closing_at(Cursor(line.lstrip("> \t"), final=True), mark) is not None
+
+
+def fences(lines: Sequence[str]) -> list[Fence]:
+    """The fences of a text; one that is never closed ends with the text."""
+    found: list[Fence] = []
+    mark = info = ""
+    first = -1
+    for number, line in enumerate(lines):
+        if "```" not in line and "~~~" not in line:
+            continue
+        if first < 0:
+            opened = opening(line)
+            if opened is not None:
+                mark, info = opened
+                first = number
+        elif closes(line, mark):
+            found.append(Fence(first, number, info, True))
+            first = -1
+    if first >= 0:
+        found.append(Fence(first, len(lines) - 1, info, False))
+    return found
+
+
+def code_lines(lines: Sequence[str], holds_steps: Callable[[Sequence[str]], bool]) -> list[bool]:
+    """For each line whether it is code, the opening and closing lines of fences included.
+
+    A fence that nothing closes was most often opened by mistake: if the lines after it hold steps, it is none.
+    """
+    code = [False] * len(lines)
+    for fence in fences(lines):
+        if not fence.closed and holds_steps(lines[fence.first + 1 :]):
+            continue
+        code[fence.first : fence.last + 1] = [True] * (fence.last + 1 - fence.first)
+    return code

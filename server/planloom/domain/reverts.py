@@ -1,0 +1,76 @@
+"""Computes which edits are in force after any sequence of undos and redos."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from planloom.domain.changes import EditRecord
+from planloom.domain.values import EditId
+
+State = Literal["applied", "reverted"]
+
+
+def standing(edits: Iterable[EditRecord]) -> tuple[EditRecord, ...]:
+    """The edits that an undo reverts, oldest first. An edit counts once, however often it was redone.
+
+    A redo that did not come to its end counts by itself, since what it was to bring back counts as taken back.
+    """
+    known = _Known(edits)
+    return tuple(
+        edit
+        for edit in known.edits.values()
+        if edit.state == "applied" and not known.is_undo(edit) and not known.is_finished_redo(edit)
+    )
+
+
+def undone(edits: Iterable[EditRecord]) -> tuple[EditRecord, ...]:
+    """The undos that a redo reverts, oldest first: the last one in force, and interrupted ones of the same edits."""
+    known = _Known(edits)
+    undos = [edit for edit in known.edits.values() if edit.state == "applied" and known.is_undo(edit)]
+    last = known.origins(undos[-1]) if undos else frozenset()
+    return tuple(edit for edit in undos if last & known.origins(edit))
+
+
+def states_after(edits: Iterable[EditRecord], made: EditRecord) -> Mapping[EditId, State]:
+    """The new states of the edits that `made` reverts, once `made` is applied."""
+    if not made.reverts or not made.whole:
+        return {}
+    known = _Known(edits)
+    states: dict[EditId, State] = {}
+    for edit_id in made.reverts:
+        target = known.edits.get(edit_id)
+        if target is not None and edit_id not in made.partly:
+            states |= dict.fromkeys(target.reverts, "applied")
+            states[edit_id] = "reverted"
+    return states
+
+
+class _Known:
+    """Edits by their ids. An edit takes back only older ones, so that every chain comes to an end."""
+
+    def __init__(self, edits: Iterable[EditRecord]) -> None:
+        self.edits: dict[EditId, EditRecord] = {edit.edit_id: edit for edit in edits}
+        self._undos: dict[EditId, bool] = {}
+        self._origins: dict[EditId, frozenset[EditId]] = {}
+        for edit in self.edits.values():
+            targets = [each for each in edit.reverts if each in self._origins]
+            self._undos[edit.edit_id] = bool(edit.reverts) and not any(self._undos[each] for each in targets)
+            self._origins[edit.edit_id] = (
+                frozenset().union(*(self._origins[each] for each in targets))
+                if edit.reverts
+                else frozenset({edit.edit_id})
+            )
+
+    def is_undo(self, edit: EditRecord) -> bool:
+        """Whether the edit is an undo, and neither an edit of a plan nor a redo."""
+        return self._undos[edit.edit_id]
+
+    def is_finished_redo(self, edit: EditRecord) -> bool:
+        """Whether the edit is a redo that has reverted every undo it was meant to revert."""
+        targets = [self.edits[each] for each in edit.reverts if each in self.edits]
+        return bool(edit.reverts) and all(target.state != "applied" for target in targets)
+
+    def origins(self, edit: EditRecord) -> frozenset[EditId]:
+        """The edits that are neither undo nor redo from which an edit derives."""
+        return self._origins[edit.edit_id]

@@ -1,0 +1,82 @@
+"""What can be wrong with the file of the ledger, and what a person is to do about it."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+Kind = Literal["busy", "full", "read_only", "io", "damaged", "gone"]
+BUSY_SECONDS = 10.0
+"""How long a request waits for another program that has locked the ledger."""
+_KINDS: dict[int, Kind] = {
+    sqlite3.SQLITE_BUSY: "busy",
+    sqlite3.SQLITE_LOCKED: "busy",
+    sqlite3.SQLITE_FULL: "full",
+    sqlite3.SQLITE_READONLY: "read_only",
+    sqlite3.SQLITE_PERM: "read_only",
+    sqlite3.SQLITE_CORRUPT: "damaged",
+    sqlite3.SQLITE_NOTADB: "damaged",
+}
+_PASSING = (
+    "Until then nothing new is done: plans that ran are stopped, and are paused for you to resume when the ledger"
+    " can be written again."
+)
+_LASTING = (
+    "Its plans are stopped and nothing more is written to it. New plans are kept in memory only: they are"
+    " forgotten when the server ends."
+)
+
+
+class Fault(NamedTuple):
+    """Why the ledger cannot be written. One that `lasts` does not pass while the server runs."""
+
+    kind: Kind
+    sentence: str
+
+    @property
+    def lasts(self) -> bool:
+        return self.kind in ("damaged", "gone")
+
+
+def fault_of(error: sqlite3.Error, path: Path | None) -> Fault:
+    """The fault behind an error of SQLite. What SQLite has no better name for counts as a fault of the disk."""
+    code = getattr(error, "sqlite_errorcode", None)
+    kind = _KINDS.get(code & 0xFF, "io") if isinstance(code, int) else "io"
+    return Fault(kind, _sentence(kind, path, error))
+
+
+def gone(path: Path) -> Fault:
+    """The fault of a ledger whose file is no longer the one that was opened."""
+    return Fault("gone", _sentence("gone", path, None))
+
+
+def unusable(path: Path, error: Exception) -> str:
+    """The sentence for a ledger that cannot be opened."""
+    return (
+        f"The plan ledger {path} cannot be used ({error}). It is left as it is, and plans are kept in memory only:"
+        " they are forgotten when the server ends. Mend or move the file, or set planloom.storage.path, then"
+        " restart the server."
+    )
+
+
+def _sentence(kind: Kind, path: Path | None, error: sqlite3.Error | None) -> str:
+    match kind:
+        case "busy":
+            return f"Another program has locked the plan ledger {path}. End that program. {_PASSING}"
+        case "full":
+            return f"The disk is full: the plan ledger {path} cannot be written. Free some space. {_PASSING}"
+        case "read_only":
+            return f"The plan ledger {path} is read-only. Make it writable. {_PASSING}"
+        case "io":
+            return f"The plan ledger {path} cannot be written ({error}). See to its disk. {_PASSING}"
+        case "damaged":
+            return (
+                f"The plan ledger {path} is damaged ({error}). {_LASTING} Move the file away and restart the"
+                " server to begin a new one."
+            )
+        case "gone":
+            return (
+                f"The plan ledger {path} was deleted or replaced while the server ran. {_LASTING} Restart the"
+                " server to begin a new one."
+            )

@@ -1,0 +1,263 @@
+"""Random workspaces and plans by seed, each with the effects it must have and the state it must end in.
+
+Every effect carries a word of its own, so that a test counts it in the final state: an edit puts its word into a
+line, a new file holds it, a command appends it to `counter.log`.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Kind = Literal["edit", "create", "folder", "rename", "delete", "command"]
+State = dict[str, str | None]
+"""What a workspace holds: the text of each file and None for each folder, by relative path."""
+
+COUNTER = "counter.log"
+LINES = 8
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One thing that a step does: the call that does it, and the word or path by which it is recognised.
+
+    `source` is the file's name when the plan starts; `old` and `new` are texts for an edit, paths for a rename.
+    """
+
+    kind: Kind
+    step: str
+    token: str
+    tool: str
+    args: Mapping[str, Any]
+    source: str = ""
+    old: str = ""
+    new: str = ""
+
+    def made(self, state: Mapping[str, str | None], counter: str) -> int:
+        """How often it was made, as the state of the workspace shows it."""
+        match self.kind:
+            case "edit" | "create":
+                return sum(text.count(self.token) for text in state.values() if text is not None)
+            case "command":
+                return counter.split().count(self.token)
+            case "folder":
+                return int(self.token in state)
+            case "rename":
+                return int(self.new in state and self.old not in state)
+            case "delete":
+                return int(self.token not in state)
+
+
+@dataclass
+class World:
+    """A workspace and a plan for it; `scripts` holds the effects of each model step by the word that names it."""
+
+    key: str
+    files: dict[str, str]
+    plan: dict[str, Any] = field(default_factory=dict)
+    effects: list[Effect] = field(default_factory=list)
+    scripts: dict[str, tuple[Effect, ...]] = field(default_factory=dict)
+
+    def expected(self, without: Collection[str] = ()) -> State:
+        """The state after the plan, but for the steps in `without`."""
+        state: State = dict(self.files)
+        names = {name: name for name in self.files}
+        for effect in self.effects:
+            if effect.step not in without:
+                _do(effect, state, names)
+        return state
+
+    def steps(self) -> list[str]:
+        """The ids of the steps, in order."""
+        return [step["id"] for step in self.plan["steps"]]
+
+    def of_step(self, step: str) -> list[Effect]:
+        """The effects of one step."""
+        return [effect for effect in self.effects if effect.step == step]
+
+
+def _do(effect: Effect, state: State, names: dict[str, str]) -> None:
+    match effect.kind:
+        case "edit":
+            path = names[effect.source]
+            text = state.get(path)
+            if text is not None:
+                state[path] = text.replace(effect.old, effect.new, 1)
+        case "create":
+            state[effect.args["path"]] = effect.args["content"]
+            _parents(state, effect.args["path"])
+        case "folder":
+            state[effect.token] = None
+            _parents(state, effect.token)
+        case "rename":
+            if effect.old in state:
+                state[effect.new] = state.pop(effect.old)
+                names[effect.source] = effect.new
+                _parents(state, effect.new)
+        case "delete":
+            state.pop(effect.token, None)
+        case "command":
+            pass
+
+
+def _parents(state: State, path: str) -> None:
+    parts = path.split("/")[:-1]
+    for count in range(1, len(parts) + 1):
+        state.setdefault("/".join(parts[:count]), None)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a world may hold."""
+
+    steps: tuple[int, int] = (3, 7)
+    models: bool = True
+    commands: bool = True
+    moves: bool = True
+    """Renames, deletes and folders."""
+    sleep: float = 0.15
+    """The longest time that a command takes, in seconds."""
+
+
+def make_world(rng: random.Random, key: str, shape: Shape) -> World:
+    """A world from random numbers alone."""
+    return _Maker(rng, key, shape).make()
+
+
+class _Maker:
+    def __init__(self, rng: random.Random, key: str, shape: Shape) -> None:
+        self.rng = rng
+        self.shape = shape
+        names = [f"f{number}.txt" for number in range(rng.randint(4, 6))]
+        self.world = World(key, {name: self._text(name) for name in names})
+        self.free = {name: list(range(LINES)) for name in names}
+        self.names = {name: name for name in names}
+        self.last_touch: dict[str, str] = {}
+
+    def make(self) -> World:
+        steps: list[dict[str, Any]] = []
+        sequential = self.rng.random() < 0.5
+        for number in range(1, self.rng.randint(*self.shape.steps) + 1):
+            step_id = f"s{number}"
+            needs: set[str] = set()
+            step = {"id": step_id, "description": f"Step {step_id}", **self._work(step_id, number, needs)}
+            before = [steps[-1]["id"]] if sequential and steps else sorted(needs)
+            steps.append({**step, "dependsOn": before})
+        self.world.plan = {"summary": "A random plan", "steps": steps}
+        return self.world
+
+    def _text(self, name: str) -> str:
+        words = ("alpha", "beta", "gamma", "délta", "😀 smile")
+        stem = name.removesuffix(".txt")
+        return "".join(
+            f"line {number} of {stem} {self.rng.choice(words)}\nanchor-{stem}-{number}-end\n"
+            for number in range(LINES)
+        )
+
+    def _work(self, step: str, number: int, needs: set[str]) -> dict[str, Any]:
+        """What a step of a random kind does; `needs` gets the steps that must come before it."""
+        kinds = ["edit"] * 5 + ["create"] * 2
+        if self.shape.moves:
+            kinds += ["folder", "rename", "delete"]
+        if self.shape.commands:
+            kinds += ["command"] * 2
+        if self.shape.models:
+            kinds += ["model"] * 3
+        kind = self.rng.choice(kinds)
+        files = [name for name, lines in self.free.items() if lines]
+        if kind == "delete" and len(files) < 3:
+            kind = "edit"
+        match kind:
+            case "edit":
+                return self._literal(self._edit(step, self._pick(files, step, needs)))
+            case "rename":
+                return self._literal(self._rename(step, number, self._pick(files, step, needs)))
+            case "delete":
+                return self._literal(self._delete(step, self._pick(files, step, needs)))
+            case "folder":
+                path = f"dir{number}" + self.rng.choice(["", "/sub"])
+                return self._literal(self._add(Effect("folder", step, path, "create_folder", {"path": path})))
+            case "command":
+                return {**self._literal(self._command(step)), "agent": "devo"}
+            case "model":
+                return self._model(step, files, needs)
+            case _:
+                return self._literal(self._create(step))
+
+    def _literal(self, effect: Effect) -> dict[str, Any]:
+        return {"tool": effect.tool, "args": dict(effect.args)}
+
+    def _model(self, step: str, files: list[str], needs: set[str]) -> dict[str, Any]:
+        """A step in words: one or two edits of different files, perhaps a new file, perhaps a command."""
+        count = self.rng.randint(1, 2)
+        chosen: list[str] = []
+        for _ in range(min(count, len(files))):
+            chosen.append(self._pick([name for name in files if name not in chosen], step, needs))
+        effects = [self._edit(step, name) for name in chosen]
+        if self.rng.random() < 0.5:
+            effects.append(self._create(step))
+        work: dict[str, Any] = {}
+        if self.shape.commands and self.rng.random() < 0.4:
+            command = self._command(step)
+            place = len(effects) if self.rng.random() < 0.6 else self.rng.randrange(len(effects))
+            effects.insert(place, command)
+            work["agent"] = "devo"
+        marker = f"SCRIPT-{self.world.key}x{step}"
+        self.world.scripts[marker] = tuple(effects)
+        return {**work, "instruction": f"Work on {marker}", "description": f"Step {step} {marker}"}
+
+    def _pick(self, files: list[str], step: str, needs: set[str]) -> str:
+        name = self.rng.choice(files)
+        if name in self.last_touch and self.last_touch[name] != step:
+            needs.add(self.last_touch[name])
+        self.last_touch[name] = step
+        return name
+
+    def _edit(self, step: str, name: str) -> Effect:
+        number = self.rng.choice(self.free[name])
+        self.free[name].remove(number)
+        anchor = f"anchor-{name.removesuffix('.txt')}-{number}-end"
+        token = self._token("INS", step)
+        style = self.rng.random()
+        new = f"{anchor}\n{token}" if style < 0.6 else f"{token} {anchor}" if style < 0.8 else token
+        args = {"path": self.names[name], "old_text": anchor, "new_text": new}
+        return self._add(Effect("edit", step, token, "edit_file", args, name, anchor, new))
+
+    def _create(self, step: str) -> Effect:
+        token = self._token("NEW", step)
+        folder = self.rng.choice(["", "new/", f"deep/{step}/"])
+        args = {"path": f"{folder}n{len(self.world.effects)}.txt", "content": f"head {token}\nbody é😀\n"}
+        return self._add(Effect("create", step, token, "write_file", args))
+
+    def _rename(self, step: str, number: int, name: str) -> Effect:
+        old = self.names[name]
+        new = self.rng.choice(["", "moved/"]) + f"r{number}-{name}"
+        self.names[name] = new
+        args = {"path": old, "new_path": new}
+        return self._add(Effect("rename", step, new, "rename_path", args, name, old, new))
+
+    def _delete(self, step: str, name: str) -> Effect:
+        path = self.names[name]
+        del self.free[name]
+        return self._add(Effect("delete", step, path, "delete_path", {"path": path}, name))
+
+    def _command(self, step: str) -> Effect:
+        token = self._token("CMD", step)
+        seconds = round(self.rng.random() * self.shape.sleep, 2)
+        line = f"echo {token} >> {COUNTER}; sleep {seconds}"
+        return self._add(Effect("command", step, token, "run_command", {"command": line}))
+
+    def _token(self, kind: str, step: str) -> str:
+        return f"{kind}-{self.world.key}-{step}-{len(self.world.effects)}-end"
+
+    def _add(self, effect: Effect) -> Effect:
+        self.world.effects.append(effect)
+        return effect
+
+
+def shown(world: World) -> str:
+    """A world for a person who looks into a failure."""
+    return json.dumps(world.plan, indent=1, ensure_ascii=False)

@@ -1,0 +1,15 @@
+"""The page of the protocol is made from the catalogue and the models of the wire."""
+
+from __future__ import annotations
+
+from codegen.protocol_page import CLIENT_CAN, COMMAND_ARGUMENTS, page
+from planloom.lsp.methods import COMMANDS, EVENTS, REQUESTS
+from planloom.lsp.opening import Declared
+
+
+def test_nothing_of_the_catalogue_is_left_out() -> None:
+    text = page()
+    for name in (*(method.name for method in REQUESTS), *EVENTS, *COMMANDS):
+        assert f"| `{name}` |" in text
+    assert tuple(COMMAND_ARGUMENTS) == COMMANDS
+    assert tuple(CLIENT_CAN) == Declared._fields

@@ -1,0 +1,267 @@
+"""What became of the calls of a step: the fold knows it after every event, in ledgers of older versions too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from planloom.domain import events as ev
+from planloom.domain.approvals import Approval, ApprovalFile
+from planloom.domain.changes import EditedFile
+from planloom.domain.plan import CommandEnd, Plan, StepResult
+from planloom.domain.values import ApprovalId, CallId, EditId, Sha256, StepId, Uri
+from tests.domain.test_lifecycle import AT, PLAN, after, ready, step
+from tests.domain.test_lifecycle import START as BEGUN
+
+A, B, C, D = (Uri(f"file:///w/{name}.txt") for name in "abcd")
+S, T = StepId("s"), StepId("t")
+START = (
+    BEGUN,
+    ready(step("s"), step("t")),
+    ev.PlanApproved(version=1, review="end"),
+    ev.PlanExecuting(),
+    ev.TaskStarted(task_id=S, agent="koda"),
+)
+RESULT = StepResult(ok=True, summary="did it", duration_ms=1, timestamp=AT)
+PENDING = ev.TaskUpdate(task_id=S, status="pending")
+DONE = ev.TaskCompleted(task_id=S, result=RESULT)
+
+
+def call(
+    number: int, *changes: Uri, replaces: tuple[Uri, ...] = (), task: StepId = S, tool: str = "edit_file"
+) -> tuple[ev.Event, ...]:
+    """A write of a step, from its start to its end."""
+    call_id = CallId(f"c{number}")
+    return (
+        ev.ToolStarted(task_id=task, call_id=call_id, tool=tool, args={"path": f"{number}"}, effect="write"),
+        ev.ToolCompleted(
+            task_id=task,
+            call_id=call_id,
+            ok=True,
+            summary="",
+            duration_ms=1,
+            changes=changes,
+            replaces=replaces,
+        ),
+    )
+
+
+def edited(*uris: Uri) -> tuple[EditedFile, ...]:
+    return tuple(EditedFile(uri=uri, change="edit") for uri in uris)
+
+
+def edit(
+    *made: Uri,
+    of: StepId | None = S,
+    settles: tuple[StepId, ...] = (),
+    meant: tuple[Uri, ...] = (),
+    **more: Any,
+) -> tuple[ev.Event, ...]:
+    """An edit from its intent to its outcome."""
+    ident = EditId(more.pop("ident", "e"))
+    meant = meant or made
+    lost = tuple(uri for uri in meant if uri not in made)
+    happened: list[ev.Event] = [
+        ev.EditStarted(task_id=of, edit_id=ident, files=edited(*meant), settles=settles)
+    ]
+    if lost:
+        happened.append(ev.EditRejected(task_id=of, edit_id=ident, files=edited(*lost), reason="no", **more))
+    if made:
+        happened.append(
+            ev.EditApplied(task_id=of, edit_id=ident, files=edited(*made), merged=False, outcome="verified")
+        )
+    return tuple(happened)
+
+
+def staged(**more: Any) -> ev.TaskUpdate:
+    return ev.TaskUpdate(task_id=more.pop("task", S), status="running", held="staged", **more)
+
+
+def asked(
+    *uris: Uri, of: StepId | None, decision: Any, files: tuple[Uri, ...] | None = None
+) -> tuple[ev.Event, ...]:
+    shown = tuple(ApprovalFile(uri=uri, change="edit", added=1, removed=0, resolved_path="") for uri in uris)
+    approval = Approval(
+        approval_id=ApprovalId("q"),
+        plan_id=PLAN,
+        step_id=of,
+        proposal=Sha256("0"),
+        effect="write",
+        title="",
+        files=shown,
+    )
+    return (
+        ev.ApprovalRequested(approval=approval),
+        ev.ApprovalResolved(
+            approval_id=ApprovalId("q"), decision=decision, by="user", reason="no", files=files
+        ),
+    )
+
+
+def fates(plan: Plan, step_id: StepId = S) -> list[dict[str, str]]:
+    """Of each call of a step, its files by their first letter and what became of them."""
+    found = plan.step(step_id)
+    assert found is not None
+    return [
+        {uri.rpartition("/")[2].partition(".")[0]: fate for uri, fate in each.files.items()}
+        for each in found.tools_executed
+    ]
+
+
+@pytest.mark.parametrize(
+    ("happened", "expected"),
+    [
+        (call(1, A), [{"a": "held"}]),
+        ((*call(1, A), PENDING), [{"a": "lost"}]),
+        ((*call(1, A), *edit(A), PENDING), [{"a": "made"}]),
+        ((*call(1, A, B), *edit(A, meant=(A, B)), PENDING), [{"a": "made", "b": "lost"}]),
+        ((*call(1, A), *edit(A), *call(2, A), PENDING), [{"a": "made"}, {"a": "lost"}]),
+        ((*call(1, A), staged(), PENDING), [{"a": "staged"}]),
+        ((*call(1, A), staged(), PENDING, PENDING), [{"a": "lost"}]),
+        ((*call(1, A), staged(), DONE), [{"a": "staged"}]),
+        ((*call(1, A), staged(), *edit(A, of=None, settles=(S,)), DONE), [{"a": "made"}]),
+        ((*call(1, A), staged(files=(B,))), [{"a": "held"}]),
+        ((*call(1, A), *asked(A, of=S, decision="deny"), PENDING), [{"a": "denied"}]),
+        ((*call(1, A, B), *asked(A, B, of=S, decision="allow", files=(A,))), [{"a": "held", "b": "denied"}]),
+        ((*call(1, A), *call(2, C, replaces=(A,)), *edit(C), PENDING), [{"c": "made"}, {"c": "made"}]),
+        ((*call(1, A), *call(2, replaces=(A,)), PENDING), [{}, {}]),
+        ((*call(1, A), *edit(meant=(A,), doubtful=(A,)), PENDING), [{"a": "doubtful"}]),
+        (
+            (*call(1, A), *edit(meant=(A,), doubtful=(A,)), *asked(A, of=S, decision="deny"), PENDING),
+            [{"a": "denied"}],
+        ),
+    ],
+)
+def test_every_change_of_a_call_has_one_fate(
+    happened: tuple[ev.Event, ...], expected: list[dict[str, str]]
+) -> None:
+    assert fates(after(*START, *happened)) == expected
+
+
+def test_an_intent_that_is_not_settled_keeps_its_files_until_they_are_compared() -> None:
+    meant = ev.EditStarted(task_id=S, edit_id=EditId("e"), files=edited(A))
+    made = ev.EditApplied(task_id=S, edit_id=EditId("e"), files=edited(A), merged=False, outcome="verified")
+    waiting = after(*START, *call(1, A, B), meant, PENDING)
+    assert fates(waiting) == [{"a": "held", "b": "lost"}]
+    assert fates(after(*START, *call(1, A, B), meant, PENDING, made)) == [{"a": "made", "b": "lost"}]
+
+
+def test_a_step_that_renames_what_another_has_staged_is_made_with_it() -> None:
+    second = (ev.TaskStarted(task_id=T, agent="koda"), *call(2, A, D, task=T))
+    plan = after(*START, *call(1, A), staged(), DONE, *second, staged(task=T, replaces=(A,)))
+    assert (fates(plan), fates(plan, T)) == ([{"d": "staged"}], [{"d": "staged"}])
+
+
+def test_a_step_that_failed_keeps_its_status_when_what_it_staged_is_lost() -> None:
+    failed = ev.TaskFailed(task_id=S, error="no")
+    plan = after(*START, *call(1, A), staged(), failed, ev.TasksList(settled=(S,)))
+    assert (plan.steps[0].status, fates(plan)) == ("failed", [{"a": "lost"}])
+
+
+def test_a_step_is_staged_only_while_something_of_it_is() -> None:
+    plan = after(*START, *call(1, A), *call(2, B), staged(), DONE)
+    assert [each.staged for each in plan.steps] == [True, False]
+    half = (*edit(A, of=None, settles=(S,), meant=(A, B)),)
+    assert after(*START, *call(1, A), *call(2, B), staged(), DONE, *half).steps[0].staged
+    rest = edit(B, of=None, settles=(S,), ident="f")
+    assert not after(*START, *call(1, A), *call(2, B), staged(), DONE, *half, *rest).steps[0].staged
+
+
+def test_what_a_person_takes_back_is_neither_made_nor_lost() -> None:
+    back = ev.EditReverted(task_id=S, edit_id=EditId("e"), files=edited(A))
+    paused = (*START, *call(1, A), *edit(A), PENDING, ev.PlanPaused(reason="user"))
+    assert fates(after(*paused, back)) == [{"a": "undone"}]
+
+
+@pytest.mark.parametrize(
+    ("happened", "end"),
+    [
+        ((), None),
+        ((ev.TaskUpdate(task_id=S, status="running", command_started=True),), "cut_off"),
+    ],
+)
+def test_only_a_command_that_was_started_is_cut_off(
+    happened: tuple[ev.Event, ...], end: CommandEnd | None
+) -> None:
+    begun = ev.ToolStarted(task_id=S, call_id=CallId("c"), tool="run_command", args={}, effect="execute")
+    found = after(*START, begun, *happened, PENDING).steps[0].tools_executed
+    assert [each.command for each in found] == ([end] if end else [])
+
+
+def old_call(tool: str, args: Any, *, ok: bool = True, summary: str = "") -> tuple[ev.Event, ...]:
+    """A call as older versions wrote it: nothing tells its effect, nor the files that it changed."""
+    return (
+        ev.ToolStarted(task_id=S, call_id=CallId("o"), tool=tool, args=args),
+        ev.ToolCompleted(task_id=S, call_id=CallId("o"), ok=ok, summary=summary, duration_ms=1),
+    )
+
+
+OLD = old_call("edit_file", {"path": "./a.txt"}, summary="Edited a.txt in 1 place")
+
+
+@pytest.mark.parametrize(
+    ("happened", "expected"),
+    [
+        ((*OLD, PENDING), [{"a": "lost"}]),
+        ((*OLD, *edit(A), PENDING), [{"a": "made"}]),
+        ((*OLD, *asked(A, of=S, decision="deny"), PENDING), [{"a": "denied"}]),
+        (
+            (*old_call("edit_file", {"path": "a.txt"}, summary="a.txt is already so"), PENDING),
+            [{"a": "same"}],
+        ),
+        ((*OLD, ev.TaskCompleted(task_id=S, result=RESULT, staged=True)), [{"a": "staged"}]),
+        # It was said to be staged, though its changes had been made before its command.
+        (
+            (
+                *OLD,
+                *edit(A, of=None, settles=(S,)),
+                ev.TaskCompleted(task_id=S, result=RESULT, staged=True),
+            ),
+            [{"a": "made"}],
+        ),
+    ],
+)
+def test_an_older_ledger_folds_to_the_same_facts(
+    happened: tuple[ev.Event, ...], expected: list[dict[str, str]]
+) -> None:
+    plan = after(*START, *happened)
+    assert fates(plan) == expected
+    assert plan.steps[0].staged == (expected == [{"a": "staged"}])
+
+
+def test_a_literal_call_of_an_older_ledger_stood_around_its_edit() -> None:
+    args = {"path": "a.txt"}
+    begun = (
+        BEGUN,
+        ready(step("s", kind="tool_call", tool="edit_file", args=args)),
+        ev.PlanApproved(version=1, review="each"),
+        ev.PlanExecuting(),
+        ev.TaskStarted(task_id=S, agent="koda"),
+        ev.ToolStarted(task_id=S, call_id=CallId("o"), tool="edit_file", args=args),
+    )
+    ended = ev.ToolCompleted(task_id=S, call_id=CallId("o"), ok=True, summary="", duration_ms=1)
+    started, applied = edit(A)
+    assert fates(after(*begun, started, applied, ended, PENDING)) == [{"a": "made"}]
+    assert fates(after(*begun, started, applied, PENDING)) == [{"a": "made"}]
+    assert fates(after(*begun, started, PENDING, applied)) == [{"a": "made"}]
+    assert fates(after(*begun, PENDING)) == []
+
+
+@pytest.mark.parametrize(
+    ("ok", "summary", "end"),
+    [
+        (True, "`true` ended with exit code 0", "ended"),
+        (False, "`false` ended with exit code 1", "ended"),
+        (False, "Interrupted", "cut_off"),
+        (False, "The user did not allow this command.", "not_run"),
+    ],
+)
+def test_a_command_of_an_older_ledger(ok: bool, summary: str, end: CommandEnd) -> None:
+    plan = after(*START, *old_call("run_command", {"command": "x"}, ok=ok, summary=summary))
+    assert [each.command for each in plan.steps[0].tools_executed] == [end]
+
+
+def test_a_command_that_was_open_when_an_older_server_ended_may_have_run() -> None:
+    begun = ev.ToolStarted(task_id=S, call_id=CallId("o"), tool="run_command", args={})
+    assert [each.command for each in after(*START, begun, PENDING).steps[0].tools_executed] == ["cut_off"]

@@ -1,0 +1,56 @@
+"""A step is what its author writes and what has happened to it; each field is one of the two."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from planloom.domain.editing import StepChanges
+from planloom.domain.plan import RUN_STATE, WRITTEN, Check, ExecutedTool, Step, StepResult
+from planloom.domain.templates import Template, applied, template_of
+from planloom.domain.values import StepId, TemplateId
+
+NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
+FRESH = Step(
+    step_id=StepId("a"),
+    description="Write a",
+    instruction="x",
+    kind="tool_call",
+    tool="write_file",
+    args={"path": "a", "content": "b"},
+    checks=(Check(kind="file_exists", path="a"),),
+)
+RUN = FRESH.model_copy(
+    update={
+        "status": "failed",
+        "progress": 10,
+        "attempts": 3,
+        "failures": 2,
+        "calls_before": 25,
+        "staged": True,
+        "reverted": "part",
+        "calls_closed": 1,
+        "result": StepResult(ok=False, error="no", duration_ms=1, timestamp=NOON),
+        "tools_executed": (
+            ExecutedTool(tool="x", args={}, ok=True, deduplicated=False, summary="", duration_ms=1),
+        ),
+        "created_at": NOON,
+        "started_at": NOON,
+        "completed_at": NOON,
+        "checks": (Check(kind="file_exists", path="a", outcome="failed", detail="a does not exist yet."),),
+    }
+)
+
+
+def test_every_field_of_a_step_is_written_or_tells_what_has_happened() -> None:
+    assert set(Step.model_fields) == WRITTEN | RUN_STATE and not WRITTEN & RUN_STATE
+    assert {name for name in RUN_STATE if getattr(RUN, name) == getattr(FRESH, name)} == set()
+    assert set(StepChanges.model_fields) - {"cleared"} <= WRITTEN
+
+
+def test_a_step_as_it_was_written_has_never_run() -> None:
+    assert RUN.as_written() == FRESH
+
+
+def test_a_template_keeps_nothing_that_has_happened() -> None:
+    made = template_of([RUN], template_id=TemplateId("t"), name="T")
+    assert isinstance(made, Template) and applied(made, {}) == (FRESH,)

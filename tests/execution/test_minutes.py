@@ -1,0 +1,64 @@
+"""The minutes of a plan's budget are counted from its events, so that a restart grants no new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from planloom.domain import events as ev
+from planloom.domain.plan import Detection, Plan, Step, StepResult
+from planloom.domain.values import PlanId, SessionId, StepId
+from planloom.execution.book import Book
+from planloom.execution.limits import Minutes
+from tests.support.memory import MemoryStore
+
+PLAN = PlanId("p")
+DETECTION = Detection(planned=True, rule="none", score=1, ambiguous=False)
+
+
+class Timer:
+    """Stands for the loop's timers: what was set, in seconds."""
+
+    def __init__(self) -> None:
+        self.set: list[float] = []
+
+    def __call__(self, seconds: float, _look: Callable[[], None]) -> Any:
+        self.set.append(round(seconds, 3))
+        return self
+
+    def cancel(self) -> None:
+        """Nothing is due."""
+
+
+class Desk:
+    """A process that follows a plan, with a clock of its own."""
+
+    def __init__(self, store: MemoryStore, at: datetime) -> None:
+        self.now = at
+        self.timer = Timer()
+        self.book = Book(store, lambda: self.now)
+        Minutes(self.book, lambda: 10, self.timer)  # type: ignore[arg-type]
+
+    def later(self, seconds: float, *happened: ev.Event) -> Plan:
+        self.now += timedelta(seconds=seconds)
+        return self.book.record(PLAN, *happened)
+
+
+def test_what_was_worked_before_a_restart_counts() -> None:
+    store, step = MemoryStore(), Step(step_id=StepId("a"), description="a", instruction="a")
+    first = Desk(store, datetime(2026, 1, 2, 12, tzinfo=UTC))
+    first.book.open(PLAN, SessionId("s"), ev.PlanStart(request="r", route="plan", detection=DETECTION))
+    ready = ev.PlanReady(version=1, steps=(step,), summary="", sequential=False, author="rules")
+    first.later(0, ready, ev.PlanApproved(version=1, review="each"), ev.PlanExecuting())
+    begin, log = ev.TaskStarted(task_id=StepId("a"), agent="koda"), ev.Log(level="info", message="works")
+    first.later(0, begin)
+    first.later(240, log)
+    second = Desk(store, first.now + timedelta(hours=3))
+    second.book.load(PLAN)
+    back = ev.TaskUpdate(task_id=StepId("a"), status="pending")
+    second.later(0, ev.PlanPaused(reason="restart"), back)
+    second.later(60, ev.PlanResumed(), begin)
+    assert first.timer.set == [600] and second.timer.set == [360]
+    result = StepResult(ok=True, duration_ms=1, timestamp=second.now)
+    second.later(100, ev.TaskCompleted(task_id=StepId("a"), result=result), ev.PlanCompleted(summary=""))

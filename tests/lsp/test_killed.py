@@ -1,0 +1,227 @@
+"""A real server, killed in the middle of a plan: the next one carries it on without doing anything twice."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.process
+INSERTED = "one\ntwo\nINS\nthree\n"
+CAPABILITIES = {
+    "workspace": {
+        "applyEdit": True,
+        "workspaceFolders": True,
+        "workspaceEdit": {
+            "documentChanges": True,
+            "resourceOperations": ["create", "rename", "delete"],
+            "failureHandling": "textOnlyTransactional",
+        },
+    },
+    "general": {"positionEncodings": ["utf-16"]},
+}
+CLIENT = {"events": True, "approvals": True, "clarifications": True, "recovery": True, "conflicts": True}
+
+
+class Editor:
+    """An editor that writes every edit to disk at once, and the server that it has started.
+
+    `on_edit` may kill the server once the edit is made; nothing is answered then.
+    """
+
+    def __init__(
+        self, folder: Path, settings: dict[str, Any], on_edit: Callable[[Editor], None] | None = None
+    ) -> None:
+        self.folder = folder / "workspace"
+        self.on_edit = on_edit
+        self.events: list[dict[str, Any]] = []
+        self.allows = True
+        self._numbers = iter(range(1, 1_000_000))
+        command = [sys.executable, "-m", "planloom", "serve", "--stdio", "--storage", str(folder / "state")]
+        self.process = subprocess.Popen(
+            [*command, "--log-file", str(folder / "server.log")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PLANLOOM_CONFIG": str(folder / "none.json")},
+        )
+        params = {
+            "processId": os.getpid(),
+            "rootUri": self.folder.as_uri(),
+            "workspaceFolders": [{"uri": self.folder.as_uri(), "name": "workspace"}],
+            "capabilities": CAPABILITIES,
+            "initializationOptions": {"planloom": settings, "planloomClient": CLIENT},
+        }
+        self.request("initialize", params)
+        self._send({"method": "initialized", "params": {}})
+
+    def request(self, method: str, params: dict[str, Any]) -> Any:
+        """Ask and wait for the answer; EOFError if the server is killed before it."""
+        ident = next(self._numbers)
+        self._send({"id": ident, "method": method, "params": params})
+        while True:
+            message = self._hear()
+            if message.get("id") == ident and "method" not in message:
+                assert "error" not in message, message
+                return message["result"]
+
+    def until(self, type_: str, **fields: Any) -> dict[str, Any]:
+        """The next event of a type with these fields."""
+        while True:
+            for event in self.events:
+                if event["type"] == type_ and all(event.get(name) == value for name, value in fields.items()):
+                    self.events.remove(event)
+                    return event
+            self._hear()
+
+    def allow(self, event: dict[str, Any], decision: str = "allow") -> None:
+        ident = event["approval"]["approvalId"]
+        self.request("planloom/approval/respond", {"approvalId": ident, "decision": decision})
+
+    def approved(self, text: str, review: str) -> str:
+        """A plan for the request, approved; its id."""
+        plan = self.request("planloom/plan/create", {"text": text, "mode": "plan"})["plan"]
+        ready = self.until("plan_ready")["plan"]
+        ids = {"planId": plan["planId"], "version": ready["version"], "review": review}
+        self.request("planloom/plan/approve", ids)
+        return str(plan["planId"])
+
+    def text(self, name: str) -> str:
+        return (self.folder / name).read_text()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def close(self) -> None:
+        self.kill()
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe is not None
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
+
+    def _send(self, message: dict[str, Any]) -> None:
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        assert self.process.stdin is not None
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        self.process.stdin.flush()
+
+    def _hear(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        length = 0
+        while line := self.process.stdout.readline().strip():
+            length = int(line.partition(b":")[2])
+        if not length:
+            raise EOFError
+        message: dict[str, Any] = json.loads(self.process.stdout.read(length))
+        if message.get("method") == "planloom/event":
+            self.events.append(message["params"])
+        elif "method" in message and "id" in message:
+            result = None
+            if message["method"] == "workspace/applyEdit":
+                for change in message["params"]["edit"]["documentChanges"]:
+                    self._apply(change)
+                if self.on_edit is not None:
+                    self.on_edit(self)
+                    raise EOFError
+                result = {"applied": True}
+            self._send({"id": message["id"], "result": result})
+        return message
+
+    def _apply(self, change: dict[str, Any]) -> None:
+        uri = change["textDocument"]["uri"] if "textDocument" in change else change["uri"]
+        path = self.folder / uri.removeprefix(self.folder.as_uri() + "/")
+        if change.get("kind") == "create":
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+            return
+        lines = path.read_text().splitlines(keepends=True)
+        for edit in reversed(change["edits"]):
+            start, end = edit["range"]["start"], edit["range"]["end"]
+            head = (
+                "".join(lines[: start["line"]])
+                + "".join(lines[start["line"] : start["line"] + 1])[: start["character"]]
+            )
+            tail = "".join(lines[end["line"] : end["line"] + 1])[end["character"] :] + "".join(
+                lines[end["line"] + 1 :]
+            )
+            lines = (head + edit["newText"] + tail).splitlines(keepends=True)
+        path.write_text("".join(lines))
+
+
+Start = Callable[..., Editor]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts an editor with its server over the same folder and the same ledger each time."""
+    started: list[Editor] = []
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace" / "a.txt").write_text("one\ntwo\nthree\n")
+
+    def start(settings: dict[str, Any], on_edit: Callable[[Editor], None] | None = None) -> Editor:
+        started.append(Editor(tmp_path, settings, on_edit))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.close()
+
+
+def test_killed_between_the_editors_part_of_an_edit_and_its_own(start: Start) -> None:
+    """Everything was made as one edit: the text by the editor, the empty folder by the server."""
+    editor = start({}, Editor.kill)
+    plan_id = editor.approved('1. Replace "two" with "two\nINS" in a.txt\n2. Create folder made', "end")
+    with pytest.raises(EOFError):
+        editor.allow(editor.until("approval_request"))
+        editor.until("plan_completed")
+    assert editor.text("a.txt") == INSERTED and not (editor.folder / "made").exists()
+    editor = start({})
+    editor.request("planloom/plan/resume", {"planId": plan_id})
+    asked = editor.until("approval_request")
+    assert [file["uri"].rpartition("/")[2] for file in asked["approval"]["files"]] == ["made"]
+    editor.allow(asked)
+    assert editor.until("plan_completed")["summary"].startswith("2 of 2 steps done")
+    assert editor.text("a.txt") == INSERTED and (editor.folder / "made").is_dir()
+
+
+def test_killed_while_a_command_runs(start: Start) -> None:
+    """Commands are allowed by the setting; the one that was cut off is asked, with the reason."""
+    settings = {"approvals": {"execute": "allow"}}
+    editor = start(settings)
+    plan_id = editor.approved("1. Run `echo ran >> ran.log; sleep 5`\n2. Run `echo once >> once.log`", "auto")
+    editor.until("tool_started")
+    while not (editor.folder / "ran.log").exists():
+        editor.request("planloom/status", {})
+    editor.kill()
+    editor = start(settings)
+    editor.request("planloom/plan/resume", {"planId": plan_id})
+    asked = editor.until("approval_request")
+    assert "may have run already" in asked["approval"]["warning"]
+    editor.allow(asked, "deny")
+    editor.until("plan_completed")
+    assert editor.text("ran.log") == "ran\n" and editor.text("once.log") == "once\n"
+
+
+def test_killed_while_a_command_is_asked(start: Start) -> None:
+    """What came before stays as it is, and nobody says that the command has run."""
+    editor = start({})
+    plan_id = editor.approved(
+        '1. Replace "two" with "two\nINS" in a.txt\n2. Run `echo ran >> ran.log`', "auto"
+    )
+    editor.until("approval_request")
+    editor.kill()
+    editor = start({})
+    editor.request("planloom/plan/resume", {"planId": plan_id})
+    asked = editor.until("approval_request")
+    assert "cut off" not in (asked["approval"].get("warning") or "")
+    editor.allow(asked)
+    editor.until("plan_completed")
+    assert editor.text("a.txt") == INSERTED and editor.text("ran.log") == "ran\n"

@@ -1,0 +1,110 @@
+"""Lists of plans: what the ledger keeps for them, in the order in which plans were made."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from planloom.domain.plan import summary
+from planloom.domain.values import PlanId
+from planloom.execution.book import Book
+from planloom.service.requests import CreateRequest
+from planloom.storage.ledger import Ledger
+from tests.support.studio import Studio, studio
+
+READS = "1. List files\n2. List files"
+
+
+class Reads:
+    """Counts how often the events of a plan are read."""
+
+    def __init__(self, path: Path) -> None:
+        self.count = 0
+        self.ledger = Ledger(path)
+        events = self.ledger.events
+
+        def counted(plan_id: PlanId, after: int = 0, limit: int | None = None) -> object:
+            self.count += 1
+            return events(plan_id, after, limit)
+
+        self.ledger.events = counted  # type: ignore[assignment, method-assign]
+
+
+async def test_a_list_reads_no_events_and_says_what_the_plans_say(tmp_path: Path) -> None:
+    async with studio(tmp_path, ledger=tmp_path / "l.db") as at:
+        plans = [
+            await at.run(READS),
+            await at.ask(READS),
+            await at.approve(await at.ask("1. Explain\n2. Draw")),
+        ]
+    reads = Reads(tmp_path / "l.db")
+    async with studio(tmp_path, ledger=reads.ledger) as at:
+        reads.count = 0
+        for _ in range(2):
+            assert at.app.plans.list(None, (), None, False) == tuple(map(summary, reversed(plans)))
+        assert reads.count == 0
+        for _ in range(3):
+            assert at.now(plans[0]) == plans[0]
+        assert reads.count == 1
+
+
+async def test_a_plan_that_moved_is_read_once_more(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "old\n"}, ledger=tmp_path / "l.db") as at:
+        plan = await at.run('1. Replace "old" with "new" in a.txt\n2. List files')
+        other = Studio(tmp_path, ledger=tmp_path / "l.db")
+        try:
+            assert other.now(plan) == plan
+            undone = await at.app.plans.undo(plan.plan_id, None, False)
+            assert other.now(plan) == undone.plan
+        finally:
+            await other.app.close()
+
+
+async def test_a_running_plan_of_another_server_is_listed_as_it_is(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "old\n"}, ledger=tmp_path / "l.db") as at:
+        plan = await at.approve(await at.ask('1. Replace "old" with "new" in a.txt\n2. List files'))
+        other = Studio(tmp_path, ledger=tmp_path / "l.db")
+        try:
+            assert other.app.plans.list(None, (), None, False) == (summary(plan),)
+        finally:
+            await other.app.close()
+
+
+@pytest.mark.parametrize("days", [-2, 2])
+async def test_a_clock_that_was_set_changes_neither_the_order_nor_what_came_before(
+    tmp_path: Path, days: int
+) -> None:
+    async with studio(tmp_path) as at:
+        first = await at.run(READS)
+        clock = at.app._book.clock
+        at.app._book.clock = lambda: clock() + timedelta(days=days)
+        second = (await at.app.plans.create(CreateRequest(text=READS))).plan
+        assert [each.plan_id for each in at.app.plans.list(None, (), None, False)] == [
+            second.plan_id,
+            first.plan_id,
+        ]
+        assert at.app.plans.get(None, None) == at.now(second)
+        told = at.app.plans._at.conductor._runner._use.earlier(second)  # type: ignore[attr-defined]
+        assert "Request: 1. List files" in told
+
+
+def test_every_listener_hears_events_in_their_order() -> None:
+    """Also those that another listener records."""
+    from planloom.domain import events as ev
+    from planloom.domain.plan import Detection
+    from planloom.domain.values import SessionId
+    from tests.support.memory import MemoryStore
+
+    book, heard = Book(MemoryStore()), list[int]()
+
+    def answers(recorded: ev.Recorded, _: object) -> None:
+        if recorded.seq < 3:
+            book.record(PlanId("p"), ev.Log(level="info", message="more"))
+
+    book.listen(answers)
+    book.listen(lambda recorded, _: heard.append(recorded.seq))
+    detection = Detection(planned=True, rule="none", score=1, ambiguous=False)
+    book.open(PlanId("p"), SessionId("s"), ev.PlanStart(request="r", route="plan", detection=detection))
+    assert heard == [1, 2, 3]

@@ -1,0 +1,207 @@
+"""Undo and redo of whole plans and single steps, for every kind of client, any number of times."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from planloom.domain.errors import WrongState
+from planloom.domain.plan import Plan
+from planloom.workspace.editor import EditorCapabilities
+from tests.support.fake_editor import EVERYTHING, ApplyOnly
+from tests.support.ledgers import cut_back
+from tests.support.studio import Studio, studio
+from tests.workspace.room import tree
+
+CLIENTS = {
+    "everything": EVERYTHING,
+    "no save": EVERYTHING.model_copy(update={"save": False}),
+    "no resource operations": EVERYTHING.model_copy(update={"rename_files": False, "delete_files": False}),
+    "nothing but edits": EditorCapabilities(apply_edit=True),
+    "no edits": EditorCapabilities(),
+}
+every_client = pytest.mark.parametrize("capabilities", CLIENTS.values(), ids=CLIENTS.keys())
+FILES = {"a.txt": "one\ntwo\n", "b.txt": "b\n"}
+PLANS = {
+    "moved into a new folder": (
+        '1. Rename a.txt to moved/a.txt\n2. Replace "two" with "TWO" in moved/a.txt\n'
+        "3. Rename b.txt to moved/b.txt"
+    ),
+    "made, then changed": (
+        '1. Create file new/n.txt with content "first"\n2. Replace "first" with "second" in new/n.txt\n'
+        '3. Replace "one" with "ONE" in a.txt'
+    ),
+    "renamed and deleted": "1. Rename a.txt to c.txt\n2. Delete c.txt\n3. Rename b.txt to d.txt",
+    "renamed in a row": "1. Rename b.txt to c.txt\n2. Rename a.txt to b.txt\n3. Rename b.txt to a2.txt",
+    "deleted": "1. Delete a.txt\n2. Create folder empty/inside",
+}
+
+
+async def done(at: Studio, text: str) -> Plan:
+    """Run a plan unasked but for what deletes."""
+    plan = await at.approve(await at.ask(text), review="auto")
+    while plan.pending.approvals:
+        plan = await at.respond(plan)
+    assert plan.status == "completed", [step.error for step in plan.steps]
+    return plan
+
+
+async def undo(at: Studio, plan: Plan, *, redo: bool = False, step: str | None = None) -> tuple[str, ...]:
+    undone = await at.app.plans.undo(plan.plan_id, step, redo)  # type: ignore[arg-type]
+    return undone.conflicts
+
+
+def seen(at: Studio) -> dict[str, str | None]:
+    """The workspace as the user sees it, once the editor has taken in what happened on disk."""
+    at.editor.reload()
+    return {name: None if text is None else at.text(name) for name, text in tree(at.folder).items()}
+
+
+@every_client
+@pytest.mark.parametrize("text", PLANS.values(), ids=PLANS.keys())
+@pytest.mark.parametrize("saved", [False, True])
+async def test_a_plan_is_taken_back_and_done_again_as_often_as_wanted(
+    tmp_path: Path, capabilities: EditorCapabilities, text: str, saved: bool
+) -> None:
+    async with studio(tmp_path, FILES, capabilities=capabilities) as at:
+        before = seen(at)
+        plan = await done(at, text)
+        if saved:
+            for uri in tuple(at.editor.buffers):
+                at.editor._save(at.editor.buffers[uri])
+        after = seen(at)
+        assert after != before
+        for _ in range(3):
+            assert await undo(at, plan) == ()
+            assert seen(at) == before
+            with pytest.raises(WrongState):
+                await undo(at, plan)
+            assert await undo(at, plan, redo=True) == ()
+            assert seen(at) == after
+            with pytest.raises(WrongState):
+                await undo(at, plan, redo=True)
+        assert [step.reverted for step in at.now(plan).steps] == [None] * len(plan.steps)
+
+
+@every_client
+async def test_a_file_that_comes_back_is_on_disk_with_its_text(
+    tmp_path: Path, capabilities: EditorCapabilities
+) -> None:
+    async with studio(tmp_path, FILES, capabilities=capabilities) as at:
+        at.editor.open(at.path("a.txt"))
+        plan = await done(at, '1. Delete a.txt\n2. Create file new.txt with content "made"')
+        assert at.path("new.txt").read_text() == "made"
+        await undo(at, plan)
+        assert at.path("a.txt").read_text() == FILES["a.txt"] and not at.path("new.txt").exists()
+        await undo(at, plan, redo=True)
+        assert at.path("new.txt").read_text() == "made" and not at.path("a.txt").exists()
+
+
+async def test_folders_go_with_the_last_file_that_the_plan_has_made_in_them(tmp_path: Path) -> None:
+    async with studio(tmp_path) as at:
+        plan = await done(at, '1. Create file d/e/x with content "x"\n2. Create file d/e/y with content "y"')
+        after = seen(at)
+        await undo(at, plan, step=plan.steps[0].step_id)
+        assert seen(at) == {"d": None, "d/e": None, "d/e/y": "y"}
+        await undo(at, plan)
+        assert seen(at) == {}
+        await undo(at, plan, redo=True)
+        await undo(at, plan, redo=True)
+        assert seen(at) == after
+
+
+@pytest.mark.parametrize(
+    ("saved", "emptied", "goes"),
+    [(None, True, True), ("", True, True), ("something of mine", True, False), (None, False, False)],
+)
+async def test_a_made_file_that_the_user_emptied_goes_unless_something_else_was_saved_in_it(
+    tmp_path: Path, saved: str | None, emptied: bool, goes: bool
+) -> None:
+    async with studio(tmp_path) as at:
+        plan = await done(
+            at, '1. Create file n.txt with content "first"\n2. Replace "first" with "next" in n.txt'
+        )
+        path = at.path("n.txt")
+        if saved is not None:
+            at.editor.type(path, 0, len(at.text("n.txt")), saved)
+            at.editor.save_file(path)
+        at.editor.type(path, 0, len(at.text("n.txt")), "" if emptied else "typed over it")
+        assert (await undo(at, plan) == ()) == goes
+        assert path.exists() != goes
+        if not goes:
+            assert path.read_text() == (saved or "first")
+
+
+async def test_steps_and_plans_are_taken_back_in_any_mixture(tmp_path: Path) -> None:
+    text = '1. Replace "one" with "ONE" in a.txt\n2. Replace "b" with "B" in b.txt'
+    async with studio(tmp_path, FILES) as at:
+        before = seen(at)
+        plan = await done(at, text)
+        after = seen(at)
+        first = plan.steps[0].step_id
+        await undo(at, plan, step=first)
+        assert (at.text("a.txt"), at.text("b.txt")) == (FILES["a.txt"], "B\n")
+        await undo(at, plan)
+        assert seen(at) == before
+        await undo(at, plan, redo=True)
+        assert (at.text("a.txt"), at.text("b.txt")) == (FILES["a.txt"], "B\n")
+        await undo(at, plan, redo=True)
+        assert seen(at) == after
+        await undo(at, plan)
+        assert seen(at) == before
+
+
+async def test_what_a_user_typed_unsaved_still_stands_in_the_way_of_the_disk(tmp_path: Path) -> None:
+    able = CLIENTS["no resource operations"]
+    async with studio(tmp_path, FILES, capabilities=able) as at:
+        plan = await done(at, "1. Rename a.txt to moved/a.txt")
+        at.editor.open(at.path("moved/a.txt"))
+        at.editor.type(at.path("moved/a.txt"), 0, 0, "mine ")
+        with pytest.raises(WrongState, match="unsaved changes"):
+            await undo(at, plan)
+        assert at.text("moved/a.txt") == "mine one\ntwo\n"
+
+
+async def test_what_a_killed_server_was_writing_is_removed_when_the_next_one_settles(tmp_path: Path) -> None:
+    ended = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
+    await ended.wait()
+    name = f".planloom-{ended.pid}-0123456789abcdef.tmp"
+    ledger = tmp_path / "l.db"
+    async with studio(tmp_path, FILES, ledger=ledger) as at:
+        plan = await done(at, '1. Create file d/n.txt with content "n"')
+    # As if the server had ended before the outcome of the edit was written down.
+    cut_back(ledger, next(e.seq for e in at.events if e.event.type == "edit_started"), "executing")
+    (at.path("d") / name).touch()
+    at.path(name).touch()
+    async with studio(tmp_path, ledger=ledger) as at:
+        async with at.app._ownership.turn(plan.plan_id):
+            pass
+        assert tree(at.folder) == {**FILES, name: "", "d": None, "d/n.txt": "n"}
+        assert at.now(plan).status == "paused"
+
+
+@pytest.mark.parametrize("half", [1, 2])
+async def test_an_undo_that_a_crash_cut_off_in_a_renamed_file_is_completed_when_asked_again(
+    tmp_path: Path, half: int
+) -> None:
+    """The editor has made the first `half` of its changes when the server ends; then all of it is done again."""
+    ledger = tmp_path / "l.db"
+    text = '1. Rename a.txt to c.txt\n2. Replace "one" with "ONE" in c.txt\n3. Replace "b" with "B" in b.txt'
+    made = {"c.txt": "ONE\ntwo\n", "b.txt": "B\n"}
+    async with studio(tmp_path, FILES, ledger=ledger) as at:
+        plan = await done(at, text)
+        at.editor.script.append(ApplyOnly(half, says=False))
+        with pytest.raises(WrongState):
+            await undo(at, plan)
+        for buffer in at.editor.buffers.values():
+            at.editor._save(buffer)
+    cut_back(ledger, next(e.seq for e in at.events if e.event.type == "edit_started" and e.event.reverts))
+    async with studio(tmp_path, ledger=ledger) as at:
+        async with at.app._ownership.turn(plan.plan_id):
+            pass
+        assert await undo(at, plan) == () and seen(at) == FILES
+        assert await undo(at, plan, redo=True) == () and seen(at) == made
+        assert await undo(at, plan) == () and seen(at) == FILES

@@ -1,0 +1,85 @@
+"""Ledgers as faults and crashes leave them."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Literal
+
+from planloom.storage.ledger import Ledger
+
+Kind = Literal["full", "busy", "read_only", "io"]
+_ERRORS: dict[Kind, tuple[int, str]] = {
+    "full": (sqlite3.SQLITE_FULL, "database or disk is full"),
+    "busy": (sqlite3.SQLITE_BUSY, "database is locked"),
+    "read_only": (sqlite3.SQLITE_READONLY, "attempt to write a readonly database"),
+    "io": (sqlite3.SQLITE_IOERR, "disk I/O error"),
+}
+
+
+def cut_back(path: Path, last: int, status: str | None = None) -> None:
+    """Take from a ledger what came after event `last`, as if its server had died then."""
+    with closing(sqlite3.connect(path)) as raw, raw:
+        raw.execute("DELETE FROM events WHERE seq > ?", (last,))
+        raw.execute("UPDATE plans SET seq = ?, status = coalesce(?, status)", (last, status))
+
+
+class Faults:
+    """Makes the connections of a ledger fail at its n-th transaction, and at all after it, until `mend`.
+
+    `when` says whether the transaction fails as it begins or as it ends; one that is to end is rolled back.
+    """
+
+    def __init__(self, kind: Kind, at: int, when: Literal["begin", "commit"] = "begin") -> None:
+        self.kind = kind
+        self.at = at
+        self.when = when
+        self.count = 0
+        self.broken = False
+        self.failed = asyncio.Event()
+        self._armed = False
+
+    def ledger(self, path: Path) -> Ledger:
+        """A ledger that opens well and fails later; it waits for nobody who has locked it."""
+        made = Ledger(path, connect=self.connect, patience=0.0)
+        self._armed = True
+        return made
+
+    def mend(self) -> None:
+        """From now on nothing fails any more."""
+        self.at, self.broken = 10**9, False
+
+    def connect(self, *args: Any, **named: Any) -> sqlite3.Connection:
+        """What a Ledger takes as `connect`."""
+        made = sqlite3.connect(*args, factory=_Connection, **named)
+        assert isinstance(made, _Connection)
+        made.faults = self
+        return made
+
+    def statement(self, statement: str) -> None:
+        """A statement is about to be made. Raises sqlite3.OperationalError if it fails."""
+        if not self._armed:
+            return
+        begins, ends = statement.startswith("BEGIN"), statement == "COMMIT"
+        self.count += begins
+        if self.count < self.at:
+            return
+        if (begins and (self.broken or self.when == "begin")) or (ends and self.when == "commit"):
+            self.broken = True
+            self.failed.set()
+            code, text = _ERRORS[self.kind]
+            error = sqlite3.OperationalError(text)
+            error.sqlite_errorcode = code
+            raise error
+
+
+class _Connection(sqlite3.Connection):
+    faults: Faults | None = None
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:  # type: ignore[override]
+        if self.faults is not None:
+            self.faults.statement(statement)
+        return super().execute(statement, values)

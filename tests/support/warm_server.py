@@ -1,0 +1,247 @@
+"""Starts real servers in a few milliseconds: a process that has imported the server forks one per client.
+
+    with warm_servers() as warm:
+        started = warm.start(["--storage", str(folder)], fault=Fault("append", 12, "before"))
+        os.kill(started.pid, signal.SIGKILL)
+
+The forked process runs the product's own `main` with `serve --stdio` over real pipes. A `Fault` makes it kill
+itself at a chosen moment: methods of the product are wrapped in the forked process alone, and do all they did.
+Only Linux and macOS have `fork`; elsewhere `warm_servers` raises NotImplementedError.
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import signal
+import socket
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any, Literal, NamedTuple, NoReturn
+
+SUPPORTED = sys.platform in ("linux", "darwin")
+UNSUPPORTED = "A server that is forked and killed needs a system with fork: Linux or macOS."
+
+Moment = Literal["append", "told", "apply", "disk"]
+"""What a fault counts: transactions of the ledger, events sent to the client, `workspace/applyEdit` requests
+sent, and files that the server puts in place on disk."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Kill the server before or after the `nth` moment of a kind; `holding` counts only those with this text."""
+
+    moment: Moment
+    nth: int
+    when: Literal["before", "after"]
+    holding: str = ""
+
+
+class Started(NamedTuple):
+    """A server at work: its process, and the ends of its pipes that are ours."""
+
+    pid: int
+    to_server: IO[bytes]
+    from_server: IO[bytes]
+
+
+class WarmServers:
+    """The process that forks servers, seen from the tests' side."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        command = [sys.executable, "-m", "tests.support.warm_server", str(theirs.fileno())]
+        root = Path(__file__).parents[2]
+        self._process = subprocess.Popen(
+            command, pass_fds=[theirs.fileno()], cwd=root, stdin=subprocess.DEVNULL
+        )
+        theirs.close()
+        self._line = ours
+        self._line.settimeout(60)
+        if self._line.recv(5) != b"ready":
+            raise AssertionError("The process that forks servers did not start.")
+
+    def start(
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        stderr: Path,
+        *,
+        fault: Fault | None = None,
+        apply_seconds: float | None = None,
+    ) -> Started:
+        """Fork `planloom serve --stdio` with these arguments; `apply_seconds` is its patience with edits."""
+        asked = {
+            "argv": ["planloom", "serve", "--stdio", *arguments],
+            "environment": dict(environment),
+            "fault": None if fault is None else asdict(fault),
+            "apply_seconds": apply_seconds,
+        }
+        stdin, to_server = os.pipe()
+        from_server, stdout = os.pipe()
+        log = os.open(stderr, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            body = json.dumps(asked).encode()
+            passed = array.array("i", [stdin, stdout, log])
+            self._line.sendmsg(
+                [len(body).to_bytes(4, "big")], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, passed)]
+            )
+            self._line.sendall(body)
+            pid = int.from_bytes(self._line.recv(4, socket.MSG_WAITALL), "big")
+        finally:
+            for handle in (stdin, stdout, log):
+                os.close(handle)
+        assert pid, "no server was forked"
+        return Started(pid, os.fdopen(to_server, "wb", 0), os.fdopen(from_server, "rb", 0))
+
+    def close(self) -> None:
+        """End the process that forks; servers end when their pipes do."""
+        self._line.close()
+        self._process.wait(20)
+
+
+@contextlib.contextmanager
+def warm_servers() -> Iterator[WarmServers]:
+    """A process that forks servers, for the length of a block."""
+    if not SUPPORTED:
+        raise NotImplementedError(UNSUPPORTED)
+    warm = WarmServers()
+    try:
+        yield warm
+    finally:
+        warm.close()
+
+
+# What follows runs in the process that forks, and in the forked ones.
+
+
+def _serve_forks(line: socket.socket) -> None:
+    """Import the server, then fork one for each request until the other end closes."""
+    import planloom
+    from planloom.lsp.language_server import make_server
+
+    for module in pkgutil.walk_packages(planloom.__path__, "planloom."):
+        if not module.name.startswith(("planloom.cli", "planloom.__main__")):
+            importlib.import_module(module.name)
+    for name in ("frizbee", "platformdirs", "urllib.request"):
+        importlib.import_module(name)
+    # The protocol's types are read when the first server is made.
+    make_server(None)
+    gc.collect()
+    gc.freeze()
+    # The kernel takes the exit codes of forked servers, so that none stays as a zombie.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    line.sendall(b"ready")
+    while True:
+        header, handles = _received(line)
+        if not header:
+            return
+        body = line.recv(int.from_bytes(header, "big"), socket.MSG_WAITALL)
+        pid = os.fork()
+        if pid == 0:
+            line.close()
+            _become_server(json.loads(body), handles)
+        for handle in handles:
+            os.close(handle)
+        line.sendall(pid.to_bytes(4, "big"))
+
+
+def _received(line: socket.socket) -> tuple[bytes, list[int]]:
+    handles = array.array("i")
+    header, ancillary, _, _ = line.recvmsg(4, socket.CMSG_LEN(3 * handles.itemsize))
+    for _, _, data in ancillary:
+        handles.frombytes(data)
+    return header, list(handles)
+
+
+def _become_server(asked: Mapping[str, Any], handles: Sequence[int]) -> NoReturn:
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for place, handle in enumerate(handles):
+            os.dup2(handle, place)
+            os.close(handle)
+        os.environ.clear()
+        os.environ.update(asked["environment"])
+        os.chdir("/")
+        sys.argv = list(asked["argv"])
+        if asked["apply_seconds"] is not None:
+            editor = importlib.import_module("planloom.lsp.editor")
+            editor.APPLY_SECONDS = asked["apply_seconds"]  # type: ignore[attr-defined]
+        if asked["fault"] is not None:
+            _arm(Fault(**asked["fault"]))
+        from planloom.__main__ import main
+
+        main()
+        code = 0
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 1
+    except BaseException:
+        traceback.print_exc()
+        code = 70
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _arm(fault: Fault) -> None:
+    """Wrap the method that a fault counts, so that the process dies at the right call of it."""
+    if fault.moment == "append":
+        from planloom.storage.ledger import Ledger
+
+        def events_of(_: object, recorded: Sequence[Any], *rest: object, **more: object) -> str:
+            return " ".join(each.event.type for each in recorded)
+
+        _wrap(Ledger, "append", fault, events_of)
+    elif fault.moment in ("told", "apply"):
+        from planloom.lsp.stdio import PipeWriter
+
+        method = "planloom/event" if fault.moment == "told" else "workspace/applyEdit"
+        marks = (f'"method":"{method}"', f'"method": "{method}"')
+
+        def sent(_: object, data: bytes) -> str | None:
+            text = data.decode("utf-8", "replace")
+            return text if any(mark in text for mark in marks) else None
+
+        _wrap(PipeWriter, "write", fault, sent)
+    else:
+        for name in ("replace", "link", "rename"):
+            _wrap(os, name, fault, lambda *names, **_: " ".join(str(each) for each in names[:2]))
+
+
+_seen = 0
+
+
+def _wrap(owner: Any, name: str, fault: Fault, text_of: Callable[..., str | None]) -> None:
+    inner = getattr(owner, name)
+
+    def wrapped(*args: Any, **more: Any) -> Any:
+        global _seen  # noqa: PLW0603
+        text = text_of(*args, **more)
+        counts = text is not None and fault.holding in text
+        _seen += counts
+        hit = counts and _seen == fault.nth
+        if hit and fault.when == "before":
+            _die()
+        result = inner(*args, **more)
+        if hit:
+            _die()
+        return result
+
+    setattr(owner, name, wrapped)
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+    signal.pause()
+
+
+if __name__ == "__main__":
+    _serve_forks(socket.socket(fileno=int(sys.argv[1])))

@@ -1,0 +1,40 @@
+"""The tools of the registry as models see them."""
+
+from __future__ import annotations
+
+from planloom.tools.registry import builtin, schema
+
+NAMES = (
+    *("read_file", "list_files", "find_files", "search_text", "read_diagnostics", "write_file", "edit_file"),
+    *("create_folder", "rename_path", "delete_path", "run_command"),
+)
+
+
+def test_every_tool_is_there_with_words_for_a_model() -> None:
+    assert builtin().names() == NAMES
+    for tool in builtin():
+        properties = schema(tool.arguments)["properties"]
+        assert isinstance(properties, dict)
+        assert all(isinstance(each, dict) and each.get("description") for each in properties.values()), (
+            tool.name
+        )
+        assert (
+            set(tool.writes) | set(tool.removes) | set(tool.replaces) <= set(tool.paths) <= properties.keys()
+        )
+
+
+def test_names_and_required_arguments_are_as_models_know_them() -> None:
+    required = {tool.name: schema(tool.arguments).get("required", []) for tool in builtin()}
+    assert required == {
+        "read_file": ["path"],
+        "list_files": [],
+        "find_files": ["pattern"],
+        "search_text": ["pattern"],
+        "read_diagnostics": [],
+        "write_file": ["path", "content"],
+        "edit_file": ["path"],
+        "create_folder": ["path"],
+        "rename_path": ["path", "new_path"],
+        "delete_path": ["path"],
+        "run_command": ["command"],
+    }
