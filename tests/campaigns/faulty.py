@@ -21,7 +21,7 @@ from tests.campaigns.desk import Desk, desk, first_half
 from tests.campaigns.person import Person
 from tests.campaigns.reports import Report
 from tests.campaigns.typist import Typist
-from tests.campaigns.verdicts import all_events, asked_before, ledger_true, troubles_blamed
+from tests.campaigns.verdicts import all_events, asked_before, ledger_true, not_doubled, troubles_blamed
 from tests.campaigns.worlds import LINES, Shape, make_world
 from tests.support.process_client import Failed, NeverAnswered, ProcessClient
 from tests.support.warm_server import WarmServers
@@ -146,8 +146,7 @@ async def _judge(at: Desk, report: Report, plan: dict[str, Any], manners: _Manne
     for effect in at.world.effects:
         count = effect.made(state, counter)
         named = f"{effect.kind} {effect.token} of {effect.step}"
-        if count > 1:
-            report.blame("doubled", f"{named} was made {count} times")
+        not_doubled(at, report, effect, count)
         lasting = effect.kind == "command" or effect.made(expected, "") > 0
         told = bool({effect.step, ""} & unverified)
         if count == 0 and lasting and steps[effect.step]["status"] == "completed" and not told:

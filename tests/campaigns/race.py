@@ -24,7 +24,7 @@ from tests.campaigns.desk import Desk, desk
 from tests.campaigns.person import Person
 from tests.campaigns.reports import Report
 from tests.campaigns.typist import Typist, words_of
-from tests.campaigns.verdicts import all_events, asked_before, ledger_true, troubles_blamed
+from tests.campaigns.verdicts import all_events, asked_before, ledger_true, not_doubled, troubles_blamed
 from tests.campaigns.worlds import LINES, Shape, make_world
 from tests.support.warm_server import WarmServers
 
@@ -142,8 +142,7 @@ async def _judge(at: Desk, report: Report, plan: dict[str, Any], typist: Typist,
     steps = {step["stepId"]: step["status"] for step in plan["steps"]}
     for effect in at.world.effects:
         count = effect.made(state, "")
-        if count > 1:
-            report.blame("doubled", f"{effect.kind} {effect.token} of {effect.step} was made {count} times")
+        not_doubled(at, report, effect, count)
         gone = disturbed or any(effect.token in text for text in at.editor.overwritten)
         if count == 0 and steps[effect.step] == "completed" and not gone:
             report.blame("wrong_status", f"{effect.step} is completed without {effect.kind} {effect.token}")

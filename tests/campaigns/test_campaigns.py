@@ -25,13 +25,8 @@ pytestmark = [
     pytest.mark.skipif(not SUPPORTED, reason=UNSUPPORTED),
 ]
 RUNS = 200
-OPEN = {("faulty", 176), ("race", 104)}
-"""Seeds that double an edit at times, and are not mended yet.
-
-faulty 176: the editor says that it made an edit of a closed file and did not. The next edit of that file is computed
-from the text that the server believes, lands one line off, and is rejected as not as expected. Retrying that step makes
-it a second time, and the question does not warn of it. race 104: seen once; its cause is not known.
-"""
+OPEN = {("race", 104)}
+"""Seeds that double an edit at times: seen once, and the cause is not known."""
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,8 @@ from tests.support.process_client import Failed, ServerGone
 
 CUT_OFF = "started before"
 """Words of the warning on the question for a command that a crash may have cut off."""
+SECOND_TIME = "the same change a second time"
+"""Words of the warning on the question for a change of a file that may have been made already."""
 
 
 @contextmanager
@@ -58,11 +60,15 @@ def effects_once(at: Desk, report: Report, *, optional: Collection[str] = ()) ->
     state, counter, expected = at.state(), at.counter(), at.world.expected()
     for effect in at.world.effects:
         count = effect.made(state, counter)
-        most = 1 + _warned(at, effect) if effect.kind == "command" else 1
         if count < _lasting(effect, expected) and effect.token not in at.perished | set(optional):
             report.blame("lost", f"{_named(effect)} was never made")
-        elif count > most:
-            report.blame("doubled", f"{_named(effect)} was made {count} times")
+        not_doubled(at, report, effect, count)
+
+
+def not_doubled(at: Desk, report: Report, effect: Effect, count: int) -> None:
+    """An effect was made once, or again where a person allowed it who was told that it may be a second time."""
+    if count > 1 + _warned(at, effect):
+        report.blame("doubled", f"{_named(effect)} was made {count} times")
 
 
 def _lasting(effect: Effect, expected: State) -> bool:
@@ -75,16 +81,19 @@ def _named(effect: Effect) -> str:
 
 
 def _warned(at: Desk, effect: Effect) -> int:
-    """How often the command was allowed again by a person who was told that it may have run already."""
+    """How often the effect was allowed again by a person who was told that it may have happened already."""
+    words = CUT_OFF if effect.kind == "command" else SECOND_TIME
     return sum(
-        CUT_OFF in (approval.get("warning") or "")
+        words in (approval.get("warning") or "")
         for approval in at.allowed.values()
         if _asks_for(approval, effect)
     )
 
 
 def _asks_for(approval: dict[str, Any], effect: Effect) -> bool:
-    return approval["effect"] == "execute" and effect.token in str(approval.get("command"))
+    if effect.kind == "command":
+        return approval["effect"] == "execute" and effect.token in str(approval.get("command"))
+    return approval["effect"] == "write" and approval.get("stepId") in (None, effect.step)
 
 
 def differences(state: State, world: World, without: Collection[str] = ()) -> list[str]:

@@ -12,7 +12,7 @@ from planloom.domain.plan import Plan
 from planloom.domain.values import Args
 from planloom.models.scripted import ScriptedModel, makes
 from tests.support.crash import DyingLedger, Job, begun, finished, killed, restarted
-from tests.support.fake_editor import EVERYTHING, Refuse, Wait
+from tests.support.fake_editor import EVERYTHING, Instead, Refuse, Wait
 from tests.support.obedient_model import ObedientModel
 from tests.support.studio import Studio, studio
 
@@ -352,3 +352,41 @@ async def test_a_paused_plan_no_longer_asks_what_a_dead_server_had_asked(tmp_pat
         plan = await at.app.plans.resume(plan.plan_id)
         plan = await at.respond(await at.reach(plan, "attention"))
         assert plan.status == "completed" and at.text("n.txt") == "n"
+
+
+INTO_OTHERS = Instead(lambda text: text.replace("two", "two, INS"))
+"""The editor says yes, and the file holds neither the old text nor the new one."""
+ONE_EDIT = Job("1. one thing", {"Insert": (("edit_file", INSERT),)})
+
+
+@pytest.mark.parametrize("job", [Job('1. Replace "two" with "two INS" in a.txt'), ONE_EDIT])
+async def test_an_edit_that_may_have_been_made_is_asked_with_a_warning_before_it_is_made_again(
+    tmp_path: Path, job: Job
+) -> None:
+    """Whatever the policy says: a second `two INS` beside the first is not what was approved."""
+    settings = {"execution.review": "auto", "approvals.write": "allow", "loop.maxTurns": 3}
+    async with studio(tmp_path, FILES, settings=settings) as at:
+        at.editor.open(at.path("a.txt"))
+        at.editor.script.append(INTO_OTHERS)
+        plan = await at.approve(await begun(at, job))
+        if plan.pending.recoveries:
+            await at.app.steps.recover(plan.plan_id, plan.steps[0].step_id, "retry", None)
+            plan = await at.until(plan, lambda now: now.status != "paused" and bool(now.pending.approvals))
+        (asked,) = plan.pending.approvals
+        assert "a.txt was to be changed before" in (asked.warning or "")
+        assert at.text("a.txt") == "one\ntwo, INS\nthree\n"
+        plan = await at.respond(plan, "deny")
+        assert at.text("a.txt") == "one\ntwo, INS\nthree\n"
+
+
+async def test_a_model_may_not_call_a_step_done_that_left_a_file_in_doubt_unread(tmp_path: Path) -> None:
+    settings = {"execution.review": "auto", "approvals.write": "allow"}
+    model = ScriptedModel([makes(("edit_file", INSERT)), makes(DONE), makes(DONE), makes(DONE)])
+    async with studio(tmp_path, FILES, settings=settings) as at:
+        at.editor.open(at.path("a.txt"))
+        at.editor.script.append(INTO_OTHERS)
+        plan = await begun(at, ONE_EDIT)
+        at.model.model = model
+        plan = await at.approve(plan)
+        told = "\n".join(message.text for message in model.requests[-1].messages)
+        assert "a.txt: read it, since it cannot be told whether your change of it was made" in told

@@ -80,6 +80,13 @@ class FormatAfter:
 
 
 @dataclass(frozen=True)
+class Instead:
+    """Say yes, and change every buffer that was to be edited in another way."""
+
+    change: Callable[[str], str]
+
+
+@dataclass(frozen=True)
 class Before:
     """Let something happen in the editor just before the edit arrives there, then behave."""
 
@@ -100,7 +107,7 @@ class Wait:
     event: asyncio.Event
 
 
-Behaviour = Refuse | Silent | ApplyOnly | Lie | FormatAfter | Before | After | Wait
+Behaviour = Refuse | Silent | ApplyOnly | Lie | FormatAfter | Instead | Before | After | Wait
 
 
 @dataclass
@@ -201,6 +208,11 @@ class FakeEditor:
                 await asyncio.sleep(0)
                 return EditorAnswer(applied=says, failed_change=failed)
             case Lie():
+                return EditorAnswer(applied=True)
+            case Instead(change):
+                for operation in edit.operations:
+                    if (buffer := self.buffers.get(normalized(operation.uri))) is not None:
+                        self._change(buffer, change(buffer.text), None)
                 return EditorAnswer(applied=True)
             case After(act):
                 answer = self._checked(edit)

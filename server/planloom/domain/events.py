@@ -301,8 +301,8 @@ class EditApplied(Value):
 
 
 class EditRejected(Value):
-    """The editor or the disk would not take the change. Of the files of `doubtful` that cannot be told: the server
-    ended, and they hold neither text.
+    """The editor or the disk would not take the change. Of the files of `doubtful` that cannot be told: they
+    hold neither the old text nor the new one.
     """
 
     type: Literal["edit_rejected"] = "edit_rejected"

@@ -155,8 +155,8 @@ Fate = Literal["same", "held", "staged", "made", "undone", "denied", "refused", 
 
 `same`: the file was so already. `held`: staged by the running step. `staged`: staged by the plan, until its one
 approval. `made`: the file holds it. `undone`: a person took it back. `denied`: a person, or the policy, did not
-allow it. `refused`: allowed, but it could not be made. `doubtful`: the server ended while it was made, and the
-file does not tell. `lost`: it was staged in a run that has ended.
+allow it. `refused`: allowed, but it could not be made. `doubtful`: the file holds neither the old text nor the new
+one, so that nobody can tell whether it was made. `lost`: it was staged in a run that has ended.
 """
 UNMADE: frozenset[Fate] = frozenset({"denied", "refused", "doubtful", "lost"})
 CommandEnd = Literal["ended", "denied", "cut_off", "not_run"]

@@ -20,9 +20,7 @@ _ABOUT: Final[dict[Fate, str]] = {
     "undone": "made, then taken back by the user: leave it so",
     "denied": "not made, since the user did not allow it",
     "refused": "not made",
-    "doubtful": (
-        "it cannot be told whether it was made, since the server ended: read the file, and do only what is missing"
-    ),
+    "doubtful": "it cannot be told whether it was made: read the file, and do only what is missing",
     "lost": "not made, since the run was cut off before: do it again if it is still wanted",
 }
 

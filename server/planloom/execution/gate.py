@@ -189,7 +189,7 @@ class Gate:
 
 
 def _in_doubt(plan: Plan, proposal: Proposal) -> tuple[str, ...]:
-    """Warnings about files that an earlier server process may already have changed for these steps."""
+    """Warnings about files that these steps may have changed before, as far as anyone can tell."""
     ids = (proposal.step_id, *(part.step_id for part in proposal.parts))
     steps = [step for step_id in ids if step_id is not None and (step := plan.step(step_id)) is not None]
     places = {*proposal.changeset.uris()}
@@ -201,7 +201,7 @@ def _in_doubt(plan: Plan, proposal: Proposal) -> tuple[str, ...]:
         if fate == "doubtful" and uri in places
     )
     return tuple(
-        f"The server ended while it changed {name}, and the text there does not tell whether it was changed:"
+        f"{name} was to be changed before, and its text does not tell whether it was changed:"
         " this may be the same change a second time."
         for name in names
     )

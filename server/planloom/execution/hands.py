@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from planloom.agent.work import Standing, TurnedDown
 from planloom.domain.path_text import normal_path
 from planloom.domain.plan import ExecutedTool, Plan, Step
@@ -48,6 +50,7 @@ class StepHands:
         self._kit = kit
         self._repeats = repeats
         self._context: ToolContext = kit.context(plan, step)
+        self._in_doubt: set[Uri] = set()
         self._checks = kit.checks(plan, step, self._context)
 
     async def call(self, call: ToolCall) -> ToolResult:
@@ -77,13 +80,15 @@ class StepHands:
         result = denied or await tool.run(tool.arguments.model_validate(call.arguments), self._context)
         await self._repeats.ran(self._context, result)
         after = self._context.files.changeset()
-        same = await self._written(tool, call.arguments) if result.ok and after == before else ()
+        same = await self._named(tool.writes, call.arguments) if result.ok and after == before else ()
+        if result.ok and self._in_doubt:
+            self._in_doubt.difference_update(await self._named(tool.paths, call.arguments))
         record.came_to(result, before, after, same=same)
         return result
 
-    async def _written(self, tool: Tool, args: Args) -> tuple[Uri, ...]:
-        """The files that a call names to be changed."""
-        places = [await self._context.resolve(str(args.get(name, "")), "write") for name in tool.writes]
+    async def _named(self, names: Sequence[str], args: Args) -> tuple[Uri, ...]:
+        """The files that these arguments of a call name."""
+        places = [await self._context.resolve(str(args.get(name, "")), "write") for name in names]
         return tuple(place.uri for place in places if not isinstance(place, PathRefused))
 
     async def _not_settled(self, tool: Tool) -> ToolResult | None:
@@ -107,17 +112,21 @@ class StepHands:
                 raise CancelledByUser
             return f"The changes were not made: {verdict.reason}"
         if isinstance(verdict, NotMade):
-            made = [display_name(uri) for uri in changes.uris() if self._is_made(uri)]
+            fates = {uri: fate for uri, (fate, _) in latest(self._now.tools_executed).items()}
+            made = [display_name(uri) for uri in changes.uris() if fates.get(uri) in ("made", "staged")]
             but = f" But these were: {', '.join(made)}." if made else ""
-            return f"The changes were not made: {verdict.reason}{but}"
+            self._in_doubt = {uri for uri in changes.uris() if fates.get(uri) == "doubtful"}
+            return " ".join([f"The changes were not made: {verdict.reason}{but}", *self._to_read()])
         if verdict.denied:
             names = ", ".join(display_name(uri) for uri in verdict.denied)
             return f"The user allowed the other files but not {names}."
         return None
 
-    def _is_made(self, uri: Uri) -> bool:
-        fate, _ = latest(self._now.tools_executed).get(uri, ("lost", None))
-        return fate in ("made", "staged")
+    def _to_read(self) -> list[str]:
+        return [
+            f"{display_name(uri)}: read it, since it cannot be told whether your change of it was made."
+            for uri in sorted(self._in_doubt)
+        ]
 
     async def missing(self) -> tuple[str, ...]:
         """What the step lacks: expected files that are not there, nothing written, checks that do not hold."""
@@ -127,6 +136,7 @@ class StepHands:
             if not await self._checks.exists(path)
         ]
         found += [f"{name} was not changed: {why} Do it again." for name, why in not_made(self._now).items()]
+        found += self._to_read()
         if self._step.expected_files and not found and not self._has_written():
             found.append(f"Nothing was written yet; the task is to write {self._step.expected_files[0]}.")
         return (*found, *await self._checks.staged())

@@ -7,7 +7,7 @@ import uuid
 from planloom.domain import events as ev
 from planloom.domain.approvals import Grant
 from planloom.domain.changes import sha256
-from planloom.domain.values import EditId, PlanId, Sha256, StepId, Uri
+from planloom.domain.values import EditId, PlanId, Sha256, StepId
 from planloom.execution.book import Book
 from planloom.execution.proposals import Part
 from planloom.workspace.outcomes import JournalFile, Settlement
@@ -63,18 +63,20 @@ class EditJournal:
         self._book.record(self._plan_id, *outcome_of(self._step_id, edit_id, settlement))
 
 
-def outcome_of(
-    step_id: StepId | None, edit_id: EditId, settlement: Settlement, doubtful: tuple[Uri, ...] = ()
-) -> tuple[ev.Event, ...]:
-    """The events that record the outcome of an intent per file; the applied files come last and decide its state."""
+def outcome_of(step_id: StepId | None, edit_id: EditId, settlement: Settlement) -> tuple[ev.Event, ...]:
+    """The events that record the outcome of an intent per file; the applied files come last and decide its state.
+
+    A file that holds neither text is in doubt, whether the server ended or the editor did something else: before
+    its change is made again a person is asked.
+    """
     happened: list[ev.Event] = []
     lost = (*settlement.rejected, *settlement.unexpected)
     if lost or not settlement.applied:
         reason = settlement.reason or "The files do not hold what was meant."
-        rejected = ev.EditRejected(
-            task_id=step_id, edit_id=edit_id, files=lost, reason=reason, doubtful=doubtful
+        doubtful = tuple(file.uri for file in settlement.unexpected)
+        happened.append(
+            ev.EditRejected(task_id=step_id, edit_id=edit_id, files=lost, reason=reason, doubtful=doubtful)
         )
-        happened.append(rejected)
     if settlement.applied:
         happened.append(
             ev.EditApplied(

@@ -51,7 +51,7 @@ async def _settle(book: Book, view: WorkspaceView, plan: Plan, edit: EditRecord)
         outcome=weakest(outcomes) if made else None,
         reason=_reason(made, missing, doubtful),
     )
-    happened = list(outcome_of(edit.step_id, edit.edit_id, settlement, tuple(file.uri for file in doubtful)))
+    happened = list(outcome_of(edit.step_id, edit.edit_id, settlement))
     happened += _taken_back(plan, edit, made, (*missing, *doubtful))
     if doubtful or (made and missing):
         happened.append(ev.Log(level="warning", message=settlement.reason or "", task_id=edit.step_id))
