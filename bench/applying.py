@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 from planloom.workspace.editor import EditorCapabilities
-from planloom.workspace.paths import resolve_uri
-from planloom.workspace.roots import Roots, root_at
+from planloom.workspace.paths.resolver import resolve_uri
+from planloom.workspace.paths.roots import Roots, root_at
 from tests.support.fake_editor import EVERYTHING
 from tests.workspace.room import Room
 

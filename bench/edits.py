@@ -12,11 +12,18 @@ import tracemalloc
 from collections.abc import Callable
 from typing import NamedTuple
 
-from planloom.domain.diff import text_edits
-from planloom.domain.lines import split_lines
-from planloom.domain.live_text import LiveText
-from planloom.domain.merge import merge
-from planloom.domain.text import ContentChange, LineIndex, Position, Range, apply_change, apply_edits
+from planloom.domain.text.diff import text_edits
+from planloom.domain.text.lines import split_lines
+from planloom.domain.text.live_text import LiveText
+from planloom.domain.text.merge import merge
+from planloom.domain.text.positions import (
+    ContentChange,
+    LineIndex,
+    Position,
+    Range,
+    apply_change,
+    apply_edits,
+)
 
 # difflib is quadratic and worse: above this it is not run.
 MOST_FOR_DIFFLIB = 200_000

@@ -19,18 +19,18 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from planloom.domain import directives as do
-from planloom.domain import events as ev
-from planloom.domain.graph import links, ordered
-from planloom.domain.lifecycle import apply
-from planloom.domain.plan import Detection, Plan, Step
-from planloom.domain.schedule import Schedule
+from planloom.domain.events import catalog as ev
+from planloom.domain.events.lifecycle import apply
+from planloom.domain.plans.graph import links, ordered
+from planloom.domain.plans.plan import Detection, Plan, Step
+from planloom.domain.scheduling import directives as do
+from planloom.domain.scheduling.schedule import Schedule
 from planloom.domain.values import PlanId, SessionId, StepId
-from planloom.execution.book import Book, EventStore
 from planloom.execution.conductor import Conductor
 from planloom.execution.jobs import Jobs
-from planloom.execution.outcomes import Done, Outcome
-from planloom.lsp.to_wire_events import event
+from planloom.execution.plan_store import EventStore, PlanStore
+from planloom.execution.steps.results import Done, Outcome
+from planloom.lsp.wire.to_wire_events import event
 from planloom.storage.ledger import Ledger
 from tests.support.hostile_model import Fate, naive_fate, planloom_fate
 from tests.support.memory import MemoryStore
@@ -117,15 +117,15 @@ def waves(steps: Sequence[Step], durations: Sequence[float], cap: int) -> float:
 
 
 async def conducted(steps: Sequence[Step], durations: Sequence[float], cap: int, store: EventStore) -> float:
-    book, jobs = Book(store), Jobs()
-    conductor = Conductor(book, jobs, Sleeping(durations), lambda: do.Limits(max_parallel_steps=cap))
-    book.open(PLAN, SessionId("s"), ev.PlanStart(request="r", route="plan", detection=DETECTION))
+    plan_store, jobs = PlanStore(store), Jobs()
+    conductor = Conductor(plan_store, jobs, Sleeping(durations), lambda: do.Limits(max_parallel_steps=cap))
+    plan_store.open(PLAN, SessionId("s"), ev.PlanStart(request="r", route="plan", detection=DETECTION))
     ready = ev.PlanReady(version=1, steps=tuple(steps), summary="", sequential=False, author="rules")
-    book.record(PLAN, ready, ev.PlanApproved(version=1, review="each"))
+    plan_store.record(PLAN, ready, ev.PlanApproved(version=1, review="each"))
     began = asyncio.get_running_loop().time()
     conductor.conduct(PLAN)
     await jobs.settled("conduct:")
-    plan = book.find(PLAN)
+    plan = plan_store.find(PLAN)
     assert plan is not None and plan.status == "completed", plan
     return asyncio.get_running_loop().time() - began
 

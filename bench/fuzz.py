@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench.fuzz_texts import chance_of, changed, decoded, encoded, signature_of
 
 PACKAGES = {
-    "plans": ("planloom.domain.model_text", "planloom.planning.formats", "planloom.planning.assemble"),
+    "plans": ("planloom.domain.model_text", "planloom.planning.formats", "planloom.planning.model.assemble"),
     "calls": ("planloom.domain.model_text", "planloom.agent.toolcalls"),
     "detection": ("planloom.intake.detection", "planloom.intake.qualification", "planloom.intake.words"),
     "references": ("planloom.intake.references",),

@@ -12,18 +12,18 @@ from bench import fuzz_seeds as seeds
 from planloom.agent.toolcalls.reader import CallReader, gathered
 from planloom.agent.toolcalls.tokens import TOKEN_SET
 from planloom.domain.model_text.surrogates import mend
-from planloom.domain.validation import ToolRules
+from planloom.domain.plans.validation import ToolRules
 from planloom.intake.detection import count_items, detect
 from planloom.intake.qualification import qualify
 from planloom.intake.references import find_references
-from planloom.planning.assemble import Assembly
 from planloom.planning.formats.draft import DraftStep, NoPlan, PlanText
 from planloom.planning.formats.reader import read_plan
 from planloom.planning.formats.stream import PlanStream
-from planloom.planning.rules import plan_by_rules
-from planloom.tools.patches import BadPatch, read_patch
-from planloom.tools.patching import apply_hunks
-from planloom.tools.replacing import Replaced, replace, with_lf
+from planloom.planning.model.assemble import StepBuilder
+from planloom.planning.rules.parser import plan_by_rules
+from planloom.tools.files.patches import BadPatch, read_patch
+from planloom.tools.files.patching import apply_hunks
+from planloom.tools.files.replacing import Replaced, replace, with_lf
 from tests.scoring import offered_tools
 from tests.support.small_tools import TOOL_NAMES as TOOLS
 
@@ -67,7 +67,7 @@ def check_plan(text: str, chance: random.Random) -> None:
     if isinstance(plan, NoPlan):
         return
     assert plan.steps, "a plan without steps"
-    made = Assembly(_RULES)
+    made = StepBuilder(_RULES)
     for step in plan.steps:
         assert step.description.strip() and step.instruction.strip(), "an empty step"
         assert "\n" not in step.description, "a description of several lines"

@@ -27,8 +27,8 @@ from planloom.intake.completion import complete
 from planloom.intake.detection import detect
 from planloom.intake.qualification import qualify
 from planloom.intake.references import find_references
-from planloom.workspace.index import FileIndex
-from planloom.workspace.roots import root_at
+from planloom.workspace.index.file_index import FileIndex
+from planloom.workspace.paths.roots import root_at
 
 WORDS = [
     *("alpha", "beta", "gamma", "delta", "core", "util", "view", "model", "service", "page", "form", "menu"),
@@ -310,8 +310,8 @@ def memory(root: Path) -> dict[str, float]:
     script = """
 import asyncio, gc, os, sys
 from pathlib import Path
-from planloom.workspace.index import FileIndex
-from planloom.workspace.roots import root_at
+from planloom.workspace.index.file_index import FileIndex
+from planloom.workspace.paths.roots import root_at
 import frizbee
 def resident():
     gc.collect()

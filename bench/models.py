@@ -13,10 +13,10 @@ from typing import NamedTuple
 import httpx
 from httpx_sse import aconnect_sse
 
-from planloom.models.http_model import HttpModel
+from planloom.models.http.http_model import HttpModel
+from planloom.models.offline.scripted import Turn
 from planloom.models.port import Message, ModelRequest
-from planloom.models.scripted import Turn
-from planloom.models.select import pick
+from planloom.models.selection.select import pick
 from planloom.settings import ModelSettings, Settings
 from tests.support.http_server import Asked, Wire, serving
 from tests.support.model_server import ScriptedServer

@@ -68,7 +68,7 @@ def requests(count: int) -> dict[str, float]:
 
 async def events(count: int) -> dict[str, float]:
     """The time from an event's append, durable in the ledger, to its bytes leaving the server."""
-    from planloom.domain import events as ev
+    from planloom.domain.events import catalog as ev
     from tests.support.lsp_client import connected
     from tests.support.real_application import real_application
 
@@ -80,10 +80,10 @@ async def events(count: int) -> dict[str, float]:
             created = await client.request("planloom/plan/create", {"text": TEXT["text"], "mode": "plan"})
             await client.wait_event("plan_ready")
             plan_id = created["plan"]["planId"]
-            book = client.server.connection.app._book
+            plan_store = client.server.connection.app._plan_store
             for number in range(count):
                 begun = time.perf_counter()
-                book.record(plan_id, ev.Log(level="info", message=f"line {number}"))
+                plan_store.record(plan_id, ev.Log(level="info", message=f"line {number}"))
                 assert client.events[-1]["message"] == f"line {number}"
                 spent.append((time.perf_counter() - begun) * 1000)
     return {"event_p50_ms": statistics.median(spent), "event_p99_ms": percentile(spent, 0.99)}

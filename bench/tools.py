@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from planloom.tools.context import ToolContext
-from planloom.tools.finding import FindFiles, find_files
-from planloom.tools.processes import run_process, shell_argv
-from planloom.tools.searching import SearchText, search_text
+from planloom.tools.processes.child_process import run_process, shell_argv
+from planloom.tools.search.find_files import FindFiles, find_files
+from planloom.tools.search.search_files import SearchText, search_text
 from planloom.workspace.documents import DocumentStore
-from planloom.workspace.index import FileIndex
-from planloom.workspace.overlay import Overlay
-from planloom.workspace.programs import environment
-from planloom.workspace.roots import Roots, root_at
+from planloom.workspace.edits.overlay import Overlay
+from planloom.workspace.index.file_index import FileIndex
+from planloom.workspace.index.programs import environment
+from planloom.workspace.paths.roots import Roots, root_at
 from planloom.workspace.view import WorkspaceView
 
 WORDS = (

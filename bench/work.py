@@ -17,11 +17,11 @@ from typing import Any
 
 import httpx
 
-from planloom.domain.editing import AddStep, RemoveStep, StepChanges
-from planloom.domain.plan import Plan
+from planloom.domain.plans.editing import AddStep, RemoveStep, StepChanges
+from planloom.domain.plans.plan import Plan
 from planloom.domain.values import StepId
-from planloom.models.scripted import Turn, makes, says
-from planloom.models.select import pick
+from planloom.models.offline.scripted import Turn, makes, says
+from planloom.models.selection.select import pick
 from planloom.settings import resolve
 from tests.support.http_server import Asked, Wire, serving
 from tests.support.model_server import ScriptedServer

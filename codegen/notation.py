@@ -10,8 +10,13 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic import JsonValue
 from pydantic.fields import FieldInfo
 
-from planloom.lsp import wire_base, wire_edits, wire_params, wire_plan, wire_results, wire_review
-from planloom.lsp.wire_base import Wire
+from planloom.lsp.wire import base as wire_base
+from planloom.lsp.wire import edits as wire_edits
+from planloom.lsp.wire import params as wire_params
+from planloom.lsp.wire import plan as wire_plan
+from planloom.lsp.wire import results as wire_results
+from planloom.lsp.wire import review as wire_review
+from planloom.lsp.wire.base import Wire
 
 _NAMES = {str: "string", int: "int", float: "number", bool: "bool", type(None): "null", Any: "any"}
 _ROOMS = (wire_base, wire_plan, wire_review, wire_edits, wire_params, wire_results)

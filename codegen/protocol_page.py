@@ -8,13 +8,16 @@ from typing import Final, Literal, get_args, get_type_hints
 
 from codegen import notation
 from planloom.domain import errors
-from planloom.domain import events as domain_events
-from planloom.lsp import methods, wire, wire_events, wire_task_events
-from planloom.lsp.errors import CODES
+from planloom.domain.events import catalog as domain_events
+from planloom.lsp import methods
+from planloom.lsp.client_options import ClientExtensions
 from planloom.lsp.methods import Method
-from planloom.lsp.opening import Declared
-from planloom.lsp.wire_base import Wire
-from planloom.service.states import ALLOWED
+from planloom.lsp.transport.errors import CODES
+from planloom.lsp.wire import events as wire_events
+from planloom.lsp.wire import lookup as wire
+from planloom.lsp.wire import task_events as wire_task_events
+from planloom.lsp.wire.base import Wire
+from planloom.service.running.states import ALLOWED
 
 COMMAND_ARGUMENTS: Final[Mapping[str, str]] = {
     "planloom.plan": "text",
@@ -137,7 +140,7 @@ def page() -> str:
 def _declared() -> Iterator[str]:
     yield "| `planloomClient` | |"
     yield "|---|---|"
-    for name in Declared._fields:
+    for name in ClientExtensions._fields:
         first, *rest = name.split("_")
         yield f"| `{first}{''.join(word.title() for word in rest)}` | {CLIENT_CAN[name]} |"
     yield ""

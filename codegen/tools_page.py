@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from planloom.domain.agents import NAMES, may_use
+from planloom.domain.plans.agents import NAMES, may_use
 from planloom.tools.registry import Registry, builtin, schema
 from planloom.tools.tool import SUMMARY_LIMIT, Tool
 

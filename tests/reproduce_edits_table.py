@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
-from planloom.domain.events import ConflictChoice
+from planloom.domain.events.catalog import ConflictChoice
 from tests.service.test_crashes import FILES, LITERAL, killed_and_resumed
 from tests.support.crash import begun
 from tests.support.fake_editor import Before, Refuse

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from planloom.cli.disk import Applied, apply_workspace_edit
+from planloom.cli.client.disk import Applied, apply_workspace_edit
 
 STREAMS = Path(__file__).resolve().parent.parent / "test" / "streams"
 NOTE = "alpha\nbeta\ngamma\n"

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from planloom.domain.approvals import Policy, Verdict
+from planloom.domain.safety.approvals import Policy, Verdict
 
 Source = Literal["command_line", "environment", "user", "initialization", "workspace"]
 """Where a value comes from, strongest first; `workspace` is whatever the editor merged."""

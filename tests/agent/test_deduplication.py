@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from planloom.agent.deduplication import Recent, Signature, signature
-from planloom.domain.approvals import Effect
+from planloom.agent.deduplication import DedupWindow, Signature, signature
+from planloom.domain.safety.approvals import Effect
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 
 
@@ -63,7 +63,7 @@ def test_commands_are_never_the_same() -> None:
 def test_windows(
     first: Signature, between: list[Signature], again: Signature, after: float, found: bool
 ) -> None:
-    recent = Recent(5.0)
+    recent = DedupWindow(5.0)
     recent.ran(first, GOOD, 0.0)
     for each in between:
         recent.ran(each, succeeded("between"), 0.0)
@@ -75,7 +75,7 @@ def test_windows(
     [("file:///w/a", False), ("file:///w", False), ("file:///w/ab", True), ("file:///w/b", True)],
 )
 def test_a_change_by_anyone_ends_the_windows_on_its_place(changed: str, found: bool) -> None:
-    recent = Recent(5.0)
+    recent = DedupWindow(5.0)
     recent.ran(WRITE_A, GOOD, 0.0)
     recent.ran(READ_A, GOOD, 0.0)
     recent.changed(changed)
@@ -84,7 +84,7 @@ def test_a_change_by_anyone_ends_the_windows_on_its_place(changed: str, found: b
 
 
 def test_a_failed_call_is_never_given_again_and_a_failed_write_ends_windows_too() -> None:
-    recent = Recent(5.0)
+    recent = DedupWindow(5.0)
     recent.ran(READ_A, failed("no"), 0.0)
     assert recent.find(READ_A, 0.1) is None
     recent.ran(READ_A, GOOD, 0.2)

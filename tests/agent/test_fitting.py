@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from planloom.agent.fitting import in_one_line
 from planloom.agent.prompts import ToolNote
+from planloom.agent.result_budget import in_one_line
 
 
 @pytest.mark.parametrize(

@@ -10,19 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planloom.agent.answer import Turn, control_specs
-from planloom.agent.fenced import fenced_files
-from planloom.agent.speech import Ear, Way, asked, way_of
+from planloom.agent.answer_decoder import AnswerDecoder, ToolCallMode, asked, way_of
+from planloom.agent.fenced_files import fenced_files
 from planloom.models.port import Capabilities
 from planloom.tools.registry import builtin
 
 TOOLS = (*builtin().specs(), *control_specs(direct=True))
 
 
-def heard(way: Way, text: str, *, cut: bool = False, fallback: bool = True) -> Turn:
-    ear = Ear(way, TOOLS, fallback=fallback)
+def heard(way: ToolCallMode, text: str, *, cut: bool = False, fallback: bool = True) -> Turn:
+    decoder = AnswerDecoder(way, TOOLS, fallback=fallback)
     for start in range(0, len(text), 7):
-        ear.hear(text[start : start + 7])
-    return ear.turn((), (), cut=cut)
+        decoder.hear(text[start : start + 7])
+    return decoder.turn((), (), cut=cut)
 
 
 def calls(turn: Turn) -> list[tuple[str, dict[str, Any]]]:
@@ -37,7 +37,7 @@ def calls(turn: Turn) -> list[tuple[str, dict[str, Any]]]:
         (Capabilities(), "text"),
     ],
 )
-def test_the_surest_way_is_taken(can: Capabilities, way: Way) -> None:
+def test_the_surest_way_is_taken(can: Capabilities, way: ToolCallMode) -> None:
     request = asked(way, "system", "prompt", TOOLS)
     assert way_of(can) == way
     assert bool(request.tools) == (way == "native")
@@ -112,7 +112,7 @@ def test_calls_printed_by_a_native_model_count_only_where_the_setting_says_so() 
 
 
 @given(st.text(max_size=300), st.sampled_from(["native", "json", "text"]), st.booleans())
-def test_no_text_raises(text: str, way: Way, cut: bool) -> None:
+def test_no_text_raises(text: str, way: ToolCallMode, cut: bool) -> None:
     heard(way, text, cut=cut)
     fenced_files(text)
 

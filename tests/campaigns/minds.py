@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from planloom.models.scripted import Turn, makes, says
+from planloom.models.offline.scripted import Turn, makes, says
 from tests.campaigns.worlds import Effect, World
 from tests.support.model_server import ScriptedServer
 

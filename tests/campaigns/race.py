@@ -18,7 +18,7 @@ import random
 from pathlib import Path
 from typing import Any, get_args
 
-from planloom.lsp.wire_params import ResolveConflictParams
+from planloom.lsp.wire.params import ResolveConflictParams
 from tests.campaigns.circumstances import draw
 from tests.campaigns.desk import Desk, desk
 from tests.campaigns.person import Person

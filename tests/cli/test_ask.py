@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planloom.cli.ask import Flags, Nobody, Verdict, verdict_by_flags
+from planloom.cli.terminal.decisions import Flags, NonInteractive, Verdict, verdict_by_flags
 
 WRITE: dict[str, Any] = {"effect": "write", "files": [{"uri": "file:///w/a", "change": "edit"}]}
 PLAIN = {
@@ -53,7 +53,7 @@ def test_dangerous_things_need_yes_commands(approval: Any, flags: Flags) -> None
 
 
 async def test_nobody_harms_nothing() -> None:
-    nobody = Nobody()
+    nobody = NonInteractive()
     assert await nobody.review() == "cancel"
     assert (await nobody.approval({}, [])).decision == "deny"
     assert await nobody.question({}) is None

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from planloom.cli.disk import Applied, Refused, apply_workspace_edit
-from planloom.domain.text import Encoding
-from planloom.workspace.uris import from_path
+from planloom.cli.client.disk import Applied, Refused, apply_workspace_edit
+from planloom.domain.text.positions import Encoding
+from planloom.workspace.paths.uris import from_path
 
 
 def span(start: tuple[int, int], end: tuple[int, int]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planloom.cli.fold import ending, folded, touched
+from planloom.cli.client.plan_state import ending, folded, touched
 from tests.support.scripts import plan, step
 
 STEPS = [step(1, "a"), step(2, "b")]

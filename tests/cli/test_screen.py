@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from planloom.cli.screen import Screen
-from planloom.cli.show import problems
+from planloom.cli.terminal.screen import Screen
+from planloom.cli.terminal.show import problems
 from tests.support.scripts import plan, step
 
 STEPS = [step(1, "Create x"), step(2, "Think", kind="processing")]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from rich.console import Console, RenderableType
 
-from planloom.cli import show, show_approval
-from planloom.cli.diffs import Row, diff_rows
+from planloom.cli.terminal import show, show_approval
+from planloom.cli.terminal.diffs import Row, diff_rows
 from tests.support.scripts import approval, plan, step
 
 FOLDER = Path("/w/app")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from codegen.protocol_page import CLIENT_CAN, COMMAND_ARGUMENTS, page
+from planloom.lsp.client_options import ClientExtensions
 from planloom.lsp.methods import COMMANDS, EVENTS, REQUESTS
-from planloom.lsp.opening import Declared
 
 
 def test_nothing_of_the_catalogue_is_left_out() -> None:
@@ -12,4 +12,4 @@ def test_nothing_of_the_catalogue_is_left_out() -> None:
     for name in (*(method.name for method in REQUESTS), *EVENTS, *COMMANDS):
         assert f"| `{name}` |" in text
     assert tuple(COMMAND_ARGUMENTS) == COMMANDS
-    assert tuple(CLIENT_CAN) == Declared._fields
+    assert tuple(CLIENT_CAN) == ClientExtensions._fields

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from planloom.domain.text import Encoding, Position, Range, TextEdit
+from planloom.domain.text.positions import Encoding, Position, Range, TextEdit
 
 ENCODINGS: tuple[Encoding, ...] = ("utf-8", "utf-16", "utf-32")
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from planloom.domain import events as ev
-from planloom.domain.approvals import Approval, ApprovalFile
 from planloom.domain.changes import EditedFile
-from planloom.domain.plan import CommandEnd, Plan, StepResult
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import CommandEnd, Plan, StepResult
+from planloom.domain.safety.approvals import Approval, ApprovalFile
 from planloom.domain.values import ApprovalId, CallId, EditId, Sha256, StepId, Uri
 from tests.domain.test_lifecycle import AT, PLAN, after, ready, step
 from tests.domain.test_lifecycle import START as BEGUN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planloom.domain.editing import (
+from planloom.domain.plans.editing import (
     AddStep,
     EditRefused,
     MoveStep,
@@ -16,7 +16,7 @@ from planloom.domain.editing import (
     UpdateStep,
     edit_plan,
 )
-from planloom.domain.plan import Step
+from planloom.domain.plans.plan import Step
 from planloom.domain.values import StepId
 from tests.domain.test_graph import MARKS, steps
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.domain import graph
-from planloom.domain.plan import Pending, Plan, Recovery, Step
+from planloom.domain.plans import graph
+from planloom.domain.plans.plan import Pending, Plan, Recovery, Step
 from planloom.domain.values import PlanId, SessionId, StepId
 
 MARKS = {"+": "completed", "!": "failed", "-": "skipped", ">": "running", "?": "needs_clarification"}

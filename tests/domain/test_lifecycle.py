@@ -11,13 +11,13 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from planloom.domain import directives as do
-from planloom.domain import events as ev
-from planloom.domain.approvals import Approval
-from planloom.domain.folding import IllegalTransition
-from planloom.domain.lifecycle import LEGAL, apply
-from planloom.domain.plan import ENDED, Detection, Plan, PlanError, PlanStatus, Step, StepResult
-from planloom.domain.series import Series
+from planloom.domain.events import catalog as ev
+from planloom.domain.events.folding import IllegalTransition
+from planloom.domain.events.lifecycle import LEGAL, apply
+from planloom.domain.plans.indexed_tuple import IndexedTuple
+from planloom.domain.plans.plan import ENDED, Detection, Plan, PlanError, PlanStatus, Step, StepResult
+from planloom.domain.safety.approvals import Approval
+from planloom.domain.scheduling import directives as do
 from planloom.domain.values import ApprovalId, PlanId, SessionId, Sha256, StepId
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -188,7 +188,7 @@ class Histories(RuleBasedStateMachine):
     def happen(self, event: ev.Event) -> None:
         each = recorded(self.plan, event)
         self.plan = apply(self.plan, each)
-        assert isinstance(self.plan.steps, Series) and isinstance(self.plan.edits, Series)
+        assert isinstance(self.plan.steps, IndexedTuple) and isinstance(self.plan.edits, IndexedTuple)
         self.log.append(each)
 
     @property

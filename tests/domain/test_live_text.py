@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from planloom.domain.live_text import LiveText
-from planloom.domain.text import ContentChange, Encoding, Position, Range, apply_change
+from planloom.domain.text.live_text import LiveText
+from planloom.domain.text.positions import ContentChange, Encoding, Position, Range, apply_change
 from tests.domain.reference import ATOMS, ENCODINGS
 
 

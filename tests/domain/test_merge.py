@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.domain.merge import (
+from planloom.domain.text.merge import (
     Conflicted,
     Merged,
     Replacement,
@@ -15,7 +15,7 @@ from planloom.domain.merge import (
     reverse_merge,
     with_markers,
 )
-from planloom.domain.text import LineIndex
+from planloom.domain.text.positions import LineIndex
 
 
 def lines(letters: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planloom.domain.outputs import OutputReference, literal, output_reference, renamed
+from planloom.domain.plans.outputs import OutputReference, literal, output_reference, renamed
 from planloom.domain.values import StepId
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.domain.protected import danger, folded, is_git, is_secret, never_written
+from planloom.domain.safety.protected import danger, folded, is_git, is_secret, never_written
 
 PROTECTED = """
 .vscode/settings.json .vscode/tasks.json .vscode/launch.json .vscode project.code-workspace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planloom.domain.changes import EditRecord
-from planloom.domain.reverts import standing, states_after, undone
+from planloom.domain.events.reverts import standing, states_after, undone
 from planloom.domain.values import EditId, StepId
 
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.domain import directives as do
-from planloom.domain import events as ev
-from planloom.domain.lifecycle import apply
-from planloom.domain.plan import Detection, Plan, Step, StepResult
-from planloom.domain.schedule import Schedule
+from planloom.domain.events import catalog as ev
+from planloom.domain.events.lifecycle import apply
+from planloom.domain.plans.plan import Detection, Plan, Step, StepResult
+from planloom.domain.scheduling import directives as do
+from planloom.domain.scheduling.schedule import Schedule
 from planloom.domain.values import PlanId, SessionId, StepId
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

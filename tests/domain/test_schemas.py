@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.domain.schemas import remote_schema
+from planloom.domain.safety.remote_schemas import remote_schema
 
 
 @pytest.mark.parametrize(

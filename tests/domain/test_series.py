@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.domain.plan import Step
-from planloom.domain.series import Series
+from planloom.domain.plans.indexed_tuple import IndexedTuple
+from planloom.domain.plans.plan import Step
 from planloom.domain.values import StepId, Value
 
 
@@ -23,7 +23,7 @@ class Named:
 
 
 class Kept(Value):
-    steps: Series[Step]
+    steps: IndexedTuple[Step]
 
 
 KEYS = st.sampled_from([f"k{n}" for n in range(8)])
@@ -39,10 +39,10 @@ CHANGES = st.lists(
 )
 
 
-def check(series: Series[Named], values: tuple[Named, ...]) -> None:
+def check(series: IndexedTuple[Named], values: tuple[Named, ...]) -> None:
     """Everything that can be asked of both gets the same answer."""
     assert tuple(series) == values and len(series) == len(values) and bool(series) == bool(values)
-    assert series == values and values == series and series == Series(values)
+    assert series == values and values == series and series == IndexedTuple(values)
     assert hash(series) == hash(values)
     assert (
         tuple(reversed(series)) == values[::-1]
@@ -63,7 +63,7 @@ def test_a_series_is_a_tuple_through_any_history(
     values: list[Named], changes: list[tuple[str, int, Named]]
 ) -> None:
     """`back` goes on from an earlier series, so that two of them grow from one."""
-    past: list[tuple[Series[Named], tuple[Named, ...]]] = [(Series(values), tuple(values))]
+    past: list[tuple[IndexedTuple[Named], tuple[Named, ...]]] = [(IndexedTuple(values), tuple(values))]
     for change, number, value in changes:
         series, twin = past[-1]
         if change == "add":
@@ -72,8 +72,8 @@ def test_a_series_is_a_tuple_through_any_history(
             place = number % len(twin)
             past.append((series.replaced({place: value}), (*twin[:place], value, *twin[place + 1 :])))
         elif change == "look":
-            assert series.place(value.key) == Series(twin).place(value.key)
-            assert series.naming(value.key) == Series(twin).naming(value.key)
+            assert series.place(value.key) == IndexedTuple(twin).place(value.key)
+            assert series.naming(value.key) == IndexedTuple(twin).naming(value.key)
         elif change == "back":
             past.append(past[number % len(past)])
     for series, twin in past:
@@ -83,12 +83,12 @@ def test_a_series_is_a_tuple_through_any_history(
 @given(MANY, st.dictionaries(st.integers(0, 129), VALUES, max_size=20))
 def test_many_are_replaced_at_once(values: list[Named], changes: dict[int, Named]) -> None:
     held = {place: value for place, value in changes.items() if place < len(values)}
-    check(Series(values).replaced(held), tuple(held.get(n, value) for n, value in enumerate(values)))
+    check(IndexedTuple(values).replaced(held), tuple(held.get(n, value) for n, value in enumerate(values)))
 
 
 @pytest.mark.parametrize("place", [-1, 3, 64])
 def test_a_place_that_is_not_there_is_refused(place: int) -> None:
-    three = Series([Named("a"), Named("b"), Named("c")])
+    three = IndexedTuple([Named("a"), Named("b"), Named("c")])
     with pytest.raises(IndexError):
         three.replaced({place: Named("d")})
     with pytest.raises(IndexError):
@@ -96,12 +96,17 @@ def test_a_place_that_is_not_there_is_refused(place: int) -> None:
 
 
 def test_other_values_and_other_sequences_are_not_equal() -> None:
-    one = Series([Named("a")])
-    assert one != Series([Named("a", ("b",))]) and one != Series() and one != () and one != [Named("a")]
+    one = IndexedTuple([Named("a")])
+    assert (
+        one != IndexedTuple([Named("a", ("b",))])
+        and one != IndexedTuple()
+        and one != ()
+        and one != [Named("a")]
+    )
 
 
 def test_it_is_copied_and_pickled() -> None:
-    many = Series(Named(f"k{n}") for n in range(100))
+    many = IndexedTuple(Named(f"k{n}") for n in range(100))
     for again in (pickle.loads(pickle.dumps(many)), copy.copy(many), copy.deepcopy(many)):
         assert again == many and again.place("k70") == 70
 
@@ -112,7 +117,7 @@ def step(number: int) -> dict[str, Any]:
 
 def test_pydantic_reads_and_writes_it_as_a_tuple() -> None:
     kept = Kept.model_validate({"steps": [step(n) for n in range(70)]})
-    assert isinstance(kept.steps, Series) and kept.steps.place("s65") == 65
+    assert isinstance(kept.steps, IndexedTuple) and kept.steps.place("s65") == 65
     assert Kept.model_validate_json(kept.model_dump_json()) == kept
     assert kept.model_dump()["steps"] == tuple(each.model_dump() for each in kept.steps)
     assert Kept(steps=kept.steps).steps is kept.steps

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from planloom.domain.editing import StepChanges
-from planloom.domain.plan import RUN_STATE, WRITTEN, Check, ExecutedTool, Step, StepResult
-from planloom.domain.templates import Template, applied, template_of
+from planloom.domain.plans.editing import StepChanges
+from planloom.domain.plans.plan import RUN_STATE, WRITTEN, Check, ExecutedTool, Step, StepResult
+from planloom.domain.plans.templates import Template, applied, template_of
 from planloom.domain.values import StepId, TemplateId
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)

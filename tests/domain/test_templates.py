@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.domain.plan import Check, ExpectedTool, Step
-from planloom.domain.templates import Template, TemplateParameter, TemplateRefused, applied, template_of
+from planloom.domain.plans.plan import Check, ExpectedTool, Step
+from planloom.domain.plans.templates import Template, TemplateParameter, TemplateRefused, applied, template_of
 from planloom.domain.values import StepId, TemplateId
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.domain.text import (
+from planloom.domain.text.positions import (
     ContentChange,
     Decoded,
     Encoding,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from planloom.domain.path_text import escapes, normal_path
-from planloom.domain.plan import Check, Step
-from planloom.domain.validation import PlanLimits, Problem, ToolRules, errors, problems
+from planloom.domain.plans.plan import Check, Step
+from planloom.domain.plans.validation import PlanLimits, Problem, ToolRules, errors, problems
+from planloom.domain.safety.lexical_paths import escapes, normal_path
 from planloom.domain.values import Args, StepId
 
 

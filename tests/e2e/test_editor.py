@@ -17,8 +17,8 @@ from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 from pytest_lsp.client import register_lsp_features
 from pytest_lsp.protocol import LanguageClientProtocol
 
-from planloom.domain.text import LineIndex, Position
-from planloom.lsp.codec import wire_converter
+from planloom.domain.text.positions import LineIndex, Position
+from planloom.lsp.transport.codec import wire_converter
 
 pytestmark = pytest.mark.process
 STATE = tempfile.mkdtemp(prefix="planloom-test-")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from planloom.domain import events as ev
-from planloom.domain.editing import StepChanges, UpdateStep
-from planloom.domain.plan import Plan
-from planloom.models.scripted import ScriptedModel, makes
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.editing import StepChanges, UpdateStep
+from planloom.domain.plans.plan import Plan
+from planloom.models.offline.scripted import ScriptedModel, makes
 from planloom.workspace.editor import EditorCapabilities
 from tests.support.fake_editor import EVERYTHING
 from tests.support.studio import Studio, studio

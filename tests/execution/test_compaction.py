@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.execution.compaction import accepted, merge_by_rules, names_in, paths_in, sentences
+from planloom.execution.prompting.compaction import accepted, merge_by_rules, names_in, paths_in, sentences
 
 BUDGET = 200
 

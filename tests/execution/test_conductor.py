@@ -7,16 +7,16 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 import pytest
 
-from planloom.domain import directives as do
-from planloom.domain import events as ev
 from planloom.domain.errors import DEFECT, ModelFailed
-from planloom.domain.plan import Detection, Plan, PlanStatus, Step
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Detection, Plan, PlanStatus, Step
+from planloom.domain.scheduling import directives as do
 from planloom.domain.values import PlanId, SessionId, StepId
-from planloom.execution.book import Book
 from planloom.execution.conductor import Conductor
 from planloom.execution.jobs import Jobs
-from planloom.execution.outcomes import Asked, Done, Failed, Outcome, Skipped
-from planloom.execution.resources import Resources
+from planloom.execution.plan_store import PlanStore
+from planloom.execution.steps.resources import Resources
+from planloom.execution.steps.results import Asked, Done, Failed, Outcome, Skipped
 from tests.support.memory import MemoryStore
 
 DETECTION = Detection(planned=True, rule="numbered_list", score=50, ambiguous=False)
@@ -59,15 +59,17 @@ class World:
     def __init__(
         self, steps: Iterable[Step], runner: ScriptedSteps, sequential: bool = False, **limits: object
     ) -> None:
-        self.book = Book(MemoryStore())
+        self.plan_store = PlanStore(MemoryStore())
         self.jobs = Jobs()
         self.runner = runner
         self.waits: list[float] = []
         self.conductor = Conductor(
-            self.book, self.jobs, runner, lambda: do.Limits.model_validate(limits), self.wait
+            self.plan_store, self.jobs, runner, lambda: do.Limits.model_validate(limits), self.wait
         )
-        self.book.open(PLAN, SessionId("s"), ev.PlanStart(request="r", route="plan", detection=DETECTION))
-        self.book.record(
+        self.plan_store.open(
+            PLAN, SessionId("s"), ev.PlanStart(request="r", route="plan", detection=DETECTION)
+        )
+        self.plan_store.record(
             PLAN,
             ev.PlanReady(version=1, steps=tuple(steps), summary="", sequential=sequential, author="rules"),
             ev.PlanApproved(version=1, review="each"),
@@ -78,7 +80,7 @@ class World:
 
     @property
     def plan(self) -> Plan:
-        plan = self.book.find(PLAN)
+        plan = self.plan_store.find(PLAN)
         assert plan is not None
         return plan
 
@@ -134,7 +136,7 @@ async def test_a_failed_step_pauses_the_plan_and_a_retry_carries_on() -> None:
     assert [(r.step_id, r.error, r.options) for r in paused.pending.recoveries] == [
         ("a", "no luck", ("retry", "skip", "abort"))
     ]
-    world.book.record(PLAN, ev.RecoveryChosen(task_id=StepId("a"), action="retry"))
+    world.plan_store.record(PLAN, ev.RecoveryChosen(task_id=StepId("a"), action="retry"))
     await world.until("completed")
     assert world.statuses() == {"a": "completed", "b": "completed"}
 
@@ -168,11 +170,11 @@ async def test_an_interrupted_run_is_no_failed_attempt() -> None:
     world = World([step("a")], runner, on_failure="retry")
     for _ in range(3):
         await world.until("paused")
-        world.book.record(PLAN, ev.PlanResumed())
+        world.plan_store.record(PLAN, ev.PlanResumed())
     await world.until("completed")
     failures = [
         recorded.event
-        for recorded in world.book.store.events(PLAN)
+        for recorded in world.plan_store.store.events(PLAN)
         if isinstance(recorded.event, ev.TaskFailed)
     ]
     assert [failure.will_retry for failure in failures] == [True] and world.waits == [1.0]
@@ -200,7 +202,7 @@ async def test_a_missing_model_pauses_the_plan_and_a_resume_tries_again() -> Non
     paused = await world.until("paused")
     assert (paused.pause_reason, paused.pause_detail) == ("model_unavailable", "No model. Start one.")
     assert world.statuses() == {"a": "pending"}
-    world.book.record(PLAN, ev.PlanResumed())
+    world.plan_store.record(PLAN, ev.PlanResumed())
     await world.until("completed")
 
 
@@ -208,7 +210,7 @@ async def test_a_question_pauses_and_its_answer_carries_on() -> None:
     world = World([step("a"), step("b", "a")], ScriptedSteps({"a": [Asked(question="Which?"), DONE]}))
     paused = await world.until("paused")
     assert paused.pending.questions[0].question == "Which?"
-    world.book.record(PLAN, ev.ClarificationProvided(task_id=StepId("a"), answer="this"))
+    world.plan_store.record(PLAN, ev.ClarificationProvided(task_id=StepId("a"), answer="this"))
     await world.until("completed")
 
 
@@ -251,15 +253,15 @@ async def test_a_step_that_is_stopped_before_it_has_begun_is_pending_and_holds_n
     """A pause that was asked for just as a step starts comes before the step's own first moment."""
     world = World([step("a")], ScriptedSteps({}))
     resources = Resources(lambda _plan, _step: ["thing"])
-    jobs, book = world.jobs, world.book
-    conductor = Conductor(book, jobs, world.runner, do.Limits, resources=resources)
+    jobs, plan_store = world.jobs, world.plan_store
+    conductor = Conductor(plan_store, jobs, world.runner, do.Limits, resources=resources)
     halts: list[asyncio.Task[None]] = []
 
     def heard(recorded: ev.Recorded, _plan: Plan) -> None:
         if recorded.event.type == "task_started" and not halts:
             halts.append(asyncio.create_task(conductor.halt(PLAN)))
 
-    book.listen(heard)
+    plan_store.listen(heard)
     conductor.conduct(PLAN)
     async with asyncio.timeout(5):
         while not halts:
@@ -276,23 +278,23 @@ async def test_what_happened_is_what_the_ledger_folds_to() -> None:
     runner = ScriptedSteps({"b": [Failed(error="no")]})
     world = World([step("a"), step("b", "a"), step("c", "b")], runner, on_failure="skip")
     await world.until("completed")
-    assert world.book.replay(PLAN) == world.plan
+    assert world.plan_store.replay(PLAN) == world.plan
 
 
 async def test_steps_that_need_the_same_thing_alone_run_one_after_another_across_plans() -> None:
     runner = ScriptedSteps({})
-    book = Book(MemoryStore())
+    plan_store = PlanStore(MemoryStore())
     resources = Resources(lambda _plan, step: [step.step_id[0]], lambda name: 2 if name == "m" else 1)
-    conductor = Conductor(book, Jobs(), runner, do.Limits, resources=resources)
+    conductor = Conductor(plan_store, Jobs(), runner, do.Limits, resources=resources)
     for number in (1, 2):
         plan_id = PlanId(f"plan{number}")
-        book.open(plan_id, SessionId("s"), ev.PlanStart(request="r", route="plan", detection=DETECTION))
+        plan_store.open(plan_id, SessionId("s"), ev.PlanStart(request="r", route="plan", detection=DETECTION))
         steps = tuple(step(f"a{n}") for n in range(4))
         ready = ev.PlanReady(version=1, steps=steps, summary="", sequential=False, author="rules")
-        book.record(plan_id, ready, ev.PlanApproved(version=1, review="each"))
+        plan_store.record(plan_id, ready, ev.PlanApproved(version=1, review="each"))
         conductor.conduct(plan_id)
     async with asyncio.timeout(5):
-        while any(plan.status != "completed" for plan in book.live()):
+        while any(plan.status != "completed" for plan in plan_store.live()):
             await asyncio.sleep(0)
     assert runner.most == 1
 
@@ -316,16 +318,16 @@ class FailingStore(MemoryStore):
 async def test_one_event_that_cannot_be_recorded_pauses_the_plan_with_the_reason(type_: str) -> None:
     world = World([step("a"), step("b", "a")], ScriptedSteps({}))
     resources = Resources(lambda _plan, _step: ["thing"])
-    world.conductor = Conductor(world.book, world.jobs, world.runner, do.Limits, resources=resources)
+    world.conductor = Conductor(world.plan_store, world.jobs, world.runner, do.Limits, resources=resources)
     store = FailingStore(type_)
-    store.recorded = dict(world.book.store.recorded)  # type: ignore[attr-defined]
-    world.book.store = store
+    store.recorded = dict(world.plan_store.store.recorded)  # type: ignore[attr-defined]
+    world.plan_store.store = store
     paused = await world.until("paused")
     await world.jobs.settled("step:")
     assert paused.pause_reason == "error" and DEFECT in (paused.pause_detail or "")
     assert world.statuses()["a"] in ("pending", "completed")
     assert all(resources.free(world.plan, each) for each in world.plan.steps)
-    world.book.record(PLAN, ev.PlanResumed())
+    world.plan_store.record(PLAN, ev.PlanResumed())
     await world.until("completed")
 
 
@@ -339,15 +341,15 @@ async def test_a_step_whose_end_could_not_be_recorded_at_all_runs_again_after_a_
             super().append(recorded, plan, durable=durable)
 
     world = World([step("a")], ScriptedSteps({}))
-    healthy, dead = world.book.store, Dead()
+    healthy, dead = world.plan_store.store, Dead()
     dead.recorded = healthy.recorded  # type: ignore[attr-defined]
-    world.book.store = dead
+    world.plan_store.store = dead
     world.conductor.conduct(PLAN)
     async with asyncio.timeout(5):
         while not world.runner.begun or world.jobs.names("step:"):
             await asyncio.sleep(0)
     assert world.statuses() == {"a": "running"}
-    world.book.store = healthy
+    world.plan_store.store = healthy
     await world.conductor.halt(PLAN)
     assert world.statuses() == {"a": "pending"}
     world.conductor.release(PLAN)
@@ -367,5 +369,7 @@ async def test_a_failed_step_that_the_setting_skips_is_not_told_as_skipped_by_th
     runner = ScriptedSteps({"a": [Failed(error="no")]})
     world = World([step("a"), step("b")], runner, on_failure="skip")
     await world.until("completed")
-    skipped = [each.event for each in world.book.store.events(PLAN) if isinstance(each.event, ev.TaskSkipped)]
+    skipped = [
+        each.event for each in world.plan_store.store.events(PLAN) if isinstance(each.event, ev.TaskSkipped)
+    ]
     assert [each.reason for each in skipped] == ["policy"]

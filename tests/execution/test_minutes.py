@@ -6,11 +6,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from planloom.domain import events as ev
-from planloom.domain.plan import Detection, Plan, Step, StepResult
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Detection, Plan, Step, StepResult
 from planloom.domain.values import PlanId, SessionId, StepId
-from planloom.execution.book import Book
-from planloom.execution.limits import Minutes
+from planloom.execution.plan_store import PlanStore
+from planloom.execution.steps.time_limits import PlanTimeBudget
 from tests.support.memory import MemoryStore
 
 PLAN = PlanId("p")
@@ -37,25 +37,25 @@ class Desk:
     def __init__(self, store: MemoryStore, at: datetime) -> None:
         self.now = at
         self.timer = Timer()
-        self.book = Book(store, lambda: self.now)
-        Minutes(self.book, lambda: 10, self.timer)  # type: ignore[arg-type]
+        self.plan_store = PlanStore(store, lambda: self.now)
+        PlanTimeBudget(self.plan_store, lambda: 10, self.timer)  # type: ignore[arg-type]
 
     def later(self, seconds: float, *happened: ev.Event) -> Plan:
         self.now += timedelta(seconds=seconds)
-        return self.book.record(PLAN, *happened)
+        return self.plan_store.record(PLAN, *happened)
 
 
 def test_what_was_worked_before_a_restart_counts() -> None:
     store, step = MemoryStore(), Step(step_id=StepId("a"), description="a", instruction="a")
     first = Desk(store, datetime(2026, 1, 2, 12, tzinfo=UTC))
-    first.book.open(PLAN, SessionId("s"), ev.PlanStart(request="r", route="plan", detection=DETECTION))
+    first.plan_store.open(PLAN, SessionId("s"), ev.PlanStart(request="r", route="plan", detection=DETECTION))
     ready = ev.PlanReady(version=1, steps=(step,), summary="", sequential=False, author="rules")
     first.later(0, ready, ev.PlanApproved(version=1, review="each"), ev.PlanExecuting())
     begin, log = ev.TaskStarted(task_id=StepId("a"), agent="koda"), ev.Log(level="info", message="works")
     first.later(0, begin)
     first.later(240, log)
     second = Desk(store, first.now + timedelta(hours=3))
-    second.book.load(PLAN)
+    second.plan_store.load(PLAN)
     back = ev.TaskUpdate(task_id=StepId("a"), status="pending")
     second.later(0, ev.PlanPaused(reason="restart"), back)
     second.later(60, ev.PlanResumed(), begin)

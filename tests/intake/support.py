@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planloom.domain.text import Position, Range
+from planloom.domain.text.positions import Position, Range
 from planloom.domain.values import Uri
 from planloom.intake.workspace_sources import WorkspaceSources
 from planloom.workspace.documents import DocumentStore
@@ -17,9 +17,9 @@ from planloom.workspace.editor import (
     FileDiagnostics,
     SaveAnswer,
 )
-from planloom.workspace.index import FileIndex
-from planloom.workspace.roots import Roots, root_at
-from planloom.workspace.uris import from_path
+from planloom.workspace.index.file_index import FileIndex
+from planloom.workspace.paths.roots import Roots, root_at
+from planloom.workspace.paths.uris import from_path
 from planloom.workspace.view import WorkspaceView
 
 

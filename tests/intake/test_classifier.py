@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planloom.domain.errors import ModelFailed
-from planloom.domain.plan import Qualification
+from planloom.domain.plans.plan import Qualification
 from planloom.intake.classifier import ModelClassifier, read_classification
 from planloom.intake.qualification import Classification
 from planloom.models.port import Capabilities, Finished, ModelEvent, ModelIdentity, ModelRequest, TextDelta

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from planloom.intake.completion import OpenDocument, complete, typed_reference, written
 from planloom.intake.references import find_references
-from planloom.workspace.index import FileIndex
-from planloom.workspace.roots import root_at
+from planloom.workspace.index.file_index import FileIndex
+from planloom.workspace.paths.roots import root_at
 from tests.intake.support import World
 
 NAMES = """

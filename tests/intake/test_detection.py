@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.domain.plan import DetectionRule
+from planloom.domain.plans.plan import DetectionRule
 from planloom.intake.detection import count_items, detect, request_body, without_paths
 from planloom.intake.words import SCOPES, VERBS, plural
 from tests.scoring import planned

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.domain.attachments import Attachment
-from planloom.domain.plan import Qualification
+from planloom.domain.plans.attachments import Attachment
+from planloom.domain.plans.plan import Qualification
 from planloom.domain.values import AttachmentId, Uri
 from planloom.intake.detection import detect
 from planloom.intake.qualification import Classification, Mode, Routing, qualify, refine, route

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from planloom.domain.attachments import ResolvedAttachment, Unresolved
 from planloom.domain.changes import sha256
+from planloom.domain.plans.attachments import ResolvedAttachment, Unresolved
 from planloom.domain.values import Uri
 from planloom.intake.contents import cut
 from planloom.intake.reference_sources import Context, Limits, Requested, Resolution
 from planloom.intake.resolve import look_again, resolve_references
 from planloom.workspace.editor import Diagnostic
-from planloom.workspace.index import FileIndex
+from planloom.workspace.index.file_index import FileIndex
 from tests.intake.support import TellingEditor, World, span
 
 FILES: dict[str, str | bytes] = {

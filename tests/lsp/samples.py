@@ -7,12 +7,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from planloom.domain import changes as ch
-from planloom.domain import editing as ed
-from planloom.domain import events as ev
-from planloom.domain.approvals import Approval, ApprovalFile
-from planloom.domain.attachments import Attachment, ResolvedAttachment, Unresolved
-from planloom.domain.perspectives import ChapoPerspective, DevoPerspective, KodaPerspective
-from planloom.domain.plan import (
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans import editing as ed
+from planloom.domain.plans.attachments import Attachment, ResolvedAttachment, Unresolved
+from planloom.domain.plans.perspectives import ChapoPerspective, DevoPerspective, KodaPerspective
+from planloom.domain.plans.plan import (
     Check,
     Detection,
     ExecutedTool,
@@ -20,16 +19,17 @@ from planloom.domain.plan import (
     Pending,
     Plan,
     PlanError,
-    Proposal,
     Qualification,
     Question,
     Recovery,
+    RecoveryProposal,
     Step,
     StepResult,
     Usage,
     summary,
 )
-from planloom.domain.text import Position, Range
+from planloom.domain.safety.approvals import Approval, ApprovalFile
+from planloom.domain.text.positions import Position, Range
 from planloom.intake.reference_sources import Resolution
 from planloom.service.requests import ApprovalDiff, Created, Undone
 from tests.support.fake_application import FakeApplication
@@ -208,7 +208,9 @@ FILES = (
     ),
     ch.EditedFile.model_validate({"uri": "file:///work/new", "change": "createFolder"}),
 )
-PROPOSAL = Proposal(action="insert", args={"path": "x"}, steps=(STEPS[3],), why="The file is missing.")
+PROPOSAL = RecoveryProposal(
+    action="insert", args={"path": "x"}, steps=(STEPS[3],), why="The file is missing."
+)
 RECOVERY = _value(
     Recovery,
     step_id="step_2",

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from lsprotocol import types
 
 from planloom.domain.errors import StorageFailed
-from planloom.lsp.sending import ClientGone, ClientRefused
-from planloom.lsp.wire_base import Wire
+from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
+from planloom.lsp.wire.base import Wire
 from tests.support.fake_application import FakeApplication
 from tests.support.lsp_client import FULL, Failed, LspClient, NeverAnswered, connected
 

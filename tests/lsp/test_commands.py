@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from planloom.domain.errors import UnknownThing
-from planloom.domain.plan import summary
+from planloom.domain.plans.plan import summary
 from planloom.lsp import commands
 from planloom.lsp.methods import COMMANDS
 from tests.support.fake_application import FakeApplication, a_plan

@@ -12,7 +12,7 @@ import attrs
 import pytest
 from attr import _make
 
-from planloom.lsp.compiled import Compiled, remembered
+from planloom.lsp.transport.compiled_types import Compiled, remembered
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +76,7 @@ def test_attrs_is_left_as_it_was(tmp_path: Path) -> None:
 def test_the_second_start_compiles_no_type_of_the_protocol(tmp_path: Path) -> None:
     script = (
         "import sys\n"
-        "from planloom.lsp import compiled\n"
+        "from planloom.lsp.transport import compiled_types as compiled\n"
         "with compiled.remembered() as code:\n"
         "    from lsprotocol import types\n"
         "code.save()\n"

@@ -11,7 +11,7 @@ import pytest
 from planloom.domain.errors import ModelFailed
 from planloom.domain.values import CallId
 from planloom.lsp import connection as connection_module
-from planloom.lsp.connection import Given
+from planloom.lsp.connection import ServerOptions
 from planloom.models.port import Message, ModelRequest, ToolCall, ToolSpec
 from tests.support.fake_application import FakeApplication
 from tests.support.lsp_client import (
@@ -50,7 +50,7 @@ async def test_settings_come_from_every_source_the_strongest_last(
         app.make,
         settings={"budget": {"maxRequests": 2, "maxTokens": 2}, "maxRetryAttempts": 5},
         configuration={"budget": {"maxRequests": 1}, "execution": {"maxParallelSteps": 7}},
-        given=Given(settings=("planloom.model.name=qwen", "enableTaskPlanning=false")),
+        given=ServerOptions(settings=("planloom.model.name=qwen", "enableTaskPlanning=false")),
     ) as client:
         settings = await opened(client, app)
         assert settings.budget.max_requests == 3

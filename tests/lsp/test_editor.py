@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from planloom.domain.text import Position, Range, TextEdit
+from planloom.domain.text.positions import Position, Range, TextEdit
 from planloom.domain.values import Uri
-from planloom.lsp import editor as lsp_editor
+from planloom.lsp.editor import lsp_editor
 from planloom.workspace.editor import (
     DeleteOperation,
     EditorEdit,

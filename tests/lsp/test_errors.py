@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from planloom.domain import errors
-from planloom.lsp.errors import CODES, to_wire
+from planloom.lsp.transport.errors import CODES, to_wire
 
 
 def kinds(root: type[errors.PlanloomError]) -> Iterator[type[errors.PlanloomError]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from planloom.domain import events as ev
-from planloom.lsp.event_stream import TextStream
+from planloom.domain.events import catalog as ev
+from planloom.lsp.editor.event_stream import TextStream
 from planloom.service.requests import StreamDelta
 from tests.lsp.samples import EVENTS, PLAN
 from tests.support.fake_application import FakeApplication, a_plan

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from planloom.domain import editing as ed
-from planloom.lsp import from_wire, to_wire_events, wire_edits, wire_params
+from planloom.domain.plans import editing as ed
+from planloom.lsp.wire import edits as wire_edits
+from planloom.lsp.wire import from_wire, to_wire_events
+from planloom.lsp.wire import params as wire_params
 from tests.lsp.samples import EDITS
 
 wire_edit: TypeAdapter[Any] = TypeAdapter(wire_edits.StepEdit)

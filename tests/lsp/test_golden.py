@@ -13,11 +13,12 @@ from typing import Any, get_args
 
 import pytest
 
-from planloom.domain import events as ev
-from planloom.lsp import methods, wire
+from planloom.domain.events import catalog as ev
+from planloom.lsp import methods
 from planloom.lsp.methods import Ask, Method, Note
-from planloom.lsp.to_wire_events import event as to_wire
-from planloom.lsp.wire_events import events as wire_events
+from planloom.lsp.wire import lookup as wire
+from planloom.lsp.wire.events import events as wire_events
+from planloom.lsp.wire.to_wire_events import event as to_wire
 from tests.lsp import samples
 from tests.support.lsp_client import connected
 

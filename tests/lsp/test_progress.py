@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from planloom.domain import events as ev
-from planloom.domain.approvals import Approval
 from planloom.domain.errors import WrongState
-from planloom.domain.plan import Pending, Step
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Pending, Step
+from planloom.domain.safety.approvals import Approval
 from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId
-from planloom.lsp import progress
+from planloom.lsp.editor import progress
 from tests.support.fake_application import FakeApplication, a_plan
 from tests.support.lsp_client import BARE, Failed, LspClient, NeverAnswered, connected
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planloom.lsp import wire_plan
+from planloom.lsp.wire import plan as wire_plan
 from tests.support.ledgers import cut_back
 from tests.support.lsp_client import PLAIN, connected
 from tests.support.real_application import real_application

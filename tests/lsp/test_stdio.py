@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.lsp import frames as framing
 from planloom.lsp import stdio
-from planloom.lsp.frames import FrameReader
 from planloom.lsp.language_server import make_server
 from planloom.lsp.stdio import PipeWriter
+from planloom.lsp.transport import frames as framing
+from planloom.lsp.transport.frames import FrameReader
 from tests.support.fake_application import FakeApplication
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planloom.lsp.wire_events import events as wire_events
+from planloom.lsp.wire.events import events as wire_events
 from tests.support.lsp_client import BARE, EGLOT, EXTENSION, FULL, PLAIN, LspClient, connected
 from tests.support.real_application import real_application
 from tests.workspace.room import tree

@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable
 from typing import NamedTuple
 
-from planloom.models.anthropic import Anthropic
-from planloom.models.dialect import Dialect
-from planloom.models.ollama import Ollama
-from planloom.models.openai_compatible import OpenAICompatible
+from planloom.models.http.adapter import ProviderAdapter
+from planloom.models.providers.anthropic import Anthropic
+from planloom.models.providers.ollama import Ollama
+from planloom.models.providers.openai_compatible import OpenAICompatible
 from tests.support.http_server import Answer, Asked, Wire
 
 TEXT = "Grüße, 世界! "
@@ -19,7 +19,7 @@ CALLS: list[tuple[str, object]] = [("read_file", {"path": "ü.txt"}), ("list_fil
 class Protocol(NamedTuple):
     """A protocol: its adapter's dialect, where it is asked, and how the answer looks."""
 
-    dialect: Callable[[], Dialect]
+    adapter: Callable[[], ProviderAdapter]
     path: str
     content_type: str
     body: bytes

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator
 
-from planloom.models.endpoint import endpoint_of
-from planloom.models.http_model import Dialect, HttpModel, Options
-from planloom.models.openai_compatible import OpenAICompatible
+from planloom.models.http.endpoint import endpoint_of
+from planloom.models.http.http_model import HttpModel, Options, ProviderAdapter
+from planloom.models.http.transport import FindKey, Timeouts
 from planloom.models.port import (
     CallBroken,
     Message,
@@ -19,7 +19,7 @@ from planloom.models.port import (
     TextDelta,
     ToolSpec,
 )
-from planloom.models.transport import FindKey, Timeouts
+from planloom.models.providers.openai_compatible import OpenAICompatible
 
 QUICK = Timeouts(connect=2.0, first_token=0.5, token=0.3, answer=5.0)
 """Limits for servers that hang, so that a test of them takes less than a second."""
@@ -52,7 +52,7 @@ def asks(text: str = "Hi", **more: object) -> ModelRequest:
 @contextlib.asynccontextmanager
 async def model_at(
     origin: str,
-    dialect: Dialect | None = None,
+    adapter: ProviderAdapter | None = None,
     *,
     find_key: FindKey = lambda: None,
     waits: Waits | None = None,
@@ -60,11 +60,11 @@ async def model_at(
     **options: object,
 ) -> AsyncIterator[HttpModel]:
     """An adapter for the server at `origin`, closed with the block."""
-    dialect = dialect or OpenAICompatible()
+    adapter = adapter or OpenAICompatible()
     model = HttpModel(
-        dialect,
-        endpoint_of(origin, default_path="/v1" if dialect.provider != "ollama" else ""),
-        ModelIdentity(provider=dialect.provider, name="small", reason="a test asks for it"),
+        adapter,
+        endpoint_of(origin, default_path="/v1" if adapter.provider != "ollama" else ""),
+        ModelIdentity(provider=adapter.provider, name="small", reason="a test asks for it"),
         find_key=find_key,
         key_advice="Set THE_KEY.",
         options=Options(timeouts=timeouts, sleep=waits or Waits(), **options),  # type: ignore[arg-type]

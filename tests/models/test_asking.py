@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from planloom.domain.plan import Usage
-from planloom.models.asking import Answer, Cost, answer_to
+from planloom.domain.plans.plan import Usage
+from planloom.models.offline.scripted import ScriptedModel, Turn, says
+from planloom.models.one_question import Answer, Cost, answer_to
 from planloom.models.port import (
     Finished,
     Message,
@@ -15,7 +16,6 @@ from planloom.models.port import (
     TextDelta,
     UsageReported,
 )
-from planloom.models.scripted import ScriptedModel, Turn, says
 
 REQUEST = ModelRequest(messages=(Message(role="user", text="?"),))
 RESTARTED = Restarted(problem="broken", attempt=1, wait_seconds=0)

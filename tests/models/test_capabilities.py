@@ -7,7 +7,7 @@ import json
 import pytest
 
 from planloom.models.port import Capabilities
-from planloom.models.text_tools import in_words
+from planloom.models.providers.text_tools import in_words
 from tests.models.support import READ_FILE, asks, model_at
 from tests.support.http_server import Answer, Asked, Wire, serving
 

@@ -8,8 +8,6 @@ import pytest
 
 from planloom.domain.errors import ModelFailed
 from planloom.domain.values import CallId
-from planloom.models.anthropic import Anthropic
-from planloom.models.ollama import Ollama
 from planloom.models.port import (
     Capabilities,
     Finished,
@@ -21,6 +19,8 @@ from planloom.models.port import (
     ToolCall,
     UsageReported,
 )
+from planloom.models.providers.anthropic import Anthropic
+from planloom.models.providers.ollama import Ollama
 from tests.models.protocols import PROTOCOLS
 from tests.models.support import READ_FILE, asks, calls_of, model_at, text_of, told
 from tests.support.http_server import Answer, Asked, Wire, serving

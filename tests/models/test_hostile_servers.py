@@ -71,7 +71,7 @@ async def test_one_fault_is_survived_or_told(protocol: str, fault: str) -> None:
     async with (
         serving(hostile(spoken.server(), [fault], seed=len(fault))) as running,
         model_at(
-            running.origin, spoken.dialect(), waits=waits, timeouts=QUICK if fault in SILENT else PATIENT
+            running.origin, spoken.adapter(), waits=waits, timeouts=QUICK if fault in SILENT else PATIENT
         ) as model,
         asyncio.timeout(LONGEST_SECONDS),
     ):
@@ -113,7 +113,7 @@ async def test_faults_without_end_are_given_up(protocol: str) -> None:
     waits = Waits()
     async with (
         serving(hostile(spoken.server(), ["breaks_between_tokens"] * 9)) as running,
-        model_at(running.origin, spoken.dialect(), waits=waits) as model,
+        model_at(running.origin, spoken.adapter(), waits=waits) as model,
     ):
         with pytest.raises(ModelFailed, match=r"broke off.*asked 3 times") as caught:
             await told(model)
@@ -130,7 +130,7 @@ async def test_memory_is_bounded(protocol: str, fault: str) -> None:
     spoken = PROTOCOLS[protocol]
     async with (
         serving(hostile(spoken.server(), [fault])) as running,
-        model_at(running.origin, spoken.dialect(), retries=0, timeouts=PATIENT) as model,
+        model_at(running.origin, spoken.adapter(), retries=0, timeouts=PATIENT) as model,
     ):
         gc.collect()
         tracemalloc.start()
@@ -149,7 +149,7 @@ async def test_no_connection_is_left_open(protocol: str) -> None:
     spoken = PROTOCOLS[protocol]
     faults = ["hangs_between_tokens", "stays_open", "endless_line"]
     async with serving(hostile(spoken.server(), faults)) as running:
-        async with model_at(running.origin, spoken.dialect()) as model:
+        async with model_at(running.origin, spoken.adapter()) as model:
             await told(model)
             with pytest.raises(ModelFailed):
                 await told(model)
@@ -164,7 +164,7 @@ async def test_any_sequence_of_faults_ends_in_time(protocol: str, seed: int) -> 
     spoken = PROTOCOLS[protocol]
     async with (
         serving(hostile(spoken.server(), chosen(seed, 3), seed)) as running,
-        model_at(running.origin, spoken.dialect()) as model,
+        model_at(running.origin, spoken.adapter()) as model,
         asyncio.timeout(LONGEST_SECONDS),
     ):
         for _ in range(4):
@@ -184,7 +184,7 @@ async def test_a_server_that_misbehaves_now_and_then_is_worked_with() -> None:
     right = 0
     async with (
         serving(by_seed(spoken.server(), 5)) as running,
-        model_at(running.origin, spoken.dialect(), timeouts=QUICK) as model,
+        model_at(running.origin, spoken.adapter(), timeouts=QUICK) as model,
     ):
         for _ in range(60):
             try:

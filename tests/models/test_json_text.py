@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planloom.domain.model_text.surrogates import Joiner
-from planloom.models.call_fragments import CallFragments
-from planloom.models.json_text import Unreadable, read_arguments, read_json, read_object
+from planloom.models.http.json_text import Unreadable, read_arguments, read_json, read_object
 from planloom.models.port import CallBroken, CallMade
+from planloom.models.providers.call_fragments import CallFragments
 from tests.models.support import asks
 
 values = st.recursive(

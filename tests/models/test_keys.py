@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from planloom.domain.errors import InvalidParams, ModelFailed, PlanloomError
-from planloom.models.keys import Key, Keyring, RedactingFormatter
-from planloom.models.recording import Recording, RecordingModel
-from planloom.models.select import list_models, pick
+from planloom.models.http.keys import Key, Keyring, RedactingFormatter
+from planloom.models.offline.recording import Recording, RecordingModel
+from planloom.models.selection.select import list_models, pick
 from planloom.settings import ModelSettings, Settings
 from tests.models.protocols import PROTOCOLS, TEXT
 from tests.models.support import asks, model_at, text_of, told
@@ -206,7 +206,7 @@ async def test_a_redirect_is_not_followed() -> None:
 
 async def test_a_name_that_leads_to_a_forbidden_address_gets_nothing() -> None:
     """The address is judged when the connection stands, so a name that was rebound is caught too."""
-    from planloom.models import transport
+    from planloom.models.http import transport
 
     class Peer:
         closed = False

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from planloom.domain.errors import ModelFailed
+from planloom.models.offline.scripted import When, fails, makes, says
 from planloom.models.port import Finished, ReasoningDelta, UsageReported
-from planloom.models.scripted import When, fails, makes, says
-from planloom.models.select import pick
+from planloom.models.selection.select import pick
 from planloom.settings import ModelSettings, Settings
 from tests.models.support import PATIENT, READ_FILE, asks, calls_of, model_at, text_of, told
 from tests.support.model_server import model_server

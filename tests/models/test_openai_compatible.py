@@ -10,7 +10,6 @@ import pytest
 
 from planloom.domain.errors import ContextOverflow, ModelFailed
 from planloom.domain.values import CallId, Json
-from planloom.models.openai_compatible import OpenAICompatible
 from planloom.models.port import (
     CallMade,
     Capabilities,
@@ -24,6 +23,7 @@ from planloom.models.port import (
     ToolCall,
     UsageReported,
 )
+from planloom.models.providers.openai_compatible import OpenAICompatible
 from tests.models.support import READ_FILE, Waits, asks, calls_of, final, model_at, text_of, told
 from tests.support.http_server import Answer, Asked, Wire, serving
 
@@ -455,5 +455,5 @@ async def test_nothing_at_all_is_invalid_output() -> None:
 
 
 def test_learned_refusals_lower_what_was_probed() -> None:
-    dialect = OpenAICompatible()
-    assert dialect.amended(Capabilities(tools=False)) == Capabilities(tools=False)
+    adapter = OpenAICompatible()
+    assert adapter.amended(Capabilities(tools=False)) == Capabilities(tools=False)

@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from planloom.domain.errors import ContextOverflow
-from planloom.models.engines import engine_at
-from planloom.models.keys import Keyring
+from planloom.models.http.keys import Keyring
 from planloom.models.port import Finished, Message, Model, ModelRequest, TextDelta, UsageReported
-from planloom.models.select import pick
+from planloom.models.providers.catalog import engine_at
+from planloom.models.selection.select import pick
 from planloom.settings import ModelSettings, Settings
 from tests.models.support import READ_FILE, asks, calls_of, text_of, told
 from tests.support.real_model import MISSING, model_file, real_model
@@ -40,7 +40,7 @@ async def test_it_is_recognised_and_named_from_its_own_list(origin: str, model: 
     assert model.identity.provider == "openai"
     assert model.identity.name.endswith(".gguf")
     found = await engine_at(origin, settings=Settings(), environment={}, keys=Keyring())
-    assert found.engine == "openai"
+    assert found.spec == "openai"
 
 
 async def test_its_capabilities_are_found_out(model: Model) -> None:

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 import pytest
 
 from planloom.domain.errors import ModelFailed
-from planloom.models.failures import Transient, retry_after, unavailable
+from planloom.models.http.failures import Transient, retry_after, unavailable
+from planloom.models.http.retry import retried
 from planloom.models.port import Finished, ModelEvent, Restarted, TextDelta
-from planloom.models.retry import retried
 from tests.models.support import Waits
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

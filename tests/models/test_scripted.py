@@ -12,6 +12,9 @@ import pytest
 
 from planloom.domain.errors import ContextOverflow, ModelFailed, PlanloomError, StorageFailed
 from planloom.domain.values import CallId
+from planloom.models.offline.recording import Recording, RecordingModel
+from planloom.models.offline.replay import ReplayModel, open_replay, path_of, read_turns
+from planloom.models.offline.scripted import Fault, ScriptedModel, Turn, When, fails, makes, says
 from planloom.models.port import (
     CallMade,
     Finished,
@@ -24,9 +27,6 @@ from planloom.models.port import (
     ToolCall,
     UsageReported,
 )
-from planloom.models.recording import Recording, RecordingModel
-from planloom.models.replay import ReplayModel, open_replay, path_of, read_turns
-from planloom.models.scripted import Fault, ScriptedModel, Turn, When, fails, makes, says
 
 
 def asks(text: str) -> ModelRequest:

@@ -13,14 +13,14 @@ import pytest
 
 from planloom.domain.errors import ModelFailed
 from planloom.domain.values import CallId
-from planloom.models.candidates import Choice
-from planloom.models.editor_model import EditorAnswer
-from planloom.models.engines import home_of
+from planloom.models.hint import WAYS_TO_A_MODEL
+from planloom.models.offline.replay import ReplayModel
+from planloom.models.offline.scripted import ScriptedModel, fails, says
 from planloom.models.port import Finished, ModelRequest, TextDelta, ToolCall
-from planloom.models.replay import ReplayModel
-from planloom.models.scripted import ScriptedModel, fails, says
-from planloom.models.select import Reselecting, list_models, pick
-from planloom.models.ways import WAYS_TO_A_MODEL
+from planloom.models.providers.catalog import home_of
+from planloom.models.providers.editor_model import EditorAnswer
+from planloom.models.selection.candidates import Choice
+from planloom.models.selection.select import Reselecting, list_models, pick
 from planloom.settings import ModelSettings, Settings
 from tests.models.protocols import PROTOCOLS, TEXT
 from tests.models.support import PATIENT, asks, calls_of, model_at, text_of, told
@@ -48,7 +48,7 @@ class Editor:
         return self._answer
 
 
-def engine(kind: str, names: list[str], status: int = 200) -> Answer:
+def spec(kind: str, names: list[str], status: int = 200) -> Answer:
     """A server that lists these models, and answers as its kind does."""
 
     async def answer(asked: Asked, wire: Wire) -> None:
@@ -102,10 +102,10 @@ async def test_with_nothing_there_the_rules_remain() -> None:
 
 async def test_auto_takes_the_first_that_answers() -> None:
     everything = {
-        "base": engine("openai", ["local"]),
-        "openai": engine("openai", ["a-model"]),
-        "anthropic": engine("anthropic", ["b-model"]),
-        "ollama": engine("ollama", ["embed-x", "c-model:latest"]),
+        "base": spec("openai", ["local"]),
+        "openai": spec("openai", ["a-model"]),
+        "anthropic": spec("anthropic", ["b-model"]),
+        "ollama": spec("ollama", ["embed-x", "c-model:latest"]),
     }
     picked = []
     while True:
@@ -126,7 +126,7 @@ async def test_auto_takes_the_first_that_answers() -> None:
 
 
 async def test_a_dead_base_url_is_passed_over_for_what_answers_and_named() -> None:
-    async with around(ollama=engine("ollama", ["m"])) as environment:
+    async with around(ollama=spec("ollama", ["m"])) as environment:
         choice = await closed(await pick(settings(base_url=NOWHERE, name="other"), environment))
     assert (choice.identity.provider, choice.identity.name) == ("ollama", "m")
     assert NOWHERE in choice.identity.reason
@@ -145,7 +145,7 @@ async def test_a_dead_base_url_with_nothing_else_fails_by_its_name() -> None:
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
 async def test_the_engine_at_a_base_url_is_told_by_its_answers(kind: str) -> None:
     status = 401 if kind == "anthropic" else 200
-    async with around(base=engine(kind, ["small"], status)) as environment:
+    async with around(base=spec(kind, ["small"], status)) as environment:
         choice = await closed(
             await pick(settings(base_url=environment["BASE"] + "/v1", name="small"), environment)
         )
@@ -153,7 +153,7 @@ async def test_the_engine_at_a_base_url_is_told_by_its_answers(kind: str) -> Non
 
 
 async def test_ollama_answers_at_its_own_path_even_where_the_url_names_the_other() -> None:
-    async with around(base=engine("ollama", ["small"])) as environment:
+    async with around(base=spec("ollama", ["small"])) as environment:
         model = (await pick(settings(base_url=environment["BASE"] + "/v1"), environment)).model
         assert model is not None
         assert text_of(await told(model)) == TEXT
@@ -170,14 +170,14 @@ async def test_a_server_that_lists_nothing_is_asked_all_the_same(provider: str) 
 
 
 async def test_a_key_that_is_refused_is_passed_over() -> None:
-    async with around(openai=engine("openai", [], 401)) as environment:
+    async with around(openai=spec("openai", [], 401)) as environment:
         choice = await pick(settings(), environment)
     assert choice.model is None
     assert any("401" in reason and "OPENAI_API_KEY" in reason for reason in choice.passed_over)
 
 
 async def test_an_ollama_without_models_names_the_command() -> None:
-    async with around(ollama=engine("ollama", [])) as environment:
+    async with around(ollama=spec("ollama", [])) as environment:
         choice = await pick(settings(), environment)
     assert any("ollama pull" in reason for reason in choice.passed_over)
 
@@ -292,7 +292,7 @@ async def test_an_answer_in_hand_is_read_to_its_end_when_another_model_is_picked
 
 
 async def test_models_are_listed_with_what_is_known_of_them() -> None:
-    async with around(base=engine("openai", ["local"]), ollama=engine("ollama", ["m"])) as environment:
+    async with around(base=spec("openai", ["local"]), ollama=spec("ollama", ["m"])) as environment:
         listed = await list_models(settings(base_url=environment["BASE"]), environment, Editor())
     assert [(model.provider, model.name, model.context_tokens, model.reachable) for model in listed] == [
         ("openai", "local", 99, True),
@@ -332,8 +332,8 @@ def test_the_ways_to_a_model_are_commands() -> None:
 async def test_nothing_that_is_not_needed_is_imported() -> None:
     code = (
         "import sys, asyncio\n"
-        "import planloom.models.port, planloom.models.scripted, planloom.models.recording\n"
-        "from planloom.models.select import pick\n"
+        "import planloom.models.port, planloom.models.offline.scripted, planloom.models.offline.recording\n"
+        "from planloom.models.selection.select import pick\n"
         "from planloom.settings import Settings\n"
         "assert asyncio.run(pick(Settings(), {'OLLAMA_HOST': '127.0.0.1:9'})).model is None\n"
         "assert not {'httpx', 'tenacity', 'httpx_sse', 'certifi'} & set(sys.modules), sys.modules\n"

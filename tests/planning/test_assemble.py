@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from planloom.domain.plan import Check
+from planloom.domain.plans.plan import Check
 from planloom.domain.values import StepId
-from planloom.planning.assemble import Assembly, assembled
 from planloom.planning.formats.draft import DraftStep
+from planloom.planning.model.assemble import StepBuilder, assembled
 from tests.support.small_tools import small_tools
 
 RULES = small_tools().rules()
@@ -110,7 +110,7 @@ def test_checks_that_make_sense_are_kept() -> None:
 
 
 def test_ids_of_finished_steps_stay_theirs() -> None:
-    assembly = Assembly(RULES, [StepId("step_1")])
+    assembly = StepBuilder(RULES, [StepId("step_1")])
     assert assembly.add(draft()).step_id == "step_2"
     assert assembly.add(draft(depends_on=("step_1",))).depends_on == ("step_1",)
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from planloom.domain.plan import Step
+from planloom.domain.plans.plan import Step
 from planloom.domain.values import StepId
-from planloom.planning.deployments import deployments_in_turn
+from planloom.planning.model.deployments import deployments_in_turn
 
 
 def step(step_id: str, description: str, *needs: str, **fields: Any) -> Step:

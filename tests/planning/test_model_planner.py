@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from planloom.domain.attachments import Attachment, ResolvedAttachment
 from planloom.domain.errors import ContextOverflow, ModelFailed
-from planloom.domain.perspectives import KodaPerspective
-from planloom.domain.plan import Qualification, Step, Usage
+from planloom.domain.plans.attachments import Attachment, ResolvedAttachment
+from planloom.domain.plans.perspectives import KodaPerspective
+from planloom.domain.plans.plan import Qualification, Step, Usage
 from planloom.domain.values import AttachmentId, StepId
+from planloom.models.offline.scripted import ScriptedModel, Turn, fails, says
 from planloom.models.port import Capabilities
-from planloom.models.scripted import ScriptedModel, Turn, fails, says
 from planloom.models.tokens import TokenCounter
-from planloom.planning.model_planner import ModelPlanner
+from planloom.planning.model.planner import ModelPlanner
+from planloom.planning.model.prompts import repair_prompt, system_prompt
 from planloom.planning.port import PlanDrafted, PlanningRequest, StepDrafted, TextSeen, UsageSeen
-from planloom.planning.prompts import repair_prompt, system_prompt
 from planloom.tools.registry import builtin
 from tests.support.small_tools import small_tools
 
@@ -289,7 +289,7 @@ def test_the_prompts_examples_destroy_nothing() -> None:
 
 
 def test_a_long_list_of_problems_is_shortened() -> None:
-    from planloom.domain.validation import Problem
+    from planloom.domain.plans.validation import Problem
 
     wrong = [Problem(step_id=StepId(f"s{n}"), field="tool", problem="no") for n in range(40)]
     text = repair_prompt(wrong, "json")

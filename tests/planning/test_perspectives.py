@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from planloom.models.scripted import ScriptedModel, Turn, fails, makes
-from planloom.planning.perspectives import Limits, PerspectivesPlanner
+from planloom.models.offline.scripted import ScriptedModel, Turn, fails, makes
+from planloom.planning.perspectives.planner import Limits, PerspectivesPlanner
 from planloom.planning.port import PerspectiveSeen, PlannerEvent, PlanningRequest
 from planloom.tools.registry import builtin
 

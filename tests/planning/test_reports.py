@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from planloom.domain.perspectives import Agent, ChapoPerspective, DevoPerspective, KodaPerspective
-from planloom.planning.perspective_prompts import perspective_prompt
-from planloom.planning.reports import (
+from planloom.domain.plans.perspectives import Agent, ChapoPerspective, DevoPerspective, KodaPerspective
+from planloom.planning.perspective_reports import (
     LONGEST_TEXT,
     MOST_ITEMS,
     fields_of,
@@ -24,6 +23,7 @@ from planloom.planning.reports import (
     report_spec,
     told_of,
 )
+from planloom.planning.perspectives.prompts import perspective_prompt
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.domain.attachments import Attachment
-from planloom.domain.plan import Step
+from planloom.domain.plans.attachments import Attachment
+from planloom.domain.plans.plan import Step
 from planloom.domain.values import AttachmentId
-from planloom.planning.rules import plan_by_rules
+from planloom.planning.rules.parser import plan_by_rules
 from tests.support.small_tools import TOOL_NAMES as TOOLS
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from planloom.planning.schema import plan_schema
+from planloom.planning.model.schema import plan_schema
 from planloom.tools.registry import builtin
 from tests.support.small_tools import small_tools
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from planloom.domain.plan import Qualification, Step
+from planloom.domain.plans.plan import Qualification, Step
 from planloom.domain.values import StepId
-from planloom.planning.scoring import ModelSpeed, estimated_duration, overall_risk
+from planloom.planning.estimates import ModelSpeed, estimated_duration, overall_risk
 from tests.support.small_tools import small_tools
 
 RULES = small_tools().rules()

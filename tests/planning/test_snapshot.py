@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.planning.snapshot import snapshot
+from planloom.planning.model.snapshot import snapshot
 
 PATHS = (
     "README.md",

@@ -8,12 +8,12 @@ import tomllib
 
 import pytest
 
-from planloom.domain.plan import Step
-from planloom.domain.templates import Template, applied
-from planloom.domain.validation import problems
+from planloom.domain.plans.plan import Step
+from planloom.domain.plans.templates import Template, applied
+from planloom.domain.plans.validation import problems
 from planloom.planning.port import PlanDrafted, PlanningRequest, StepDrafted
-from planloom.planning.template_planner import TemplatePlanner
-from planloom.planning.templates import BUNDLED
+from planloom.planning.templates.builtin import BUNDLED
+from planloom.planning.templates.planner import TemplatePlanner
 from planloom.tools.registry import Registry, builtin
 from tests.support.small_tools import small_tools
 

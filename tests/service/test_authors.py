@@ -9,7 +9,7 @@ import pytest
 
 from planloom.domain.errors import InvalidParams, UnknownThing
 from planloom.domain.values import TemplateId
-from planloom.models.scripted import ScriptedModel, fails, says
+from planloom.models.offline.scripted import ScriptedModel, fails, says
 from tests.support.studio import studio
 
 STEPS = {
@@ -133,7 +133,7 @@ async def test_bundled_templates_are_five_and_stay(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("users", [True, False])
 def test_a_key_of_the_environment_goes_to_a_base_url_that_the_user_has_set(users: bool) -> None:
-    from planloom.models.endpoint import origin_of
+    from planloom.models.http.endpoint import origin_of
     from planloom.service.models import Models
     from planloom.settings import resolve
 
@@ -166,8 +166,8 @@ async def test_no_key_leaves_through_the_log() -> None:
 
 
 async def test_an_answer_that_breaks_off_and_begins_anew_is_read_once(tmp_path: Path) -> None:
+    from planloom.models.offline.scripted import Turn
     from planloom.models.port import Finished, Restarted, TextDelta
-    from planloom.models.scripted import Turn
 
     text = json.dumps(STEPS)
     half = text[: text.index('"dependsOn": ["make"]')]

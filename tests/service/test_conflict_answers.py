@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from planloom.domain.changes import Conflict, sha256
-from planloom.domain.events import ConflictChoice
-from planloom.domain.plan import Plan
+from planloom.domain.events.catalog import ConflictChoice
+from planloom.domain.plans.plan import Plan
 from tests.support.studio import Studio, studio
 
 BASE = "".join(f"line {n}\n" for n in range(20))

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from planloom.domain.editing import StepChanges
+from planloom.domain.plans.editing import StepChanges
 from planloom.domain.values import ApprovalId, Uri
+from planloom.models.offline.scripted import ScriptedModel, Turn, fails, makes, says
 from planloom.models.port import Capabilities, Finished, Restarted, TextDelta, UsageReported
-from planloom.models.scripted import ScriptedModel, Turn, fails, makes, says
 from planloom.models.tokens import TokenCounter
 from planloom.service.requests import CreateRequest
 from tests.service.test_execution_rules import tool_step, with_steps, work_step
@@ -127,7 +127,7 @@ async def test_a_listing_that_takes_long_after_a_command_is_not_given_up(
     program.write_text(f'#!/bin/sh\nwhile [ ! -e {gate} ]; do sleep 0.02; done\nexec {GIT} "$@"\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr("planloom.execution.kit.INDEX_SECONDS", 0.05)
+    monkeypatch.setattr("planloom.execution.steps.tool_contexts.INDEX_SECONDS", 0.05)
     settings = {"approvals.execute": "allow"}
     files = {
         ".git/HEAD": "ref: refs/heads/main\n",

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from planloom.domain import events as ev
-from planloom.domain.plan import Plan, Review
-from planloom.execution.book import Book
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Plan, Review
+from planloom.execution.plan_store import PlanStore
 from planloom.storage.ledger import Ledger
 from tests.support.crash import Crash, DyingLedger, Job, begun, finished, killed, restarted
 from tests.support.fake_editor import After, Before
@@ -272,7 +272,7 @@ async def test_typing_beside_the_change_does_not_hide_that_it_was_made(
 async def test_an_edit_that_was_made_but_not_recorded_is_not_made_again(tmp_path: Path) -> None:
     async with studio(tmp_path, {"a.txt": "old\n"}, ledger=tmp_path / "l.db") as at:
         plan = await at.respond(await at.approve(await at.ask(EDIT)))
-    history = Book(Ledger(tmp_path / "l.db")).history(plan.plan_id)
+    history = PlanStore(Ledger(tmp_path / "l.db")).history(plan.plan_id)
     applied = next(recorded.seq for recorded, _ in history if recorded.event.type == "edit_applied")
     cut_back(tmp_path / "l.db", applied - 1, "executing")
     async with studio(tmp_path, ledger=tmp_path / "l.db") as at:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planloom.models.scripted import ScriptedModel, makes, says
+from planloom.models.offline.scripted import ScriptedModel, makes, says
 from tests.support.studio import studio
 
 ALL_ALLOWED = {

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from planloom.domain import events as ev
-from planloom.domain.editing import AddStep, RemoveStep, StepChanges, UpdateStep
 from planloom.domain.errors import WrongState
-from planloom.domain.plan import Check, Plan, Step, StepResult
-from planloom.domain.text import Position, Range
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.editing import AddStep, RemoveStep, StepChanges, UpdateStep
+from planloom.domain.plans.plan import Check, Plan, Step, StepResult
+from planloom.domain.text.positions import Position, Range
 from planloom.domain.values import PlanId, SessionId, StepId, Uri
+from planloom.models.offline.scripted import ScriptedModel, fails, makes, says
 from planloom.models.port import Capabilities
-from planloom.models.scripted import ScriptedModel, fails, makes, says
-from planloom.service.claims import claims_of
+from planloom.service.running.resource_claims import claims_of
 from planloom.settings import resolve
 from planloom.tools.registry import builtin
 from planloom.workspace.editor import Diagnostic, FileDiagnostics

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from planloom.domain.approvals import Approval
 from planloom.domain.errors import (
     InvalidParams,
     PlanloomError,
@@ -17,10 +16,11 @@ from planloom.domain.errors import (
     WorkspaceRequired,
     WrongState,
 )
+from planloom.domain.safety.approvals import Approval
 from planloom.domain.values import ApprovalId, Uri
-from planloom.models.scripted import ScriptedModel, makes
+from planloom.models.offline.scripted import ScriptedModel, makes
 from planloom.service.requests import CreateRequest
-from planloom.workspace.roots import Roots
+from planloom.workspace.paths.roots import Roots
 from tests.support.fake_editor import Before, Refuse
 from tests.support.ledgers import cut_back
 from tests.support.studio import studio
@@ -119,7 +119,7 @@ async def test_typing_just_as_the_edit_arrives_loses_nothing(tmp_path: Path) -> 
 async def test_a_conflict_is_shown_and_a_person_decides(
     tmp_path: Path, choice: Any, text: str | None, result: str, status: str
 ) -> None:
-    from planloom.domain.events import ConflictChoice
+    from planloom.domain.events.catalog import ConflictChoice
 
     async with studio(tmp_path, {"a.txt": "old\n"}) as at:
         at.editor.open(at.path("a.txt"))
@@ -143,7 +143,7 @@ async def test_a_conflict_is_shown_and_a_person_decides(
 async def test_a_conflict_that_a_stop_cut_off_is_shown_anew_and_the_old_one_is_gone(
     tmp_path: Path, stopped: str, review: Any
 ) -> None:
-    from planloom.domain.events import ConflictChoice
+    from planloom.domain.events.catalog import ConflictChoice
 
     async with studio(tmp_path, {"a.txt": "old\n"}, ledger=tmp_path / "l.db") as at:
         at.editor.open(at.path("a.txt"))
@@ -329,7 +329,7 @@ async def test_without_a_model_literal_steps_run_and_others_say_how_to_get_one(t
         assert (plan.status, plan.pause_reason) == ("paused", "model_unavailable")
         assert plan.pause_detail is not None and "ollama" in plan.pause_detail
         assert [step.status for step in plan.steps] == ["completed", "pending", "pending"]
-        from planloom.domain.editing import SkipStep
+        from planloom.domain.plans.editing import SkipStep
 
         skip = SkipStep(step_id=plan.steps[1].step_id)
         plan = await at.app.plans.edit(plan.plan_id, plan.version, (skip,))

@@ -11,9 +11,9 @@ from typing import Any, Literal, get_args
 
 import pytest
 
-from planloom.domain import events as ev
 from planloom.domain.errors import PlanloomError, StorageFailed
-from planloom.domain.plan import Plan
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Plan
 from planloom.storage.ledger import Ledger
 from tests.support.ledgers import Faults, Kind
 from tests.support.studio import Studio, studio

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from planloom.domain.plan import summary
+from planloom.domain.plans.plan import summary
 from planloom.domain.values import PlanId
-from planloom.execution.book import Book
+from planloom.execution.plan_store import PlanStore
 from planloom.service.requests import CreateRequest
 from planloom.storage.ledger import Ledger
 from tests.support.studio import Studio, studio
@@ -78,8 +78,8 @@ async def test_a_clock_that_was_set_changes_neither_the_order_nor_what_came_befo
 ) -> None:
     async with studio(tmp_path) as at:
         first = await at.run(READS)
-        clock = at.app._book.clock
-        at.app._book.clock = lambda: clock() + timedelta(days=days)
+        clock = at.app._plan_store.clock
+        at.app._plan_store.clock = lambda: clock() + timedelta(days=days)
         second = (await at.app.plans.create(CreateRequest(text=READS))).plan
         assert [each.plan_id for each in at.app.plans.list(None, (), None, False)] == [
             second.plan_id,
@@ -92,19 +92,19 @@ async def test_a_clock_that_was_set_changes_neither_the_order_nor_what_came_befo
 
 def test_every_listener_hears_events_in_their_order() -> None:
     """Also those that another listener records."""
-    from planloom.domain import events as ev
-    from planloom.domain.plan import Detection
+    from planloom.domain.events import catalog as ev
+    from planloom.domain.plans.plan import Detection
     from planloom.domain.values import SessionId
     from tests.support.memory import MemoryStore
 
-    book, heard = Book(MemoryStore()), list[int]()
+    plan_store, heard = PlanStore(MemoryStore()), list[int]()
 
     def answers(recorded: ev.Recorded, _: object) -> None:
         if recorded.seq < 3:
-            book.record(PlanId("p"), ev.Log(level="info", message="more"))
+            plan_store.record(PlanId("p"), ev.Log(level="info", message="more"))
 
-    book.listen(answers)
-    book.listen(lambda recorded, _: heard.append(recorded.seq))
+    plan_store.listen(answers)
+    plan_store.listen(lambda recorded, _: heard.append(recorded.seq))
     detection = Detection(planned=True, rule="none", score=1, ambiguous=False)
-    book.open(PlanId("p"), SessionId("s"), ev.PlanStart(request="r", route="plan", detection=detection))
+    plan_store.open(PlanId("p"), SessionId("s"), ev.PlanStart(request="r", route="plan", detection=detection))
     assert heard == [1, 2, 3]

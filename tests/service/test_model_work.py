@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from planloom.domain.editing import AddStep, StepChanges, UpdateStep
-from planloom.domain.plan import Plan
+from planloom.domain.plans.editing import AddStep, StepChanges, UpdateStep
+from planloom.domain.plans.plan import Plan
 from planloom.domain.values import StepId
+from planloom.models.offline.scripted import ScriptedModel, Turn, fails, makes, says
 from planloom.models.port import Capabilities, ModelRequest
-from planloom.models.scripted import ScriptedModel, Turn, fails, makes, says
 from planloom.models.tokens import TokenCounter
 from tests.support.studio import Studio, studio
 
@@ -41,7 +41,7 @@ async def planned(at: Studio, text: str, *steps: tuple[str, str]) -> Plan:
         for n, (description, instruction) in enumerate(steps, start=1)
     ]
     plan = await at.app.plans.edit(plan.plan_id, plan.version, edits)
-    from planloom.domain.editing import RemoveStep
+    from planloom.domain.plans.editing import RemoveStep
 
     gone = [RemoveStep(step_id=step.step_id) for step in keep]
     return await at.app.plans.edit(plan.plan_id, plan.version, gone)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from planloom.domain import events as ev
-from planloom.domain.perspectives import ChapoPerspective, DevoPerspective, KodaPerspective
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.perspectives import ChapoPerspective, DevoPerspective, KodaPerspective
+from planloom.models.offline.scripted import ScriptedModel, Turn, When, fails, makes, says
 from planloom.models.port import Capabilities
-from planloom.models.scripted import ScriptedModel, Turn, When, fails, makes, says
 from tests.support.studio import Studio, studio
 
 REQUEST = "Refactor the auth system and deploy to staging"

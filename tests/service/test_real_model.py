@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from planloom.domain.plan import ENDED
-from planloom.models.select import pick
+from planloom.domain.plans.plan import ENDED
+from planloom.models.selection.select import pick
 from planloom.settings import resolve
 from tests.support.real_model import MISSING, model_file, real_model
 from tests.support.studio import studio

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from planloom.cli.ask import Flags, verdict_by_flags
-from planloom.cli.wire import Approval as SeenApproval
-from planloom.models.scripted import ScriptedModel, says
+from planloom.cli.client.messages import Approval as SeenApproval
+from planloom.cli.terminal.decisions import Flags, verdict_by_flags
+from planloom.models.offline.scripted import ScriptedModel, says
 from tests.support.studio import studio
 from tests.tools.desk import Desk
 
@@ -146,7 +146,7 @@ async def test_a_staged_rename_gives_no_secret_a_harmless_name(tmp_path: Path, s
 
 
 async def test_a_secret_stays_one_through_the_renames_of_earlier_steps(tmp_path: Path) -> None:
-    from planloom.workspace.overlay import Overlay
+    from planloom.workspace.edits.overlay import Overlay
 
     desk = Desk(tmp_path, {"id_rsa": "CANARY\n"})
     await desk.call("rename_path", path="id_rsa", new_path="x.txt")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from planloom.domain import events as ev
-from planloom.domain.plan import Plan
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Plan
 from planloom.domain.values import Args
-from planloom.models.scripted import ScriptedModel, makes
+from planloom.models.offline.scripted import ScriptedModel, makes
 from tests.support.crash import DyingLedger, Job, begun, finished, killed, restarted
 from tests.support.fake_editor import EVERYTHING, Instead, Refuse, Wait
 from tests.support.obedient_model import ObedientModel
@@ -322,7 +322,7 @@ async def test_a_cut_off_command_that_was_denied_stays_asked(tmp_path: Path) -> 
 async def test_a_script_that_changes_while_its_command_waits_is_asked_again(tmp_path: Path) -> None:
     """The terminal is in use when the user allows it, and free again while the user is asked once more."""
     async with studio(tmp_path, {"s.sh": "echo shown > out\n"}) as at:
-        terminal = at.app._kit._terminal
+        terminal = at.app._context_factory._terminal
         await terminal.acquire()
         plan = await at.approve(await at.ask("1. Run `sh s.sh`\n2. List files"))
         approval = plan.pending.approvals[0]
@@ -343,7 +343,7 @@ async def test_a_paused_plan_no_longer_asks_what_a_dead_server_had_asked(tmp_pat
     before = Studio(tmp_path, FILES, ledger=ledger)
     plan = await before.approve(await before.ask('1. Create file n.txt with content "n"', mode="plan"))
     assert plan.pending.approvals
-    before.app._book.record(plan.plan_id, ev.PlanPaused(reason="unsaved_files", detail="Save a.txt."))
+    before.app._plan_store.record(plan.plan_id, ev.PlanPaused(reason="unsaved_files", detail="Save a.txt."))
     ledger.dead = True
     await before.app._jobs.stop("")
     ledger.release()

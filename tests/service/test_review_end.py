@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from planloom.domain.editing import AddStep, StepChanges
 from planloom.domain.errors import WrongState
-from planloom.domain.events import ConflictChoice
-from planloom.domain.plan import Plan
+from planloom.domain.events.catalog import ConflictChoice
+from planloom.domain.plans.editing import AddStep, StepChanges
+from planloom.domain.plans.plan import Plan
 from planloom.domain.values import Args
-from planloom.models.scripted import ScriptedModel, makes
+from planloom.models.offline.scripted import ScriptedModel, makes
 from tests.service.test_model_work import WEBAPP, planned
 from tests.support.crash import finished
 from tests.support.fake_editor import Before, Refuse

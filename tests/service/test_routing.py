@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from planloom.intake.detection import detect
-from planloom.models.scripted import ScriptedModel, fails, says
+from planloom.models.offline.scripted import ScriptedModel, fails, says
 from tests.support.studio import studio
 
 AMBIGUOUS = "Räum bitte die Küche auf"

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from planloom.domain.editing import AddStep, MoveStep, RemoveStep, SkipStep, StepChanges, UpdateStep
 from planloom.domain.errors import (
     InvalidPlan,
     OwnedElsewhere,
@@ -16,9 +15,10 @@ from planloom.domain.errors import (
     UnknownThing,
     WrongState,
 )
-from planloom.domain.plan import ENDED, Plan, PlanStatus
+from planloom.domain.plans.editing import AddStep, MoveStep, RemoveStep, SkipStep, StepChanges, UpdateStep
+from planloom.domain.plans.plan import ENDED, Plan, PlanStatus
 from planloom.domain.values import EditId, PlanId, StepId
-from planloom.service.states import ALLOWED
+from planloom.service.running.states import ALLOWED
 from tests.support.studio import Studio, studio
 
 EDIT = '1. Replace "old" with "new" in a.txt\n2. List files'

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from planloom.domain import events as ev
 from planloom.domain.errors import WrongState
+from planloom.domain.events import catalog as ev
 from tests.support.studio import studio
 
 EDIT = '1. Replace "old" with "new" in a.txt\n2. List files'

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from planloom.domain import events as ev
 from planloom.domain.errors import PlanloomError
-from planloom.domain.plan import ENDED, Plan, Step
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import ENDED, Plan, Step
 from planloom.domain.values import EditId, Uri
 from tests.support.studio import Studio, studio
 

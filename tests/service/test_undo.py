@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from planloom.domain.errors import WrongState
-from planloom.domain.plan import Plan
+from planloom.domain.plans.plan import Plan
 from planloom.workspace.editor import EditorCapabilities
 from tests.support.fake_editor import EVERYTHING, ApplyOnly
 from tests.support.ledgers import cut_back

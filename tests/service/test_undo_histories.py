@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from planloom.domain.errors import WrongState
-from planloom.domain.plan import Plan
+from planloom.domain.plans.plan import Plan
 from tests.service.test_crashes import Crash, DyingLedger
 from tests.support.fake_editor import EVERYTHING
 from tests.support.studio import Studio
@@ -122,7 +122,7 @@ class Histories(RuleBasedStateMachine):
         ledger = DyingLedger(self.folder / "ledger.db", events, written=written)
         # The same server: the plan's lease is already its own.
         ledger.owner = leases.owner
-        app._ledger = app._book.store = ledger
+        app._ledger = app._plan_store.store = ledger
         app.plans._at = app.plans._at._replace(ledger=ledger)
         with contextlib.suppress(Crash, WrongState):
             await app.plans.undo(self.plan.plan_id, None, redo)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from planloom.domain.errors import PlanUnreadable
-from planloom.domain.plan import Plan
+from planloom.domain.plans.plan import Plan
 from planloom.service.requests import CreateRequest
 from tests.support.lsp_client import Failed, connected
 from tests.support.real_application import real_application

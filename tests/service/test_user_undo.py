@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planloom.domain.plan import Plan
+from planloom.domain.plans.plan import Plan
 from tests.support.studio import Studio, studio
 
 TWO = '1. Replace "old" with "new" in a.txt\n2. Replace "old" with "new" in b.txt'

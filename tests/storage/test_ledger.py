@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from planloom.domain import events as ev
 from planloom.domain.changes import sha256
 from planloom.domain.errors import OwnedElsewhere, StorageFailed
-from planloom.domain.plan import Detection, Plan, Step, StepResult, progress, summary
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Detection, Plan, Step, StepResult, progress, summary
 from planloom.domain.values import CallId, PlanId, SessionId, StepId
-from planloom.execution.book import Book
+from planloom.execution.plan_store import PlanStore
 from planloom.storage.ledger import LEASE_SECONDS, Ledger
 from planloom.storage.schema import VERSION
 from tests.support.memory import MemoryStore
@@ -27,14 +27,14 @@ STEP = Step(step_id=StepId("a"), description="ä 😀", instruction="a")
 
 
 def begun(ledger: Ledger, name: str = "p", folder: str = "file:///w") -> Plan:
-    book = Book(ledger)
+    plan_store = PlanStore(ledger)
     plan_id = PlanId(name)
-    book.open(
+    plan_store.open(
         plan_id,
         SessionId("s"),
         START.model_copy(update={"workspace_folders": (folder,)}),
     )
-    return book.record(
+    return plan_store.record(
         plan_id, ev.PlanReady(version=1, steps=(STEP,), summary="", sequential=False, author="rules")
     )
 
@@ -43,7 +43,7 @@ def test_a_plan_is_the_same_when_another_process_reads_it(tmp_path: Path) -> Non
     first = Ledger(tmp_path / "state" / "ledger.db")
     plan = begun(first)
     first.close()
-    assert Book(Ledger(tmp_path / "state" / "ledger.db")).find(PlanId("p")) == plan
+    assert PlanStore(Ledger(tmp_path / "state" / "ledger.db")).find(PlanId("p")) == plan
 
 
 def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
@@ -118,20 +118,20 @@ READY = ev.PlanReady(version=1, steps=(STEP,), summary="", sequential=False, aut
 
 def test_an_event_that_cannot_be_written_is_nowhere_and_its_plan_takes_no_other(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "l.db")
-    book, stopped = Book(ledger), list[PlanId]()
-    book.on_stop(lambda plan_id, _: stopped.append(plan_id))
-    plan = book.open(PlanId("p"), SessionId("s"), START)
+    plan_store, stopped = PlanStore(ledger), list[PlanId]()
+    plan_store.on_stop(lambda plan_id, _: stopped.append(plan_id))
+    plan = plan_store.open(PlanId("p"), SessionId("s"), START)
     ledger._connection.execute("PRAGMA query_only = ON")
     with pytest.raises(StorageFailed):
-        book.record(PlanId("p"), READY)
+        plan_store.record(PlanId("p"), READY)
     assert ledger.problem is not None and "read-only" in ledger.problem
     ledger._connection.execute("PRAGMA query_only = OFF")
     with pytest.raises(StorageFailed):
-        book.record(PlanId("p"), READY)
-    assert stopped == ["p"] and book.find(PlanId("p")) == book.replay(PlanId("p")) == plan
-    book.forget(PlanId("p"))
-    book.load(PlanId("p"))
-    assert book.record(PlanId("p"), READY).status == "pending_approval"
+        plan_store.record(PlanId("p"), READY)
+    assert stopped == ["p"] and plan_store.find(PlanId("p")) == plan_store.replay(PlanId("p")) == plan
+    plan_store.forget(PlanId("p"))
+    plan_store.load(PlanId("p"))
+    assert plan_store.record(PlanId("p"), READY).status == "pending_approval"
     assert ledger.problem is None
 
 
@@ -166,7 +166,7 @@ def test_a_ledger_that_is_locked_as_it_opens_is_not_replaced(tmp_path: Path) -> 
 
 
 def test_an_event_of_another_server_on_the_same_plan_is_not_overwritten(tmp_path: Path) -> None:
-    one, other = Book(Ledger(tmp_path / "l.db")), Book(Ledger(tmp_path / "l.db"))
+    one, other = PlanStore(Ledger(tmp_path / "l.db")), PlanStore(Ledger(tmp_path / "l.db"))
     one.open(PlanId("p"), SessionId("s"), START)
     other.load(PlanId("p"))
     one.record(PlanId("p"), ev.Log(level="info", message="mine"))
@@ -200,8 +200,8 @@ def test_plans_are_listed_in_the_order_in_which_they_were_made_whatever_the_cloc
     ledger = Ledger(tmp_path / "l.db")
     noon = datetime(2026, 1, 2, 12, tzinfo=UTC)
     for number, name in enumerate(("first", "second", "third")):
-        book = Book(ledger, lambda number=number: noon - timedelta(days=number))  # type: ignore[misc]
-        book.open(PlanId(name), SessionId("s"), START)
+        plan_store = PlanStore(ledger, lambda number=number: noon - timedelta(days=number))  # type: ignore[misc]
+        plan_store.open(PlanId(name), SessionId("s"), START)
     assert ledger.plans() == ("third", "second", "first")
     assert ledger.plans(session_id=SessionId("s"), limit=1) == ("third",)
 
@@ -219,7 +219,7 @@ def test_a_ledger_of_the_version_before_is_brought_up_to_date_and_counts_its_pla
         raw.execute("PRAGMA user_version = 2")
     ledger = Ledger(tmp_path / "l.db")
     (listed,) = ledger.summaries()
-    assert not listed.counted and Book(ledger).find(PlanId("p")) == plan
+    assert not listed.counted and PlanStore(ledger).find(PlanId("p")) == plan
     ledger.keep_progress(PlanId("p"), plan.seq, progress(plan))
     (listed,) = ledger.summaries()
     assert listed.counted and listed.summary == summary(plan)
@@ -234,11 +234,11 @@ def test_two_servers_can_bring_a_ledger_up_to_date_at_once(tmp_path: Path) -> No
 def test_what_waits_for_the_disk() -> None:
     """Both ends of commands, and the ends of steps that had an effect: what has run must not run again unasked."""
     step_id, call, read = StepId("a"), CallId("c"), CallId("r")
-    book = Book(MemoryStore())
-    book.open(PlanId("p"), SessionId("s"), START)
-    book.record(PlanId("p"), READY)
-    book.record(PlanId("p"), ev.PlanApproved(version=1, review="each"), ev.PlanExecuting())
-    book.record(PlanId("p"), ev.TaskStarted(task_id=step_id, agent="devo"))
+    plan_store = PlanStore(MemoryStore())
+    plan_store.open(PlanId("p"), SessionId("s"), START)
+    plan_store.record(PlanId("p"), READY)
+    plan_store.record(PlanId("p"), ev.PlanApproved(version=1, review="each"), ev.PlanExecuting())
+    plan_store.record(PlanId("p"), ev.TaskStarted(task_id=step_id, agent="devo"))
     called = ev.ToolStarted(task_id=step_id, call_id=call, tool="run_command", args={}, effect="execute")
     reading = ev.ToolStarted(task_id=step_id, call_id=read, tool="read_file", args={}, effect="read")
     runs = ev.TaskUpdate(task_id=step_id, status="running", command_started=True)
@@ -248,8 +248,8 @@ def test_what_waits_for_the_disk() -> None:
     )
     result = StepResult(ok=True, duration_ms=1, timestamp=datetime(2026, 1, 2, tzinfo=UTC))
     completed = ev.TaskCompleted(task_id=step_id, result=result)
-    plan = book.record(PlanId("p"), called, reading, seen)
+    plan = plan_store.record(PlanId("p"), called, reading, seen)
     assert ev.is_durable(runs, plan) and not ev.is_durable(reading, plan)
     assert ev.is_durable(ended, plan) and not ev.is_durable(seen, plan)
     assert not ev.is_durable(completed, plan)
-    assert ev.is_durable(completed, book.record(PlanId("p"), ended))
+    assert ev.is_durable(completed, plan_store.record(PlanId("p"), ended))

@@ -9,12 +9,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from planloom.domain import events as ev
-from planloom.domain.editing import StepChanges, UpdateStep
 from planloom.domain.errors import UnknownThing, WrongState
-from planloom.domain.plan import Plan
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.editing import StepChanges, UpdateStep
+from planloom.domain.plans.plan import Plan
 from planloom.storage.ledger import Ledger
-from planloom.workspace.uris import to_path
+from planloom.workspace.paths.uris import to_path
 from tests.support.obedient_model import ObedientModel, Wanted
 from tests.support.studio import Studio
 

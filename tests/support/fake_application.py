@@ -7,10 +7,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from planloom.domain import events as ev
-from planloom.domain.plan import Detection, Plan, Step, summary
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Detection, Plan, Step, summary
 from planloom.domain.values import PlanId, SessionId, StepId
-from planloom.lsp.opening import Opening
+from planloom.lsp.client_options import ApplicationContext
 from planloom.service.requests import Created, Health, Status, StreamDelta, Undone
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, tzinfo=UTC)
@@ -137,13 +137,13 @@ class FakeApplication:
         for name in ("plans", "steps", "approvals", "references", "templates", "models"):
             setattr(self, name, Room(name, self.calls, self.script))
         self.feed = FakeFeed()
-        self.opening: Opening | None = None
+        self.opening: ApplicationContext | None = None
         self.settings: Any = None
         self.trusted: bool | None = None
         self.secrets: dict[str, str | None] = {}
         self.closed = False
 
-    async def make(self, opening: Opening) -> FakeApplication:
+    async def make(self, opening: ApplicationContext) -> FakeApplication:
         """What `make_server` takes."""
         self.opening = opening
         self.settings = opening.settings

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
-from planloom.domain.text import ContentChange, Encoding, Position, Range, TextEdit
+from planloom.domain.text.positions import ContentChange, Encoding, Position, Range, TextEdit
 from planloom.domain.values import Uri
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.editor import (
@@ -27,7 +27,7 @@ from planloom.workspace.editor import (
     SaveFailure,
     TextOperation,
 )
-from planloom.workspace.uris import from_path, normalized, to_path
+from planloom.workspace.paths.uris import from_path, normalized, to_path
 
 EVERYTHING = EditorCapabilities(
     apply_edit=True,

@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from planloom.domain.editing import AddStep, RemoveStep, StepChanges
 from planloom.domain.errors import ModelFailed
-from planloom.domain.plan import Plan
+from planloom.domain.plans.editing import AddStep, RemoveStep, StepChanges
+from planloom.domain.plans.plan import Plan
 from planloom.domain.values import Args, CallId, StepId
 from planloom.models.port import (
     CallMade,

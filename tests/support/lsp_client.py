@@ -21,9 +21,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from planloom.lsp.connection import Given
+from planloom.lsp.client_options import MakeApplication
+from planloom.lsp.connection import ServerOptions
 from planloom.lsp.language_server import PlanloomServer, make_server
-from planloom.lsp.opening import MakeApplication
 from tests.support.memory_editor import Buffer, MemoryEditor
 
 Answer = Callable[[Any], Any]
@@ -362,7 +362,7 @@ async def connected(
     folders: Iterable[Path] = (),
     settings: dict[str, Any] | None = None,
     configuration: dict[str, Any] | None = None,
-    given: Given | None = None,
+    given: ServerOptions | None = None,
     initialize: bool = True,
     **editor: Any,
 ) -> AsyncIterator[LspClient]:

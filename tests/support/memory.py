@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from planloom.domain import events as ev
-from planloom.domain.plan import Plan
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Plan
 from planloom.domain.values import PlanId, Sha256
 
 

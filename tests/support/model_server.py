@@ -1,7 +1,7 @@
 """A well-behaved OpenAI-compatible server that plays a script, in this process or one of its own.
 
 `python -m tests.support.model_server SCRIPT --port 0` prints its port on a line of its own and serves until
-it is ended. SCRIPT is JSON lines, or one JSON list, of turns as `planloom.models.scripted.Turn` has them; a
+it is ended. SCRIPT is JSON lines, or one JSON list, of turns as `planloom.models.offline.scripted.Turn` has them; a
 turn's `fault` breaks the stream (`unavailable`: status 503, `refused`: 400, `hang`: silence). What was asked
 is read at `GET /requests`.
 """
@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from planloom.models.scripted import Turn
+from planloom.models.offline.scripted import Turn
 from tests.support.http_server import Asked, Running, Wire, serving
 
 FRAGMENT = 7

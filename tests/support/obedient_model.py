@@ -7,8 +7,8 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 
 from planloom.domain.values import Args
+from planloom.models.offline.scripted import ScriptedModel, Turn, makes
 from planloom.models.port import ModelEvent, ModelRequest
-from planloom.models.scripted import ScriptedModel, Turn, makes
 
 Wanted = tuple[str, Args]
 

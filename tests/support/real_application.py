@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planloom.lsp.opening import MakeApplication, Opening
+from planloom.lsp.client_options import ApplicationContext, MakeApplication
 from planloom.service.application import Application
 
 
 def real_application(storage: Path | None = None) -> MakeApplication:
     """What `connected` takes. The ledger is at `storage`, in memory if None; no key is in the environment."""
 
-    async def make(opening: Opening) -> Application:
+    async def make(opening: ApplicationContext) -> Application:
         return await Application.open(
             opening.settings,
             opening.editor,

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from planloom.domain import events as ev
-from planloom.domain.approvals import Approval
-from planloom.domain.plan import Plan
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Plan
+from planloom.domain.safety.approvals import Approval
 from planloom.models.port import Model, ModelIdentity
 from planloom.service.application import Application
 from planloom.service.models import Listing
@@ -19,7 +19,7 @@ from planloom.settings import resolve
 from planloom.storage.ledger import Ledger
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.editor import EditorCapabilities
-from planloom.workspace.roots import Roots, root_at
+from planloom.workspace.paths.roots import Roots, root_at
 from planloom.workspace.view import WorkspaceView
 from tests.support.fake_editor import EVERYTHING, Behaviour, FakeEditor
 

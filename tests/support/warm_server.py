@@ -174,7 +174,7 @@ def _become_server(asked: Mapping[str, Any], handles: Sequence[int]) -> NoReturn
         os.chdir("/")
         sys.argv = list(asked["argv"])
         if asked["apply_seconds"] is not None:
-            editor = importlib.import_module("planloom.lsp.editor")
+            editor = importlib.import_module("planloom.lsp.editor.lsp_editor")
             editor.APPLY_SECONDS = asked["apply_seconds"]  # type: ignore[attr-defined]
         if asked["fault"] is not None:
             _arm(Fault(**asked["fault"]))

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from planloom.tools.editing import EditFile
-from planloom.tools.passages import Grade
-from planloom.tools.replacing import NoMatch, Replaced, replace
+from planloom.tools.files.editing import EditFile
+from planloom.tools.files.fuzzy_match import Grade
+from planloom.tools.files.replacing import NoMatch, Replaced, replace
 from tests.tools.desk import Desk
 
 CODE = "class A:\n    def one(self):\n        return 1\n\n    def two(self):\n        return 2\n"

@@ -10,7 +10,7 @@ import pytest
 
 from planloom.intake.contents import LineSpan, lines_of
 from planloom.tools.globs import expanded
-from planloom.workspace.index import FileIndex
+from planloom.workspace.index.file_index import FileIndex
 from tests.tools.desk import Desk
 
 TREE: dict[str, str | bytes] = {

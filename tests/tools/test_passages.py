@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.tools.passages import Found, Lines
+from planloom.tools.files.fuzzy_match import Found, Lines
 
 two_kinds = st.lists(st.sampled_from(["a", "b", ""]), max_size=300)
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.tools.patches import BadPatch, read_patch
-from planloom.tools.patching import apply_hunks
-from planloom.tools.replacing import Replaced
+from planloom.tools.files.patches import BadPatch, read_patch
+from planloom.tools.files.patching import apply_hunks
+from planloom.tools.files.replacing import Replaced
 from tests.tools.desk import Desk
 
 TEXT = "one\ntwo\nthree\nfour\nfive\nsix\n"

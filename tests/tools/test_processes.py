@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.tools.processes import Capture, Ended, run_process, shell_argv
+from planloom.tools.processes.child_process import Capture, Ended, run_process, shell_argv
 from planloom.tools.terminal_text import Cleaner, escaped, plain
-from planloom.workspace.programs import environment
+from planloom.workspace.index.programs import environment
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="these are shell commands")
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.domain.text import Position, Range
-from planloom.tools.search_pattern import BadPattern, TooSlow, read_pattern
+from planloom.domain.text.positions import Position, Range
+from planloom.tools.search.search_pattern import BadPattern, TooSlow, read_pattern
 from planloom.workspace.editor import Diagnostic, FileDiagnostics
-from planloom.workspace.index import FileIndex
+from planloom.workspace.index.file_index import FileIndex
 from tests.tools.desk import Desk
 
 FILES: dict[str, str | bytes] = {

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from planloom.domain.approvals import Grant
 from planloom.domain.changes import Changeset, CreateFile, DeleteFile, EditFile, FileChange, RenameFile
-from planloom.domain.text import Encoding
+from planloom.domain.safety.approvals import Grant
+from planloom.domain.text.positions import Encoding
 from planloom.domain.values import EditId, PlanId, Uri
-from planloom.workspace.apply import apply_changeset
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.editor import EditorCapabilities
-from planloom.workspace.outcomes import ApplyOutcome, JournalFile, Settlement
-from planloom.workspace.roots import Roots, root_at
-from planloom.workspace.uris import from_path
+from planloom.workspace.edits.apply import apply_changeset
+from planloom.workspace.edits.outcomes import ApplyOutcome, JournalFile, Settlement
+from planloom.workspace.paths.roots import Roots, root_at
+from planloom.workspace.paths.uris import from_path
 from planloom.workspace.view import WorkspaceView
 from tests.support.fake_editor import EVERYTHING, Behaviour, Closed, FakeEditor
 

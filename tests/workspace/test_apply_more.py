@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from planloom.domain.changes import EditFile, RenameFile
-from planloom.domain.text import Encoding
+from planloom.domain.text.positions import Encoding
 from planloom.domain.values import Uri
-from planloom.workspace.apply import settled_by_files
 from planloom.workspace.editor import EditorCapabilities, TextOperation
-from planloom.workspace.touched import touched
+from planloom.workspace.edits.apply import settled_by_files
+from planloom.workspace.edits.touched_places import touched
 from tests.support.fake_editor import EVERYTHING, ApplyOnly, Before, Refuse, Silent
 from tests.workspace.room import Room, tree
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from planloom.workspace.disk import DiskRefused, Spot, Stamp, read, refusal, stamp_at
+from planloom.workspace.disk import ConfinedPath, DiskRefused, FileFingerprint, read, refusal, stamp_at
 from planloom.workspace.disk_changes import (
     create_folders,
     delete_file,
@@ -25,15 +25,15 @@ from planloom.workspace.disk_changes import (
 )
 
 
-def at(folder: Path, name: str) -> Spot:
-    return Spot(folder, tuple(name.split("/")))
+def at(folder: Path, name: str) -> ConfinedPath:
+    return ConfinedPath(folder, tuple(name.split("/")))
 
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def over(folder: Path, name: str) -> Stamp:
+def over(folder: Path, name: str) -> FileFingerprint:
     found = stamp_at(at(folder, name))
     assert found is not None
     return found
@@ -74,7 +74,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         "nothing": "missing",
         "a/b": "missing",
     }
-    assert read(Spot(tmp_path, ())).kind == "folder"
+    assert read(ConfinedPath(tmp_path, ())).kind == "folder"
     assert read(at(tmp_path, "pipe/x")).kind == "unreadable"
 
 
@@ -184,7 +184,7 @@ def test_row47_a_disk_that_is_full_leaves_the_old_file(tmp_path: Path) -> None:
     ],
 )
 def test_row47_every_failure_has_its_cause(number: int, cause: str) -> None:
-    refused = refusal(OSError(number, os.strerror(number)), Spot(Path("/w"), ("a",)))
+    refused = refusal(OSError(number, os.strerror(number)), ConfinedPath(Path("/w"), ("a",)))
     assert refused.cause == cause
     assert refused.reason.startswith("/w/a ")
 
@@ -290,18 +290,18 @@ def test_only_what_an_ended_process_was_writing_is_removed(tmp_path: Path) -> No
         (tmp_path / name).touch()
     (tmp_path / "deeper").mkdir()
     (tmp_path / "deeper" / gone).touch()
-    remove_leftovers(Spot(tmp_path, ()))
+    remove_leftovers(ConfinedPath(tmp_path, ()))
     assert names(tmp_path) == sorted([*kept, "deeper"]) and (tmp_path / "deeper" / gone).exists()
 
 
 def test_a_process_that_is_killed_as_it_writes_leaves_a_name_that_is_known(tmp_path: Path) -> None:
     code = (
         "import os, sys, signal; from pathlib import Path; from planloom.workspace import disk_changes as d;"
-        "from planloom.workspace.disk import Spot;"
+        "from planloom.workspace.disk import ConfinedPath;"
         "d.os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL);"
-        "d.write(Spot(Path(sys.argv[1]), ('new',)), b'half', over=None)"
+        "d.write(ConfinedPath(Path(sys.argv[1]), ('new',)), b'half', over=None)"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
     assert len(names(tmp_path)) == 1
-    remove_leftovers(Spot(tmp_path, ()))
+    remove_leftovers(ConfinedPath(tmp_path, ()))
     assert names(tmp_path) == []

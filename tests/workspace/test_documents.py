@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from planloom.domain.text import ContentChange, Encoding, Range
+from planloom.domain.text.positions import ContentChange, Encoding, Range
 from planloom.workspace.documents import DocumentStore
 from tests.support.fake_editor import position
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.workspace.globs import read_glob
-from planloom.workspace.ignore import IgnoreChain, Rules, read_rules
+from planloom.workspace.index.ignore import IgnoreChain, Rules, read_rules
+from planloom.workspace.index.ignore_globs import read_glob
 
 PATTERNS = """
 *.log

@@ -11,10 +11,10 @@ from typing import Literal
 
 import pytest
 
-from planloom.workspace.index import Changed, FileIndex
-from planloom.workspace.programs import find_program
-from planloom.workspace.roots import root_at
-from planloom.workspace.uris import from_path
+from planloom.workspace.index.file_index import Changed, FileIndex
+from planloom.workspace.index.programs import find_program
+from planloom.workspace.paths.roots import root_at
+from planloom.workspace.paths.uris import from_path
 
 GIT = shutil.which("git")
 WAYS = ["walk", pytest.param("git", marks=pytest.mark.skipif(GIT is None, reason="there is no git"))]

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planloom.workspace.paths import PathRefused, ResolvedPath, resolve, resolve_uri
-from planloom.workspace.roots import Roots, root_at
-from planloom.workspace.uris import from_path, to_path
+from planloom.workspace.paths.resolver import PathRefused, ResolvedPath, resolve, resolve_uri
+from planloom.workspace.paths.roots import Roots, root_at
+from planloom.workspace.paths.uris import from_path, to_path
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import planloom
-from planloom.workspace.index import FileIndex
-from planloom.workspace.programs import Programs, finished
-from planloom.workspace.roots import root_at
+from planloom.workspace.index.file_index import FileIndex
+from planloom.workspace.index.programs import Programs, finished
+from planloom.workspace.paths.roots import root_at
 from tests.support.studio import studio
 from tests.tools.desk import Desk
 
@@ -22,10 +22,10 @@ needs_git = pytest.mark.skipif(GIT is None, reason="there is no git")
 needs_scripts = pytest.mark.skipif(os.name == "nt", reason="the programs of these tests are shell scripts")
 
 STARTS = {
-    "cli/connection.py": "the command line's own server, which gets the user's keys",
-    "cli/keyboard.py": "the editor that the user has named in $EDITOR, for a text of the user's own",
-    "tools/processes.py": "commands that a person has approved",
-    "workspace/programs.py": "the starter of everything else",
+    "cli/client/connection.py": "the command line's own server, which gets the user's keys",
+    "cli/terminal/keyboard.py": "the editor that the user has named in $EDITOR, for a text of the user's own",
+    "tools/processes/child_process.py": "commands that a person has approved",
+    "workspace/index/programs.py": "the starter of everything else",
 }
 """The only modules that start a process, and which."""
 

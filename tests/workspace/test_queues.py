@@ -6,11 +6,11 @@ import asyncio
 import random
 
 from planloom.domain.values import Uri
-from planloom.workspace.queues import FileQueues
+from planloom.workspace.path_locks import PathLocks
 
 
 async def test_row28_turns_at_one_file_follow_each_other() -> None:
-    queues = FileQueues()
+    queues = PathLocks()
     order: list[int] = []
     running = 0
 
@@ -30,7 +30,7 @@ async def test_row28_turns_at_one_file_follow_each_other() -> None:
 
 
 async def test_row28_different_files_run_side_by_side_and_folders_hold_what_is_in_them() -> None:
-    queues = FileQueues()
+    queues = PathLocks()
     async with queues.hold((Uri("file:///d/a"),)):
         async with asyncio.timeout(5), queues.hold((Uri("file:///d/b"), Uri("file:///e"))):
             pass
@@ -42,7 +42,7 @@ async def test_row28_different_files_run_side_by_side_and_folders_hold_what_is_i
 
 
 async def test_random_turns_never_overlap_nor_wait_for_ever() -> None:
-    queues = FileQueues()
+    queues = PathLocks()
     chance = random.Random(28)
     places = [Uri(f"file:///{name}") for name in ("a", "b", "c", "d/x", "d/y", "d")]
     held: set[str] = set()
@@ -64,7 +64,7 @@ async def test_random_turns_never_overlap_nor_wait_for_ever() -> None:
 
 
 async def test_a_cancelled_turn_frees_its_place() -> None:
-    queues = FileQueues()
+    queues = PathLocks()
     async with queues.hold((Uri("file:///a"),)):
         waiting = asyncio.create_task(queues.hold((Uri("file:///a"),)).__aenter__())
         await asyncio.sleep(0)

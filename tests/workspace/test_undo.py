@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from planloom.workspace.overlay import Overlay
-from planloom.workspace.undo import reverse
+from planloom.workspace.edits.overlay import Overlay
+from planloom.workspace.edits.undo import reverse
 from tests.workspace.room import Room, tree
 
 TEXT = "".join(f"line {n}\n" for n in range(10))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.workspace.uris import (
+from planloom.workspace.paths.uris import (
     child,
     display_name,
     from_path,

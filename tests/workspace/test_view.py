@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planloom.domain.changes import sha256
-from planloom.workspace.roots import Roots, root_at
+from planloom.workspace.paths.roots import Roots, root_at
 from tests.workspace.room import Room
 
 

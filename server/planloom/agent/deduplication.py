@@ -53,7 +53,7 @@ class _Kept(NamedTuple):
     at: float
 
 
-class Recent:
+class DedupWindow:
     """The calls that stand in for the same ones now; times are seconds of any steady clock."""
 
     def __init__(self, write_seconds: float) -> None:

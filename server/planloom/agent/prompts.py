@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planloom.domain.agents import NAMES
-from planloom.domain.perspectives import Agent
-from planloom.domain.plan import SETTLED, Plan, Step
+from planloom.domain.plans.agents import NAMES
+from planloom.domain.plans.perspectives import Agent
+from planloom.domain.plans.plan import SETTLED, Plan, Step
 from planloom.domain.values import Value
 
 _MARKS = {

@@ -7,11 +7,11 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from planloom.agent.answer import Malformed, Turn, call_key
+from planloom.agent.answer_decoder import AnswerDecoder, asked, checked, way_of
 from planloom.agent.prompts import ToolNote
-from planloom.agent.speech import Ear, asked, checked, way_of
-from planloom.agent.work import Caller, Stuck, Terms
+from planloom.agent.task import CallRunner, GaveUp, RunLimits
 from planloom.domain.errors import BudgetExhausted, ModelFailed
-from planloom.models.asking import Cost
+from planloom.models.one_question import Cost
 from planloom.models.port import (
     CallBroken,
     CallMade,
@@ -30,7 +30,7 @@ from planloom.tools.tool import ToolResult
 _ARGS_SHOWN = 200
 
 
-class Memory:
+class LoopState:
     """What a loop remembers between turns. `notes` are told to the model once, in its next turn; `idle` counts
     the turns since a call last succeeded."""
 
@@ -51,7 +51,7 @@ class Memory:
         self.calls += 1
         return self._same
 
-    def malformed(self, turn: Turn) -> Stuck | None:
+    def malformed(self, turn: Turn) -> GaveUp | None:
         """Tell the model of calls that cannot be run. The same one twice in a row is corrected once; then it ends."""
         if not turn.malformed:
             self._last_malformed = None
@@ -61,7 +61,7 @@ class Memory:
         self._malformed = self._malformed + 1 if key == self._last_malformed else 1
         self._last_malformed = key
         if self._malformed > 2:
-            return Stuck(
+            return GaveUp(
                 reason=f"The model made the same malformed call of {first.name} three times: {first.problem}."
             )
         if self._malformed == 2:
@@ -76,7 +76,7 @@ class Memory:
 
 
 async def take_turn(
-    terms: Terms,
+    limits: RunLimits,
     model: Model,
     system: str,
     prompt: str,
@@ -89,26 +89,26 @@ async def take_turn(
     An answer of more than `most_tokens` is cut. Raises ModelFailed.
     """
     way = way_of(await model.capabilities())
-    tools = (*terms.tools.specs(), *controls)
+    tools = (*limits.tools.specs(), *controls)
     request = asked(way, system, prompt, tools).model_copy(update={"max_tokens": most_tokens})
-    return await _read(terms, model, request, Ear(way, tools, fallback=terms.fallback))
+    return await _read(limits, model, request, AnswerDecoder(way, tools, fallback=limits.fallback))
 
 
-async def _read(terms: Terms, model: Model, request: ModelRequest, ear: Ear) -> Turn:
+async def _read(limits: RunLimits, model: Model, request: ModelRequest, decoder: AnswerDecoder) -> Turn:
     cost = Cost()
     try:
-        turn = await _heard(terms, request, cost.of(model, request), ear)
+        turn = await _heard(limits, request, cost.of(model, request), decoder)
     except ModelFailed:
         # What has failed half-way has been paid for, too.
-        terms.spend(cost.usage)
+        limits.spend(cost.usage)
         raise
-    terms.room.learn(request, cost.prompt_tokens)
-    terms.spend(cost.usage)
+    limits.room.learn(request, cost.prompt_tokens)
+    limits.spend(cost.usage)
     return turn
 
 
 async def _heard(
-    terms: Terms, request: ModelRequest, events: AsyncGenerator[ModelEvent, None], ear: Ear
+    limits: RunLimits, request: ModelRequest, events: AsyncGenerator[ModelEvent, None], decoder: AnswerDecoder
 ) -> Turn:
     calls: list[ToolCall] = []
     broken: list[Malformed] = []
@@ -117,13 +117,13 @@ async def _heard(
         async for event in events:
             match event:
                 case TextDelta():
-                    heard = ear.hear(event.text)
+                    heard = decoder.hear(event.text)
                     if heard.visible:
-                        terms.stream("text", heard.visible)
+                        limits.stream("text", heard.visible)
                     if heard.reasoning:
-                        terms.stream("reasoning", heard.reasoning)
+                        limits.stream("reasoning", heard.reasoning)
                 case ReasoningDelta():
-                    terms.stream("reasoning", event.text)
+                    limits.stream("reasoning", event.text)
                 case CallMade():
                     native = checked(event.call, request.tools)
                     if isinstance(native, ToolCall):
@@ -136,13 +136,15 @@ async def _heard(
                     )
                 case Restarted():
                     calls, broken = [], []
-                    ear.restart()
+                    decoder.restart()
                 case Finished():
                     cut = event.reason == "length"
-    return ear.turn(calls, broken, cut=cut)
+    return decoder.turn(calls, broken, cut=cut)
 
 
-async def run_calls(terms: Terms, caller: Caller, memory: Memory, turn: Turn) -> bool | Stuck:
+async def run_calls(
+    limits: RunLimits, caller: CallRunner, loop_state: LoopState, turn: Turn
+) -> bool | GaveUp:
     """Run calls in their order. True if every one succeeded; Stuck if the model goes round in circles.
 
     Raises BudgetExhausted where more calls are made than the terms allow.
@@ -150,36 +152,40 @@ async def run_calls(terms: Terms, caller: Caller, memory: Memory, turn: Turn) ->
     good = True
     ending = turn.task_completed is not None or turn.final_answer is not None
     for call in turn.calls:
-        if memory.calls >= terms.limit:
-            raise BudgetExhausted(f"The step made {terms.limit} tool calls, the most that one step may make.")
+        if loop_state.calls >= limits.limit:
+            raise BudgetExhausted(
+                f"The step made {limits.limit} tool calls, the most that one step may make."
+            )
         key = call_key(call)
-        same = memory.called(key)
+        same = loop_state.called(key)
         if same >= 3:
-            return Stuck(reason=f"The model made the same call of {call.name} three times in a row.")
-        result = await _settled(terms, caller, call, ending=ending)
+            return GaveUp(reason=f"The model made the same call of {call.name} three times in a row.")
+        result = await _settled(limits, caller, call, ending=ending)
         if result is None:
-            waited = f"{terms.completion_seconds:g} seconds"
-            return Stuck(reason=f"The call of {call.name} was still open {waited} after the step could end.")
+            waited = f"{limits.completion_seconds:g} seconds"
+            return GaveUp(reason=f"The call of {call.name} was still open {waited} after the step could end.")
         text = result.text
         if same == 2:
             text += "\nYou have just made this very call. Use its result, or do something else."
         args = key.removeprefix(f"{call.name} ")
         shown = args if len(args) <= _ARGS_SHOWN else args[:_ARGS_SHOWN] + "…"
-        memory.results.append(ToolNote(name=call.name, args=shown, ok=result.ok, text=text))
+        loop_state.results.append(ToolNote(name=call.name, args=shown, ok=result.ok, text=text))
         good = good and result.ok
         if result.ok:
-            memory.idle = 0
+            loop_state.idle = 0
     return good
 
 
-async def _settled(terms: Terms, caller: Caller, call: ToolCall, *, ending: bool) -> ToolResult | None:
+async def _settled(
+    limits: RunLimits, caller: CallRunner, call: ToolCall, *, ending: bool
+) -> ToolResult | None:
     """The result of a call; None if it stayed open too long when the task could have ended.
 
     A command has a time limit of its own, and may wait for a person.
     """
-    tool = terms.tools.get(call.name)
+    tool = limits.tools.get(call.name)
     limited = ending and tool is not None and tool.effect != "execute"
-    limit = asyncio.timeout(terms.completion_seconds if limited else None)
+    limit = asyncio.timeout(limits.completion_seconds if limited else None)
     try:
         async with limit:
             return await caller.call(call)

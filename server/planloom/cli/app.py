@@ -12,7 +12,7 @@ from typing import Annotated, Literal, NoReturn
 
 import typer
 
-from planloom.cli.connection import SERVER_COMMAND, Server, started
+from planloom.cli.client.connection import SERVER_COMMAND, Server, started
 
 USAGE, INTERRUPTED = 2, 130
 
@@ -85,9 +85,9 @@ def run(
     words, folders = _words(text), _folders(workspace)
 
     async def work(server: Server) -> int:
-        from planloom.cli.ask import Flags
         from planloom.cli.commands import run_request
         from planloom.cli.run import Request
+        from planloom.cli.terminal.decisions import Flags
 
         flags = Flags(yes, yes_commands, terminal and text != "-")
         return await run_request(
@@ -116,9 +116,9 @@ def plan(
     words, folders = _words(text), _folders(workspace)
 
     async def work(server: Server) -> int:
-        from planloom.cli.ask import Flags
         from planloom.cli.commands import run_request
         from planloom.cli.run import Request
+        from planloom.cli.terminal.decisions import Flags
 
         flags = Flags(terminal=_is_terminal() and text != "-")
         request = Request(words, mode, until_ready=True)

@@ -8,13 +8,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from planloom.cli import show
-from planloom.cli.ask import Flags, Nobody
-from planloom.cli.connection import Server, ServerError, ServerLost
-from planloom.cli.run import Journey, Outcome, Request
-from planloom.cli.screen import Screen
-from planloom.cli.session import session
-from planloom.cli.terminal import Terminal
+from planloom.cli.client.connection import Server, ServerError, ServerLost
+from planloom.cli.client.session import session
+from planloom.cli.run import Outcome, Request, RequestRun
+from planloom.cli.terminal import show
+from planloom.cli.terminal.decisions import Flags, NonInteractive
+from planloom.cli.terminal.person import Terminal
+from planloom.cli.terminal.screen import Screen
 
 CANCEL_SECONDS = 10.0
 """How long a plan may take to end after Ctrl-C; an edit in hand is finished first."""
@@ -33,15 +33,15 @@ async def run_request(
     """Carry a request as far as it says, and return the exit code of the command line."""
     console = show.console(stderr=as_json or (flags.terminal and not sys.stdout.isatty()))
     screen = Screen(console, folders, as_json=as_json)
-    person = Terminal(console, folders) if flags.terminal else Nobody()
+    person = Terminal(console, folders) if flags.terminal else NonInteractive()
     try:
         async with session(server, folders, say=screen.say, stream=screen.stream) as opened:
             screen.log_path(opened.status.get("logPath") or "")
-            journey = Journey(opened.connection, opened.events, screen, person, flags)
+            request_run = RequestRun(opened.connection, opened.events, screen, person, flags)
             try:
-                outcome = await journey.carry_out(request)
+                outcome = await request_run.carry_out(request)
             except asyncio.CancelledError:
-                await _interrupted(journey, screen)
+                await _interrupted(request_run, screen)
                 return INTERRUPTED
             return _tell(outcome, screen)
     except ServerError as error:
@@ -57,7 +57,7 @@ async def run_request(
     return FAILED
 
 
-async def _interrupted(journey: Journey, screen: Screen) -> None:
+async def _interrupted(request_run: RequestRun, screen: Screen) -> None:
     # From here on the task goes on in its own right: the cancelled state would end the next wait at once.
     task = asyncio.current_task()
     if task is not None:
@@ -66,10 +66,10 @@ async def _interrupted(journey: Journey, screen: Screen) -> None:
     screen.decided("Interrupted: the plan is being cancelled …")
     with contextlib.suppress(TimeoutError, ServerError, ServerLost):
         async with asyncio.timeout(CANCEL_SECONDS):
-            await journey.cancel()
-    if journey.files:
-        screen.ended("cancelled", {}, journey.files)
-    screen.result({"exitCode": INTERRUPTED, "planId": journey.plan.get("planId"), "status": "cancelled"})
+            await request_run.cancel()
+    if request_run.files:
+        screen.ended("cancelled", {}, request_run.files)
+    screen.result({"exitCode": INTERRUPTED, "planId": request_run.plan.get("planId"), "status": "cancelled"})
 
 
 def _tell(outcome: Outcome, screen: Screen) -> int:

@@ -15,12 +15,12 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from planloom.cli import show
-from planloom.cli.connection import Server, ServerError, ServerLost
+from planloom.cli.client.connection import Server, ServerError, ServerLost
+from planloom.cli.client.messages import Json
+from planloom.cli.client.session import session
 from planloom.cli.plain import visible
-from planloom.cli.session import session
-from planloom.cli.wire import Json
-from planloom.models.ways import WAYS_TO_A_MODEL
+from planloom.cli.terminal import show
+from planloom.models.hint import WAYS_TO_A_MODEL
 
 State = Literal["found", "optional", "missing"]
 _MARKS: Mapping[State, tuple[str, str]] = {

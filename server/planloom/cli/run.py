@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Awaitable, Mapping
 from typing import NamedTuple, TypeVar, cast
 
-from planloom.cli import ask
-from planloom.cli.ask import Flags, Person
-from planloom.cli.connection import Connection, ServerError, ServerLost
-from planloom.cli.fold import Ending, ending, folded, touched
-from planloom.cli.screen import Screen
-from planloom.cli.wire import ENDED, Approval, Conflict, Diff, Json, Plan, Question, Recovery, Step
+from planloom.cli.client.connection import Connection, ServerError, ServerLost
+from planloom.cli.client.messages import ENDED, Approval, Conflict, Diff, Json, Plan, Question, Recovery, Step
+from planloom.cli.client.plan_state import Ending, ending, folded, touched
+from planloom.cli.terminal import decisions as ask
+from planloom.cli.terminal.decisions import Decider, Flags
+from planloom.cli.terminal.screen import Screen
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
     files: Mapping[str, str]
 
 
-class Journey:
+class RequestRun:
     """One plan on one connection. `events` is what the connection's handler for `planloom/event` puts there."""
 
     def __init__(
@@ -46,7 +46,7 @@ class Journey:
         connection: Connection,
         events: asyncio.Queue[Json],
         screen: Screen,
-        person: Person,
+        person: Decider,
         flags: Flags,
     ) -> None:
         self._connection = connection

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from planloom.domain.text import Range
+from planloom.domain.text.positions import Range
 from planloom.domain.values import Args, EditId, Sha256, StepId, Uri, Value
 
 ChangeKind = Literal["create", "edit", "delete", "rename", "createFolder"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planloom.domain.errors import BudgetExhausted
-from planloom.domain.plan import Plan
+from planloom.domain.plans.plan import Plan
 from planloom.settings import BudgetSettings
 
 

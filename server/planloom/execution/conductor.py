@@ -8,8 +8,6 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Protocol, assert_never
 
-from planloom.domain import directives as do
-from planloom.domain import events as ev
 from planloom.domain.errors import (
     DEFECT,
     BudgetExhausted,
@@ -18,15 +16,17 @@ from planloom.domain.errors import (
     PlanloomError,
     StorageFailed,
 )
-from planloom.domain.plan import PauseReason, Plan, PlanError, Step, StepResult
-from planloom.domain.schedule import Schedule
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import PauseReason, Plan, PlanError, Step, StepResult
+from planloom.domain.scheduling import directives as do
+from planloom.domain.scheduling.schedule import Schedule
 from planloom.domain.values import PlanId, StepId
-from planloom.execution.asking import Asking
-from planloom.execution.book import Book
 from planloom.execution.jobs import Jobs
-from planloom.execution.outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
-from planloom.execution.recovery import Proposer
-from planloom.execution.resources import Resources
+from planloom.execution.plan_store import PlanStore
+from planloom.execution.recovery_proposals import Proposer
+from planloom.execution.steps.resources import Resources
+from planloom.execution.steps.results import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
+from planloom.execution.steps.step_questions import StepQuestions
 from planloom.execution.summary import execution_summary
 
 RETRY_WAITS = (1.0, 2.0)
@@ -49,7 +49,7 @@ class Conductor:
 
     def __init__(
         self,
-        book: Book,
+        plan_store: PlanStore,
         jobs: Jobs,
         runner: StepRunner,
         limits: Callable[[], do.Limits],
@@ -57,18 +57,18 @@ class Conductor:
         resources: Resources | None = None,
         proposer: Proposer | None = None,
     ) -> None:
-        self._book = book
+        self._plan_store = plan_store
         self._jobs = jobs
         self._runner = runner
         self._limits = limits
         self._sleep = sleep
         self._resources = resources or Resources()
-        self.asking = Asking(book, jobs, limits, proposer)
+        self.asking = StepQuestions(plan_store, jobs, limits, proposer)
         self._news: dict[PlanId, asyncio.Event] = {}
         self._schedules: dict[PlanId, Schedule] = {}
         self._held: set[PlanId] = set()
         self._waiting: set[tuple[PlanId, StepId]] = set()
-        book.listen(self._heard)
+        plan_store.listen(self._heard)
 
     def conduct(self, plan_id: PlanId) -> None:
         """See to it that the plan is carried out as far as it can be."""
@@ -82,7 +82,7 @@ class Conductor:
         """
         self._held.add(plan_id)
         await self._jobs.stop(f"step:{plan_id}:")
-        plan = None if self._book.is_stopped(plan_id) else self._book.load(plan_id)
+        plan = None if self._plan_store.is_stopped(plan_id) else self._plan_store.load(plan_id)
         for step in plan.steps if plan is not None else ():
             # Its run has ended but could not record it.
             if step.status == "running":
@@ -111,14 +111,14 @@ class Conductor:
         try:
             while True:
                 news.clear()
-                plan = self._book.load(plan_id)
+                plan = self._plan_store.load(plan_id)
                 if plan is None or plan.status not in ("approved", "executing", "paused"):
                     return
                 if plan_id not in self._held and await self._perform(plan):
-                    await self._book.unlocked()
+                    await self._plan_store.unlocked()
                     continue
                 await news.wait()
-                await self._book.unlocked()
+                await self._plan_store.unlocked()
         except (StorageFailed, OwnedElsewhere):
             # The plan was stopped when its event could not be written.
             log.info("plan %s is not carried out any further", plan_id)
@@ -137,10 +137,10 @@ class Conductor:
         else:
             log.error("plan %s could not go on, on a defect", plan_id, exc_info=error)
             why = DEFECT
-        plan = self._book.load(plan_id)
+        plan = self._plan_store.load(plan_id)
         if plan is not None and plan.status in ("approved", "executing"):
             paused = ev.PlanPaused(reason="error", detail=f"{why} Resume the plan to try again.")
-            self._book.record(plan_id, paused)
+            self._plan_store.record(plan_id, paused)
 
     async def _perform(self, plan: Plan) -> bool:
         """Do what is due. True if the plan has changed, so that it must be asked anew what is."""
@@ -166,7 +166,7 @@ class Conductor:
         plan_id = plan.plan_id
         match directive:
             case do.Begin():
-                self._book.record(plan_id, ev.PlanExecuting())
+                self._plan_store.record(plan_id, ev.PlanExecuting())
             case do.AskClarification():
                 step = _step(plan, directive.step_id)
                 question = step.question or step.instruction or step.description
@@ -177,11 +177,13 @@ class Conductor:
             case do.AskRecovery():
                 self.asking.recover(plan, _step(plan, directive.step_id))
             case do.Skip():
-                self._book.record(plan_id, ev.TaskSkipped(task_id=directive.step_id, reason=directive.reason))
+                self._plan_store.record(
+                    plan_id, ev.TaskSkipped(task_id=directive.step_id, reason=directive.reason)
+                )
             case do.Pause():
-                self._book.record(plan_id, ev.PlanPaused(reason=directive.reason))
+                self._plan_store.record(plan_id, ev.PlanPaused(reason=directive.reason))
             case do.Resume():
-                self._book.record(plan_id, ev.PlanResumed())
+                self._plan_store.record(plan_id, ev.PlanResumed())
             case do.Fail():
                 self._jobs.start(f"end:{plan_id}", self._fail(plan_id, directive))
                 self._held.add(plan_id)
@@ -200,19 +202,19 @@ class Conductor:
             raise error
         if not ending.result():
             return True
-        now = self._book.load(plan.plan_id)
+        now = self._plan_store.load(plan.plan_id)
         if now is None or now.status != "executing" or now.seq != plan.seq:
             return True
-        self._book.record(plan.plan_id, ev.PlanCompleted(summary=execution_summary(now)))
+        self._plan_store.record(plan.plan_id, ev.PlanCompleted(summary=execution_summary(now)))
         return True
 
     async def _fail(self, plan_id: PlanId, why: do.Fail) -> None:
         await self.halt(plan_id)
         self._held.discard(plan_id)
-        plan = self._book.load(plan_id)
+        plan = self._plan_store.load(plan_id)
         if plan is not None and plan.status in ("executing", "paused"):
             error = PlanError(code=why.code, message=why.message)
-            self._book.record(plan_id, ev.PlanFailed(summary=execution_summary(plan), error=error))
+            self._plan_store.record(plan_id, ev.PlanFailed(summary=execution_summary(plan), error=error))
 
     def _start(self, plan: Plan, step_id: StepId) -> bool:
         """Start a step, unless what it needs alone is in use; it is asked for again when that is free."""
@@ -220,7 +222,7 @@ class Conductor:
         if (plan.plan_id, step_id) in self._waiting or not self._resources.take(plan, step):
             return False
         try:
-            self._book.record(plan.plan_id, ev.TaskStarted(task_id=step_id, agent=step.agent))
+            self._plan_store.record(plan.plan_id, ev.TaskStarted(task_id=step_id, agent=step.agent))
         except BaseException:
             self._free(plan.plan_id, step_id)
             raise
@@ -252,7 +254,7 @@ class Conductor:
         began = time.monotonic()
         try:
             outcome = await self._runner.run(plan_id, step_id)
-            await self._book.unlocked()
+            await self._plan_store.unlocked()
         except asyncio.CancelledError:
             self._back_to_pending(plan_id, step_id)
             raise
@@ -268,13 +270,13 @@ class Conductor:
         self._settle(plan_id, step_id, outcome, int((time.monotonic() - began) * 1000))
 
     def _back_to_pending(self, plan_id: PlanId, step_id: StepId) -> None:
-        plan = self._book.load(plan_id)
+        plan = self._plan_store.load(plan_id)
         step = plan.step(step_id) if plan else None
         if plan and step and plan.status in ("executing", "paused") and step.status == "running":
-            self._book.record(plan_id, ev.TaskUpdate(task_id=step_id, status="pending"))
+            self._plan_store.record(plan_id, ev.TaskUpdate(task_id=step_id, status="pending"))
 
     def _settle(self, plan_id: PlanId, step_id: StepId, outcome: Outcome, took_ms: int) -> None:
-        plan = self._book.load(plan_id)
+        plan = self._plan_store.load(plan_id)
         if plan is None or plan.status not in ("executing", "paused"):
             return
         match outcome:
@@ -284,10 +286,10 @@ class Conductor:
                     value=outcome.value,
                     summary=outcome.summary,
                     duration_ms=took_ms,
-                    timestamp=self._book.clock(),
+                    timestamp=self._plan_store.clock(),
                 )
                 done = ev.TaskCompleted(task_id=step_id, result=result, usage=outcome.usage)
-                self._book.record(plan_id, done)
+                self._plan_store.record(plan_id, done)
             case Failed():
                 self._failed(plan, step_id, outcome, took_ms)
             case Skipped():
@@ -300,7 +302,9 @@ class Conductor:
                 self.asking.clarify(plan, question)
             case Interrupted():
                 back = ev.TaskUpdate(task_id=step_id, status="pending", usage=outcome.usage)
-                self._book.record(plan_id, back, ev.PlanPaused(reason=outcome.reason, detail=outcome.detail))
+                self._plan_store.record(
+                    plan_id, back, ev.PlanPaused(reason=outcome.reason, detail=outcome.detail)
+                )
             case Rerouted():
                 pass
             case _:
@@ -308,13 +312,15 @@ class Conductor:
 
     def _spend(self, plan_id: PlanId, step_id: StepId, outcome: Asked) -> None:
         if outcome.usage is not None:
-            self._book.record(plan_id, ev.TaskUpdate(task_id=step_id, status="running", usage=outcome.usage))
+            self._plan_store.record(
+                plan_id, ev.TaskUpdate(task_id=step_id, status="running", usage=outcome.usage)
+            )
 
     def _skipped(self, plan_id: PlanId, step_id: StepId, outcome: Skipped) -> None:
         happened: list[ev.Event] = [ev.TaskSkipped(task_id=step_id, reason=outcome.reason)]
         if outcome.detail:
             happened.append(ev.Log(level="info", message=outcome.detail, task_id=step_id))
-        self._book.record(plan_id, *happened)
+        self._plan_store.record(plan_id, *happened)
 
     def _failed(self, plan: Plan, step_id: StepId, outcome: Failed, took_ms: int) -> None:
         step = _step(plan, step_id)
@@ -333,7 +339,7 @@ class Conductor:
             self._jobs.start(
                 f"step:{plan.plan_id}:{step_id}:wait{step.attempts}", self._later(plan.plan_id, step_id, wait)
             )
-        self._book.record(plan.plan_id, failure)
+        self._plan_store.record(plan.plan_id, failure)
 
     async def _later(self, plan_id: PlanId, step_id: StepId, seconds: float) -> None:
         try:

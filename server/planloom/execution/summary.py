@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planloom.domain.plan import Plan
-from planloom.workspace.uris import display_name
+from planloom.domain.plans.plan import Plan
+from planloom.workspace.paths.uris import display_name
 
 _LISTED = 20
 

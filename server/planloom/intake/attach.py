@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from planloom.domain.attachments import Attachment, ResolvedAttachment, Unresolved, UnresolvedCode
 from planloom.domain.changes import sha256
-from planloom.domain.text import Encoding, LineIndex, Range
+from planloom.domain.plans.attachments import Attachment, ResolvedAttachment, Unresolved, UnresolvedCode
+from planloom.domain.text.positions import Encoding, LineIndex, Range
 from planloom.domain.values import AttachmentId, Uri
 from planloom.intake.contents import MOST_ENTRIES, Cut, cut, lines_of, tree_of
 from planloom.intake.languages import image_type, language_of
 from planloom.intake.reference_sources import Limits, ReferenceSources, Resolution
 from planloom.intake.references import LineSpan
-from planloom.workspace.names import PathCode, shown
-from planloom.workspace.paths import PathRefused, ResolvedPath
+from planloom.workspace.paths.names import PathCode, shown
+from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.snapshots import Snapshot
 
 Found = ResolvedAttachment | Unresolved

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from planloom.domain.text import Encoding, LineIndex, Position, Range
+from planloom.domain.text.positions import Encoding, LineIndex, Position, Range
 from planloom.intake.references import LineSpan
 from planloom.workspace.editor import Diagnostic
 

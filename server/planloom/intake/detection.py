@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from itertools import islice
 
-from planloom.domain.plan import Detection, DetectionRule
+from planloom.domain.plans.plan import Detection, DetectionRule
 from planloom.intake import words
 
 LONG_REQUEST = 250

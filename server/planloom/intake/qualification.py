@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
-from planloom.domain.attachments import Attachment
-from planloom.domain.plan import Detection, Qualification, Risk, Route
+from planloom.domain.plans.attachments import Attachment
+from planloom.domain.plans.plan import Detection, Qualification, Risk, Route
 from planloom.domain.values import Value
 from planloom.intake.detection import count_items, request_body, without_paths
 from planloom.intake.words import JOINED_TASK, SCOPE_SET, WORD_END, WORD_START

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from planloom.domain.attachments import ResolvedAttachment, Unresolved
-from planloom.domain.text import Encoding, Range
+from planloom.domain.plans.attachments import ResolvedAttachment, Unresolved
+from planloom.domain.text.positions import Encoding, Range
 from planloom.domain.values import Uri, Value
 from planloom.workspace.editor import FileDiagnostics
-from planloom.workspace.paths import PathRefused, ResolvedPath
+from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.snapshots import Snapshot
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from planloom.domain.attachments import Attachment, ResolvedAttachment
+from planloom.domain.plans.attachments import Attachment, ResolvedAttachment
 from planloom.intake.languages import image_type
 from planloom.models.port import Image
 

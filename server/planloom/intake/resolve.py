@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from planloom.domain.attachments import Attachment, ResolvedAttachment, Unresolved
+from planloom.domain.plans.attachments import Attachment, ResolvedAttachment, Unresolved
 from planloom.domain.values import AttachmentId, Uri
 from planloom.intake.attach import Attachments, Found, inside, refused, text_of
 from planloom.intake.contents import findings_of
 from planloom.intake.languages import language_of
 from planloom.intake.reference_sources import Context, Limits, ReferenceSources, Requested, Resolution
 from planloom.intake.references import Reading, Reference, find_references
-from planloom.workspace.names import shown
-from planloom.workspace.paths import PathRefused, ResolvedPath
+from planloom.workspace.paths.names import shown
+from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.snapshots import Snapshot
 
 _NO_CONTEXT = Context()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from planloom.domain.text import Encoding
+from planloom.domain.text.positions import Encoding
 from planloom.domain.values import Uri
 from planloom.workspace.editor import Editor, EditorSilent, FileDiagnostics
 from planloom.workspace.images import read_image
-from planloom.workspace.index import FileIndex
-from planloom.workspace.paths import PathRefused, ResolvedPath, resolve, resolve_uri
+from planloom.workspace.index.file_index import FileIndex
+from planloom.workspace.paths.resolver import PathRefused, ResolvedPath, resolve, resolve_uri
 from planloom.workspace.snapshots import Snapshot
 from planloom.workspace.view import WorkspaceView
 

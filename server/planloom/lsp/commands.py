@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from planloom.domain.errors import InvalidParams, PlanloomError
-from planloom.domain.plan import Plan, PlanStatus, PlanSummary
+from planloom.domain.plans.plan import Plan, PlanStatus, PlanSummary
 from planloom.domain.values import ApprovalId, Json, PlanId, StepId
 from planloom.lsp.handlers.status import status
 from planloom.lsp.methods import COMMANDS
 from planloom.lsp.routing import parsed_params
-from planloom.lsp.wire_params import CommandParams, NoParams
+from planloom.lsp.wire.params import CommandParams, NoParams
 from planloom.service.requests import CreateRequest
 
 if TYPE_CHECKING:
@@ -38,18 +38,18 @@ _ACTS_ON: dict[str, frozenset[PlanStatus]] = {
 _numbers = itertools.count(1)
 
 
-async def execute(at: Connection, given: Any) -> Any:
+async def execute(connection: Connection, given: Any) -> Any:
     """`workspace/executeCommand`. Raises InvalidParams for an unknown command or arguments that do not fit."""
     params = parsed_params("CommandParams", "workspace/executeCommand", given)
     assert isinstance(params, CommandParams)
     act = _ACTIONS.get(params.command)
     if act is None or params.command not in COMMANDS:
         raise _off("command", f"there is no command {params.command!r}")
-    work = act(at, Arguments(params.command, tuple(params.arguments or ())))
-    job = at.jobs.start(f"command:{next(_numbers)}", _outcome(work))
+    work = act(connection, Arguments(params.command, tuple(params.arguments or ())))
+    job = connection.jobs.start(f"command:{next(_numbers)}", _outcome(work))
     done, _ = await asyncio.wait({job}, timeout=SOON_SECONDS)
     if not done:
-        job.add_done_callback(lambda ended: _tell(at, ended))
+        job.add_done_callback(lambda ended: _tell(connection, ended))
         return None
     result, failure = job.result()
     if failure is not None:
@@ -65,12 +65,12 @@ async def _outcome(work: Awaitable[Any]) -> tuple[Any, PlanloomError | None]:
         return None, error
 
 
-def _tell(at: Connection, ended: asyncio.Task[tuple[Any, PlanloomError | None]]) -> None:
+def _tell(connection: Connection, ended: asyncio.Task[tuple[Any, PlanloomError | None]]) -> None:
     if ended.cancelled() or ended.exception() is not None:
         return
     _, failure = ended.result()
     if failure is not None:
-        at.show("error", f"Planloom: {failure.message}")
+        connection.show("error", f"Planloom: {failure.message}")
 
 
 class Arguments:
@@ -115,13 +115,15 @@ def _off(field: str, problem: str) -> InvalidParams:
     )
 
 
-def _chosen(at: Connection, args: Arguments, place: int = 0) -> PlanId:
+def _chosen(connection: Connection, args: Arguments, place: int = 0) -> PlanId:
     """The plan that is named, or the only one that the command can act on."""
     named = args.optional(place, "planId")
     if named is not None:
         return PlanId(named)
     action = args.command.removeprefix("planloom.")
-    plans: tuple[PlanSummary, ...] = at.app.plans.list(None, tuple(sorted(_ACTS_ON[action])), None, False)
+    plans: tuple[PlanSummary, ...] = connection.app.plans.list(
+        None, tuple(sorted(_ACTS_ON[action])), None, False
+    )
     if len(plans) == 1:
         return plans[0].plan_id
     problem = f"several plans fit {args.command}" if plans else f"no plan fits {args.command}"
@@ -134,86 +136,88 @@ def _told(plan: Plan) -> dict[str, Any]:
     return {"planId": plan.plan_id, "status": plan.status, "version": plan.version}
 
 
-async def _plan(at: Connection, args: Arguments) -> Any:
-    created = await at.app.plans.create(CreateRequest(text=args.text(0, "text")))
+async def _plan(connection: Connection, args: Arguments) -> Any:
+    created = await connection.app.plans.create(CreateRequest(text=args.text(0, "text")))
     return _told(created.plan)
 
 
-async def _approve(at: Connection, args: Arguments) -> Any:
+async def _approve(connection: Connection, args: Arguments) -> Any:
     plan_id, version = PlanId(args.text(0, "planId")), args.number(1, "version")
-    return _told(await at.app.plans.approve(plan_id, version, None))
+    return _told(await connection.app.plans.approve(plan_id, version, None))
 
 
-async def _direct(at: Connection, args: Arguments) -> Any:
-    return _told(await at.app.plans.direct(_chosen(at, args)))
+async def _direct(connection: Connection, args: Arguments) -> Any:
+    return _told(await connection.app.plans.direct(_chosen(connection, args)))
 
 
-async def _respond(at: Connection, args: Arguments) -> Any:
+async def _respond(connection: Connection, args: Arguments) -> Any:
     approval_id = ApprovalId(args.text(0, "approvalId"))
     decision = args.one_of(1, "decision", ("allow", "allowForPlan", "deny", "cancel"))
-    await at.app.approvals.respond(approval_id, decision, args.optional(2, "reason"), None)
+    await connection.app.approvals.respond(approval_id, decision, args.optional(2, "reason"), None)
     return None
 
 
-async def _recover(at: Connection, args: Arguments) -> Any:
+async def _recover(connection: Connection, args: Arguments) -> Any:
     action = args.one_of(2, "action", ("retry", "skip", "abort", "model", "accept"))
-    return await _recovered(at, args, action)
+    return await _recovered(connection, args, action)
 
 
-async def _recovered(at: Connection, args: Arguments, action: Any) -> Any:
+async def _recovered(connection: Connection, args: Arguments, action: Any) -> Any:
     plan_id, step_id = PlanId(args.text(0, "planId")), StepId(args.text(1, "stepId"))
-    return _told(await at.app.steps.recover(plan_id, step_id, action, None))
+    return _told(await connection.app.steps.recover(plan_id, step_id, action, None))
 
 
-async def _skip(at: Connection, args: Arguments) -> Any:
-    return await _recovered(at, args, "skip")
+async def _skip(connection: Connection, args: Arguments) -> Any:
+    return await _recovered(connection, args, "skip")
 
 
-async def _retry(at: Connection, args: Arguments) -> Any:
-    return await _recovered(at, args, "retry")
+async def _retry(connection: Connection, args: Arguments) -> Any:
+    return await _recovered(connection, args, "retry")
 
 
-async def _reject(at: Connection, args: Arguments) -> Any:
-    return _told(await at.app.plans.reject(_chosen(at, args), args.optional(1, "reason")))
+async def _reject(connection: Connection, args: Arguments) -> Any:
+    return _told(await connection.app.plans.reject(_chosen(connection, args), args.optional(1, "reason")))
 
 
-async def _cancel(at: Connection, args: Arguments) -> Any:
-    return _told(await at.app.plans.cancel(_chosen(at, args)))
+async def _cancel(connection: Connection, args: Arguments) -> Any:
+    return _told(await connection.app.plans.cancel(_chosen(connection, args)))
 
 
-async def _pause(at: Connection, args: Arguments) -> Any:
-    return _told(await at.app.plans.pause(_chosen(at, args)))
+async def _pause(connection: Connection, args: Arguments) -> Any:
+    return _told(await connection.app.plans.pause(_chosen(connection, args)))
 
 
-async def _resume(at: Connection, args: Arguments) -> Any:
-    return _told(await at.app.plans.resume(_chosen(at, args)))
+async def _resume(connection: Connection, args: Arguments) -> Any:
+    return _told(await connection.app.plans.resume(_chosen(connection, args)))
 
 
-async def _undo(at: Connection, args: Arguments) -> Any:
+async def _undo(connection: Connection, args: Arguments) -> Any:
     step_id = args.optional(1, "stepId")
-    undone = await at.app.plans.undo(_chosen(at, args), None if step_id is None else StepId(step_id), False)
+    undone = await connection.app.plans.undo(
+        _chosen(connection, args), None if step_id is None else StepId(step_id), False
+    )
     return _told(undone.plan)
 
 
-async def _answer(at: Connection, args: Arguments) -> Any:
+async def _answer(connection: Connection, args: Arguments) -> Any:
     plan_id, step_id = PlanId(args.text(0, "planId")), StepId(args.text(1, "stepId"))
-    return _told(await at.app.steps.answer(plan_id, step_id, args.text(2, "answer")))
+    return _told(await connection.app.steps.answer(plan_id, step_id, args.text(2, "answer")))
 
 
-async def _regenerate(at: Connection, args: Arguments) -> Any:
-    plan_id = _chosen(at, args)
-    plan = at.app.plans.get(plan_id, None)
+async def _regenerate(connection: Connection, args: Arguments) -> Any:
+    plan_id = _chosen(connection, args)
+    plan = connection.app.plans.get(plan_id, None)
     version = 0 if plan is None else plan.version
-    return _told(await at.app.plans.regenerate(plan_id, version, args.optional(1, "feedback")))
+    return _told(await connection.app.plans.regenerate(plan_id, version, args.optional(1, "feedback")))
 
 
-async def _show_plan(at: Connection, args: Arguments) -> Any:
-    plan_id = _chosen(at, args)
-    return {"planId": plan_id, "text": at.app.plans.markdown(plan_id)}
+async def _show_plan(connection: Connection, args: Arguments) -> Any:
+    plan_id = _chosen(connection, args)
+    return {"planId": plan_id, "text": connection.app.plans.markdown(plan_id)}
 
 
-async def _status(at: Connection, args: Arguments) -> Any:  # noqa: ARG001
-    return await status(at, NoParams())
+async def _status(connection: Connection, args: Arguments) -> Any:  # noqa: ARG001
+    return await status(connection, NoParams())
 
 
 _ACTIONS: dict[str, Callable[[Any, Arguments], Awaitable[Any]]] = {

@@ -15,20 +15,20 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from planloom.lsp import configuration as config
-from planloom.lsp import parent
-from planloom.lsp.client import NOBODY, client_of, registrations
-from planloom.lsp.codec import PlanloomProtocol
-from planloom.lsp.opening import MakeApplication, Opening
-from planloom.lsp.sending import ClientGone, ClientRefused
+from planloom.lsp.client_options import ApplicationContext, MakeApplication
+from planloom.lsp.editor.capabilities import NOBODY, client_of, registrations
+from planloom.lsp.transport import parent_process as parent
+from planloom.lsp.transport.codec import PlanloomProtocol
+from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
 
 if TYPE_CHECKING:
     from planloom.execution.jobs import Jobs
-    from planloom.lsp.editor import LspEditor
-    from planloom.lsp.progress import Bars
-    from planloom.models.editor_model import EditorCompletion
+    from planloom.lsp.editor.lsp_editor import LspEditor
+    from planloom.lsp.editor.progress import ProgressReporter
+    from planloom.models.providers.editor_model import EditorCompletion
     from planloom.service.application import Application
     from planloom.workspace.documents import DocumentStore
-    from planloom.workspace.roots import Roots
+    from planloom.workspace.paths.roots import Roots
     from planloom.workspace.view import WorkspaceView
 
 logger = logging.getLogger(__name__)
@@ -38,15 +38,15 @@ PULL_SECONDS = 2.0
 CLOSE_SECONDS = 10.0
 """How long the work in hand may take to end at shutdown."""
 WARM = (
-    "planloom.lsp.wire",
-    "planloom.lsp.wire_events",
-    "planloom.lsp.from_wire",
-    "planloom.lsp.to_wire_events",
-    "planloom.lsp.editor",
-    "planloom.lsp.event_stream",
-    "planloom.lsp.progress",
+    "planloom.lsp.wire.lookup",
+    "planloom.lsp.wire.events",
+    "planloom.lsp.wire.from_wire",
+    "planloom.lsp.wire.to_wire_events",
+    "planloom.lsp.editor.lsp_editor",
+    "planloom.lsp.editor.event_stream",
+    "planloom.lsp.editor.progress",
     "planloom.lsp.commands",
-    "planloom.lsp.errors",
+    "planloom.lsp.transport.errors",
     "planloom.lsp.handlers.plans",
     "planloom.lsp.handlers.steps",
     "planloom.lsp.handlers.approvals",
@@ -56,7 +56,7 @@ WARM = (
 """What is loaded after the answer to `initialize`, so that the first request need not wait for it."""
 
 
-class Given(NamedTuple):
+class ServerOptions(NamedTuple):
     """What the command line says: settings by name, and places.
 
     `open_log` begins the log file, after the start. `on_answered` is called when the client has its answer to
@@ -74,12 +74,14 @@ class Given(NamedTuple):
 class Connection:
     """The state of one connection. `app` may be used once `application()` has been awaited."""
 
-    def __init__(self, protocol: PlanloomProtocol, make_application: MakeApplication, given: Given) -> None:
+    def __init__(
+        self, protocol: PlanloomProtocol, make_application: MakeApplication, given: ServerOptions
+    ) -> None:
         self.protocol = protocol
         self.client = NOBODY
         self.given = given
         self.app: Application
-        self.bars: Bars | None = None
+        self.bars: ProgressReporter | None = None
         self.log_path: Path | None = None
         self._make_application = make_application
         self._opening: asyncio.Task[None] | None = None
@@ -111,7 +113,7 @@ class Connection:
     @cached_property
     def editor(self) -> LspEditor:
         """The editor as the application sees it."""
-        from planloom.lsp.editor import LspEditor, capabilities
+        from planloom.lsp.editor.lsp_editor import LspEditor, capabilities
 
         can = capabilities(self.client.capabilities, self.client.declared, self.client.encoding)
         return LspEditor(self.protocol, can, self.documents.spelling)
@@ -184,7 +186,7 @@ class Connection:
             await asyncio.wait({pull}, timeout=PULL_SECONDS)
         settings, problems = self.configuration.resolve()
         self.warn(problems)
-        opening = Opening(
+        opening = ApplicationContext(
             settings=settings,
             editor=self.editor,
             view=self.view,
@@ -204,13 +206,13 @@ class Connection:
     def _completion(self) -> EditorCompletion | None:
         if not self.client.declared.language_model:
             return None
-        from planloom.lsp.language_model import LanguageModel
+        from planloom.lsp.editor.language_model import LanguageModel
 
         return LanguageModel(self.protocol)
 
     def _listen(self, app: Application) -> None:
-        from planloom.lsp.event_stream import TextStream, send_events
-        from planloom.lsp.progress import Bars
+        from planloom.lsp.editor.event_stream import TextStream, send_events
+        from planloom.lsp.editor.progress import ProgressReporter
 
         app.feed.subscribe_notices(lambda level, message: self.show(level, f"Planloom: {message}"))
         if self.client.declared.events:
@@ -222,11 +224,11 @@ class Connection:
             app.feed.subscribe(send_events(self.protocol))
             app.feed.subscribe_stream(TextStream(self.protocol.notify, self._congested).take)
         if get_capability(self.client.capabilities, "window.work_done_progress", False):
-            self.bars = Bars(self.protocol, self.jobs, app.plans.cancel)
+            self.bars = ProgressReporter(self.protocol, self.jobs, app.plans.cancel)
             app.feed.subscribe(self.bars.take)
-        from planloom.lsp.fallback import Questions
+        from planloom.lsp.editor.message_prompts import MessagePrompts
 
-        questions = Questions(self)
+        questions = MessagePrompts(self)
         if questions.wanted:
             app.feed.subscribe(questions.take)
 
@@ -306,7 +308,7 @@ class Connection:
             logger.info("The client will not tell of changes: %s", error)
 
     def _roots(self) -> Roots:
-        from planloom.workspace.roots import Roots, root_of_uri
+        from planloom.workspace.paths.roots import Roots, root_of_uri
 
         found = [root_of_uri(uri, name) for uri, name in self.client.folders.items()]
         private = tuple(path for path in (self.given.storage, self.log_path) if path is not None)

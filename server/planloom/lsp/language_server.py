@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from planloom.lsp import completion, documents, files, methods
-from planloom.lsp.codec import PlanloomProtocol, wire_converter
-from planloom.lsp.connection import Connection, Given
+from planloom.lsp import methods
+from planloom.lsp.connection import Connection, ServerOptions
+from planloom.lsp.handlers import completion, documents, files
 from planloom.lsp.routing import route
+from planloom.lsp.transport.codec import PlanloomProtocol, wire_converter
 from planloom.version import VERSION
 
-__all__ = ["Given", "PlanloomServer", "make_server"]
+__all__ = ["PlanloomServer", "ServerOptions", "make_server"]
 
 if TYPE_CHECKING:
-    from planloom.lsp.opening import MakeApplication
+    from planloom.lsp.client_options import MakeApplication
 
 NAME = "planloom"
 
@@ -38,7 +39,7 @@ class PlanloomServer(LanguageServer):
         logging.getLogger(__name__).error("A defect: %s", error, exc_info=error)
 
 
-def make_server(make_application: MakeApplication, given: Given | None = None) -> PlanloomServer:
+def make_server(make_application: MakeApplication, given: ServerOptions | None = None) -> PlanloomServer:
     """A server for one client, not yet connected to anything."""
     server = PlanloomServer(
         NAME,
@@ -48,7 +49,7 @@ def make_server(make_application: MakeApplication, given: Given | None = None) -
         converter_factory=wire_converter,
     )
     protocol = server.messages
-    connection = server.connection = Connection(protocol, make_application, given or Given())
+    connection = server.connection = Connection(protocol, make_application, given or ServerOptions())
     protocol.experimental = methods.experimental()
     protocol.commands = list(methods.COMMANDS)
     route(protocol, connection, methods.REQUESTS, methods.NOTES_IN)

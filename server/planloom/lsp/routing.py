@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from planloom.domain.errors import InvalidParams
     from planloom.domain.values import Json
-    from planloom.lsp.codec import PlanloomProtocol
     from planloom.lsp.connection import Connection
-    from planloom.lsp.wire_base import Wire
+    from planloom.lsp.transport.codec import PlanloomProtocol
+    from planloom.lsp.wire.base import Wire
 
 T = TypeVar("T")
 
@@ -62,7 +62,7 @@ def parsed_params(model: str, method: str, params: Any) -> Wire:
     # Types load with the first request, after the answer to `initialize`.
     from pydantic import ValidationError
 
-    from planloom.lsp import wire
+    from planloom.lsp.wire import lookup as wire
 
     given = {} if params is None else params
     try:

@@ -16,10 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from planloom.lsp import compiled
+from planloom.lsp.transport import compiled_types as compiled
 
 if TYPE_CHECKING:
-    from planloom.lsp.opening import MakeApplication, Opening
+    from planloom.lsp.client_options import ApplicationContext, MakeApplication
     from planloom.service.application import Application
 
 LOG_LIMIT = 5_000_000
@@ -39,7 +39,7 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
         gc.collect()
 
     options = _options(argv)
-    given = language_server.Given(
+    given = language_server.ServerOptions(
         settings=tuple(options.settings),
         on_answered=answered,
         on_loaded=_loaded,
@@ -74,7 +74,7 @@ def _loaded() -> None:
     gc.enable()
 
 
-async def open_application(opening: Opening) -> Application:
+async def open_application(opening: ApplicationContext) -> Application:
     """The application over the user's own ledger, or the one that the settings or the command line name."""
     import os
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, BinaryIO
 
-from planloom.lsp.frames import FrameReader
+from planloom.lsp.transport.frames import FrameReader
 
 if TYPE_CHECKING:
     from typing import Any, Protocol

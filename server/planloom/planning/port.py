@@ -7,10 +7,10 @@ from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 
-from planloom.domain.attachments import ResolvedAttachment
-from planloom.domain.perspectives import Agent, Perspective
-from planloom.domain.plan import Author, Qualification, Risk, Step, Usage
-from planloom.domain.validation import Problem
+from planloom.domain.plans.attachments import ResolvedAttachment
+from planloom.domain.plans.perspectives import Agent, Perspective
+from planloom.domain.plans.plan import Author, Qualification, Risk, Step, Usage
+from planloom.domain.plans.validation import Problem
 from planloom.domain.values import Value
 
 
@@ -51,7 +51,7 @@ class PerspectiveSeen(Value):
     error: str | None = None
 
 
-class LookedUp(Value):
+class ToolUsed(Value):
     """An agent has read something of the workspace."""
 
     kind: Literal["looked_up"] = "looked_up"
@@ -104,7 +104,7 @@ class PlanDrafted(Value):
 PlannerEvent = Annotated[
     PerspectiveBegun
     | PerspectiveSeen
-    | LookedUp
+    | ToolUsed
     | ThoughtSeen
     | StepDrafted
     | TextSeen

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from planloom.domain.perspectives import Agent
+from planloom.domain.plans.perspectives import Agent
 from planloom.intake import words
-from planloom.planning.call_patterns import PROGRAMS
+from planloom.planning.rules.call_patterns import PROGRAMS
 
 DESCRIPTION_LIMIT = 120
 """Characters of a description; what is longer is cut at a word."""

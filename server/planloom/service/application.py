@@ -10,58 +10,58 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from planloom.domain import directives as do
-from planloom.domain import events as ev
-from planloom.domain.attachments import Attachment, ResolvedAttachment, Unresolved
 from planloom.domain.changes import Changeset
 from planloom.domain.errors import StorageFailed
-from planloom.domain.plan import Detection, Plan, Step
-from planloom.domain.validation import Problem, problems
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.attachments import Attachment, ResolvedAttachment, Unresolved
+from planloom.domain.plans.plan import Detection, Plan, Step
+from planloom.domain.plans.validation import Problem, problems
+from planloom.domain.scheduling import directives as do
 from planloom.domain.values import Json, PlanId, SessionId, StepId
-from planloom.execution.attached import StepAttachments
-from planloom.execution.book import Book
 from planloom.execution.conductor import Conductor
-from planloom.execution.context import shares_of
-from planloom.execution.gate import Gate
+from planloom.execution.effects.gate import Gate
+from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.jobs import Jobs
-from planloom.execution.kit import Kit
-from planloom.execution.limits import Minutes
-from planloom.execution.recovery import ModelProposer
-from planloom.execution.resources import Resources
-from planloom.execution.staging_area import StagingArea
-from planloom.execution.steps import Means, Runner
+from planloom.execution.plan_store import PlanStore
+from planloom.execution.prompting.context_window import shares_of
+from planloom.execution.recovery_proposals import ModelProposer
+from planloom.execution.steps.attached_files import StepAttachments
+from planloom.execution.steps.resources import Resources
+from planloom.execution.steps.runner import Runner, StepDependencies
+from planloom.execution.steps.time_limits import PlanTimeBudget
+from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.intake.render import render
 from planloom.models.port import Capabilities
-from planloom.service.approvals import Approvals
-from planloom.service.authors import Authors
-from planloom.service.claims import MODEL, claims_of
-from planloom.service.direct import put_to_review
-from planloom.service.drafting import Drafting
+from planloom.service.actions.approvals import Approvals
+from planloom.service.actions.plans import Plans, PlanServices
+from planloom.service.actions.steps import Steps
+from planloom.service.actions.undo import UndoService
+from planloom.service.drafts.direct import put_to_review
+from planloom.service.drafts.drafting import Drafting
+from planloom.service.drafts.followup import FollowUp
+from planloom.service.drafts.new_request import Intake, decided
+from planloom.service.drafts.planner_factory import PlannerFactory
 from planloom.service.feed import Feed
-from planloom.service.followup import FollowUp
 from planloom.service.health import HealthWatch
-from planloom.service.intake import Intake, decided
 from planloom.service.models import Models
-from planloom.service.ownership import Ownership
-from planloom.service.plans import Plans, Rooms
 from planloom.service.references import WorkspaceReferences
 from planloom.service.requests import Health, Status, StreamDelta
-from planloom.service.steps import Steps
+from planloom.service.running.ownership import Ownership
+from planloom.service.running.resource_claims import MODEL, claims_of
+from planloom.service.running.turns import Turns
+from planloom.service.running.user_undo import UserUndo
 from planloom.service.templates import Templates
-from planloom.service.turns import Turns
-from planloom.service.undo import Undoing
-from planloom.service.user_undo import UserUndo
 from planloom.settings import Settings
 from planloom.storage.ledger import Ledger, workspace_key
 from planloom.tools.registry import builtin
 from planloom.version import VERSION
 from planloom.workspace.editor import Editor
-from planloom.workspace.index import FileIndex
-from planloom.workspace.programs import Programs
+from planloom.workspace.index.file_index import FileIndex
+from planloom.workspace.index.programs import Programs
 from planloom.workspace.view import WorkspaceView
 
 if TYPE_CHECKING:
-    from planloom.models.editor_model import EditorCompletion
+    from planloom.models.providers.editor_model import EditorCompletion
 
 log = logging.getLogger(__name__)
 
@@ -87,27 +87,27 @@ class Application:
         self._ledger = ledger
         self._tools = builtin()
         self.models = models(lambda: self._settings)
-        self._book = Book(ledger)
+        self._plan_store = PlanStore(ledger)
         self._jobs = Jobs()
-        self.feed = Feed(self._book)
+        self.feed = Feed(self._plan_store)
         self._gate = Gate(
-            self._book, view, editor, lambda: self._settings, lambda: self.trusted, self._cancel_soon
+            self._plan_store, view, editor, lambda: self._settings, lambda: self.trusted, self._cancel_soon
         )
-        self._user_undo = UserUndo(self._book, view)
-        self._staging = StagingArea(self._book, view, self._gate, self._made)
-        self._kit = self._kit_of(view, editor)
-        follow_up = FollowUp(self._book, ledger)
+        self._user_undo = UserUndo(self._plan_store, view)
+        self._staging = StagingArea(self._plan_store, view, self._gate, self._made)
+        self._context_factory = self._kit_of(view, editor)
+        follow_up = FollowUp(self._plan_store, ledger)
         runner = Runner(
-            Means(
-                book=self._book,
+            StepDependencies(
+                plan_store=self._plan_store,
                 gate=self._gate,
-                kit=self._kit,
+                context_factory=self._context_factory,
                 staging=self._staging,
                 tools=self._tools,
                 settings=lambda: self._settings,
                 model=self.models.current,
                 attachments=StepAttachments(
-                    self._book,
+                    self._plan_store,
                     look=self._look_again,
                     find=self._found,
                     kept=lambda attachment: self.references.attached((attachment,), ledger.text)[0],
@@ -119,13 +119,13 @@ class Application:
             )
         )
         resources = Resources(partial(claims_of, self._tools), self._capacity)
-        Minutes(self._book, lambda: self._settings.budget.max_minutes)
+        PlanTimeBudget(self._plan_store, lambda: self._settings.budget.max_minutes)
         proposer = ModelProposer(self.models.current, self._tools, lambda: self._settings, self._problems)
         conductor = Conductor(
-            self._book, self._jobs, runner, self._limits, resources=resources, proposer=proposer
+            self._plan_store, self._jobs, runner, self._limits, resources=resources, proposer=proposer
         )
         self._conductor = conductor
-        self._ownership = Ownership(self._book, ledger, view, self._jobs, self._halt)
+        self._ownership = Ownership(self._plan_store, ledger, view, self._jobs, self._halt)
         self.references = WorkspaceReferences(
             view, editor, lambda: self._settings, self._jobs, self._programs
         )
@@ -133,7 +133,7 @@ class Application:
             self.references, lambda: view.roots, lambda: self._settings, lambda: self.models.at_hand
         )
         self.templates = Templates(ledger, self._ownership.see)
-        authors = Authors(
+        planner_factory = PlannerFactory(
             self.models,
             self.templates,
             self.references,
@@ -142,18 +142,18 @@ class Application:
             lambda: self.trusted,
             ledger.text,
             follow_up.of,
-            self._kit.reading,
-            self._book.clock,
+            self._context_factory.reading,
+            self._plan_store.clock,
         )
-        drafting = Drafting(self._book, self.feed, authors.author, self._prepared)
+        drafting = Drafting(self._plan_store, self.feed, planner_factory.author, self._prepared)
         turns = Turns(self._ownership, conductor, self._jobs)
-        rooms = Rooms(
-            book=self._book,
+        services = PlanServices(
+            plan_store=self._plan_store,
             ledger=ledger,
             jobs=self._jobs,
             conductor=conductor,
             gate=self._gate,
-            undoing=Undoing(self._book, turns, view, editor, lambda: self.trusted),
+            undo_service=UndoService(self._plan_store, turns, view, editor, lambda: self.trusted),
             drafting=drafting,
             ownership=self._ownership,
             turns=turns,
@@ -165,13 +165,13 @@ class Application:
             tools=self._tools,
             session_id=self.session_id,
         )
-        self.plans = Plans(rooms)
-        self.steps = Steps(rooms)
-        self.approvals = Approvals(self._gate, self._book.ready)
+        self.plans = Plans(services)
+        self.steps = Steps(services)
+        self.approvals = Approvals(self._gate, self._plan_store.ready)
         self._health = HealthWatch(self.feed, self._problems_now)
         ledger.listen(self._health.look)
-        self._book.on_unreadable(self._health.look)
-        self._book.on_stop(self._health.stopped)
+        self._plan_store.on_unreadable(self._health.look)
+        self._plan_store.on_stop(self._health.stopped)
 
     @classmethod
     async def open(
@@ -242,7 +242,7 @@ class Application:
 
     def status(self, log_path: str = "") -> Status:
         """How the server is."""
-        live = self._book.live()
+        live = self._plan_store.live()
         identity = self.models.identity
         folders = self.intake.folders()
         try:
@@ -259,7 +259,7 @@ class Application:
             workspace_folders=folders,
             trusted=self.trusted,
             active=tuple(plan.plan_id for plan in live if plan.status in ("draft", "approved", "executing")),
-            resumable=tuple(plan_id for plan_id in paused if plan_id not in self._book.unreadable),
+            resumable=tuple(plan_id for plan_id in paused if plan_id not in self._plan_store.unreadable),
             health=health.state,
             problems=health.problems,
             log_path=log_path,
@@ -274,7 +274,7 @@ class Application:
 
     def _problems_now(self) -> Health:
         ledger = (self._ledger.problem,) if self._ledger.problem else ()
-        unreadable = tuple(error.message for error in self._book.unreadable.values())
+        unreadable = tuple(error.message for error in self._plan_store.unreadable.values())
         return Health(problems=(*ledger, *unreadable))
 
     async def _halt(self, plan_id: PlanId) -> None:
@@ -352,10 +352,10 @@ class Application:
     def _rescan(self) -> asyncio.Task[None]:
         return self.references.rescan()
 
-    def _kit_of(self, view: WorkspaceView, editor: Editor) -> Kit:
+    def _kit_of(self, view: WorkspaceView, editor: Editor) -> ToolContextFactory:
         """What steps' tools use; the index is asked for late, as the workspace folders may change."""
-        return Kit(
-            book=self._book,
+        return ToolContextFactory(
+            plan_store=self._plan_store,
             gate=self._gate,
             staging=self._staging,
             view=view,
@@ -370,7 +370,7 @@ class Application:
         )
 
     async def _made(self, plan_id: PlanId, changes: Changeset) -> None:
-        await self._kit.made(plan_id, changes)
+        await self._context_factory.made(plan_id, changes)
 
     def _stream(
         self,
@@ -383,6 +383,8 @@ class Application:
 
     def _reroute(self, plan: Plan, step: Step, wanted: Sequence[Json]) -> None:
         """Put a direct run to review."""
-        ready = put_to_review(plan, step, wanted, self._book.clock())
+        ready = put_to_review(plan, step, wanted, self._plan_store.clock())
         steps = self._prepared(ready.steps)
-        self._book.record(plan.plan_id, ready.model_copy(update={"steps": steps}), ev.PlanApprovalRequest())
+        self._plan_store.record(
+            plan.plan_id, ready.model_copy(update={"steps": steps}), ev.PlanApprovalRequest()
+        )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from planloom.domain import events as ev
-from planloom.domain.plan import Plan
-from planloom.execution.book import Book
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Plan
+from planloom.execution.plan_store import PlanStore
 from planloom.service.requests import Health, StreamDelta
 
 EventListener = Callable[[ev.Recorded, Plan], None]
@@ -19,15 +19,15 @@ NoticeListener = Callable[[Literal["error", "warning", "info"], str], None]
 class Feed:
     """Listeners hear every event after it is durable, in order, with the plan as it is after it."""
 
-    def __init__(self, book: Book) -> None:
-        self._book = book
+    def __init__(self, plan_store: PlanStore) -> None:
+        self._plan_store = plan_store
         self._streams: list[StreamListener] = []
         self._healths: list[HealthListener] = []
         self._notices: list[NoticeListener] = []
 
     def subscribe(self, listener: EventListener) -> Callable[[], None]:
         """Hear every event. Returns what ends the subscription."""
-        return self._book.listen(listener)
+        return self._plan_store.listen(listener)
 
     def subscribe_health(self, listener: HealthListener) -> None:
         """Hear whenever something else is wrong with the server, or nothing any more."""

@@ -13,9 +13,9 @@ from planloom.models.port import Model, ModelIdentity
 from planloom.settings import Settings
 
 if TYPE_CHECKING:
-    from planloom.models.editor_model import EditorCompletion
-    from planloom.models.engines import ListedModel
-    from planloom.models.keys import Keyring
+    from planloom.models.http.keys import Keyring
+    from planloom.models.providers.catalog import ListedModel
+    from planloom.models.providers.editor_model import EditorCompletion
 
 _NOT_LOOKED = ModelIdentity(provider="auto", name="", reason="No step has needed a model yet.")
 VENDORS = ("openai", "anthropic", "ollama")
@@ -70,7 +70,7 @@ class Models:
 
     async def current(self) -> Model | None:
         """The model to use now; None stands for the embedded rules. Looks again as long as there is none."""
-        from planloom.models.select import pick
+        from planloom.models.selection.select import pick
 
         async with self._looking:
             if self._model is None:
@@ -84,12 +84,12 @@ class Models:
     def _recorded(self, model: Model | None) -> Model | None:
         if model is None or self._record is None:
             return model
-        from planloom.models.recording import Recording, RecordingModel
+        from planloom.models.offline.recording import Recording, RecordingModel
 
         return RecordingModel(model, Recording(self._record, self._keyring().redact))
 
     def _keyring(self) -> Keyring:
-        from planloom.models.keys import Keyring
+        from planloom.models.http.keys import Keyring
 
         given_for = (self._settings().model.base_url if self._base_url_is_users() else "") or None
         if self._keys is None or given_for != self._given_for:
@@ -107,7 +107,7 @@ class Models:
         self._guard()
 
     def _guard(self) -> None:
-        from planloom.models.keys import RedactingFormatter
+        from planloom.models.http.keys import RedactingFormatter
 
         if self._keys is not None:
             for handler, formatter in self._guarded:
@@ -115,7 +115,7 @@ class Models:
 
     async def list(self) -> Listing:
         """Every model that could be chosen now."""
-        from planloom.models.select import list_models
+        from planloom.models.selection.select import list_models
 
         models = await list_models(self._settings(), self._environment, self._editor, keys=self._keyring())
         identity = self.identity
@@ -130,8 +130,8 @@ class Models:
         await self.forget()
 
     def _origin(self, provider: str) -> str:
-        from planloom.models.endpoint import origin_of
-        from planloom.models.engines import home_of
+        from planloom.models.http.endpoint import origin_of
+        from planloom.models.providers.catalog import home_of
 
         chosen = self._settings().model
         if chosen.base_url and chosen.provider in ("auto", provider):

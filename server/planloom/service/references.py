@@ -7,7 +7,7 @@ import itertools
 from collections import deque
 from collections.abc import Callable
 
-from planloom.domain.attachments import Attachment, ResolvedAttachment, Unresolved
+from planloom.domain.plans.attachments import Attachment, ResolvedAttachment, Unresolved
 from planloom.domain.values import Sha256, Uri
 from planloom.execution.jobs import Jobs
 from planloom.intake.completion import Completion, OpenDocument, complete
@@ -17,8 +17,8 @@ from planloom.intake.workspace_sources import WorkspaceSources
 from planloom.settings import Settings
 from planloom.workspace.documents import Document
 from planloom.workspace.editor import Editor
-from planloom.workspace.index import Changed, FileIndex
-from planloom.workspace.programs import Programs
+from planloom.workspace.index.file_index import Changed, FileIndex
+from planloom.workspace.index.programs import Programs
 from planloom.workspace.view import WorkspaceView
 
 RECENT = 50

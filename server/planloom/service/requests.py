@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from planloom.domain.attachments import Unresolved
-from planloom.domain.plan import Detection, Plan
+from planloom.domain.plans.attachments import Unresolved
+from planloom.domain.plans.plan import Detection, Plan
 from planloom.domain.values import CallId, PlanId, SessionId, StepId, TemplateId, Uri, Value
 from planloom.intake.reference_sources import Context, Requested
 

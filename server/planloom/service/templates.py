@@ -7,10 +7,10 @@ import uuid
 from collections.abc import Callable, Sequence
 
 from planloom.domain.errors import InvalidParams, UnknownThing
-from planloom.domain.plan import Plan
-from planloom.domain.templates import Template, TemplateRefused, template_of
+from planloom.domain.plans.plan import Plan
+from planloom.domain.plans.templates import Template, TemplateRefused, template_of
 from planloom.domain.values import Json, PlanId, TemplateId
-from planloom.planning.templates import BUNDLED
+from planloom.planning.templates.builtin import BUNDLED
 from planloom.storage.ledger import Ledger
 
 log = logging.getLogger(__name__)

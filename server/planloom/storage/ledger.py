@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from planloom.domain import events as ev
 from planloom.domain.errors import OwnedElsewhere, PlanUnreadable, StorageFailed
-from planloom.domain.plan import Plan, PlanStatus, PlanSummary, Progress, progress
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Plan, PlanStatus, PlanSummary, Progress, progress
 from planloom.domain.values import Instant, PlanId, SessionId, Sha256, TemplateId
 from planloom.storage.faults import BUSY_SECONDS, Fault, fault_of, gone, unusable
 from planloom.storage.schema import NewerSchema, migrate

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from planloom.domain.changes import RenameFile
-from planloom.domain.protected import is_secret
+from planloom.domain.safety.protected import is_secret
 from planloom.domain.values import Uri
 from planloom.tools.context import ToolContext
 from planloom.tools.globs import NameGlob
-from planloom.workspace.ignore import IgnoreChain, chain_of, top_chain
-from planloom.workspace.index import MOST_FILES, FileIndex
-from planloom.workspace.overlay import Overlay
-from planloom.workspace.paths import ResolvedPath
-from planloom.workspace.scan import walked
-from planloom.workspace.uris import child, is_below, normalized, to_path
+from planloom.workspace.edits.overlay import Overlay
+from planloom.workspace.index.file_index import MOST_FILES, FileIndex
+from planloom.workspace.index.ignore import IgnoreChain, chain_of, top_chain
+from planloom.workspace.index.scan import walked
+from planloom.workspace.paths.resolver import ResolvedPath
+from planloom.workspace.paths.uris import child, is_below, normalized, to_path
 from planloom.workspace.view import WorkspaceView
 
 INDEX_SECONDS: Final = 20.0

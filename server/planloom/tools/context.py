@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from planloom.domain.values import Uri
 from planloom.workspace.editor import FileDiagnostics
-from planloom.workspace.index import FileIndex
-from planloom.workspace.overlay import Overlay
-from planloom.workspace.paths import PathRefused, ResolvedPath, resolve, resolve_uri
-from planloom.workspace.programs import TRUSTED, Programs
-from planloom.workspace.roots import Root, Roots
+from planloom.workspace.edits.overlay import Overlay
+from planloom.workspace.index.file_index import FileIndex
+from planloom.workspace.index.programs import TRUSTED, Programs
+from planloom.workspace.paths.resolver import PathRefused, ResolvedPath, resolve, resolve_uri
+from planloom.workspace.paths.roots import Root, Roots
 
 if TYPE_CHECKING:
-    from planloom.tools.commands import CommandRunner
+    from planloom.tools.processes.run_command import CommandRunner
 
 READ_LIMIT_BYTES = 5_000_000
 """A larger file is read by ranges only."""

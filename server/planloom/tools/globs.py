@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Final
 
-from planloom.workspace.globs import read_glob
+from planloom.workspace.index.ignore_globs import read_glob
 
 _MOST: Final = 100
 """Globs that the braces of one may stand for; what is more is left out."""

@@ -8,19 +8,19 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
-from planloom.domain.approvals import Effect
-from planloom.domain.validation import ArgumentProblem, ToolRules
+from planloom.domain.plans.validation import ArgumentProblem, ToolRules
+from planloom.domain.safety.approvals import Effect
 from planloom.domain.values import Args, Json
 from planloom.models.port import ToolSpec
-from planloom.tools.commands import RUN_COMMAND
-from planloom.tools.editing import EDIT_FILE
-from planloom.tools.finding import FIND_FILES
-from planloom.tools.findings import READ_DIAGNOSTICS
-from planloom.tools.moving import DELETE_PATH, RENAME_PATH
-from planloom.tools.reading import LIST_FILES, READ_FILE
-from planloom.tools.searching import SEARCH_TEXT
+from planloom.tools.diagnostics import READ_DIAGNOSTICS
+from planloom.tools.files.editing import EDIT_FILE
+from planloom.tools.files.moving import DELETE_PATH, RENAME_PATH
+from planloom.tools.files.reading import LIST_FILES, READ_FILE
+from planloom.tools.files.writing import CREATE_FOLDER, WRITE_FILE
+from planloom.tools.processes.run_command import RUN_COMMAND
+from planloom.tools.search.find_files import FIND_FILES
+from planloom.tools.search.search_files import SEARCH_TEXT
 from planloom.tools.tool import Tool, ToolResult, failed
-from planloom.tools.writing import CREATE_FOLDER, WRITE_FILE
 
 READ_ONLY: frozenset[Effect] = frozenset({"read"})
 

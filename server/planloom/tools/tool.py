@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from planloom.domain.approvals import Effect
+from planloom.domain.safety.approvals import Effect
 from planloom.domain.values import Json, Value
 
 SUMMARY_LIMIT = 500

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from planloom.domain.text import Decoded, decode
+from planloom.domain.text.positions import Decoded, decode
 from planloom.domain.values import Value
 
 TEXT_LIMIT: Final = 5 * 1024 * 1024
@@ -41,7 +41,7 @@ NO_FOLLOW: Final = (
 _ENTER: Final = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
 
 
-class Spot(NamedTuple):
+class ConfinedPath(NamedTuple):
     """A place by a real workspace folder and the names below it; no name is followed if it is a link."""
 
     root: Path
@@ -53,7 +53,7 @@ class Spot(NamedTuple):
         return self.root.joinpath(*self.names)
 
 
-class Stamp(NamedTuple):
+class FileFingerprint(NamedTuple):
     """What tells one state of a file from another without reading it."""
 
     device: int
@@ -68,7 +68,7 @@ class FileOnDisk(Value):
     kind: Literal["text", "missing", "binary", "undecodable", "too_large", "folder", "special", "unreadable"]
     decoded: Decoded | None = None
     size: int = 0
-    stamp: Stamp | None = None
+    fingerprint: FileFingerprint | None = None
     detail: str = ""
 
 
@@ -80,7 +80,9 @@ class DiskRefused(Value):
     reason: str
 
 
-def read(spot: Spot, limit: int = TEXT_LIMIT, admits: Callable[[bytes], bool] = lambda _: True) -> FileOnDisk:
+def read(
+    spot: ConfinedPath, limit: int = TEXT_LIMIT, admits: Callable[[bytes], bool] = lambda _: True
+) -> FileOnDisk:
     """What is there, as text if it is text of at most `limit` bytes; never raises OSError.
 
     Bytes that `admits` does not want are not decoded: the text is left out.
@@ -91,9 +93,9 @@ def read(spot: Spot, limit: int = TEXT_LIMIT, admits: Callable[[bytes], bool] = 
         with holding(spot) as (name, folder):
             found = os.lstat(name, dir_fd=folder)
             if stat.S_ISDIR(found.st_mode):
-                return FileOnDisk(kind="folder", stamp=stamp_of(found))
+                return FileOnDisk(kind="folder", fingerprint=stamp_of(found))
             if not stat.S_ISREG(found.st_mode):
-                return FileOnDisk(kind="special", stamp=stamp_of(found))
+                return FileOnDisk(kind="special", fingerprint=stamp_of(found))
             handle = os.open(name, os.O_RDONLY | NO_FOLLOW, dir_fd=folder)
     except FileNotFoundError:
         return FileOnDisk(kind="missing")
@@ -102,23 +104,23 @@ def read(spot: Spot, limit: int = TEXT_LIMIT, admits: Callable[[bytes], bool] = 
     try:
         with os.fdopen(handle, "rb") as file:
             found = os.fstat(handle)
-            stamp = stamp_of(found)
+            fingerprint = stamp_of(found)
             if found.st_size > limit:
-                return FileOnDisk(kind="too_large", size=found.st_size, stamp=stamp)
+                return FileOnDisk(kind="too_large", size=found.st_size, fingerprint=fingerprint)
             data = file.read(limit + 1)
     except OSError as error:
         return FileOnDisk(kind="unreadable", detail=refusal(error, spot).reason)
     if len(data) > limit:
-        return FileOnDisk(kind="too_large", size=len(data), stamp=stamp)
+        return FileOnDisk(kind="too_large", size=len(data), fingerprint=fingerprint)
     if not admits(data):
-        return FileOnDisk(kind="text", size=len(data), stamp=stamp)
+        return FileOnDisk(kind="text", size=len(data), fingerprint=fingerprint)
     decoded = decode(data)
     if decoded.kind == "decoded":
-        return FileOnDisk(kind="text", decoded=decoded, size=len(data), stamp=stamp)
-    return FileOnDisk(kind=decoded.kind, size=decoded.size, stamp=stamp, detail=decoded.detail)
+        return FileOnDisk(kind="text", decoded=decoded, size=len(data), fingerprint=fingerprint)
+    return FileOnDisk(kind=decoded.kind, size=decoded.size, fingerprint=fingerprint, detail=decoded.detail)
 
 
-def stamp_at(spot: Spot) -> Stamp | None:
+def stamp_at(spot: ConfinedPath) -> FileFingerprint | None:
     """The present state of a place; None if nothing is there, or nothing that can be seen."""
     try:
         with holding(spot) as (name, folder):
@@ -144,7 +146,7 @@ _CAUSES: Final[dict[int, tuple[Cause, str]]] = {
 }
 
 
-def refusal(error: OSError, spot: Spot) -> DiskRefused:
+def refusal(error: OSError, spot: ConfinedPath) -> DiskRefused:
     """The sentence for a failure of the system."""
     fallback: tuple[Cause, str] = ("failed", f"cannot be used ({error.strerror or error})")
     cause, sentence = _CAUSES.get(error.errno or 0, fallback)
@@ -152,7 +154,7 @@ def refusal(error: OSError, spot: Spot) -> DiskRefused:
 
 
 @contextmanager
-def holding(spot: Spot) -> Iterator[tuple[str, int | None]]:
+def holding(spot: ConfinedPath) -> Iterator[tuple[str, int | None]]:
     """The last name of a place and a handle of its folder, reached without following any link.
 
     With the handle held, nobody can move the place by putting a link into the path. Where there are no such
@@ -177,6 +179,6 @@ def holding(spot: Spot) -> Iterator[tuple[str, int | None]]:
         os.close(folder)
 
 
-def stamp_of(found: os.stat_result) -> Stamp:
+def stamp_of(found: os.stat_result) -> FileFingerprint:
     """The part of a file's state that tells it from another one."""
-    return Stamp(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    return FileFingerprint(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)

@@ -11,13 +11,21 @@ import stat
 from pathlib import Path
 from typing import Final, Literal
 
-from planloom.domain.protected import folded
-from planloom.workspace.disk import NO_FOLLOW, DiskRefused, Spot, Stamp, holding, refusal, stamp_of
+from planloom.domain.safety.protected import folded
+from planloom.workspace.disk import (
+    NO_FOLLOW,
+    ConfinedPath,
+    DiskRefused,
+    FileFingerprint,
+    holding,
+    refusal,
+    stamp_of,
+)
 
 _LEFTOVER: Final = re.compile(r"\.planloom-(\d{1,9})-[0-9a-f]{16}\.tmp")
 
 
-def write(spot: Spot, data: bytes, *, over: Stamp | None) -> DiskRefused | None:
+def write(spot: ConfinedPath, data: bytes, *, over: FileFingerprint | None) -> DiskRefused | None:
     """Put `data` into a file, atomically: anyone sees the old content or the new, never a part.
 
     `over` is the state that is replaced, with mode and owner kept; None for a file that must not exist yet.
@@ -33,11 +41,11 @@ def write(spot: Spot, data: bytes, *, over: Stamp | None) -> DiskRefused | None:
     return None
 
 
-def create_folders(spot: Spot) -> tuple[Spot, ...] | DiskRefused:
+def create_folders(spot: ConfinedPath) -> tuple[ConfinedPath, ...] | DiskRefused:
     """Make a folder and the parents it lacks; the folders that were made, outermost first."""
     made = []
     for depth in range(1, len(spot.names) + 1):
-        part = Spot(spot.root, spot.names[:depth])
+        part = ConfinedPath(spot.root, spot.names[:depth])
         try:
             with holding(part) as (name, folder):
                 try:
@@ -51,7 +59,7 @@ def create_folders(spot: Spot) -> tuple[Spot, ...] | DiskRefused:
     return tuple(made)
 
 
-def delete_file(spot: Spot, *, was: Stamp) -> DiskRefused | None:
+def delete_file(spot: ConfinedPath, *, was: FileFingerprint) -> DiskRefused | None:
     """Remove a file that is still as it `was`."""
     try:
         with holding(spot) as (name, folder):
@@ -65,7 +73,7 @@ def delete_file(spot: Spot, *, was: Stamp) -> DiskRefused | None:
     return None
 
 
-def delete_folder(spot: Spot) -> DiskRefused | None:
+def delete_folder(spot: ConfinedPath) -> DiskRefused | None:
     """Remove a folder that is empty."""
     try:
         with holding(spot) as (name, folder):
@@ -75,7 +83,7 @@ def delete_folder(spot: Spot) -> DiskRefused | None:
     return None
 
 
-def rename(spot: Spot, new: Spot) -> DiskRefused | None:
+def rename(spot: ConfinedPath, new: ConfinedPath) -> DiskRefused | None:
     """Give a file or folder another name, never over something; a change of case alone is fine."""
     try:
         with holding(spot) as (name, folder), holding(new) as (new_name, new_folder):
@@ -103,7 +111,9 @@ def rename(spot: Spot, new: Spot) -> DiskRefused | None:
     return None
 
 
-def _checked(name: str, folder: int | None, expected: Stamp | None) -> os.stat_result | DiskRefused | None:
+def _checked(
+    name: str, folder: int | None, expected: FileFingerprint | None
+) -> os.stat_result | DiskRefused | None:
     """The file that is replaced, if it is the expected one and may be written; None if none is expected."""
     found = _entry(name, folder)
     if expected is None:
@@ -149,14 +159,14 @@ def _put(name: str, folder: int | None, data: bytes, held: os.stat_result | None
     _flush(folder, name)
 
 
-def remove_leftovers(folder: Spot) -> None:
+def remove_leftovers(folder: ConfinedPath) -> None:
     """Remove from a folder what a process that has ended was writing: no file has got that content yet."""
     with contextlib.suppress(OSError):
         for name in [entry.name for entry in folder.path.iterdir()]:
             ours = _LEFTOVER.fullmatch(name)
             if ours is None or _is_alive(int(ours[1])):
                 continue
-            with holding(Spot(folder.root, (*folder.names, name))) as (here, handle):
+            with holding(ConfinedPath(folder.root, (*folder.names, name))) as (here, handle):
                 found = os.lstat(here, dir_fd=handle)
                 if stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid():
                     os.unlink(here, dir_fd=handle)

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 from planloom.domain.changes import sha256
-from planloom.domain.live_text import LiveText
-from planloom.domain.text import ContentChange, Encoding
+from planloom.domain.text.live_text import LiveText
+from planloom.domain.text.positions import ContentChange, Encoding
 from planloom.domain.values import Sha256, Uri
-from planloom.workspace.uris import normalized
+from planloom.workspace.paths.uris import normalized
 
 Listener = Callable[[Uri], None]
 """Called at once with the normalised URI of a document that was opened, changed, saved or closed."""

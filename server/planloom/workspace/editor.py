@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 
-from planloom.domain.text import Encoding, Range, TextEdit
+from planloom.domain.text.positions import Encoding, Range, TextEdit
 from planloom.domain.values import Uri, Value
 
 

@@ -6,7 +6,7 @@ import os
 import stat
 
 from planloom.workspace.disk import NO_FOLLOW, holding
-from planloom.workspace.paths import ResolvedPath
+from planloom.workspace.paths.resolver import ResolvedPath
 from planloom.workspace.view import spot
 
 

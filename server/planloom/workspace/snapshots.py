@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal, assert_never
 
 from planloom.domain.changes import sha256
-from planloom.domain.text import Eol, FileEncoding, dominant_eol
+from planloom.domain.text.positions import Eol, FileEncoding, dominant_eol
 from planloom.domain.values import Sha256, Uri, Value
-from planloom.workspace.disk import FileOnDisk, Stamp
+from planloom.workspace.disk import FileFingerprint, FileOnDisk
 from planloom.workspace.documents import Document
 
 MARK = "\ufeff"
@@ -22,7 +22,7 @@ class Snapshot(Value):
 
     The text never holds a byte-order mark; `bom` says that the file has one. `version` is that of the open
     buffer. `uri` is the document that really holds the text, if it is open under another name. `dirty` says
-    that the buffer holds what is not on disk. `size` is in bytes, 0 for a buffer. `stamp` is of the disk.
+    that the buffer holds what is not on disk. `size` is in bytes, 0 for a buffer. `fingerprint` is of the disk.
     """
 
     uri: Uri
@@ -38,7 +38,7 @@ class Snapshot(Value):
     detail: str = ""
     size: int = 0
     dirty: bool = False
-    stamp: Stamp | None = None
+    fingerprint: FileFingerprint | None = None
 
 
 def of_document(document: Document) -> Snapshot:
@@ -68,7 +68,7 @@ def of_acknowledged(uri: Uri, text: str | None, found: FileOnDisk) -> Snapshot:
         bom=found.decoded is not None and found.decoded.bom,
         encoding=found.decoded.encoding if found.decoded is not None else "utf-8",
         source="acknowledged",
-        stamp=found.stamp,
+        fingerprint=found.fingerprint,
     )
 
 
@@ -89,7 +89,7 @@ def of_disk(uri: Uri, found: FileOnDisk) -> Snapshot:
                 bom=found.decoded.bom,
                 encoding=found.decoded.encoding,
                 size=found.size,
-                stamp=found.stamp,
+                fingerprint=found.fingerprint,
             )
         case "binary" | "undecodable" | "too_large" | "folder" | "special" | "unreadable":
             return Snapshot(
@@ -98,7 +98,7 @@ def of_disk(uri: Uri, found: FileOnDisk) -> Snapshot:
                 problem=found.kind,
                 detail=found.detail,
                 size=found.size,
-                stamp=found.stamp,
+                fingerprint=found.fingerprint,
             )
         case _:
             assert_never(found.kind)

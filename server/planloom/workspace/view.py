@@ -7,27 +7,27 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from planloom.domain.text import with_eol
+from planloom.domain.text.positions import with_eol
 from planloom.domain.values import Uri
-from planloom.workspace.aliases import Aliases, real_places
-from planloom.workspace.disk import TEXT_LIMIT, FileOnDisk, Spot, Stamp, read, stamp_at
+from planloom.workspace.disk import TEXT_LIMIT, ConfinedPath, FileFingerprint, FileOnDisk, read, stamp_at
 from planloom.workspace.documents import Document, DocumentStore
-from planloom.workspace.folders import Entry, Listing, listed
-from planloom.workspace.paths import PathRefused, Purpose, ResolvedPath, resolve_uri
-from planloom.workspace.queues import FileQueues
-from planloom.workspace.roots import Roots
+from planloom.workspace.path_locks import PathLocks
+from planloom.workspace.paths.listings import Entry, Listing, listed
+from planloom.workspace.paths.resolver import PathRefused, Purpose, ResolvedPath, resolve_uri
+from planloom.workspace.paths.roots import Roots
+from planloom.workspace.paths.uris import is_below, normalized, parent, to_path
+from planloom.workspace.real_paths import RealPathIndex, real_places
 from planloom.workspace.snapshots import MARK, Snapshot, of_acknowledged, of_disk, of_document
-from planloom.workspace.uris import is_below, normalized, parent, to_path
 
 
 class _Acknowledged(NamedTuple):
     """What an editor says a file holds, and the disk's state when it said so; None stands for no file."""
 
     text: str | None
-    stamp: Stamp | None
+    fingerprint: FileFingerprint | None
 
 
-class Look(NamedTuple):
+class ResolvedSnapshot(NamedTuple):
     """One file with its place."""
 
     place: ResolvedPath | PathRefused
@@ -41,11 +41,11 @@ class WorkspaceView:
         self.roots = roots
         self.documents = documents
         self.limit = limit
-        self.queues = FileQueues()
+        self.queues = PathLocks()
         self._acknowledged: dict[Uri, _Acknowledged] = {}
         self._overtaken: set[Uri] = set()
         self._renamed: dict[Uri, Uri] = {}
-        self._aliases = Aliases(documents)
+        self._aliases = RealPathIndex(documents)
         documents.listen(self.forget)
 
     async def snapshot(self, uri: str) -> Snapshot:
@@ -78,7 +78,7 @@ class WorkspaceView:
         """Whether a file is open and its buffer is older than the disk."""
         return normalized(uri) in self._overtaken
 
-    async def look(self, uris: Sequence[str], *, for_: Purpose = "read") -> tuple[Look, ...]:
+    async def look(self, uris: Sequence[str], *, for_: Purpose = "read") -> tuple[ResolvedSnapshot, ...]:
         """Many files at once, each with its place, or why it is not used for this purpose; never raises."""
         keys = [normalized(uri) for uri in uris]
         closed = frozenset(key for key in keys if self.buffer(key) is None)
@@ -86,7 +86,7 @@ class WorkspaceView:
         seen, places = await asyncio.to_thread(self._seen, keys, closed, for_, unknown)
         self._aliases.learn(places)
         return tuple(
-            Look(place, self._snapshot(key, place, found))
+            ResolvedSnapshot(place, self._snapshot(key, place, found))
             for key, (place, found) in zip(keys, seen, strict=True)
         )
 
@@ -120,8 +120,8 @@ class WorkspaceView:
         place = await asyncio.to_thread(self.locate, uri, "read")
         if isinstance(place, PathRefused) or self.documents.get(place.uri) is not None:
             return
-        stamp = await asyncio.to_thread(stamp_at, spot(place))
-        self._acknowledged[place.uri] = _Acknowledged(text, stamp)
+        fingerprint = await asyncio.to_thread(stamp_at, spot(place))
+        self._acknowledged[place.uri] = _Acknowledged(text, fingerprint)
 
     def acknowledged(self) -> tuple[Uri, ...]:
         """The files of which only the editor's word is known."""
@@ -205,7 +205,7 @@ class WorkspaceView:
         told = self._acknowledged.get(place.uri)
         if told is None:
             return of_disk(place.uri, found)
-        if told.stamp == found.stamp:
+        if told.fingerprint == found.fingerprint:
             return of_acknowledged(place.uri, told.text, found)
         del self._acknowledged[place.uri]
         return of_disk(place.uri, found)
@@ -216,9 +216,9 @@ def _alike(one: str, other: str) -> bool:
     return with_eol(one, "\n") == with_eol(other, "\n")
 
 
-def spot(place: ResolvedPath) -> Spot:
+def spot(place: ResolvedPath) -> ConfinedPath:
     """A resolved path for the disk: its real root, and the names below it."""
     if place.relative == ".":
-        return Spot(place.path, ())
+        return ConfinedPath(place.path, ())
     names = tuple(place.relative.split("/"))
-    return Spot(place.path.parents[len(names) - 1], names)
+    return ConfinedPath(place.path.parents[len(names) - 1], names)

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "model-text.md").read_text(encoding="utf-8")
 FAMILY = re.compile(r"^\| (\d+) \| .*? \| (.*) \|$", re.MULTILINE)
 CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
-READERS = ("domain/model_text", "agent/toolcalls", "planning/formats", "agent/fenced.py")
+READERS = ("domain/model_text", "agent/toolcalls", "planning/formats", "agent/fenced_files.py")
 
 
 def _examples() -> Iterator[tuple[int, str]]:

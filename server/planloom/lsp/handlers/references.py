@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from planloom.lsp import from_wire
-from planloom.lsp import wire_params as take
-from planloom.lsp import wire_results as give
-from planloom.lsp.wire_plan import Detection
+from planloom.lsp.wire import from_wire
+from planloom.lsp.wire import params as wire_params
+from planloom.lsp.wire import results as wire_results
+from planloom.lsp.wire.plan import Detection
 
 if TYPE_CHECKING:
     from planloom.lsp.connection import Connection
@@ -15,20 +15,22 @@ if TYPE_CHECKING:
 DEFAULT_LIMIT = 50
 
 
-async def resolve(at: Connection, params: take.ResolveParams) -> give.ResolveResult:
+async def resolve(connection: Connection, params: wire_params.ResolveParams) -> wire_results.ResolveResult:
     """What the references of a text name."""
-    found = await at.app.references.resolve(params.text, from_wire.context(params.context))
-    return give.ResolveResult.of(found, attachments=tuple(each.attachment for each in found.attachments))
+    found = await connection.app.references.resolve(params.text, from_wire.context(params.context))
+    return wire_results.ResolveResult.of(
+        found, attachments=tuple(each.attachment for each in found.attachments)
+    )
 
 
-async def complete(at: Connection, params: take.CompleteParams) -> give.CompleteResult:
+async def complete(connection: Connection, params: wire_params.CompleteParams) -> wire_results.CompleteResult:
     """What could stand for the reference at `offset`, which counts UTF-16 units."""
-    found = await at.app.references.complete(
+    found = await connection.app.references.complete(
         params.text, params.offset, params.limit or DEFAULT_LIMIT, from_wire.context(params.context)
     )
-    return give.CompleteResult.of(found)
+    return wire_results.CompleteResult.of(found)
 
 
-async def detect(at: Connection, params: take.DetectParams) -> Detection:
+async def detect(connection: Connection, params: wire_params.DetectParams) -> Detection:
     """Whether the rules say that a text wants a plan."""
-    return Detection.of(at.app.detect(params.text))
+    return Detection.of(connection.app.detect(params.text))

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from planloom.lsp import wire_params as take
-from planloom.lsp import wire_results as give
 from planloom.lsp.methods import PROTOCOL_VERSION
+from planloom.lsp.wire import params as wire_params
+from planloom.lsp.wire import results as wire_results
 
 if TYPE_CHECKING:
     from planloom.lsp.connection import Connection
 
 
-async def status(at: Connection, params: take.NoParams) -> give.StatusResult:  # noqa: ARG001
+async def status(connection: Connection, params: wire_params.NoParams) -> wire_results.StatusResult:  # noqa: ARG001
     """How the server is, and which plans run or wait to be resumed."""
-    now = at.app.status(str(at.log_path or ""))
-    return give.StatusResult.of(
+    now = connection.app.status(str(connection.log_path or ""))
+    return wire_results.StatusResult.of(
         now,
         protocol_version=PROTOCOL_VERSION,
-        model=give.ActiveModel(provider=now.model_provider, name=now.model_name, reason=now.model_reason),
-        plans=give.StatusPlans(active=now.active, resumable=now.resumable),
+        model=wire_results.ActiveModel(
+            provider=now.model_provider, name=now.model_name, reason=now.model_reason
+        ),
+        plans=wire_results.StatusPlans(active=now.active, resumable=now.resumable),
     )

@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planloom.domain.values import PlanId, StepId
-from planloom.lsp import to_wire
-from planloom.lsp import wire_params as take
-from planloom.lsp import wire_results as give
+from planloom.lsp.wire import params as wire_params
+from planloom.lsp.wire import results as wire_results
+from planloom.lsp.wire import to_wire
 
 if TYPE_CHECKING:
     from planloom.lsp.connection import Connection
 
 
-async def answer(at: Connection, params: take.AnswerParams) -> give.PlanResult:
+async def answer(connection: Connection, params: wire_params.AnswerParams) -> wire_results.PlanResult:
     """Answer the question of a step."""
-    plan = await at.app.steps.answer(PlanId(params.plan_id), StepId(params.step_id), params.answer)
-    return give.PlanResult(plan=to_wire.plan(plan))
+    plan = await connection.app.steps.answer(PlanId(params.plan_id), StepId(params.step_id), params.answer)
+    return wire_results.PlanResult(plan=to_wire.plan(plan))
 
 
-async def recover(at: Connection, params: take.RecoverParams) -> give.PlanResult:
+async def recover(connection: Connection, params: wire_params.RecoverParams) -> wire_results.PlanResult:
     """Decide about a failed step; `accept` takes what the model proposes."""
-    plan = await at.app.steps.recover(
+    plan = await connection.app.steps.recover(
         PlanId(params.plan_id), StepId(params.step_id), params.action, params.args
     )
-    return give.PlanResult(plan=to_wire.plan(plan))
+    return wire_results.PlanResult(plan=to_wire.plan(plan))

@@ -5,28 +5,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planloom.domain.values import PlanId, TemplateId
-from planloom.lsp import to_wire
-from planloom.lsp import wire_params as take
-from planloom.lsp import wire_results as give
-from planloom.lsp.wire_base import Empty
+from planloom.lsp.wire import params as wire_params
+from planloom.lsp.wire import results as wire_results
+from planloom.lsp.wire import to_wire
+from planloom.lsp.wire.base import Empty
 
 if TYPE_CHECKING:
     from planloom.lsp.connection import Connection
 
 
-async def list_templates(at: Connection, params: take.NoParams) -> give.TemplatesResult:  # noqa: ARG001
+async def list_templates(
+    connection: Connection,
+    params: wire_params.NoParams,  # noqa: ARG001
+) -> wire_results.TemplatesResult:
     """The built-in templates and the user's own."""
-    return give.TemplatesResult(templates=tuple(to_wire.template(each) for each in at.app.templates.list()))
+    return wire_results.TemplatesResult(
+        templates=tuple(to_wire.template(each) for each in connection.app.templates.list())
+    )
 
 
-async def save(at: Connection, params: take.SaveTemplateParams) -> give.TemplateResult:
+async def save(connection: Connection, params: wire_params.SaveTemplateParams) -> wire_results.TemplateResult:
     """Keep a plan as a template: each occurrence of a parameter's value becomes `{{name}}`."""
     named = tuple((each.name, each.value) for each in params.parameters or ())
-    saved = await at.app.templates.save(PlanId(params.plan_id), params.name, params.description, named)
-    return give.TemplateResult(template=to_wire.template(saved))
+    saved = await connection.app.templates.save(
+        PlanId(params.plan_id), params.name, params.description, named
+    )
+    return wire_results.TemplateResult(template=to_wire.template(saved))
 
 
-async def delete(at: Connection, params: take.TemplateParams) -> Empty:
+async def delete(connection: Connection, params: wire_params.TemplateParams) -> Empty:
     """Remove a template of the user."""
-    await at.app.templates.delete(TemplateId(params.template_id))
+    await connection.app.templates.delete(TemplateId(params.template_id))
     return Empty()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from planloom.lsp import wire_params as take
+from planloom.lsp.wire import params as wire_params
 
 if TYPE_CHECKING:
     from planloom.lsp.connection import Connection
 
 
-async def trust(at: Connection, params: take.TrustParams) -> None:
+async def trust(connection: Connection, params: wire_params.TrustParams) -> None:
     """The user has said whether the workspace is trusted; without trust nothing in it is changed."""
-    at.trust(params.trusted)
+    connection.trust(params.trusted)

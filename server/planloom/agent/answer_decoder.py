@@ -1,0 +1,277 @@
+"""How a model is asked for calls and how its answer is read: native calls, one JSON object, or plain text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from planloom.agent.answer import CONTROL, Malformed, Turn, turn_of
+from planloom.agent.fenced_files import FENCED_FORM, fenced_files
+from planloom.agent.toolcalls.events import CallRead, CallsRead, ReaderEvent
+from planloom.agent.toolcalls.offered_tools import native_call
+from planloom.agent.toolcalls.reader import CallReader, gathered
+from planloom.domain.values import Args, CallId, Json
+from planloom.models.http.json_text import Unreadable, read_arguments, read_object
+from planloom.models.port import Capabilities, Message, ModelRequest, ToolCall, ToolSpec
+
+ToolCallMode = Literal["native", "json", "text"]
+MAX_CALLS = 8
+"""Calls that one constrained answer may hold; weak models go on for ever where they can."""
+_SHOWN = 500
+_PATH_PATTERN = r"^[^/~\\\n][^\\\n]{0,199}$"
+_PATHS = ("path", "new_path", "cwd", "from", "to")
+
+
+def way_of(can: Capabilities) -> ToolCallMode:
+    """The surest way that an engine offered."""
+    return "native" if can.tools else "json" if can.json_schema else "text"
+
+
+def asked(way: ToolCallMode, system: str, prompt: str, tools: Sequence[ToolSpec]) -> ModelRequest:
+    """One turn's request. What a model must know of the form stands in the system message, which never changes."""
+    if way == "native":
+        return _request(system, prompt, tools=tuple(tools))
+    if way == "json":
+        words = f"{_object_form(tools)}\n{_listed(tools, CONTROL)}"
+        return _request(f"{system}\n\n{words}", prompt, schema=answer_schema(tools))
+    forms = [_TEXT_FORM, FENCED_FORM] if any(tool.name == "write_file" for tool in tools) else [_TEXT_FORM]
+    return _request("\n".join([f"{system}\n", *forms, _listed(tools, ())]), prompt)
+
+
+_TEXT_FORM = (
+    'To call a tool, write a JSON object of the form {"name": "...", "arguments": {...}} on a line of its own, '
+    "one for each call, and nothing after the last one."
+)
+
+
+def _object_form(tools: Sequence[ToolSpec]) -> str:
+    if all(tool.name in CONTROL for tool in tools):
+        return "Answer with one JSON object alone."
+    if any(tool.name == "report" for tool in tools):
+        return "Answer with one JSON object alone. Fill tool_calls to act; the field report once you know enough."
+    return (
+        "Answer with one JSON object alone. Fill tool_calls to act; the fields task_completed and "
+        "final_answer only when their descriptions say so."
+    )
+
+
+def _request(
+    system: str, prompt: str, *, tools: tuple[ToolSpec, ...] = (), schema: dict[str, Json] | None = None
+) -> ModelRequest:
+    messages = (Message(role="system", text=system), Message(role="user", text=prompt))
+    return ModelRequest(messages=messages, tools=tools, response_schema=schema)
+
+
+def _listed(tools: Sequence[ToolSpec], left_out: Sequence[str]) -> str:
+    lines = [
+        f"- {tool.name}: {tool.description} Arguments: {json.dumps(tool.parameters, ensure_ascii=False)}"
+        for tool in tools
+        if tool.name not in left_out
+    ]
+    return "\n".join(["The tools:", *lines]) if lines else ""
+
+
+def answer_schema(tools: Sequence[ToolSpec]) -> dict[str, Json]:
+    """The schema of an answer: one branch a tool, and each field tells when it is to be filled."""
+    calls: list[Json] = [_call_schema(tool) for tool in tools if tool.name not in CONTROL]
+    named = {tool.name: tool for tool in tools if tool.name in CONTROL}
+    properties: dict[str, Json] = {
+        "reasoning": {
+            "type": "string",
+            "maxLength": 600,
+            "description": "Why you do this next, in one or two sentences. Leave it out if it is plain.",
+        }
+    }
+    if calls:
+        properties["tool_calls"] = {
+            "type": "array",
+            "maxItems": MAX_CALLS,
+            "items": {"anyOf": calls},
+            "description": "The calls to run now, in their order. Leave it empty when nothing is left to call.",
+        }
+    for name, length in (("task_completed", 1_000), ("final_answer", 20_000), ("ask_user", 600)):
+        if name in named:
+            description = named[name].description
+            properties[name] = {"type": "string", "maxLength": length, "description": description}
+    if "plan_actions" in named:
+        properties["plan_actions"] = named["plan_actions"].parameters
+    if "report" in named:
+        properties["report"] = named["report"].parameters
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": ["tool_calls"] if calls else ["report"] if "report" in named else [],
+        "additionalProperties": False,
+    }
+
+
+def _call_schema(tool: ToolSpec) -> Json:
+    return {
+        "type": "object",
+        "properties": {"name": {"type": "string", "const": tool.name}, "arguments": _tight(tool.parameters)},
+        "required": ["name", "arguments"],
+        "additionalProperties": False,
+    }
+
+
+def _tight(parameters: dict[str, Json]) -> Json:
+    """Arguments whose paths lead into the workspace. Bounds on long texts go: grammars grow with them."""
+    properties = parameters.get("properties")
+    if not isinstance(properties, dict):
+        return parameters
+    bounded: dict[str, Json] = {}
+    for name, each in properties.items():
+        if isinstance(each, dict) and each.get("type") == "string":
+            text = {key: value for key, value in each.items() if key not in ("maxLength", "minLength")}
+            bounded[name] = {**text, "pattern": _PATH_PATTERN} if name in _PATHS else text
+        else:
+            bounded[name] = each
+    return {**parameters, "properties": bounded, "additionalProperties": False}
+
+
+def checked(call: ToolCall, tools: Sequence[ToolSpec]) -> ToolCall | Malformed:
+    """A native call after the checks that a printed one passes; an unknown tool is left for the hands to answer."""
+    read = native_call(call.name, call.arguments, tools)
+    if isinstance(read, CallRead):
+        return call.model_copy(update={"name": read.name, "arguments": read.arguments})
+    if read.cause == "unknown_tool":
+        return call
+    return Malformed(name=call.name, text=read.text, problem=read.problem)
+
+
+class StreamChunk(NamedTuple):
+    """What of a piece of text a person is shown."""
+
+    visible: str = ""
+    reasoning: str = ""
+
+
+class AnswerDecoder:
+    """Takes one answer in as it streams, and tells at its end what it says. No input raises.
+
+    With `fallback`, calls that the model prints as text are read too.
+    """
+
+    def __init__(self, way: ToolCallMode, tools: Sequence[ToolSpec], *, fallback: bool) -> None:
+        self._way = way
+        self._tools = tools
+        self._fallback = fallback or way == "text"
+        self._text: list[str] = []
+        self._events: list[ReaderEvent] = []
+        self._reader = CallReader(tools)
+
+    def hear(self, delta: str) -> StreamChunk:
+        """Take more text; JSON is for nobody's eyes."""
+        self._text.append(delta)
+        if self._way == "json":
+            return StreamChunk()
+        if not self._fallback:
+            return StreamChunk(visible=delta)
+        return self._said(self._reader.feed(delta))
+
+    def restart(self) -> None:
+        """Everything so far is void."""
+        self._text.clear()
+        self._events.clear()
+        self._reader = CallReader(self._tools)
+
+    def _said(self, events: Sequence[ReaderEvent]) -> StreamChunk:
+        self._events.extend(events)
+        visible = "".join(event.text for event in events if event.kind == "text")
+        return StreamChunk(visible, "".join(event.text for event in events if event.kind == "reasoning"))
+
+    def turn(self, calls: Sequence[ToolCall], malformed: Sequence[Malformed], *, cut: bool) -> Turn:
+        """The whole answer; native calls, where there are any, are the only ones."""
+        text = "".join(self._text)
+        if self._way == "json":
+            said = self._from_json(text, cut=cut)
+            if said is not None:
+                return said
+        if not self._fallback or calls or malformed:
+            visible = text if not self._fallback else self._read().visible_text
+            return turn_of(visible, calls, malformed, cut=cut)
+        if self._way == "text":
+            return self._from_text(text, cut=cut)
+        return _turn(self._read(whole=text if self._way == "json" else None), cut=cut)
+
+    def _read(self, whole: str | None = None) -> CallsRead:
+        if whole is not None:
+            self.restart()
+            self._said(self._reader.feed(whole))
+        self._said(self._reader.close())
+        return gathered(self._events)
+
+    def _from_text(self, text: str, *, cut: bool) -> Turn:
+        files = fenced_files(text) if any(tool.name == "write_file" for tool in self._tools) else None
+        if files is None or not (files.written or files.cut):
+            return _turn(self._read(), cut=cut)
+        written: list[ToolCall] = [
+            _call(number, "write_file", {"path": file.path, "content": file.content})
+            for number, file in enumerate(files.written)
+        ]
+        rest = self._read(whole=files.rest)
+        wrong = [
+            Malformed(
+                name="write_file", text=path, problem="the file's content was cut: its fence is not closed"
+            )
+            for path in files.cut
+        ]
+        return _turn(rest, cut=cut, before=written, wrong=wrong)
+
+    def _from_json(self, text: str, *, cut: bool) -> Turn | None:
+        """The answer as the object that was asked for; None if it is none and may be read otherwise."""
+        read = read_object(text.strip())
+        if isinstance(read, Unreadable) or not read.keys() & {"tool_calls", *CONTROL}:
+            if self._fallback:
+                return None
+            problem = "the answer was cut" if cut else "the answer is not the JSON object that was asked for"
+            return turn_of("", (), (Malformed(name="answer", text=text[:_SHOWN], problem=problem),), cut=cut)
+        calls, wrong = _calls_of(read.get("tool_calls"))
+        for name in CONTROL:
+            said = read.get(name)
+            if said in (None, "", [], {}):
+                continue
+            field = "steps" if isinstance(said, list) else "text"
+            arguments: Args = said if isinstance(said, dict) else {field: said}
+            calls.append(_call(len(calls), name, arguments))
+        return turn_of(str(read.get("reasoning") or ""), calls, wrong, cut=cut)
+
+
+def _calls_of(listed: Json) -> tuple[list[ToolCall], list[Malformed]]:
+    calls: list[ToolCall] = []
+    wrong: list[Malformed] = []
+    for each in listed if isinstance(listed, list) else []:
+        name = each.get("name") if isinstance(each, dict) else None
+        if not isinstance(each, dict) or not isinstance(name, str) or not name:
+            shown = json.dumps(each, ensure_ascii=False)[:_SHOWN]
+            wrong.append(Malformed(name="tool_calls", text=shown, problem="a call has no name"))
+            continue
+        arguments = read_arguments(each.get("arguments", each.get("parameters")))
+        if isinstance(arguments, Unreadable):
+            shown = json.dumps(each, ensure_ascii=False)[:_SHOWN]
+            wrong.append(Malformed(name=name, text=shown, problem=f"the arguments: {arguments.problem}"))
+        else:
+            calls.append(_call(len(calls), name, arguments))
+    return calls, wrong
+
+
+def _turn(
+    read: CallsRead,
+    *,
+    cut: bool,
+    before: Sequence[ToolCall] = (),
+    wrong: Sequence[Malformed] = (),
+) -> Turn:
+    calls = [*before]
+    for each in read.calls:
+        calls.append(_call(len(calls), each.name, each.arguments))
+    problems = [
+        *wrong,
+        *(Malformed(name=each.name, text=each.text, problem=each.problem) for each in read.problems),
+    ]
+    return turn_of(read.visible_text, calls, problems, cut=cut)
+
+
+def _call(number: int, name: str, arguments: Args) -> ToolCall:
+    return ToolCall(call_id=CallId(f"text_{number + 1}"), name=name, arguments=arguments)

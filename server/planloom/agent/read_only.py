@@ -1,0 +1,44 @@
+"""Hands that can only read: no tool that does anything else is within their reach, whatever the model asks for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from planloom.models.port import ToolCall
+from planloom.tools.context import ToolContext
+from planloom.tools.registry import READ_ONLY, Registry, callable_tool
+from planloom.tools.tool import ToolResult, failed
+
+OnResult = Callable[[ToolCall, ToolResult], None]
+
+
+class ReadOnlyToolRunner:
+    """Carries out calls of the tools that read, each within `seconds`, and tells of each what came of it."""
+
+    def __init__(self, tools: Registry, context: ToolContext, seconds: float, told: OnResult) -> None:
+        self.tools = tools.only(READ_ONLY)
+        self._context = context
+        self._seconds = seconds
+        self._told = told
+
+    async def call(self, call: ToolCall) -> ToolResult:
+        """Run one call; one that cannot be run, or takes too long, is a failed result."""
+        result = await self._result(call)
+        self._told(call, result)
+        return result
+
+    async def _result(self, call: ToolCall) -> ToolResult:
+        tool = callable_tool(self.tools, call.name, call.arguments)
+        if isinstance(tool, ToolResult):
+            return tool
+        limit = asyncio.timeout(self._seconds)
+        try:
+            async with limit:
+                return await tool.run(tool.arguments.model_validate(call.arguments), self._context)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return failed(f"{call.name} was still open after {self._seconds:g} seconds and was aborted.")
+        except OSError as error:
+            return failed(f"{call.name} could not be carried out: {error.strerror or error}.")

@@ -1,0 +1,80 @@
+"""What the command line keeps of a plan's events: enough to show it and to ask about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, cast
+
+from planloom.cli.client.messages import Json, Plan, Step
+
+Ending = Literal["ready", "completed", "failed", "cancelled", "rejected"]
+"""How a run ends; `ready` where it stops at the plan."""
+
+_STATUSES = {"task_started": "running", "task_completed": "completed", "task_skipped": "skipped"}
+_ENDINGS: Mapping[str, Ending] = {
+    "plan_completed": "completed",
+    "plan_failed": "failed",
+    "plan_cancelled": "cancelled",
+    "plan_rejected": "rejected",
+}
+
+
+def folded(plan: Plan, event: Json) -> Plan:
+    """The plan after an event; one that is older than the plan is in it already.
+
+    Only what is shown is kept up; the server's own plan is asked for where more is at stake.
+    """
+    seq = event.get("seq", 0)
+    if seq <= plan.get("seq", 0):
+        return plan
+    name = event["type"]
+    new: Json = {**(event.get("plan") or plan), "seq": seq}
+    if name in _ENDINGS:
+        new["status"] = _ENDINGS[name]
+    elif name in ("plan_executing", "plan_direct"):
+        new["status"] = "executing"
+    elif name == "tasks_list":
+        new["steps"] = event["tasks"]
+    elif name == "task_created":
+        steps: list[Step] = new.get("steps") or []
+        known = any(step["stepId"] == event["task"]["stepId"] for step in steps)
+        new["steps"] = steps if known else [*steps, event["task"]]
+    elif status := _step_status(event):
+        new["steps"] = _with_status(new.get("steps") or [], event.get("taskId"), status)
+    return cast(Plan, new)
+
+
+def touched(files: Mapping[str, str], event: Json) -> Mapping[str, str]:
+    """The files that are different now, URI → kind of change, after an event."""
+    match event["type"]:
+        case "edit_applied":
+            new = {file.get("newUri") or file["uri"]: file["change"] for file in event.get("files") or []}
+            # A file that was made by this plan stays new, however often it is edited.
+            return {**files, **{uri: _together(files.get(uri), change) for uri, change in new.items()}}
+        case "edit_reverted":
+            gone = {file["uri"] for file in event.get("files") or []}
+            return {uri: change for uri, change in files.items() if uri not in gone}
+    return files
+
+
+def ending(event: Json) -> Ending | None:
+    """How the plan ended, if this event ends it."""
+    return _ENDINGS.get(event["type"])
+
+
+def _with_status(steps: list[Step], step_id: str | None, status: str) -> list[Step]:
+    """The steps, one of them in another status; plans may be long, so the others are only copied."""
+    place = next((place for place, step in enumerate(steps) if step["stepId"] == step_id), None)
+    if place is None:
+        return steps
+    return [*steps[:place], cast(Step, {**steps[place], "status": status}), *steps[place + 1 :]]
+
+
+def _step_status(event: Json) -> str | None:
+    if event["type"] == "task_failed":
+        return None if event.get("willRetry") else "failed"
+    return _STATUSES.get(event["type"])
+
+
+def _together(before: str | None, now: str) -> str:
+    return "create" if before == "create" and now == "edit" else now

@@ -1,0 +1,86 @@
+"""The protocol library with plain JSON in and out: importing it is slow, so only a started connection does."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import cattrs
+from lsprotocol.types import ResponseError, ResponseErrorMessage
+from pygls.client import JsonRPCClient
+from pygls.protocol import (
+    JsonRPCNotification,
+    JsonRPCProtocol,
+    JsonRPCRequestMessage,
+    JsonRPCResponseMessage,
+)
+
+if TYPE_CHECKING:
+    from planloom.cli.client.connection import Handler
+
+
+class RawProtocol(JsonRPCProtocol):
+    """Reads messages without structuring what is inside them.
+
+    The library asks for every JSON object, nested ones too, whether it is a message, and takes one with a
+    `jsonrpc` key for it; here only the outermost object is ever a message.
+    """
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        return data
+
+    def handle_message(self, message: Any) -> None:
+        if isinstance(message, dict):
+            super().handle_message(_message(message))
+
+
+def raw_client(handlers: Mapping[str, Handler]) -> JsonRPCClient:
+    """A client whose handlers get and give plain JSON."""
+    # The library logs the body of every message; files and keys have no place in a log.
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)
+    client = JsonRPCClient(protocol_cls=RawProtocol, converter_factory=cattrs.Converter)
+    for method, handler in handlers.items():
+        client.feature(method)(_wrapped(handler))
+    return client
+
+
+def _wrapped(handler: Handler) -> Any:
+    # The library cannot register bound methods, and injects itself by a parameter's name: a plain
+    # function of its own with one parameter avoids both.
+    if asyncio.iscoroutinefunction(handler):
+
+        async def answer_later(params: Any) -> Any:
+            return await handler(params)
+
+        return answer_later
+
+    def answer(params: Any) -> Any:
+        return handler(params)
+
+    return answer
+
+
+def _message(data: dict[str, Any]) -> Any:
+    version = data.get("jsonrpc", "")
+    params = data.get("params")
+    if "method" in data:
+        method = data["method"]
+        if "id" in data:
+            return JsonRPCRequestMessage(id=data["id"], method=method, jsonrpc=version, params=params)
+        if method == "$/cancelRequest" and isinstance(params, dict):
+            params = SimpleNamespace(id=params.get("id"))
+        return JsonRPCNotification(method=method, jsonrpc=version, params=params)
+    number = data.get("id", "")
+    if "error" in data:
+        told = data["error"] if isinstance(data["error"], dict) else {}
+        code = told.get("code")
+        error = ResponseError(
+            code=code if isinstance(code, int) else -32603,
+            message=str(told.get("message", "")),
+            data=told.get("data"),
+        )
+        return ResponseErrorMessage(id=number, error=error, jsonrpc=version)
+    return JsonRPCResponseMessage(id=number, jsonrpc=version, result=data.get("result"))

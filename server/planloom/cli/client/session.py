@@ -1,0 +1,50 @@
+"""A server made ready: started, initialized as by an editor, and asked for its status."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+from planloom.cli.client.connection import Connection, Server, connected
+from planloom.cli.client.headless_editor import HeadlessEditor, Level
+from planloom.cli.client.messages import Json
+
+
+class Session(NamedTuple):
+    """A connection with what came of its start; `events` receives `planloom/event` in order."""
+
+    connection: Connection
+    editor: HeadlessEditor
+    events: asyncio.Queue[Json]
+    status: Json
+
+
+def _unread(_: Json) -> None:
+    """The whole of a running text comes as an event when it is complete."""
+
+
+@contextlib.asynccontextmanager
+async def session(
+    server: Server,
+    folders: Sequence[Path],
+    *,
+    say: Callable[[Level, str], None],
+    stream: Callable[[Json], None] = _unread,
+) -> AsyncIterator[Session]:
+    """Make a started server ready. `say` is told its messages to the user, `stream` the running text of a model.
+
+    Raises ServerLost if the server does not start, ServerError if it refuses to be initialized."""
+    events: asyncio.Queue[Json] = asyncio.Queue()
+    editor = HeadlessEditor(folders, say)
+    handlers = editor.handlers() | {"planloom/event": events.put_nowait, "planloom/stream": stream}
+    async with connected(server, handlers) as connection:
+        editor.initialized(
+            await connection.request("initialize", editor.initialize_params(metadata.version("planloom")))
+        )
+        connection.notify("initialized")
+        status = await connection.request("planloom/status")
+        yield Session(connection, editor, events, status)

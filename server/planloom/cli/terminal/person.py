@@ -1,0 +1,206 @@
+"""The person at the terminal, asked one question at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from planloom.cli.client.messages import Approval, Conflict, Diff, Question, Recovery, Step
+from planloom.cli.plain import one_line, visible
+from planloom.cli.terminal import keyboard, show, show_approval
+from planloom.cli.terminal.decisions import RecoveryChoice, ReviewChoice, Verdict
+
+_REVIEW: Mapping[str, tuple[str, ReviewChoice]] = {
+    "y": ("execute", "execute"),
+    "d": ("execute directly", "direct"),
+    "e": ("edit", "edit"),
+    "c": ("cancel", "cancel"),
+}
+_RECOVERIES = {
+    "retry": ("r", "retry"),
+    "skip": ("s", "skip and go on"),
+    "model": ("m", "let the model propose"),
+    "accept": ("p", "take the proposal"),
+    "abort": ("c", "cancel the plan"),
+}
+
+
+class Terminal:
+    """Asks on a console and reads from the keyboard; a closed input is the careful answer."""
+
+    def __init__(self, console: Console, folders: Sequence[Path]) -> None:
+        self._console = console
+        self._folders = folders
+
+    async def choose(self, question: str, choices: Mapping[str, str]) -> str:
+        """One of the keys of `choices`, which may also be typed in full words. Raises EndOfInput."""
+        while True:
+            prompt = Text(f"{question}  ", "bold")
+            for key, words in choices.items():
+                prompt.append(f"[{key}] ", "bold cyan").append(f"{words}   ")
+            typed = (await self.line(prompt.append("\n> ", "bold cyan"))).strip().lower()
+            for key, words in choices.items():
+                if typed and typed in (key, words.lower(), words.lower().split()[0]):
+                    return key
+
+    async def line(self, prompt: str | Text) -> str:
+        """What is typed after a prompt. Raises EndOfInput."""
+        keyboard.forget_typed()
+        self._console.print(prompt if isinstance(prompt, Text) else Text(prompt, "bold cyan"), end="")
+        self._console.file.flush()
+        return await keyboard.read_line()
+
+    def say(self, text: str, style: str = "") -> None:
+        """A sentence between questions."""
+        self._console.print(Text(visible(text), style))
+
+    async def review(self) -> ReviewChoice:
+        try:
+            key = await self.choose("Execute this plan?", {key: words for key, (words, _) in _REVIEW.items()})
+        except keyboard.EndOfInput:
+            return "cancel"
+        return _REVIEW[key][1]
+
+    async def approval(self, approval: Approval, diffs: Sequence[Diff]) -> Verdict:
+        files = [file["uri"] for file in approval.get("files") or []]
+        choices = {"y": "allow"}
+        if approval.get("effect") != "destroy" and not approval.get("protected"):
+            choices["p"] = (
+                "allow this command for the plan" if approval.get("effect") == "execute" else "allow for plan"
+            )
+        if len(files) > 1:
+            choices["f"] = "file by file"
+        if show_approval.has_hidden_lines(diffs):
+            choices["v"] = "view the whole diff"
+        choices |= {"n": "deny", "c": "cancel the plan"}
+        try:
+            while True:
+                match await self.choose("Allow?", choices):
+                    case "y":
+                        return Verdict("allow")
+                    case "p":
+                        return Verdict("allowForPlan")
+                    case "f":
+                        return await self._file_by_file(files)
+                    case "n":
+                        return Verdict("deny", (await self.line("Why? (may be empty) ")).strip() or None)
+                    case "v":
+                        self._console.print(
+                            show_approval.approval_panel(approval, diffs, self._folders, whole=True)
+                        )
+                    case _:
+                        return Verdict("cancel")
+        except keyboard.EndOfInput:
+            return Verdict("cancel")
+
+    async def _file_by_file(self, files: Sequence[str]) -> Verdict:
+        allowed = [
+            uri
+            for uri in files
+            if await self.choose(visible(show.relative(uri, self._folders)), {"y": "allow", "n": "deny"})
+            == "y"
+        ]
+        return Verdict("allow", files=tuple(allowed)) if allowed else Verdict("deny")
+
+    async def question(self, question: Question) -> str | None:
+        self.say(question.get("question", ""), "bold magenta")
+        options = question.get("options") or []
+        for number, option in enumerate(options, 1):
+            self.say(f"  {number}  {option}")
+        try:
+            while not (typed := (await self.line("Answer (Ctrl-D cancels the plan): ")).strip()):
+                pass
+        except keyboard.EndOfInput:
+            return None
+        chosen = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 4 else 0
+        return options[chosen - 1] if 0 < chosen <= len(options) else typed
+
+    async def recovery(self, step: Step, recovery: Recovery) -> RecoveryChoice:
+        proposal = recovery.get("proposal")
+        if proposal:
+            self.say(f"The model proposes to {proposal.get('action')}: {proposal.get('why')}", "cyan")
+        options = [
+            option
+            for option in _RECOVERIES
+            if option in (recovery.get("options") or ("retry", "skip", "abort"))
+        ]
+        choices = {_RECOVERIES[option][0]: _RECOVERIES[option][1] for option in options}
+        if "retry" in options and step.get("kind") == "tool_call":
+            choices["a"] = "change its arguments and retry"
+        by_key = {_RECOVERIES[option][0]: option for option in options}
+        try:
+            while True:
+                key = await self.choose("What now?", choices)
+                if key != "a":
+                    return RecoveryChoice(by_key[key])
+                args = await self.arguments(step.get("args") or {})
+                if args is not None:
+                    return RecoveryChoice("retry", args)
+        except keyboard.EndOfInput:
+            return RecoveryChoice("abort")
+
+    async def conflict(self, conflict: Conflict) -> dict[str, str] | None:
+        choices: dict[str, str] = {}
+        try:
+            for file in conflict.get("files") or []:
+                self.say(
+                    f"{show.relative(file['uri'], self._folders)} was changed at the same lines", "bold red"
+                )
+                for hunk in file.get("hunks") or []:
+                    self.say(f"  on disk:  {one_line(hunk.get('mine', ''))}", "green")
+                    self.say(f"  the step: {one_line(hunk.get('theirs', ''))}", "yellow")
+                key = await self.choose(
+                    "Keep which?",
+                    {"m": "mine, on disk", "t": "theirs, the step's", "b": "both", "c": "cancel"},
+                )
+                if key == "c":
+                    return None
+                choices[file["uri"]] = {"m": "mine", "t": "theirs"}.get(key, "both")
+        except keyboard.EndOfInput:
+            return None
+        return choices
+
+    async def go_on(self, sentence: str) -> bool:
+        try:
+            return await self.choose(visible(sentence), {"y": "try again", "c": "cancel the plan"}) == "y"
+        except keyboard.EndOfInput:
+            return False
+
+    async def attach_secret(self, reference: str, message: str) -> bool:
+        try:
+            asked = f"{visible(message)} Attach {visible(reference)}?"
+            return await self.choose(asked, {"y": "attach", "n": "leave out"}) == "y"
+        except keyboard.EndOfInput:
+            return False
+
+    async def text(self, name: str, current: str) -> str | None:
+        """A new text for a field, in `$EDITOR` or on one line; None leaves it as it is. Raises EndOfInput."""
+        edited = await keyboard.edit_text(current, ".md")
+        if edited is not None:
+            return edited.rstrip("\n") or None
+        self.say(f"{name} is: {current}", "dim")
+        return (await self.line(f"New {name} (empty keeps it): ")).strip() or None
+
+    async def arguments(self, current: Mapping[str, Any]) -> dict[str, Any] | None:
+        """New arguments of a call as JSON; None leaves them as they are. Raises EndOfInput."""
+        written = json.dumps(current, indent=2, ensure_ascii=False)
+        edited = await keyboard.edit_text(written + "\n", ".json")
+        if edited is None:
+            self.say(written, "dim")
+            edited = await self.line("New arguments as JSON on one line (empty keeps them): ")
+        if not edited.strip():
+            return None
+        try:
+            value = json.loads(edited)
+        except (ValueError, RecursionError) as error:
+            self.say(f"That is no JSON: {error}", "red")
+            return None
+        if not isinstance(value, dict):
+            self.say("Arguments are an object in braces.", "red")
+            return None
+        return value

@@ -1,0 +1,269 @@
+"""What is printed while a plan runs: one line for each thing that happens, or the events as JSON lines."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.padding import Padding
+from rich.status import Status
+from rich.text import Text
+
+from planloom.cli.client.messages import Approval, Diff, Json, Plan, Step
+from planloom.cli.plain import one_line, visible
+from planloom.cli.terminal import show, show_approval
+from planloom.cli.terminal.edit_plan import Send, edit_plan
+from planloom.cli.terminal.person import Terminal
+
+_SKIPPED = {
+    "user": "skipped, as chosen",
+    "approval_denied": "skipped: it was not allowed",
+    "policy": "skipped after its failure, as the setting says",
+    "dependency_failed": "skipped: a step that it needs did not finish",
+    "condition": "skipped: its condition does not hold",
+}
+_ENDINGS = {
+    "completed": ("✔ Done.", "bold green"),
+    "failed": ("✘ The plan failed.", "bold red"),
+    "cancelled": ("– The plan was cancelled.", "bold yellow"),
+    "rejected": ("– The plan was rejected.", "bold yellow"),
+}
+
+
+class Screen:
+    """Prints for people on `console` and, if `as_json`, for programs on stdout.
+
+    Between prints it shows what is under way, as long as nobody is asked something.
+    """
+
+    def __init__(self, console: Console, folders: Sequence[Path], *, as_json: bool = False) -> None:
+        self._console = console
+        self._folders = folders
+        self._as_json = as_json
+        self._status: Status | None = None
+        self._running: dict[str, str] = {}
+        self._answered: set[str] = set()
+        self._tails: dict[str, str] = {}
+        self._started: dict[str, float] = {}
+
+    def log_path(self, path: str) -> None:
+        """The first line of all: where to look when something goes wrong."""
+        self._json({"type": "cli_start", "logPath": path})
+        self._console.print(Text(f"Log: {path}", "dim"), soft_wrap=True)
+
+    def request_taken(self, created: Json) -> None:
+        """How the request was understood."""
+        for line in show.request_lines(
+            created.get("detection") or {},
+            created["plan"].get("attachments") or [],
+            created.get("unresolved") or [],
+            created["plan"].get("route", "plan"),
+        ):
+            self._console.print(line)
+        self._busy("draft", "Planning …")
+
+    def plan(self, plan: Plan) -> None:
+        """The plan, for review."""
+        self.pause()
+        self._console.print()
+        self._console.print(show.plan_table(plan))
+
+    def approval(self, approval: Approval, diffs: Sequence[Diff]) -> None:
+        """What an approval would change."""
+        self.pause()
+        self._console.print()
+        self._console.print(show_approval.approval_panel(approval, diffs, self._folders))
+
+    def decided(self, sentence: str) -> None:
+        """What a flag decided."""
+        self._console.print(Text(f"  {sentence}", "dim"))
+
+    def trouble(self, message: str, hint: str | None, details: Any = None) -> None:
+        """A failure, each of its problems, and what can be done about it."""
+        self._console.print(Text(visible(message), "bold red"))
+        for problem in show.problems(details):
+            self._console.print(Text(f"  {problem}", "red"))
+        if hint:
+            self._console.print(Text(f"  {visible(hint)}", "yellow"))
+
+    async def edit(self, plan: Plan, send: Send) -> Plan:
+        """Let the person at the terminal edit the plan."""
+        self.pause()
+        return await edit_plan(Terminal(self._console, self._folders), self._console, plan, send)
+
+    def raw(self, event: Json) -> None:
+        """One event as it came, for programs."""
+        self._json(event)
+
+    def event(self, event: Json, plan: Plan) -> None:
+        """One event of the plan, already folded into it."""
+        step_id = event.get("taskId")
+        steps = enumerate(plan.get("steps") or [] if step_id else [], 1)
+        found = next(((number, step) for number, step in steps if step["stepId"] == step_id), None)
+        if found is not None:
+            self._step_event(event, *found)
+        else:
+            self._plan_event(event, plan)
+
+    def ended(self, ending: str, event: Json, files: Mapping[str, str]) -> None:
+        """The last words: how it ended, why, and which files are different now."""
+        self.pause()
+        words, style = _ENDINGS.get(ending, (ending, ""))
+        progress = event.get("progress") or {}
+        counted = [
+            f"{progress[key]} {key}" for key in ("completed", "failed", "skipped") if progress.get(key)
+        ]
+        self._console.print()
+        self._console.print(Text.assemble((words, style), f"  {', '.join(counted)}" if counted else ""))
+        if event.get("summary"):
+            self._console.print(Padding(Text(visible(event["summary"])), (0, 0, 0, 2)))
+        error = event.get("error")
+        if error:
+            self.trouble(error.get("message", ""), error.get("hint"))
+        if files:
+            self._console.print(show.changed_tree(files, self._folders))
+
+    def result(self, outcome: Json) -> None:
+        """The last JSON line, for programs."""
+        self._json({"type": "cli_result", **outcome})
+
+    def stream(self, params: Json) -> None:
+        """Running text of a model or a command: its last words are shown beside what is under way."""
+        key = params.get("stepId") or "draft"
+        if key in self._running and self._status is not None:
+            self._tails[key] = (self._tails.get(key, "") + str(params.get("delta", "")))[-400:]
+            self._show_running()
+
+    def pause(self) -> None:
+        """Stop showing what is under way, so that a person can be asked."""
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+    def say(self, level: str, message: str) -> None:
+        """A message of the server to its user."""
+        style = {"error": "bold red", "warning": "yellow"}.get(level, "dim")
+        self._console.print(Text(visible(message), style))
+
+    def _plan_event(self, event: Json, plan: Plan) -> None:
+        match event["type"]:
+            case "plan_drafting":
+                self._busy("draft", "Planning again …")
+            case "plan_routed":
+                self._console.print(Text(f"The model chose: {event.get('route')}", "dim"))
+            case "perspective_start":
+                agent = _name(event)
+                self._busy(f"perspective {agent}", f"{agent} looks at it …")
+            case "perspective_complete":
+                agent = _name(event)
+                self._idle(f"perspective {agent}")
+                told = (event.get("perspective") or {}).get("analysis") or event.get("error") or ""
+                style = "yellow" if event.get("perspective") is None else "dim"
+                self._console.print(Text(f"  {agent}: {one_line(told, 240)}", style))
+            case "task_created":
+                self._busy("draft", f"Planning … {len(plan.get('steps') or [])} steps so far")
+            case "plan_ready" | "plan_executing" | "plan_direct":
+                self._idle("draft")
+            case "approval_resolved" if event.get("by") != "user":
+                told = event.get("reason") or f"by the {event.get('by')}"
+                self._console.print(Text(f"  {event.get('decision')}: {visible(str(told))}", "dim"))
+            case "plan_paused" if event.get("reason") == "user":
+                self._console.print(Text("Paused.", "yellow"))
+            case "log":
+                self.say(event.get("level", "info"), f"  {event.get('message', '')}")
+
+    def _step_event(self, event: Json, number: int, step: Step) -> None:
+        key = step["stepId"]
+        match event["type"]:
+            case "task_created":
+                self._busy("draft", f"Planning … {number} steps so far")
+            case "task_started":
+                self._started[key] = time.monotonic()
+                self._busy(key, step.get("activeForm") or step.get("description", ""))
+            case "task_update" if event.get("activeForm"):
+                self._busy(key, event["activeForm"])
+            case "tool_started":
+                self._busy(
+                    key, f"{step.get('activeForm') or step.get('description', '')} · {event.get('tool')}"
+                )
+            case "tool_completed" if step.get("kind") != "tool_call":
+                mark = Text("  · ", "dim") if event.get("ok") else Text("  ✘ ", "red")
+                self._console.print(mark.append(one_line(event.get("summary", ""), 160), "dim"))
+            case "task_completed":
+                result = event.get("result") or {}
+                told = "" if key in self._answered else _told(result.get("summary"), step)
+                self._settled(number, step, "completed", told, lasted=result.get("durationMs"))
+            case "task_failed":
+                again = " It is tried again." if event.get("willRetry") else ""
+                self._settled(number, step, "failed", f"{event.get('error', '')}{again}")
+            case "task_skipped":
+                self._settled(number, step, "skipped", _SKIPPED.get(event.get("reason", ""), "skipped"))
+            case "edit_rejected":
+                self._console.print(Text(f"  ! {visible(event.get('reason', ''))}", "yellow"))
+            case "edit_applied" if event.get("merged"):
+                self._console.print(Text("  merged with what changed meanwhile", "cyan"))
+            case "check_completed" if (event.get("check") or {}).get("outcome") == "failed":
+                self._console.print(Text(f"  ✘ check: {visible(event['check'].get('detail') or '')}", "red"))
+            case "answer":
+                self.pause()
+                self._console.print()
+                self._console.print(Padding(Markdown(visible(event.get("text", ""))), (0, 2)))
+                if event.get("confidence") in ("low", "medium"):
+                    self._console.print(Text(f"  confidence: {event['confidence']}", "yellow"))
+                self._answered.add(key)
+
+    def _settled(self, number: int, step: Step, status: str, told: str, *, lasted: int | None = None) -> None:
+        key = step["stepId"]
+        self._idle(key)
+        started = self._started.pop(key, None)
+        if lasted is None and started is not None:
+            lasted = int((time.monotonic() - started) * 1000)
+        self._console.print(show.step_line(number, step, status, told, lasted))
+
+    def _busy(self, key: str, words: str) -> None:
+        self._running[key] = one_line(words, 80)
+        self._show_running()
+
+    def _idle(self, key: str) -> None:
+        self._running.pop(key, None)
+        self._tails.pop(key, None)
+        self._show_running()
+
+    def _show_running(self) -> None:
+        if not self._console.is_terminal:
+            return
+        if not self._running:
+            self.pause()
+            return
+        text = Text(" · ".join(self._running.values()), "cyan", overflow="ellipsis", no_wrap=True)
+        for tail in self._tails.values():
+            text.append(f"  {one_line(tail[-120:])}", "dim")
+        if self._status is None:
+            self._status = self._console.status(text)
+            self._status.start()
+        else:
+            self._status.update(text)
+
+    def _json(self, value: Any) -> None:
+        if self._as_json:
+            sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+            sys.stdout.flush()
+
+
+def _told(summary: str | None, step: Step) -> str:
+    """What a finished step says of itself, unless its name says it already ("Create x", "Created x.")."""
+    said, named = (
+        text.casefold().rstrip(".").split()[1:] for text in (summary or "", step.get("description", ""))
+    )
+    return "" if said == named else one_line(summary or "", 300)
+
+
+def _name(event: Json) -> str:
+    """The agent of an event, as it is called in sentences."""
+    return str(event.get("agent")).capitalize()

@@ -1,0 +1,227 @@
+"""How a plan looks in a terminal: tables, diffs and one line for each thing that happens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from planloom.cli.client.messages import Attachment, Detection, Plan, Step, Unresolved
+from planloom.cli.plain import one_line, visible
+from planloom.workspace.paths.uris import to_path
+
+_RULES = {
+    "question": "it is a question",
+    "numbered_list": "it is a numbered list",
+    "verb_and_scope": "it names work on a part of a program",
+    "multiple_tasks": "it names several tasks",
+    "long_request": "it is long",
+    "none": "nothing in it asks for one",
+    "disabled": "planning is switched off",
+    "model": "the model says so",
+    "qualification": "it is complex or risky",
+}
+_MARKS = {
+    "completed": Text("✔", "bold green"),
+    "failed": Text("✘", "bold red"),
+    "skipped": Text("–", "yellow"),
+    "running": Text("▸", "cyan"),
+    "needs_clarification": Text("?", "bold magenta"),
+}
+CHANGES = {
+    "create": ("new", "green"),
+    "createFolder": ("new folder", "green"),
+    "edit": ("edit", "yellow"),
+    "rename": ("rename", "cyan"),
+    "delete": ("delete", "bold red"),
+}
+
+
+def plan_table(plan: Plan) -> RenderableType:
+    """The plan as a person reviews it: every step, what it does, what it waits for."""
+    steps = plan.get("steps") or []
+    numbers = {step["stepId"]: str(number) for number, step in enumerate(steps, 1)}
+    done = any(step.get("status") in ("completed", "failed", "skipped") for step in steps)
+    table = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False, header_style="bold")
+    table.add_column("#", justify="right", style="dim", no_wrap=True)
+    if done:
+        table.add_column("")
+    table.add_column("Step", ratio=5, overflow="fold")
+    table.add_column("What runs", ratio=6, overflow="fold")
+    if not plan.get("sequential") and any(step.get("dependsOn") for step in steps):
+        table.add_column("After", overflow="fold")
+    for number, step in enumerate(steps, 1):
+        row: list[RenderableType] = [
+            str(number),
+            *([_MARKS.get(step.get("status", ""), Text(" "))] if done else []),
+        ]
+        row += [Text(visible(step.get("description", ""))), _what_runs(step)]
+        if len(table.columns) > len(row):
+            after = (numbers.get(before, before) for before in step.get("dependsOn") or [])
+            row.append(Text(visible(", ".join(after))))
+        table.add_row(*row)
+    return Group(_plan_title(plan), table)
+
+
+def _plan_title(plan: Plan) -> Text:
+    steps = plan.get("steps") or []
+    title = Text.assemble(
+        ("Plan", "bold"),
+        f"  {len(steps)} {'step' if len(steps) == 1 else 'steps'}",
+        f"{', one after another' if plan.get('sequential') and len(steps) > 1 else ''}",
+    )
+    risk = plan.get("overallRisk", "low")
+    title.append(f" · risk {risk}", {"high": "bold red", "medium": "yellow"}.get(risk, ""))
+    title.append(f" · written by {plan.get('author', 'rules')} · version {plan.get('version', 0)}", "dim")
+    if plan.get("summary"):
+        title.append(f"\n{visible(plan['summary'])}", "italic")
+    return title
+
+
+def _what_runs(step: Step) -> Text:
+    if step.get("kind") == "clarification":
+        return Text.assemble(
+            ("asks ", "magenta"), visible(step.get("question") or step.get("instruction", ""))
+        )
+    if step.get("kind") == "tool_call" and step.get("tool"):
+        return Text.assemble((visible(step["tool"] or ""), "cyan"), " ", arguments(step.get("args") or {}))
+    told = Text.assemble((f"{visible(step.get('agent', 'koda'))} ", "magenta"))
+    instruction = step.get("instruction", "")
+    return told.append(
+        one_line(instruction if instruction != step.get("description") else "works it out", 240)
+    )
+
+
+def arguments(args: Mapping[str, Any]) -> Text:
+    """The arguments of a call on one line; long texts are cut and counted."""
+    text = Text()
+    for key, value in args.items():
+        name = one_line(key, 40)
+        if not text and name in ("path", "command", "old_path"):
+            text.append(one_line(str(value), 120))
+        elif name == "new_text" and "old_text" in args:
+            text.append(" → ", "dim").append_text(_value(value))
+        elif name == "old_text":
+            text.append(" ").append_text(_value(value))
+        else:
+            text.append(f" {name} ", "dim").append_text(_value(value))
+    return text
+
+
+def _value(value: Any) -> Text:
+    if not isinstance(value, str):
+        return Text(one_line(json.dumps(value, ensure_ascii=False), 60))
+    lines = len(value.splitlines())
+    return Text(f"({lines} lines)", "dim") if lines > 1 else Text(f"“{one_line(value, 60)}”")
+
+
+def request_lines(
+    detection: Detection, attachments: Iterable[Attachment], unresolved: Iterable[Unresolved], route: str
+) -> Iterable[Text]:
+    """What became of the request: how it goes on and why, and what each of its references is."""
+    why = _RULES.get(detection.get("rule", ""), detection.get("rule", ""))
+    routes = {"direct": "Goes ahead without a plan", "undecided": "The model decides whether it needs a plan"}
+    heading = routes.get(route, "Needs a plan")
+    natural = bool(detection.get("planned")) == (route != "direct")
+    yield Text.assemble((heading, "bold"), f": {why}." if natural and why and route != "undecided" else ".")
+    for item in attachments:
+        size = f" ({_bytes(item.get('bytes', 0))}{', cut' if item.get('truncated') else ''})"
+        told = item.get("note")
+        note = f" {visible(told)}" if told else ""
+        shown = size if item.get("kind") in ("file", "selection") else ""
+        yield Text.assemble(("  + ", "green"), one_line(item.get("reference", "")), (f"{shown}{note}", "dim"))
+    for missing in unresolved:
+        yield Text.assemble(
+            ("  ! ", "bold yellow"),
+            one_line(missing.get("reference", "")),
+            f" {visible(missing.get('message', ''))}",
+        )
+
+
+def step_line(number: int, step: Step, status: str, told: str = "", milliseconds: int | None = None) -> Table:
+    """One settled step: its mark, number and name, and on the right how it went."""
+    row = Table.grid(padding=(0, 1), expand=True)
+    row.add_column(width=1)
+    row.add_column(justify="right", min_width=2, style="dim")
+    row.add_column(ratio=1, overflow="fold")
+    row.add_column(justify="right", style="dim", no_wrap=True)
+    text = Text(visible(step.get("description", "")))
+    if told:
+        text.append(f"\n{visible(told)}", "red" if status == "failed" else "dim")
+    row.add_row(_MARKS.get(status, Text(" ")), str(number), text, duration(milliseconds))
+    return row
+
+
+def changed_tree(files: Mapping[str, str], folders: Sequence[Path]) -> Tree:
+    """Changed files (path or URI → kind of change) as a tree below their folders."""
+    tree = Tree(Text("Changed", "bold"), guide_style="dim")
+    nodes: dict[str, Tree] = {"": tree}
+    for name, change in sorted((relative(uri, folders), change) for uri, change in files.items()):
+        parts = name.split("/")
+        for depth in range(1, len(parts)):
+            folder = "/".join(parts[:depth])
+            if folder not in nodes:
+                nodes[folder] = nodes["/".join(parts[: depth - 1])].add(Text(f"{visible(parts[depth - 1])}/"))
+        word, style = CHANGES.get(change, (change, ""))
+        last = visible(parts[-1]) + ("/" if change == "createFolder" else "")
+        label = Text.assemble(last, "  ", (word, style))
+        if name in nodes:
+            nodes[name].label = label
+        else:
+            nodes[name] = nodes["/".join(parts[:-1])].add(label)
+    return tree
+
+
+def relative(uri: str, folders: Sequence[Path]) -> str:
+    """A URI or path as a person would write it: below its folder if there is only one, else with the folder."""
+    path = to_path(uri) if ":" in uri else Path(uri)
+    if path is None:
+        return uri
+    for folder in folders:
+        if path.is_relative_to(folder):
+            inside = path.relative_to(folder).as_posix()
+            return inside if len(folders) == 1 else f"{folder.name}/{inside}"
+    return str(path)
+
+
+def problems(details: Any) -> list[str]:
+    """The problems that an error lists, one line each; none for details of another kind."""
+    listed = [item for item in details if isinstance(item, dict)] if isinstance(details, list) else []
+    return [line for line in map(_problem, listed) if line]
+
+
+def _problem(item: Mapping[str, Any]) -> str:
+    """A problem of a plan or of a field, or a reference that did not resolve with what it may mean."""
+    if item.get("problem"):
+        place = " ".join(str(item[key]) for key in ("stepId", "field") if item.get(key))
+        return visible(f"{place}: {item['problem']}")
+    candidates = item.get("candidates") or []
+    if candidates:
+        return visible(f"{item.get('reference', '')} may be {', '.join(map(str, candidates[:20]))}")
+    return ""
+
+
+def duration(milliseconds: int | None) -> str:
+    """A length of time for people."""
+    if milliseconds is None:
+        return ""
+    if milliseconds < 1000:
+        return f"{milliseconds} ms"
+    seconds = milliseconds / 1000
+    return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds) // 60} min {int(seconds) % 60} s"
+
+
+def _bytes(count: int) -> str:
+    return f"{count} bytes" if count < 2048 else f"{count / 1024:.1f} kB"
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that obeys NO_COLOR, and never guesses at markup or emoji codes in what others wrote."""
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=False)

@@ -1,0 +1,105 @@
+"""How an approval looks: everything that a person must have seen before allowing it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from planloom.cli.client.messages import Approval, ApprovalFile, Diff
+from planloom.cli.plain import one_line, visible
+from planloom.cli.terminal import show
+from planloom.cli.terminal.diffs import diff_rows
+from planloom.workspace.paths.uris import to_path
+
+DIFF_LINES = 120
+"""Lines of one diff that are shown before a person asks for all of it."""
+
+_DIFF_STYLES = {"+": "green", "-": "red", " ": "dim"}
+_EFFECTS = {"write": "yellow", "destroy": "bold red", "execute": "magenta"}
+
+
+def approval_panel(
+    approval: Approval,
+    diffs: Sequence[Diff],
+    folders: Sequence[Path],
+    *,
+    whole: bool = False,
+) -> Panel:
+    """Everything that is asked for: title, warning, command, and each file with its diff."""
+    parts: list[RenderableType] = []
+    if approval.get("warning"):
+        parts.append(Text(f"! {visible(approval.get('warning') or '')}", "bold red"))
+    if approval.get("protected"):
+        parts.append(
+            Text("! A protected name is among them: such a file can run or configure things.", "bold red")
+        )
+    if approval.get("command") is not None:
+        parts.append(Text(f"$ {visible(approval.get('command') or '')}", "bold"))
+        parts.append(Text(f"  in {visible(approval.get('cwd') or '.')}", "dim"))
+    found = {diff["uri"]: diff for diff in diffs}
+    for file in approval.get("files") or []:
+        parts.append(_file_title(file, folders))
+        if file["uri"] in found:
+            parts.append(_diff(found[file["uri"]], whole=whole))
+    effect = approval.get("effect", "write")
+    return Panel(
+        Group(*parts),
+        title=Text(one_line(approval.get("title", "Approval"), 90), "bold"),
+        title_align="left",
+        border_style=_EFFECTS.get(effect, "red"),
+        box=box.ROUNDED,
+        padding=(0, 1),
+    )
+
+
+def _file_title(file: ApprovalFile, folders: Sequence[Path]) -> Text:
+    word, style = show.CHANGES.get(file.get("change", "edit"), (file.get("change", "edit"), "red"))
+    name = show.relative(file["uri"], folders)
+    title = Text.assemble((f"{word} ", style), (visible(name), "bold"))
+    if file.get("newUri"):
+        title.append(f" → {visible(show.relative(file.get('newUri') or '', folders))}", "bold")
+    if file.get("added"):
+        title.append(f"  +{file['added']}", "green")
+    if file.get("removed"):
+        title.append(f"  −{file['removed']}", "red")
+    ends = ((file["uri"], file.get("resolvedPath")), (file.get("newUri"), file.get("newResolvedPath")))
+    for uri, resolved in ends:
+        if uri and resolved and not _same_place(resolved, uri):
+            title.append(f"\n  is really {visible(resolved)}", "bold red")
+    return title
+
+
+def _diff(diff: Diff, *, whole: bool) -> RenderableType:
+    rows, hidden = diff_rows(diff.get("before"), diff.get("after"), limit=None if whole else DIFF_LINES)
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(justify="right", style="dim", no_wrap=True)
+    grid.add_column(width=1)
+    grid.add_column(overflow="fold")
+    for number, mark, text in rows:
+        match mark:
+            case "gap":
+                grid.add_row("⋮")
+            case "note":
+                grid.add_row("", "", Text(text, "dim italic"))
+            case _:
+                style = _DIFF_STYLES[mark]
+                grid.add_row(str(number), Text(mark, style), Text(text, style))
+    if not hidden:
+        return grid
+    return Group(grid, Text(f"… {hidden} more lines are not shown", "bold yellow"))
+
+
+def has_hidden_lines(diffs: Iterable[Diff]) -> bool:
+    """Whether the short form of the diffs leaves lines out."""
+    return any(diff_rows(diff.get("before"), diff.get("after"), limit=DIFF_LINES)[1] for diff in diffs)
+
+
+def _same_place(resolved: str, uri: str) -> bool:
+    path = to_path(uri)
+    return path is not None and Path(resolved) == path

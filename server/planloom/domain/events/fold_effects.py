@@ -1,0 +1,223 @@
+"""Folds edits, and what people decide: approvals, conflicts, answers, recoveries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Any, Literal, assert_never
+
+from planloom.domain.changes import EditRecord
+from planloom.domain.events import catalog as ev
+from planloom.domain.events.fold_calls import applied, chosen, closed, decided, rejected, reverted
+from planloom.domain.events.folding import change, spent, updated, without_questions
+from planloom.domain.events.reverts import State, states_after
+from planloom.domain.plans.plan import Plan, Question, Recovery, Step
+from planloom.domain.values import Args, EditId, Uri
+
+Editing = ev.EditStarted | ev.EditApplied | ev.EditRejected | ev.EditReverted | ev.EditConflict
+
+
+def fold_edit(plan: Plan, event: Editing) -> Plan:
+    """The plan after an edit was meant, made, refused, taken back or found in conflict."""
+    match event:
+        case ev.EditStarted():
+            record = EditRecord(
+                edit_id=event.edit_id,
+                step_id=event.task_id,
+                files=event.files,
+                state="intended",
+                reverts=event.reverts,
+                partly=event.partly,
+                args=_args(plan, event),
+                settles=event.settles,
+            )
+            return updated(plan, edits=plan.edits.added(record))
+        case ev.EditApplied():
+            intent = plan.edits.find(event.edit_id)
+            whole = len(event.files) == len(intent.files if intent else ())
+            if intent:
+                plan = applied(plan, intent, event.files, whole=whole)
+            made = _edited(
+                plan,
+                event.edit_id,
+                state="applied",
+                files=event.files,
+                merged=event.merged,
+                outcome=event.outcome,
+                whole=whole,
+            )
+            edit = made.edits.find(event.edit_id)
+            return (
+                made
+                if edit is None or not edit.reverts
+                else _with_states(made, states_after(made.edits, edit))
+            )
+        case ev.EditRejected():
+            refused = plan.edits.find(event.edit_id)
+            plan = rejected(plan, refused, event) if refused else plan
+            return _edited(plan, event.edit_id, state="rejected")
+        case ev.EditReverted():
+            return _reverted(plan, event)
+        case ev.EditConflict():
+            conflicts = (*plan.pending.conflicts, event.conflict)
+            paused = updated(plan, pending=updated(plan.pending, conflicts=conflicts))
+            return _edited(paused, event.conflict.edit_id, state="conflict")
+        case _:
+            assert_never(event)
+
+
+def _edited(plan: Plan, edit_id: EditId, **changes: Any) -> Plan:
+    """The plan with an edit changed, if it has that edit."""
+    place = plan.edits.place(edit_id)
+    if place is None:
+        return plan
+    return updated(plan, edits=plan.edits.replaced({place: updated(plan.edits[place], **changes)}))
+
+
+def _args(plan: Plan, event: ev.EditStarted) -> Args | None:
+    step = plan.step(event.task_id) if event.task_id is not None else None
+    return step.args if step is not None else None
+
+
+def _reverted(plan: Plan, event: ev.EditReverted) -> Plan:
+    """An edit was taken back: by the user in the editor, or by an undo or a redo that is applied already."""
+    target = plan.edits.find(event.edit_id)
+    if target is None:
+        return plan
+    gone = {file.uri for file in event.files}
+    whole = all(file.uri in gone for file in target.files)
+    states: dict[EditId, State] = {target.edit_id: "reverted" if whole else "applied"}
+    if whole and target.state == "applied":
+        states |= dict.fromkeys(target.reverts, "applied")
+    plan = reverted(plan, target, event.files, back=False)
+    return _with_states(plan, states, partly=frozenset() if whole else frozenset({target.edit_id}))
+
+
+def _with_states(plan: Plan, states: Mapping[EditId, State], partly: Set[EditId] = frozenset()) -> Plan:
+    """The plan with the new states of these edits, and with its steps and calls updated to match."""
+    changed: dict[int, EditRecord] = {}
+    for edit_id, state in states.items():
+        place = plan.edits.place(edit_id)
+        if place is not None:
+            edit = plan.edits[place]
+            if state != edit.state:
+                plan = reverted(plan, edit, edit.files, back=state == "applied")
+            changed[place] = updated(edit, state=state)
+    now = updated(plan, edits=plan.edits.replaced(changed))
+    steps: dict[int, Step] = {}
+    for edit in changed.values():
+        for step_id in edit.names:
+            found = plan.place(step_id)
+            if found is not None:
+                of_step = [each for each in now.edits_of(step_id) if not each.reverts]
+                how_much = _how_much(
+                    {each.state for each in of_step}, partly=any(each.edit_id in partly for each in of_step)
+                )
+                steps[found] = updated(plan.steps[found], reverted=how_much)
+    return updated(now, steps=plan.steps.replaced(steps))
+
+
+def _how_much(states: Set[str], *, partly: bool) -> Literal["whole", "part"] | None:
+    """How much of what a step did to files has been taken back."""
+    if "reverted" not in states:
+        return "part" if partly else None
+    return "part" if "applied" in states else "whole"
+
+
+Deciding = (
+    ev.ApprovalRequested
+    | ev.ApprovalResolved
+    | ev.ConflictResolved
+    | ev.ClarificationRequest
+    | ev.ClarificationProvided
+    | ev.RecoveryRequest
+    | ev.RecoveryChosen
+)
+
+
+def fold_decision(plan: Plan, event: Deciding) -> Plan:
+    """The plan after a person was asked for something, or has decided. Raises IllegalTransition."""
+    pending = plan.pending
+    match event:
+        case ev.ApprovalRequested():
+            return updated(plan, pending=updated(pending, approvals=(*pending.approvals, event.approval)))
+        case ev.ApprovalResolved():
+            left = tuple(each for each in pending.approvals if each.approval_id != event.approval_id)
+            resolved = updated(decided(plan, event), pending=updated(pending, approvals=left))
+            return updated(resolved, left_out=_left_out(plan, event))
+        case ev.ConflictResolved():
+            conflicts = tuple(each for each in pending.conflicts if each.edit_id != event.edit_id)
+            return updated(chosen(plan, event), pending=updated(pending, conflicts=conflicts))
+        case ev.ClarificationRequest():
+            question = Question(step_id=event.task_id, question=event.question, options=event.options)
+            waiting = change(
+                closed(plan, event.task_id),
+                event.task_id,
+                {"pending", "running"},
+                lambda step: updated(step, status="needs_clarification", question=event.question),
+            )
+            return updated(waiting, pending=updated(pending, questions=(*pending.questions, question)))
+        case ev.ClarificationProvided():
+            return _answered(plan, event)
+        case ev.RecoveryRequest():
+            recovery = Recovery(
+                step_id=event.task_id,
+                error=event.error,
+                code=event.code,
+                options=event.options,
+                proposal=event.proposal,
+            )
+            others = tuple(each for each in pending.recoveries if each.step_id != event.task_id)
+            asked = updated(plan, pending=updated(pending, recoveries=(*others, recovery)))
+            return spent(asked, event.usage)
+        case ev.RecoveryChosen():
+            return _recovered(plan, event)
+        case _:
+            assert_never(event)
+
+
+def _left_out(plan: Plan, event: ev.ApprovalResolved) -> tuple[Uri, ...]:
+    """The files that a person has left out so far; one that is allowed later is left out no more."""
+    asked = next((each for each in plan.pending.approvals if each.approval_id == event.approval_id), None)
+    if asked is None or event.decision in ("cancel", "superseded"):
+        return plan.left_out
+    files = {file.uri for file in asked.files}
+    allowed = set() if event.decision == "deny" else files if event.files is None else files & {*event.files}
+    before = tuple(uri for uri in plan.left_out if uri not in allowed)
+    return (*before, *(f.uri for f in asked.files if f.uri not in allowed and f.uri not in before))
+
+
+def _answered(plan: Plan, event: ev.ClarificationProvided) -> Plan:
+    step = plan.step(event.task_id)
+    asked = step.question if step else None
+    note = f"{asked}\nAnswer: {event.answer}" if asked else f"Answer: {event.answer}"
+    answered = change(
+        plan,
+        event.task_id,
+        {"needs_clarification"},
+        lambda step: updated(step, status="pending", instruction=f"{step.instruction}\n\n{note}".strip()),
+    )
+    return without_questions(answered, event.task_id)
+
+
+def _recovered(plan: Plan, event: ev.RecoveryChosen) -> Plan:
+    if event.action == "model":
+        return plan
+    left = tuple(each for each in plan.pending.recoveries if each.step_id != event.task_id)
+    decided = updated(plan, pending=updated(plan.pending, recoveries=left))
+    if event.version is not None:
+        decided = updated(decided, version=event.version, approved_version=event.version)
+    if event.action != "retry":
+        return decided
+    return change(
+        decided,
+        event.task_id,
+        {"failed"},
+        lambda step: updated(
+            step,
+            status="pending",
+            args=event.args if event.args is not None else step.args,
+            result=None,
+            completed_at=None,
+            failures=0,
+        ),
+    )

@@ -1,0 +1,518 @@
+"""A plan and its steps: what a request became, and how far it has come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field
+
+from planloom.domain.changes import Conflict, EditRecord
+from planloom.domain.plans.attachments import Attachment
+from planloom.domain.plans.indexed_tuple import IndexedTuple
+from planloom.domain.plans.outputs import output_references
+from planloom.domain.plans.perspectives import Agent, Perspective
+from planloom.domain.safety.approvals import Approval, Effect
+from planloom.domain.values import (
+    Args,
+    AttachmentId,
+    CallId,
+    Instant,
+    Json,
+    PlanId,
+    SessionId,
+    StepId,
+    TemplateId,
+    Uri,
+    Value,
+)
+
+PlanStatus = Literal[
+    "draft",
+    "pending_approval",
+    "approved",
+    "rejected",
+    "executing",
+    "paused",
+    "completed",
+    "failed",
+    "cancelled",
+]
+StepStatus = Literal[
+    "pending",
+    "blocked",
+    "ready",
+    "running",
+    "needs_clarification",
+    "completed",
+    "failed",
+    "skipped",
+]
+ENDED: frozenset[PlanStatus] = frozenset({"completed", "failed", "cancelled"})
+SETTLED: frozenset[StepStatus] = frozenset({"completed", "failed", "skipped"})
+
+StepKind = Literal["tool_call", "processing", "clarification"]
+Priority = Literal["critical", "high", "normal", "low"]
+Route = Literal["plan", "perspectives", "direct", "undecided"]
+Review = Literal["each", "end", "auto"]
+Author = Literal["rules", "model", "template", "user"]
+Risk = Literal["low", "medium", "high"]
+SkipReason = Literal["user", "approval_denied", "dependency_failed", "condition", "policy"]
+PauseReason = Literal[
+    "user",
+    "clarification",
+    "recovery",
+    "conflict",
+    "budget",
+    "model_unavailable",
+    "unsaved_files",
+    "restart",
+    "error",
+    "storage",
+]
+RecoveryAction = Literal["retry", "skip", "abort", "model", "accept"]
+DetectionRule = Literal[
+    "question",
+    "numbered_list",
+    "verb_and_scope",
+    "multiple_tasks",
+    "long_request",
+    "none",
+    "disabled",
+    "model",
+    "qualification",
+]
+
+
+class Detection(Value):
+    """Whether a request wants a plan; `score` is 0 to 100."""
+
+    planned: bool
+    rule: DetectionRule
+    score: int
+    ambiguous: bool
+
+
+class Qualification(Value):
+    """What kind of work a request is, with the reasons for the verdict."""
+
+    task_type: Literal["question", "code", "devops", "mixed"]
+    complexity: Literal["trivial", "simple", "moderate", "complex"]
+    risk_level: Risk
+    reasons: tuple[str, ...]
+    by: Literal["rules", "model"]
+
+
+class Usage(Value):
+    """What the model was asked for so far, as its server reported it."""
+
+    requests: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def plus(self, other: Usage) -> Usage:
+        """The sum of both."""
+        return Usage(
+            requests=self.requests + other.requests,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+        )
+
+
+class PlanError(Value):
+    """Why a plan failed, in the words of docs/protocol.md."""
+
+    code: str
+    message: str
+    hint: str | None = None
+    raw_text: str | None = None
+
+
+class Check(Value):
+    """Something that proves a step, and what came of it."""
+
+    kind: Literal["file_exists", "file_contains", "no_new_errors", "command"]
+    path: str | None = None
+    text: str | None = None
+    command: str | None = None
+    outcome: Literal["passed", "failed", "unknown"] | None = None
+    detail: str | None = None
+
+
+class StepResult(Value):
+    """What a step ended with."""
+
+    ok: bool
+    value: Json = None
+    summary: str | None = None
+    error: str | None = None
+    duration_ms: int
+    timestamp: Instant
+
+
+Fate = Literal["same", "held", "staged", "made", "undone", "denied", "refused", "doubtful", "lost"]
+"""What became of the change that a call makes to one file.
+
+`same`: the file was so already. `held`: staged by the running step. `staged`: staged by the plan, until its one
+approval. `made`: the file holds it. `undone`: a person took it back. `denied`: a person, or the policy, did not
+allow it. `refused`: allowed, but it could not be made. `doubtful`: the file holds neither the old text nor the new
+one, so that nobody can tell whether it was made. `lost`: it was staged in a run that has ended.
+"""
+UNMADE: frozenset[Fate] = frozenset({"denied", "refused", "doubtful", "lost"})
+CommandEnd = Literal["ended", "denied", "cut_off", "not_run"]
+"""What became of a command: `ended` with any exit code; `cut_off`: started, its end is not known."""
+
+
+class ExecutedTool(Value):
+    """One settled tool call of a step, and what became of it since.
+
+    `files` are the files that it changes, in an older ledger the paths of its arguments. `command` is None for
+    a call that is no command. `why` says why something of it was not made.
+    """
+
+    tool: str
+    args: Args
+    ok: bool
+    deduplicated: bool
+    summary: str
+    duration_ms: int
+    files: dict[str, Fate] = Field(default_factory=dict)
+    command: CommandEnd | None = None
+    why: str | None = None
+
+    @property
+    def fates(self) -> frozenset[Fate]:
+        """What became of its changes, each once."""
+        return frozenset(self.files.values())
+
+    @property
+    def stands(self) -> bool:
+        """Whether its result is still valid: it succeeded, and none of its changes is missing."""
+        return self.ok and not self.fates & UNMADE
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether it has changed something, or will once the changes that wait are made."""
+        return self.ok and (self.command == "ended" or bool(self.fates & {"held", "staged", "made"}))
+
+
+class ExpectedTool(Value):
+    """A tool call that the author of a step expects; not binding."""
+
+    tool: str
+    args: Args | None = None
+
+
+class Step(Value):
+    """One step of a plan.
+
+    `status` is never stored as blocked or ready: `graph.shown_status` computes these two from the plan.
+    `order` and `blocks` of the wire are computed too: order is the place in `Plan.steps`. `staged` tells that
+    the step is done but its changes are not made yet: they wait for the one approval of the whole plan.
+    `attempts` counts every start; `failures` those that failed since a person last decided, since an interrupted
+    run is none. `calls_before` are the calls that no longer count against the limit of a step, `calls_closed`
+    those of runs that have failed or were left out: a later run does not answer with what they came to.
+    """
+
+    step_id: StepId
+    description: str
+    instruction: str
+    active_form: str = ""
+    kind: StepKind = "processing"
+    agent: Agent = "koda"
+    tool: str | None = None
+    args: Args | None = None
+    depends_on: tuple[StepId, ...] = ()
+    priority: Priority = "normal"
+    critical: bool = False
+    requires_approval: bool = False
+    status: StepStatus = "pending"
+    progress: int | None = None
+    attempts: int = 0
+    failures: int = 0
+    calls_before: int = 0
+    calls_closed: int = 0
+    result: StepResult | None = None
+    question: str | None = None
+    options: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+    expected_files: tuple[str, ...] = ()
+    attachments: tuple[AttachmentId, ...] = ()
+    tools_to_execute: tuple[ExpectedTool, ...] = ()
+    tools_executed: tuple[ExecutedTool, ...] = ()
+    reverted: Literal["whole", "part"] | None = None
+    staged: bool = False
+    when: str | None = None
+    for_each: str | None = None
+    created_at: Instant | None = None
+    started_at: Instant | None = None
+    completed_at: Instant | None = None
+
+    def as_written(self) -> Step:
+        """The step without anything that has happened to it, as if it had never run."""
+        fresh = {name: Step.model_fields[name].get_default() for name in RUN_STATE}
+        checks = tuple(check.model_copy(update={"outcome": None, "detail": None}) for check in self.checks)
+        return self.model_copy(update={**fresh, "checks": checks})
+
+    @property
+    def key(self) -> StepId:
+        """What a plan finds the step by."""
+        return self.step_id
+
+    @property
+    def waits(self) -> bool:
+        """Whether changes of the step are staged and not made yet."""
+        return any(call.fates & {"held", "staged"} for call in self.tools_executed)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether nobody can tell if some change of the step was made."""
+        return any("doubtful" in call.fates for call in self.tools_executed)
+
+    @property
+    def was_turned_down(self) -> bool:
+        """Whether the step is done, but nobody allowed any of its changes."""
+        fates = {fate for call in self.tools_executed for fate in call.files.values()}
+        effect = any(call.has_effect for call in self.tools_executed)
+        return self.status == "completed" and "denied" in fates and not effect
+
+    @property
+    def names(self) -> tuple[StepId, ...]:
+        """The steps that this one waits for: those it says, and those whose result one of its arguments is."""
+        if not self.args:
+            return self.depends_on
+        return (*self.depends_on, *(found.step_id for _, found in output_references(self.args)))
+
+
+RUN_STATE: frozenset[str] = frozenset(
+    {
+        "status",
+        "progress",
+        "attempts",
+        "failures",
+        "calls_before",
+        "calls_closed",
+        "result",
+        "tools_executed",
+        "reverted",
+        "staged",
+        "created_at",
+        "started_at",
+        "completed_at",
+    }
+)
+"""The fields of a step that tell what has happened to it."""
+WRITTEN: frozenset[str] = frozenset(
+    {
+        "step_id",
+        "description",
+        "instruction",
+        "active_form",
+        "kind",
+        "agent",
+        "tool",
+        "args",
+        "depends_on",
+        "priority",
+        "critical",
+        "requires_approval",
+        "question",
+        "options",
+        "checks",
+        "expected_files",
+        "attachments",
+        "tools_to_execute",
+        "when",
+        "for_each",
+    }
+)
+"""The fields of a step that its author writes. Its checks hold what came of them beside what is to be checked."""
+
+
+class Question(Value):
+    """A question a step waits on."""
+
+    step_id: StepId
+    question: str
+    options: tuple[str, ...] = ()
+
+
+class RecoveryProposal(Value):
+    """What the model proposes for a failed step."""
+
+    action: Literal["retry", "skip", "insert", "abort"]
+    args: Args | None = None
+    steps: tuple[Step, ...] = ()
+    why: str
+
+
+class Recovery(Value):
+    """A failed step that waits for a decision."""
+
+    step_id: StepId
+    error: str
+    code: str | None = None
+    options: tuple[RecoveryAction, ...]
+    proposal: RecoveryProposal | None = None
+
+
+class Pending(Value):
+    """Everything that waits for a person."""
+
+    approvals: tuple[Approval, ...] = ()
+    questions: tuple[Question, ...] = ()
+    recoveries: tuple[Recovery, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+
+
+class OpenCall(Value):
+    """A tool call that has started and not settled. `effect` is None in an older ledger.
+
+    `running` tells that its command was started, `denied` that a person did not allow it, with the reason `why`.
+    """
+
+    call_id: CallId
+    step_id: StepId
+    tool: str
+    args: Args
+    effect: Effect | None = None
+    running: bool = False
+    denied: bool = False
+    why: str | None = None
+
+
+class Plan(Value):
+    """A plan as the fold of its events. `seq` is the number of the last event folded in.
+
+    `before_draft` is the plan from before a regeneration, to be put back whole if that fails.
+    `budget_base` is what was used when the budget was last granted; the budget counts from there.
+    `summarized` are the steps that prompts tell of by `context_summary` alone, `left_out` are files whose
+    changes a person did not allow.
+    """
+
+    plan_id: PlanId
+    session_id: SessionId
+    version: int = 0
+    seq: int = 0
+    status: PlanStatus = "draft"
+    workspace_folders: tuple[Uri, ...] = ()
+    request: str = ""
+    attachments: tuple[Attachment, ...] = ()
+    detection: Detection | None = None
+    qualification: Qualification | None = None
+    perspectives: tuple[Perspective, ...] = ()
+    summary: str = ""
+    steps: IndexedTuple[Step] = IndexedTuple()
+    sequential: bool = False
+    estimated_duration: int | None = None
+    overall_risk: Risk = "low"
+    route: Route = "plan"
+    review: Review | None = None
+    author: Author = "rules"
+    template_id: TemplateId | None = None
+    template_parameters: dict[str, str] = Field(default_factory=dict)
+    execution_summary: str | None = None
+    context_summary: str | None = None
+    summarized: frozenset[StepId] = frozenset()
+    usage: Usage = Usage()
+    budget_base: Usage = Usage()
+    error: PlanError | None = None
+    pending: Pending = Pending()
+    created_at: Instant | None = None
+    approved_at: Instant | None = None
+    rejected_at: Instant | None = None
+    rejection_reason: str | None = None
+    completed_at: Instant | None = None
+    updated_at: Instant | None = None
+    approved_version: int | None = None
+    pause_reason: PauseReason | None = None
+    pause_detail: str | None = None
+    before_draft: Plan | None = None
+    open_calls: tuple[OpenCall, ...] = ()
+    edits: IndexedTuple[EditRecord] = IndexedTuple()
+    left_out: tuple[Uri, ...] = ()
+
+    @property
+    def only_asks(self) -> bool:
+        """Whether it is a question that is answered at once, for which nothing may be changed."""
+        asked = self.detection is not None and self.detection.rule == "question"
+        judged = self.qualification is not None and self.qualification.task_type == "question"
+        return self.route == "direct" and (asked or judged)
+
+    def edits_of(self, step_id: StepId) -> Iterator[EditRecord]:
+        """The edits that a step has made, or that were made for it with those of other steps; oldest first."""
+        return (self.edits[place] for place in self.edits.naming(step_id))
+
+    def step(self, step_id: StepId) -> Step | None:
+        """The step with this id, if the plan has one."""
+        return self.steps.find(step_id)
+
+    def place(self, step_id: StepId) -> int | None:
+        """Where the step stands in `steps`; the first one of an id counts."""
+        return self.steps.place(step_id)
+
+
+class Progress(Value):
+    """How many steps stand where; `percent_complete` is completed over total, rounded down."""
+
+    total: int = 0
+    pending: int = 0
+    in_progress: int = 0
+    completed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    percent_complete: int = 0
+
+
+class PlanSummary(Value):
+    """A plan in a list."""
+
+    plan_id: PlanId
+    session_id: SessionId
+    version: int
+    seq: int
+    request: str
+    status: PlanStatus
+    workspace_folders: tuple[Uri, ...]
+    created_at: Instant
+    updated_at: Instant
+    progress: Progress
+
+
+def summary(plan: Plan) -> PlanSummary:
+    """The plan as a list shows it."""
+    assert plan.created_at is not None, "a plan begins with an event, which has a time"
+    return PlanSummary(
+        plan_id=plan.plan_id,
+        session_id=plan.session_id,
+        version=plan.version,
+        seq=plan.seq,
+        request=plan.request,
+        status=plan.status,
+        workspace_folders=plan.workspace_folders,
+        created_at=plan.created_at,
+        updated_at=plan.updated_at or plan.created_at,
+        progress=progress(plan),
+    )
+
+
+def progress(plan: Plan) -> Progress:
+    """Count the steps of `plan` by what a person would call their state."""
+    counts = {"pending": 0, "running": 0, "completed": 0, "failed": 0, "skipped": 0}
+    for step in plan.steps:
+        key: str = step.status
+        if key in ("blocked", "ready"):
+            key = "pending"
+        elif key == "needs_clarification":
+            key = "running"
+        counts[key] += 1
+    total = len(plan.steps)
+    return Progress(
+        total=total,
+        pending=counts["pending"],
+        in_progress=counts["running"],
+        completed=counts["completed"],
+        failed=counts["failed"],
+        skipped=counts["skipped"],
+        percent_complete=counts["completed"] * 100 // total if total else 0,
+    )

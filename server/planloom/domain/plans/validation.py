@@ -1,0 +1,302 @@
+"""What is wrong with a plan, by step and field, before anyone is asked to approve it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from planloom.domain.plans.agents import NAMES, may_use
+from planloom.domain.plans.graph import Dependencies, ancestor_masks, cycle, links
+from planloom.domain.plans.outputs import STEP_ID, literal, output_reference, output_references
+from planloom.domain.plans.plan import Step
+from planloom.domain.safety.approvals import Effect
+from planloom.domain.safety.destructive_intent import (
+    destructive_command,
+    destructive_words,
+    names_destruction,
+)
+from planloom.domain.safety.lexical_paths import escapes, normal_path
+from planloom.domain.values import Args, StepId, Value
+
+ArgumentProblem = tuple[str, str]
+"""The name of an argument, empty for the call as a whole, and what is wrong with it."""
+
+
+class Problem(Value):
+    """Something wrong with a plan. A plan with an error cannot be approved; a warning is only shown.
+
+    `field` is the step's field as clients know it, such as `args.path`; `step_id` is None for the whole plan.
+    """
+
+    step_id: StepId | None
+    field: str
+    problem: str
+    severity: Literal["error", "warning"] = "error"
+
+
+class PlanLimits(Value):
+    """How large a plan may be; texts in characters."""
+
+    steps: int = 10_000
+    description: int = 2_000
+    instruction: int = 100_000
+    args: int = 2_000_000
+    dependencies: int = 1_000
+    ident: int = 100
+
+
+@dataclass(frozen=True)
+class ToolRules:
+    """What validation needs to know of a tool.
+
+    `check` gets the arguments, escaped dollars undone and references to other steps left out. `paths` are
+    the arguments that are workspace paths, `writes` those of them that the call changes, `removes` those
+    that are gone after it, `replaces` those whose whole content it sets.
+    """
+
+    effect: Effect
+    check: Callable[[Args], Sequence[ArgumentProblem]]
+    paths: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    removes: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
+
+
+def problems(
+    steps: Sequence[Step],
+    tools: Mapping[str, ToolRules],
+    *,
+    sequential: bool = False,
+    request: str | None = None,
+    outside: Callable[[str], bool] = escapes,
+    existing: Collection[str] = frozenset(),
+    limits: PlanLimits | None = None,
+) -> tuple[Problem, ...]:
+    """Everything wrong with these steps, errors and warnings in the order of the steps.
+
+    `request` is what the user asked for in words, without which no step is called unrequested; `outside`
+    tells whether a path leads out of the workspace; `existing` are the workspace's files, as relative paths.
+    """
+    bounds = limits or PlanLimits()
+    if len(steps) > bounds.steps:
+        text = f"The plan has {len(steps)} steps; at most {bounds.steps} are allowed."
+        return (Problem(step_id=None, field="steps", problem=text),)
+    tied = links(steps)
+    masks = ancestor_masks(tied, sequential=sequential)
+    found = [*_shape_of_plan(steps), *_overlapping_writes(steps, tools, tied, masks), *_repeated(steps)]
+    wanted = None if request is None else destructive_words(request)
+    for index, step in enumerate(steps):
+        found += _too_large(step, bounds)
+        found += _kind(step)
+        found += _tool(step, tools)
+        found += _references(step, index, tied, masks)
+        found += _paths(step, tools, outside)
+        if request is not None and wanted is not None:
+            found += _unrequested(step, tools, request, wanted, existing)
+    place = {step.step_id: index for index, step in reversed(list(enumerate(steps)))}
+    found.sort(key=lambda problem: -1 if problem.step_id is None else place[problem.step_id])
+    return tuple(found)
+
+
+def errors(found: Sequence[Problem]) -> tuple[Problem, ...]:
+    """Only those problems that keep a plan from being approved."""
+    return tuple(problem for problem in found if problem.severity == "error")
+
+
+def _wrong(step: Step, field: str, text: str) -> Problem:
+    return Problem(step_id=step.step_id, field=field, problem=text)
+
+
+def _warned(step: Step, field: str, text: str) -> Problem:
+    return Problem(step_id=step.step_id, field=field, problem=text, severity="warning")
+
+
+def structure(steps: Sequence[Step]) -> tuple[Problem, ...]:
+    """The errors in ids and dependencies, for which no tool needs to be known."""
+    return tuple(_shape_of_plan(steps))
+
+
+def _shape_of_plan(steps: Sequence[Step]) -> Iterator[Problem]:
+    seen: set[StepId] = set()
+    for step in steps:
+        if not STEP_ID.fullmatch(step.step_id):
+            yield _wrong(
+                step,
+                "stepId",
+                f"{step.step_id!r} is no step id: a letter, then letters, digits and underscores.",
+            )
+        if step.step_id in seen:
+            yield _wrong(step, "stepId", f"Two steps have the id {step.step_id!r}.")
+        seen.add(step.step_id)
+    for step in steps:
+        for name in step.depends_on:
+            if name not in seen:
+                yield _wrong(step, "dependsOn", f"There is no step {name!r} to depend on.")
+    ring = cycle(steps)
+    if ring is not None:
+        circle = " → ".join([*ring, ring[0]])
+        yield Problem(
+            step_id=ring[0],
+            field="dependsOn",
+            problem=f"These steps wait for each other in a circle: {circle}.",
+        )
+
+
+def _too_large(step: Step, limits: PlanLimits) -> Iterator[Problem]:
+    sizes = (
+        ("stepId", len(step.step_id), limits.ident),
+        ("description", len(step.description), limits.description),
+        ("instruction", len(step.instruction), limits.instruction),
+    )
+    for field, size, most in sizes:
+        if size > most:
+            yield _wrong(step, field, f"It has {size} characters; at most {most} are allowed.")
+    if len(step.depends_on) > limits.dependencies:
+        yield _wrong(step, "dependsOn", f"At most {limits.dependencies} dependencies are allowed.")
+    if step.args is not None:
+        size = sum(
+            len(argument) if isinstance(argument, str) else len(json.dumps(argument))
+            for argument in step.args.values()
+        )
+        if size > limits.args:
+            yield _wrong(step, "args", f"They have {size} characters; at most {limits.args} are allowed.")
+
+
+def _kind(step: Step) -> Iterator[Problem]:
+    if not step.description.strip():
+        yield _wrong(step, "description", "It is empty: say what the step does.")
+    if step.kind == "tool_call" and not step.tool:
+        yield _wrong(step, "tool", "A tool call needs a tool.")
+    if step.kind == "processing" and not step.instruction.strip():
+        yield _wrong(step, "instruction", "It is empty: say what is to be done.")
+    if step.kind == "clarification" and not (step.question or "").strip():
+        yield _wrong(step, "question", "A clarification needs a question.")
+
+
+def _tool(step: Step, tools: Mapping[str, ToolRules]) -> Iterator[Problem]:
+    expected = [expected.tool for expected in step.tools_to_execute]
+    for name in expected:
+        if name not in tools:
+            yield _warned(step, "toolsToExecute", f"There is no tool {name!r}.")
+    if not step.tool:
+        return
+    rules = tools.get(step.tool)
+    if rules is None:
+        yield _wrong(step, "tool", f"There is no tool {step.tool!r}. There are: {', '.join(sorted(tools))}.")
+        return
+    if not may_use(step.agent, rules.effect):
+        yield _wrong(step, "tool", f"{NAMES[step.agent]} may not use {step.tool}.")
+    if step.kind != "tool_call":
+        return
+    args = step.args or {}
+    open_fields = {name for name, _ in output_references(args)}
+    given = {name: literal(argument) for name, argument in args.items() if name not in open_fields}
+    for field, text in rules.check(given):
+        # A value that is not known yet cannot fail its type, nor can the call as a whole.
+        if field.split(".")[0] in open_fields or (not field and open_fields):
+            continue
+        yield _wrong(step, f"args.{field}" if field else "args", text)
+
+
+def _references(step: Step, index: int, tied: Dependencies, masks: Sequence[int]) -> Iterator[Problem]:
+    for name, reference in output_references(step.args):
+        target = tied.place.get(reference.step_id)
+        if target is None:
+            text = f"There is no step {reference.step_id!r}: the text is taken as it stands."
+            yield _warned(step, f"args.{name}", text)
+        elif target == index or not masks[index] >> target & 1:
+            text = (
+                f"It uses the result of {reference.step_id}, which is not sure to be over before this step."
+            )
+            yield _wrong(step, f"args.{name}", text)
+
+
+def _path_arguments(step: Step, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The arguments among `names` that hold a path now, not a reference to a result."""
+    for name in names:
+        argument = (step.args or {}).get(name)
+        if isinstance(argument, str) and output_reference(argument) is None:
+            yield name, str(literal(argument))
+
+
+def _paths(step: Step, tools: Mapping[str, ToolRules], outside: Callable[[str], bool]) -> Iterator[Problem]:
+    rules = tools.get(step.tool) if step.tool else None
+    named = [(f"args.{name}", path) for name, path in _path_arguments(step, rules.paths if rules else ())]
+    named += [("expectedFiles", path) for path in step.expected_files]
+    named += [("checks", check.path) for check in step.checks if check.path is not None]
+    for field, path in named:
+        if outside(path):
+            yield _wrong(step, field, f"{path!r} is outside the workspace.")
+
+
+def _overlapping_writes(
+    steps: Sequence[Step], tools: Mapping[str, ToolRules], tied: Dependencies, masks: Sequence[int]
+) -> Iterator[Problem]:
+    writers: dict[str, list[int]] = {}
+    for index, step in enumerate(steps):
+        if tied.place[step.step_id] != index:
+            continue
+        rules = tools.get(step.tool) if step.tool else None
+        written = [path for _, path in _path_arguments(step, rules.writes if rules else ())]
+        written += step.expected_files
+        for path in dict.fromkeys(normal_path(path) for path in written):
+            writers.setdefault(path, []).append(index)
+    for path, places in writers.items():
+        # In an order that respects the dependencies it is enough to compare neighbours: if each is
+        # sure to follow the one before it, all are in order.
+        places.sort(key=lambda index: (masks[index].bit_count(), index))
+        for before, after in pairwise(places):
+            if not masks[after] >> before & 1:
+                other = steps[before].step_id
+                text = f"{other} writes {path} too, and neither waits for the other: they run in turn."
+                yield _warned(steps[after], "dependsOn", text)
+
+
+def _repeated(steps: Sequence[Step]) -> Iterator[Problem]:
+    first: dict[tuple[str, str, str], StepId] = {}
+    for step in steps:
+        if step.kind == "tool_call" and step.tool:
+            key = ("tool_call", step.tool, json.dumps(step.args or {}, sort_keys=True))
+        else:
+            said = " ".join((step.description + "\0" + step.instruction).split()).casefold()
+            key = (step.kind, said, step.question or "")
+        if key in first:
+            yield _warned(step, "description", f"It is the same as {first[key]}.")
+        else:
+            first[key] = step.step_id
+
+
+def _unrequested(
+    step: Step,
+    tools: Mapping[str, ToolRules],
+    request: str,
+    wanted: frozenset[str],
+    existing: Collection[str],
+) -> Iterator[Problem]:
+    """Destruction that the user's words do not speak of: weak models copy it from anywhere."""
+    rules = tools.get(step.tool) if step.tool else None
+    if rules is None or step.kind != "tool_call":
+        if names_destruction(step.description) and not wanted:
+            yield _warned(step, "description", "The request does not ask to delete anything.")
+        return
+    for name, path in _path_arguments(step, rules.removes):
+        if not wanted or not _named(path, request):
+            verb = "deletes" if rules.effect == "destroy" else "moves"
+            yield _warned(step, f"args.{name}", f"It {verb} {path}, which the request does not ask for.")
+    for name, path in _path_arguments(step, rules.replaces):
+        if normal_path(path) in existing and not _named(path, request):
+            text = f"It replaces the whole of {path}, which the request does not name."
+            yield _warned(step, f"args.{name}", text)
+    command = (step.args or {}).get("command")
+    if rules.effect == "execute" and not wanted and destructive_command(command):
+        yield _warned(step, "args.command", "The command deletes, which the request does not ask for.")
+
+
+def _named(path: str, request: str) -> bool:
+    """Whether the request speaks of a path: by its whole, or by its last part."""
+    said = request.casefold()
+    whole = normal_path(path).casefold()
+    return bool(whole) and (whole in said or whole.rpartition("/")[2] in said)

@@ -1,0 +1,174 @@
+"""What the world should do now for a plan: pure, so that a plan resumes by asking this of what the ledger holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from planloom.domain.plans import graph
+from planloom.domain.plans.plan import SETTLED, PauseReason, Plan, RecoveryAction, SkipReason, Step
+from planloom.domain.values import StepId, Value
+
+RETRY_ATTEMPTS = 3
+"""Attempts in all that the policy `retry` gives a step."""
+_ENDS_BY_ITSELF: frozenset[PauseReason] = frozenset({"clarification", "recovery", "conflict"})
+
+
+class Limits(Value):
+    """The settings that decide what may happen next."""
+
+    max_parallel_steps: int = 4
+    on_failure: Literal["ask", "retry", "skip", "model", "abort"] = "ask"
+    pause_on_clarification: bool = True
+
+
+class Begin(Value):
+    """Tell that the approved plan executes."""
+
+    kind: Literal["begin"] = "begin"
+
+
+class RunStep(Value):
+    """Run a step now."""
+
+    kind: Literal["run_step"] = "run_step"
+    step_id: StepId
+
+
+class AskClarification(Value):
+    """Ask a person what the step wants to know."""
+
+    kind: Literal["ask_clarification"] = "ask_clarification"
+    step_id: StepId
+
+
+class AskRecovery(Value):
+    """Ask a person, or first the model, what to do about a failed step."""
+
+    kind: Literal["ask_recovery"] = "ask_recovery"
+    step_id: StepId
+    of: Literal["user", "model"]
+
+
+class Skip(Value):
+    """Skip a step."""
+
+    kind: Literal["skip"] = "skip"
+    step_id: StepId
+    reason: SkipReason
+
+
+class Pause(Value):
+    """Start nothing new until a person has decided."""
+
+    kind: Literal["pause"] = "pause"
+    reason: PauseReason
+
+
+class Resume(Value):
+    """Go on: what the plan was paused for has been answered."""
+
+    kind: Literal["resume"] = "resume"
+
+
+class Complete(Value):
+    """End the plan well."""
+
+    kind: Literal["complete"] = "complete"
+
+
+class Fail(Value):
+    """End the plan with an error."""
+
+    kind: Literal["fail"] = "fail"
+    code: str
+    message: str
+
+
+Directive = Annotated[
+    Begin | RunStep | AskClarification | AskRecovery | Skip | Pause | Resume | Complete | Fail,
+    Field(discriminator="kind"),
+]
+
+RECOVERY_OPTIONS: tuple[RecoveryAction, ...] = ("retry", "skip", "abort")
+
+
+def directives(plan: Plan, limits: Limits) -> tuple[Directive, ...]:
+    """What should be done now. Each directive changes the plan when done; ask again after that."""
+    if plan.status == "approved":
+        return (Begin(),)
+    if plan.status not in ("executing", "paused"):
+        return ()
+    urgent = tuple(after_failures(plan, plan.steps, limits))
+    if urgent:
+        return urgent
+    if plan.status == "paused":
+        return (Resume(),) if is_answered(plan) else ()
+    return _onwards(plan, limits)
+
+
+def will_retry(step: Step, limits: Limits) -> bool:
+    """Whether a step that fails now is tried again by itself."""
+    return limits.on_failure == "retry" and step.failures + 1 < RETRY_ATTEMPTS
+
+
+def after_failures(plan: Plan, steps: Sequence[Step], limits: Limits) -> Iterator[Directive]:
+    """What those of the steps that have failed ask for; first the end of the plan, if it is due."""
+    asked = {recovery.step_id for recovery in plan.pending.recoveries}
+    for step in steps:
+        for_good = step.status == "failed" and limits.on_failure in ("retry", "abort")
+        given_up = step.status == "skipped" and step.attempts > 0 and _was_failed(step)
+        if step.critical and (for_good or given_up):
+            yield Fail(code="step_failed", message=f"The step “{step.description}” is critical and failed.")
+            return
+        if step.status == "failed" and limits.on_failure == "abort":
+            yield Fail(code="step_failed", message=f"The step “{step.description}” failed.")
+            return
+    for step in steps:
+        if step.status != "failed" or step.step_id in asked:
+            continue
+        if limits.on_failure == "skip":
+            yield Skip(step_id=step.step_id, reason="policy")
+        elif limits.on_failure in ("ask", "model"):
+            yield AskRecovery(step_id=step.step_id, of="model" if limits.on_failure == "model" else "user")
+
+
+def _was_failed(step: Step) -> bool:
+    return step.result is not None and not step.result.ok
+
+
+def is_answered(plan: Plan) -> bool:
+    """Whether what the plan was paused for has been answered."""
+    waits = plan.pending.questions or plan.pending.recoveries or plan.pending.conflicts
+    return plan.pause_reason in _ENDS_BY_ITSELF and not waits
+
+
+def _onwards(plan: Plan, limits: Limits) -> tuple[Directive, ...]:
+    doomed = graph.doomed(plan)
+    if doomed:
+        return tuple(Skip(step_id=step_id, reason="dependency_failed") for step_id in doomed)
+    running = sum(step.status == "running" for step in plan.steps)
+    found: list[Directive] = []
+    for step_id in graph.ready(plan):
+        step = plan.step(step_id)
+        if step is not None and step.kind == "clarification":
+            found.append(AskClarification(step_id=step_id))
+        elif running < limits.max_parallel_steps:
+            found.append(RunStep(step_id=step_id))
+            running += 1
+    if found or running:
+        return tuple(found)
+    return at_rest(plan)
+
+
+def at_rest(plan: Plan) -> tuple[Directive, ...]:
+    """Nothing runs and nothing is ready: the plan waits, has ended, or can never end."""
+    open_steps = [step for step in plan.steps if step.status not in SETTLED]
+    if not open_steps:
+        return (Complete(),)
+    if plan.pending.questions or plan.pending.recoveries or plan.pending.conflicts:
+        return ()
+    names = ", ".join(f"“{step.description}”" for step in open_steps[:5])
+    return (Fail(code="deadlock", message=f"No step can start any more, but these are open: {names}."),)

@@ -1,0 +1,264 @@
+"""Three-way merge: nobody's text is lost, and what two people changed alike or apart needs no question."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final, Literal, NamedTuple
+
+from planloom.domain.text import line_matching as matching
+from planloom.domain.text.changed_regions import between_equal_ends, next_line
+from planloom.domain.text.lines import Block, blocks, split_lines
+from planloom.domain.text.positions import LineIndex, Position, Range, dominant_eol
+from planloom.domain.values import Value
+
+# Only in a text this large are its unchanged ends set aside; the margin keeps what is left like the whole.
+_LARGE: Final = 1 << 20
+_MARGIN: Final = 1 << 16
+
+Choice = Literal["mine", "theirs", "both"]
+"""Which side of a hunk stands; `both` is mine, then theirs."""
+Side = Literal["mine", "theirs", "both"]
+
+
+class Merged(Value):
+    """Both sides' changes in one text."""
+
+    kind: Literal["merged"] = "merged"
+    text: str
+
+
+class MergeConflict(Value):
+    """Lines that both sides changed: as both found them, and as each left them.
+
+    `range` is where `mine` lies in the whole text of that side, in whole lines and so in any encoding.
+    """
+
+    range: Range
+    base: str
+    mine: str
+    theirs: str
+
+
+class Conflicted(Value):
+    """Changes that overlap or touch; `parts` is the merged text around the hunks, one more than there are."""
+
+    kind: Literal["conflicted"] = "conflicted"
+    hunks: tuple[MergeConflict, ...]
+    parts: tuple[str, ...]
+
+
+class Replacement(Value):
+    """A text that settles a hunk instead of either side."""
+
+    text: str
+
+
+def merge(base: str, mine: str, theirs: str) -> Merged | Conflicted:
+    """What both sides made of `base`, decided as `git merge-file` decides it.
+
+    Changes that overlap or touch are conflicts unless both sides did the same. Lines are compared with their
+    terminators: other line ends are changed lines.
+    """
+    if base in (mine, theirs) or mine == theirs:
+        return Merged(text=theirs if mine == base else mine)
+    head, tail = _unchanged_ends(base, mine, theirs) if len(base) > _LARGE else (0, 0)
+    old, ours, others = (split_lines(text[head : len(text) - tail]) for text in (base, mine, theirs))
+    return _composed(old, ours, others, around=(base[:head], base[len(base) - tail :]))
+
+
+def reverse_merge(before: str, after: str, live: str) -> Merged | Conflicted:
+    """The live text with the change from `before` to `after` taken back and everything else kept."""
+    return merge(base=after, mine=live, theirs=before)
+
+
+def resolve(conflicted: Conflicted, choices: Sequence[Choice | Replacement]) -> str:
+    """The whole text, with one choice a hunk. Raises ValueError when their numbers differ."""
+    if len(choices) != len(conflicted.hunks):
+        raise ValueError(f"{len(conflicted.hunks)} conflicts need as many choices, not {len(choices)}.")
+    return _filled(
+        conflicted,
+        [_chosen(hunk, choice) for hunk, choice in zip(conflicted.hunks, choices, strict=True)],
+    )
+
+
+def with_markers(conflicted: Conflicted, mine_name: str, theirs_name: str) -> str:
+    """The whole text with both sides of each hunk between the usual conflict markers."""
+    whole = resolve(conflicted, ["mine"] * len(conflicted.hunks))
+    eol = dominant_eol(whole) or "\n"
+    return _filled(
+        conflicted,
+        [
+            f"<<<<<<< {mine_name}{eol}{_ended(hunk.mine, eol)}"
+            f"======={eol}{_ended(hunk.theirs, eol)}>>>>>>> {theirs_name}{eol}"
+            for hunk in conflicted.hunks
+        ],
+    )
+
+
+class _Span(NamedTuple):
+    """Lines `start:end` of one text."""
+
+    start: int
+    end: int
+
+    def of(self, lines: list[str]) -> list[str]:
+        return lines[self.start : self.end]
+
+
+@dataclass
+class _Region:
+    """Lines of the base that changed, as spans in all three texts, and on which side."""
+
+    side: Side
+    base: _Span
+    mine: _Span
+    theirs: _Span
+
+    def touches(self, later: _Region) -> bool:
+        """Whether a later region begins where this one ends, or before, on either side."""
+        return later.mine.start <= self.mine.end or later.theirs.start <= self.theirs.end
+
+    def take_in(self, later: _Region) -> None:
+        """Grow over a later region; what comes from different sides is then from both."""
+        self.side = self.side if self.side == later.side else "both"
+        self.base = _Span(self.base.start, later.base.end)
+        self.mine = _Span(self.mine.start, later.mine.end)
+        self.theirs = _Span(self.theirs.start, later.theirs.end)
+
+
+def _unchanged_ends(base: str, mine: str, theirs: str) -> tuple[int, int]:
+    """How much at the start and at the end of a large text nobody changed, less what changes may slide over."""
+    ours, others = between_equal_ends(base, mine), between_equal_ends(base, theirs)
+    head = min(ours.before_start, others.before_start) - _MARGIN
+    tail = len(base) - max(ours.before_end, others.before_end) - _MARGIN
+    return (
+        next_line(base, head) if head > 0 else 0,
+        len(base) - next_line(base, len(base) - tail) if tail > 0 else 0,
+    )
+
+
+def _composed(
+    base: list[str], mine: list[str], theirs: list[str], around: tuple[str, str]
+) -> Merged | Conflicted:
+    """Walk the regions: the text between them, which is mine, and what each settles or leaves open."""
+    parts: list[str] = []
+    hunks: list[MergeConflict] = []
+    above, below = around
+    pieces: list[str] = [above]
+    lines_above = LineIndex(above).line_count - 1
+    done = 0
+    for region in _regions(base, mine, theirs):
+        pieces += mine[done : region.mine.start]
+        done = region.mine.end
+        ours, others = region.mine.of(mine), region.theirs.of(theirs)
+        if region.side == "theirs":
+            pieces += others
+        elif region.side == "mine" or ours == others:
+            pieces += ours
+        else:
+            parts.append("".join(pieces))
+            pieces = []
+            hunks.append(
+                MergeConflict(
+                    range=_lines(region.mine, lines_above),
+                    base="".join(region.base.of(base)),
+                    mine="".join(ours),
+                    theirs="".join(others),
+                )
+            )
+    parts.append("".join((*pieces, *mine[done:], below)))
+    return Conflicted(hunks=tuple(hunks), parts=tuple(parts)) if hunks else Merged(text=parts[0])
+
+
+def _regions(base: list[str], mine: list[str], theirs: list[str]) -> list[_Region]:
+    """The changed regions, in order, those that touch each other joined."""
+    found: list[_Region] = []
+    for region in _raw_regions(base, mine, theirs):
+        if found and found[-1].touches(region):
+            found[-1].take_in(region)
+        else:
+            found.append(region)
+    return found
+
+
+def _raw_regions(base: list[str], mine: list[str], theirs: list[str]) -> Iterator[_Region]:
+    """Pair the changes of both sides that overlap or touch in the base; a change made alike is no region."""
+    ours, others = deque(_changes(base, mine)), deque(_changes(base, theirs))
+
+    def region(side: Side, start: int, end: int) -> _Region:
+        return _Region(
+            side,
+            _Span(start, end),
+            _span(start, end, ours[0] if ours else None, len(mine) - len(base)),
+            _span(start, end, others[0] if others else None, len(theirs) - len(base)),
+        )
+
+    while ours and others:
+        our, other = ours[0], others[0]
+        if our.before_end < other.before_start:
+            yield region("mine", our.before_start, our.before_end)
+            ours.popleft()
+        elif other.before_end < our.before_start:
+            yield region("theirs", other.before_start, other.before_end)
+            others.popleft()
+        else:
+            if our[:2] != other[:2] or _after(our, mine) != _after(other, theirs):
+                yield region(
+                    "both",
+                    min(our.before_start, other.before_start),
+                    max(our.before_end, other.before_end),
+                )
+            # The longer one may touch the next change of the other side as well.
+            if our.before_end <= other.before_end:
+                ours.popleft()
+            if other.before_end <= our.before_end:
+                others.popleft()
+    while ours:
+        yield region("mine", ours[0].before_start, ours[0].before_end)
+        ours.popleft()
+    while others:
+        yield region("theirs", others[0].before_start, others[0].before_end)
+        others.popleft()
+
+
+def _changes(base: list[str], side: list[str]) -> tuple[Block, ...]:
+    return blocks(matching.as_git(*matching.numbered(base, side)), len(base), len(side))
+
+
+def _after(block: Block, side: list[str]) -> list[str]:
+    return side[block.after_start : block.after_end]
+
+
+def _span(start: int, end: int, change: Block | None, growth: int) -> _Span:
+    """Where lines `start:end` of the base are on a side, whose next change is given or which grew in all."""
+    if change is None:
+        return _Span(start + growth, end + growth)
+    before = change.after_start - change.before_start
+    behind = change.after_end - change.before_end
+    return _Span(start + before, end + (before if end < change.before_start else behind))
+
+
+def _lines(span: _Span, above: int) -> Range:
+    return Range(
+        start=Position(line=above + span.start, character=0), end=Position(line=above + span.end, character=0)
+    )
+
+
+def _chosen(hunk: MergeConflict, choice: Choice | Replacement) -> str:
+    if isinstance(choice, Replacement):
+        return choice.text
+    if choice == "both":
+        return _ended(hunk.mine, dominant_eol(hunk.mine + hunk.theirs) or "\n") + hunk.theirs
+    return hunk.mine if choice == "mine" else hunk.theirs
+
+
+def _filled(conflicted: Conflicted, between: Sequence[str]) -> str:
+    parts = conflicted.parts
+    return "".join(chain.from_iterable(zip(parts, (*between, ""), strict=True)))
+
+
+def _ended(text: str, eol: str) -> str:
+    return text if not text or text.endswith(("\n", "\r")) else text + eol

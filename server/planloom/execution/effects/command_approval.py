@@ -1,0 +1,124 @@
+"""What a person is asked about a command: its text, its place, its dangers, and the scripts that it would run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from planloom.domain.safety.approvals import Approval
+from planloom.domain.safety.destructive_intent import destructive_command
+from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId
+from planloom.tools.processes.run_command import Command
+from planloom.tools.terminal_text import escaped, hides
+
+_WORDS: Final = re.compile(r"[^\s;&|<>()`'\"$=,]+")
+_IMPLIED: Final[Mapping[str, tuple[str, ...]]] = {
+    "make": ("GNUmakefile", "makefile", "Makefile"),
+    "just": ("justfile", "Justfile", ".justfile"),
+    "task": ("Taskfile.yml", "Taskfile.yaml"),
+    "rake": ("Rakefile",),
+    "tox": ("tox.ini",),
+    "nox": ("noxfile.py",),
+    "pytest": ("conftest.py",),
+    "gradle": ("build.gradle", "build.gradle.kts"),
+    "cargo": ("build.rs", "Cargo.toml"),
+    **dict.fromkeys(("npm", "npx", "pnpm", "yarn", "bun"), ("package.json",)),
+}
+"""What these programs run though the command does not name it."""
+_MOST_WORDS: Final = 2_000
+_MOST_BYTES: Final = 50_000_000
+_NAMED: Final = 5
+
+
+class Script(NamedTuple):
+    """A file of the workspace that a command runs, and what it held when it was looked at."""
+
+    name: str
+    digest: Sha256
+
+
+class CommandProposal(NamedTuple):
+    """A command that a step wants to run. `again` says why the same thing is asked once more."""
+
+    plan_id: PlanId
+    step_id: StepId | None
+    title: str
+    command: Command
+    scripts: tuple[Script, ...] = ()
+    again: str | None = None
+
+    @property
+    def bound(self) -> Sha256:
+        """The hash of everything that a permission holds for: the command byte for byte, its place, its scripts."""
+        command = self.command
+        row = [command.line, command.argv, str(command.cwd), *map(list, self.scripts)]
+        return Sha256(hashlib.sha256(json.dumps(row).encode()).hexdigest())
+
+
+def command_question(proposal: CommandProposal, approval_id: ApprovalId) -> Approval:
+    """The question as it is put to a person."""
+    return Approval(
+        approval_id=approval_id,
+        plan_id=proposal.plan_id,
+        step_id=proposal.step_id,
+        tool="run_command",
+        proposal=proposal.bound,
+        effect="execute",
+        title=proposal.title,
+        warning=" ".join(_warnings(proposal)) or None,
+        command=escaped(proposal.command.text),
+        cwd=proposal.command.folder or ".",
+    )
+
+
+def _warnings(proposal: CommandProposal) -> Iterable[str]:
+    text = proposal.command.text
+    if proposal.again:
+        yield proposal.again
+    if destructive_command(text):
+        yield "It looks as if it deletes things, which cannot be undone."
+    if "\n" in text.strip("\n"):
+        yield "It has several lines, each of which is run; \\n stands for a line end."
+    if hides(text):
+        yield "It holds characters that cannot be seen; they are written out as <U+…>."
+    if proposal.scripts:
+        names = [script.name for script in proposal.scripts[:_NAMED]]
+        more = len(proposal.scripts) - len(names)
+        yield (
+            f"It names files of the workspace ({', '.join(names)}{f' and {more} more' if more else ''}): "
+            "should one change before it starts, you are asked again."
+        )
+
+
+def scripts_of(command: Command, roots: Iterable[Path]) -> tuple[Script, ...]:
+    """The files of the workspace that a command names, or that its program is known to run; for a thread.
+
+    What a shell does with a text cannot be told from the text: this binds a permission to the files that
+    are named in plain sight, and is no border by itself.
+    """
+    folders = tuple(root.resolve() for root in roots)
+    words = list(command.argv) if command.line is None else _WORDS.findall(command.line)
+    found: dict[str, Script] = {}
+    for word in words[:_MOST_WORDS]:
+        names = (word, *_IMPLIED.get(word.rpartition("/")[2], ()))
+        for place in (command.cwd / name for name in names):
+            script = _script(place, folders)
+            if script is not None:
+                found[script.name] = script
+    return tuple(sorted(found.values()))
+
+
+def _script(place: Path, folders: tuple[Path, ...]) -> Script | None:
+    try:
+        real = place.resolve()
+        folder = next((each for each in folders if real.is_relative_to(each)), None)
+        if folder is None or not real.is_file() or real.stat().st_size > _MOST_BYTES:
+            return None
+        digest = hashlib.sha256(real.read_bytes()).hexdigest()
+    except (OSError, ValueError, RuntimeError):
+        return None
+    return Script(real.relative_to(folder).as_posix(), Sha256(digest))

@@ -1,0 +1,90 @@
+"""The journal of edits: an intent is durable before the editor hears of it, its outcome before anyone else does."""
+
+from __future__ import annotations
+
+import uuid
+
+from planloom.domain.changes import sha256
+from planloom.domain.events import catalog as ev
+from planloom.domain.safety.approvals import Grant
+from planloom.domain.values import EditId, PlanId, Sha256, StepId
+from planloom.execution.effects.proposals import StepPart
+from planloom.execution.plan_store import PlanStore
+from planloom.workspace.edits.outcomes import JournalFile, Settlement
+
+
+class EditJournal:
+    """Writes the edits of one step, or of a whole plan, into the ledger."""
+
+    def __init__(
+        self,
+        plan_store: PlanStore,
+        plan_id: PlanId,
+        step_id: StepId | None,
+        reverts: tuple[EditId, ...] = (),
+        partly: tuple[EditId, ...] = (),
+        parts: tuple[StepPart, ...] = (),
+    ) -> None:
+        """`parts` tells which steps have staged what, if the edit is that of a whole plan."""
+        self._reverts = reverts
+        self._partly = partly
+        self._parts = parts
+        self._plan_store = plan_store
+        self._plan_id = plan_id
+        self._step_id = step_id
+
+    async def intend(self, grant: Grant, files: tuple[JournalFile, ...]) -> EditId:
+        """Keep the texts from before and after, then the intent. The grant must be for this very plan."""
+        assert grant.plan_id == self._plan_id, "an edit of one plan under the grant of another"
+        texts: dict[Sha256, str] = {}
+        for file in files:
+            for text in (file.before, file.after):
+                if text is not None:
+                    texts[sha256(text)] = text
+        await self._plan_store.unlocked()
+        self._plan_store.store.keep(self._plan_id, texts.items())
+        edit_id = EditId(uuid.uuid4().hex)
+        places = {uri for file in files for uri in (file.uri, file.new_uri)}
+        edited = tuple(file.edited() for file in files)
+        started = ev.EditStarted(
+            task_id=self._step_id,
+            edit_id=edit_id,
+            files=edited,
+            reverts=self._reverts,
+            partly=self._partly,
+            settles=tuple(part.step_id for part in self._parts if part.uris & places),
+        )
+        self._plan_store.record(self._plan_id, started)
+        return edit_id
+
+    async def settle(self, edit_id: EditId, settlement: Settlement) -> None:
+        """Record what became of the intent."""
+        await self._plan_store.unlocked()
+        self._plan_store.record(self._plan_id, *outcome_of(self._step_id, edit_id, settlement))
+
+
+def outcome_of(step_id: StepId | None, edit_id: EditId, settlement: Settlement) -> tuple[ev.Event, ...]:
+    """The events that record the outcome of an intent per file; the applied files come last and decide its state.
+
+    A file that holds neither text is in doubt, whether the server ended or the editor did something else: before
+    its change is made again a person is asked.
+    """
+    happened: list[ev.Event] = []
+    lost = (*settlement.rejected, *settlement.unexpected)
+    if lost or not settlement.applied:
+        reason = settlement.reason or "The files do not hold what was meant."
+        doubtful = tuple(file.uri for file in settlement.unexpected)
+        happened.append(
+            ev.EditRejected(task_id=step_id, edit_id=edit_id, files=lost, reason=reason, doubtful=doubtful)
+        )
+    if settlement.applied:
+        happened.append(
+            ev.EditApplied(
+                task_id=step_id,
+                edit_id=edit_id,
+                files=settlement.applied,
+                merged=settlement.merged,
+                outcome=settlement.outcome or "unverified",
+            )
+        )
+    return tuple(happened)

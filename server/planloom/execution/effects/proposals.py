@@ -1,0 +1,178 @@
+"""What a person is asked about changes: which files, how much, how dangerous; and what an answer leaves of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection
+from typing import NamedTuple
+
+from planloom.domain.changes import (
+    Changeset,
+    CreateFile,
+    DeleteFile,
+    EditFile,
+    FileChange,
+    RenameFile,
+    sha256,
+)
+from planloom.domain.safety.approvals import Approval, ApprovalFile, Effect
+from planloom.domain.text.diff import changed_lines
+from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId, Uri
+from planloom.workspace.edits.touched_places import touched
+from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
+from planloom.workspace.paths.uris import display_name, to_path
+from planloom.workspace.view import WorkspaceView
+
+
+class StepPart(NamedTuple):
+    """The part that one step has in the changes of a whole plan."""
+
+    step_id: StepId
+    uris: frozenset[Uri]
+
+    def is_denied(self, denied: Collection[Uri]) -> bool:
+        """Whether nothing of it may be made."""
+        return bool(self.uris) and self.uris <= {*denied}
+
+
+class ChangeProposal(NamedTuple):
+    """Changes that a step wants to make. `blind` are files it would replace without having read them,
+    `doubtful` those whose new text seems to have lost a part.
+
+    Those of a whole plan have no step of their own: `parts` tells which steps have staged what.
+    """
+
+    plan_id: PlanId
+    step_id: StepId | None
+    number: int
+    title: str
+    tool: str | None
+    changeset: Changeset
+    blind: frozenset[Uri] = frozenset()
+    doubtful: frozenset[Uri] = frozenset()
+    parts: tuple[StepPart, ...] = ()
+
+
+class ChangeFacts(NamedTuple):
+    """What is known of a set of changes when a person is asked."""
+
+    effect: Effect
+    protected: bool
+    warnings: tuple[str, ...]
+    files: tuple[ApprovalFile, ...]
+    proposal: Sha256
+
+
+async def described(
+    view: WorkspaceView, changeset: Changeset, blind: Collection[Uri], doubtful: Collection[Uri] = ()
+) -> ChangeFacts:
+    """Look at every file of the changes as it will be shown."""
+    files: list[ApprovalFile] = []
+    warnings: dict[str, None] = {}
+    rows: list[tuple[str | None, ...]] = []
+    protected = False
+    effect: Effect = "write"
+    for change, found in zip(changeset.changes, await touched(view, changeset.changes), strict=True):
+        resolved, new_resolved = _path(change.uri, found.place), None
+        if isinstance(change, RenameFile) and found.target is not None:
+            new_resolved = _path(change.new_uri, found.target)
+        protected = protected or bool(found.dangers)
+        warnings.update(dict.fromkeys(found.dangers))
+        if isinstance(change, EditFile):
+            warnings.update(dict.fromkeys(change.notes))
+        if _takes_all(change) or change.uri in blind or change.uri in doubtful:
+            effect = "destroy"
+        if isinstance(change, DeleteFile | RenameFile) and await view.is_dirty(change.uri):
+            protected = True
+            warnings[f"{display_name(change.uri)} has changes that are not saved."] = None
+        if change.uri in blind:
+            warnings[f"{display_name(change.uri)} is replaced as a whole without having been read."] = None
+        added, removed = _counts(change)
+        before, after = sides(change)
+        ends = (change.uri, _new_uri(change), resolved, new_resolved)
+        rows.append((change.kind, *ends, _hash(before), _hash(after)))
+        files.append(
+            ApprovalFile(
+                uri=change.uri,
+                change=change.kind,
+                new_uri=_new_uri(change),
+                added=added,
+                removed=removed,
+                resolved_path=resolved,
+                new_resolved_path=new_resolved,
+            )
+        )
+    bound = Sha256(hashlib.sha256(json.dumps(rows).encode()).hexdigest())
+    return ChangeFacts(effect, protected, tuple(warnings), tuple(files), bound)
+
+
+def question(proposal: ChangeProposal, facts: ChangeFacts, approval_id: ApprovalId) -> Approval:
+    """The question as it is put to a person."""
+    return Approval(
+        approval_id=approval_id,
+        plan_id=proposal.plan_id,
+        step_id=proposal.step_id,
+        tool=proposal.tool,
+        proposal=facts.proposal,
+        effect=facts.effect,
+        title=proposal.title,
+        warning=" ".join(facts.warnings) or None,
+        protected=facts.protected,
+        files=facts.files,
+    )
+
+
+def label_of(proposal: ChangeProposal) -> str:
+    """What the editor calls the edit, in its list of what can be undone."""
+    if proposal.step_id is None:
+        return f"Planloom: {proposal.title}"[:200]
+    return f"Planloom: step {proposal.number} – {proposal.title}"[:200]
+
+
+def sides(change: FileChange) -> tuple[str | None, str | None]:
+    """The text of a file before and after a change; None stands for no file, or no text."""
+    match change:
+        case CreateFile():
+            return None, change.after
+        case EditFile():
+            return change.before, change.after
+        case DeleteFile():
+            return change.before, None
+        case RenameFile():
+            return change.before, change.before
+        case _:
+            return None, None
+
+
+def narrowed(changeset: Changeset, allowed: Collection[Uri]) -> tuple[Changeset, tuple[Uri, ...]]:
+    """The changes that a person allowed, and the places left out."""
+    kept = tuple(change for change in changeset.changes if change.uri in allowed)
+    left_out = tuple(change.uri for change in changeset.changes if change.uri not in allowed)
+    return Changeset(changes=kept), left_out
+
+
+def _takes_all(change: FileChange) -> bool:
+    """Whether nothing is left of a file, or of its text."""
+    return isinstance(change, DeleteFile) or (
+        isinstance(change, EditFile) and bool(change.before) and not change.after
+    )
+
+
+def _counts(change: FileChange) -> tuple[int, int]:
+    before, after = sides(change)
+    if isinstance(change, RenameFile):
+        return 0, 0
+    return changed_lines(before or "", after or "")
+
+
+def _path(uri: Uri, place: ResolvedPath | PathRefused) -> str:
+    return str(place.path) if isinstance(place, ResolvedPath) else str(to_path(uri) or uri)
+
+
+def _new_uri(change: FileChange) -> Uri | None:
+    return change.new_uri if isinstance(change, RenameFile) else None
+
+
+def _hash(text: str | None) -> Sha256 | None:
+    return None if text is None else sha256(text)

@@ -1,0 +1,298 @@
+"""Changes that wait for the end of their plan: staged step by step, seen by later steps, asked for and made as one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from typing import Literal
+
+from planloom.domain.changes import Changeset, RenameFile
+from planloom.domain.errors import PlanloomError
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import ENDED, Plan
+from planloom.domain.safety.approvals import Grant
+from planloom.domain.values import PlanId, StepId, Uri
+from planloom.execution.effects.commit_results import CommitResult, Committed, Denied, NotMade
+from planloom.execution.effects.gate import Gate, grant_of
+from planloom.execution.effects.proposals import ChangeProposal, StepPart
+from planloom.execution.plan_store import PlanStore
+from planloom.workspace.edits.overlay import Overlay, Unsettled
+from planloom.workspace.edits.shielded import uninterrupted
+from planloom.workspace.paths.uris import display_name, is_below
+from planloom.workspace.view import WorkspaceView
+
+_NAMED = 5
+Made = Callable[[PlanId, Changeset], Awaitable[None]]
+
+
+class _Area:
+    """What one plan has staged; `steps` tells who touched which places."""
+
+    def __init__(self, view: WorkspaceView) -> None:
+        self.overlay = Overlay(view)
+        self.blind: set[Uri] = set()
+        self.doubtful: set[Uri] = set()
+        self.steps: dict[StepId, set[Uri]] = {}
+        self.turn = asyncio.Lock()
+
+    def note(self, step_id: StepId, changes: Changeset, clashed: Collection[Uri]) -> None:
+        """Take down what a step has touched, under the names that the places have from now on."""
+        self.steps.setdefault(step_id, set())
+        for change in changes.changes:
+            if change.uri in clashed:
+                continue
+            if change.kind == "rename":
+                for each, uris in self.steps.items():
+                    self.steps[each] = {_moved(uri, change) for uri in uris}
+                self.steps[step_id].add(change.new_uri)
+            else:
+                self.steps[step_id].add(change.uri)
+
+    def parts(self) -> tuple[StepPart, ...]:
+        return tuple(StepPart(step_id, frozenset(uris)) for step_id, uris in self.steps.items())
+
+    def clear(self) -> None:
+        self.overlay.clear()
+        self.blind.clear()
+        self.doubtful.clear()
+        self.steps.clear()
+
+
+class StagingArea:
+    """The staged changes of plans in the review mode `end`; in the other modes nothing stays here.
+
+    They live in memory alone: a server that ends loses them, and their steps run again (`forget_unmade`).
+    """
+
+    def __init__(self, plan_store: PlanStore, view: WorkspaceView, gate: Gate, made: Made) -> None:
+        """`made` hears of every set of changes as soon as it is made."""
+        self._plan_store = plan_store
+        self._view = view
+        self._gate = gate
+        self._made = made
+        self._areas: dict[PlanId, _Area] = {}
+        plan_store.listen(self._heard)
+
+    def under(self, plan: Plan) -> WorkspaceView | Overlay:
+        """What a step's own overlay lies over: what its plan has staged, or the workspace itself."""
+        if plan.review != "end" and plan.plan_id not in self._areas:
+            return self._view
+        return self._area(plan.plan_id).overlay
+
+    async def commit(self, proposal: ChangeProposal, grant: Grant, files: Overlay) -> CommitResult:
+        """Make a step's changes, staged in `files`; in the mode `end` they are staged for its plan instead.
+
+        Raises UntrustedWorkspace.
+        """
+        if not isinstance(files.under, Overlay):
+            verdict = await self._gate.commit(proposal, grant)
+            if isinstance(verdict, Committed):
+                await self._made(proposal.plan_id, proposal.changeset)
+            return verdict
+        refusal = await self._gate.refusal(proposal)
+        if refusal is not None:
+            return refusal
+        area = self._area(proposal.plan_id)
+        async with area.turn:
+            # A step that is stopped in between must not leave what nobody has recorded.
+            refused = await uninterrupted(self._take_over(area, proposal, files))
+        if refused is not None:
+            return NotMade(reason=refused)
+        plan = self._plan_store.load(proposal.plan_id)
+        if plan is not None and plan.review != "end":
+            return await self.commit_staged(proposal.plan_id) or Committed()
+        return Committed()
+
+    async def _take_over(self, area: _Area, proposal: ChangeProposal, files: Overlay) -> str | None:
+        """Stage for the plan what a step has staged, and record it. The reason if others were in its way."""
+        before = area.overlay.changeset().uris()
+        unsettled = await files.settle()
+        clashed = frozenset(each.uri for each in unsettled)
+        refused = _refusal(unsettled) if unsettled else None
+        area.blind |= proposal.blind - clashed
+        area.doubtful |= proposal.doubtful - clashed
+        if proposal.step_id is None:
+            return refused
+        area.note(proposal.step_id, proposal.changeset, clashed)
+        after = {*area.overlay.changeset().uris()}
+        happened = [
+            ev.TaskUpdate(
+                task_id=proposal.step_id,
+                status="running",
+                held="staged",
+                replaces=tuple(uri for uri in before if uri not in after),
+            )
+        ]
+        if refused is not None:
+            left = ev.TaskUpdate(
+                task_id=proposal.step_id,
+                status="running",
+                held="refused",
+                files=tuple(clashed),
+                reason=refused,
+            )
+            happened.insert(0, left)
+        self._plan_store.record(proposal.plan_id, *happened)
+        return refused
+
+    async def commit_staged(self, plan_id: PlanId) -> CommitResult | None:
+        """Ask for everything that the plan has staged, and make it as one edit; None if there is nothing.
+
+        For the end of a plan, and for a step that needs the files as they are to be, such as a command. Steps
+        all of whose changes are denied become skipped. Changes that cannot be made stay staged.
+        Raises UntrustedWorkspace.
+        """
+        area = self._areas.get(plan_id)
+        if area is None:
+            return None
+        async with area.turn:
+            changes = area.overlay.changeset()
+            plan = self._plan_store.load(plan_id)
+            if plan is None or not area.steps:
+                return None
+            if not changes.changes:
+                # What one step did, another one took back.
+                self._settled(plan_id, area, Committed())
+                return None
+            try:
+                verdict = await self._gate.commit(_proposal(plan, area, changes), grant_of(plan))
+            except asyncio.CancelledError:
+                # An edit in hand was finished and recorded first: what was made is not to be asked for again.
+                now = self._plan_store.plan(plan_id)
+                if not any("staged" in call.fates for step in now.steps for call in step.tools_executed):
+                    area.clear()
+                raise
+            if isinstance(verdict, Committed) or (isinstance(verdict, Denied) and not verdict.cancelled):
+                self._settled(plan_id, area, verdict)
+            if isinstance(verdict, Committed):
+                await self._made(plan_id, changes)
+            return verdict
+
+    async def finish(self, plan_id: PlanId) -> bool:
+        """Before a plan ends: make what it has staged. False if it is not to end yet.
+
+        What could not be made pauses the plan, so that nothing is lost while the user sees to the cause.
+        """
+        try:
+            verdict = await self.commit_staged(plan_id)
+        except PlanloomError as error:
+            verdict = NotMade(reason=error.message)
+        if isinstance(verdict, NotMade):
+            detail = f"The changes could not be made: {verdict.reason} Resume the plan to try again."
+            self._plan_store.record(plan_id, ev.PlanPaused(reason="error", detail=detail))
+            return False
+        if isinstance(verdict, Denied) and verdict.cancelled:
+            # The cancel that was asked for is under way and stops this; until then nothing may go on.
+            await asyncio.Event().wait()
+        return True
+
+    def _settled(self, plan_id: PlanId, area: _Area, verdict: Committed | Denied) -> None:
+        """Record what became of the steps that had staged something, and begin afresh."""
+        plan = self._plan_store.load(plan_id)
+        fate: Literal["made", "denied"] = "denied" if isinstance(verdict, Denied) else "made"
+        happened: list[ev.Event] = []
+        others: list[StepId] = []
+        for part in area.parts():
+            step = plan.step(part.step_id) if plan is not None else None
+            if step is None:
+                continue
+            if step.was_turned_down or (step.staged and isinstance(verdict, Denied)):
+                happened.append(ev.TaskSkipped(task_id=part.step_id, reason="approval_denied"))
+            elif step.status == "running":
+                # It may hold more by now, so that only what the plan had of it is settled.
+                files = [
+                    uri for call in step.tools_executed for uri in call.files if call.files[uri] == "staged"
+                ]
+                if files:
+                    left = tuple(Uri(uri) for uri in dict.fromkeys(files))
+                    settled = ev.TaskUpdate(task_id=part.step_id, status="running", held=fate, files=left)
+                    happened.append(settled)
+            elif step.staged:
+                # The files were as the step wanted them before the edit.
+                happened.append(ev.TaskUpdate(task_id=part.step_id, status="completed"))
+            elif step.waits:
+                others.append(part.step_id)
+        if others:
+            happened.append(ev.TasksList(settled=tuple(others), staged=fate))
+        if isinstance(verdict, Denied):
+            happened.append(ev.Log(level="info", message=f"The changes were not made: {verdict.reason}"))
+        elif verdict.denied:
+            names = _names(verdict.denied)
+            happened.append(ev.Log(level="info", message=f"Not allowed, so left as it was: {names}."))
+        area.clear()
+        if plan is not None and plan.status in ("executing", "paused"):
+            self._plan_store.record(plan_id, *happened)
+
+    def forget(self, plan_id: PlanId) -> None:
+        """Drop what a plan has staged: its steps are to stage it again."""
+        self._areas.pop(plan_id, None)
+
+    def _area(self, plan_id: PlanId) -> _Area:
+        return self._areas.setdefault(plan_id, _Area(self._view))
+
+    def _heard(self, _recorded: ev.Recorded, plan: Plan) -> None:
+        if plan.status in ENDED:
+            self._areas.pop(plan.plan_id, None)
+
+
+def forget_unmade(plan_store: PlanStore, plan: Plan) -> Plan:
+    """After the server has ended and every intent is settled: what was only staged is lost.
+
+    Steps that were done but for that run again; one whose changes nobody allowed is left out, as was decided.
+    """
+    if plan.status not in ("executing", "paused", "pending_approval"):
+        return plan
+    happened: list[ev.Event] = []
+    again: list[str] = []
+    others: list[StepId] = []
+    for step in plan.steps:
+        if step.was_turned_down and plan.status != "pending_approval":
+            happened.append(ev.TaskSkipped(task_id=step.step_id, reason="approval_denied"))
+        elif step.status == "completed" and (step.waits or step.is_doubtful):
+            again += [step.description] if step.waits else []
+            happened.append(ev.TaskUpdate(task_id=step.step_id, status="pending"))
+        elif step.waits:
+            others.append(step.step_id)
+    if others:
+        happened.append(ev.TasksList(settled=tuple(others)))
+    if again:
+        more = f" and {len(again) - _NAMED} more" if len(again) > _NAMED else ""
+        message = (
+            "The server ended before these changes were asked for, so their steps run again: "
+            f"{'; '.join(again[:_NAMED])}{more}."
+        )
+        happened.append(ev.Log(level="warning", message=message))
+    return plan_store.record(plan.plan_id, *happened)
+
+
+def _proposal(plan: Plan, area: _Area, changes: Changeset) -> ChangeProposal:
+    count = len(changes.changes)
+    return ChangeProposal(
+        plan_id=plan.plan_id,
+        step_id=None,
+        number=0,
+        title=f"all changes of the plan ({count} {'file' if count == 1 else 'files'})",
+        tool=None,
+        changeset=changes,
+        blind=frozenset(area.blind),
+        doubtful=frozenset(area.doubtful),
+        parts=area.parts(),
+    )
+
+
+def _refusal(unsettled: Iterable[Unsettled]) -> str:
+    reasons = " ".join(dict.fromkeys(each.reason for each in unsettled))
+    return f"{reasons} What was written to other files stays."
+
+
+def _moved(uri: Uri, rename: RenameFile) -> Uri:
+    """The name of a place after a rename of it, or of a folder above it."""
+    if uri == rename.uri or is_below(uri, rename.uri):
+        return Uri(rename.new_uri + uri.removeprefix(rename.uri))
+    return uri
+
+
+def _names(uris: Iterable[Uri]) -> str:
+    names = sorted(display_name(uri) for uri in uris)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

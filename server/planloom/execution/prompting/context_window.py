@@ -1,0 +1,132 @@
+"""The room that prompts of steps have: what is shown in full, and what only the rolling summary tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from planloom.agent.prompts import ToolNote
+from planloom.agent.result_budget import fitted, in_one_line
+from planloom.domain.errors import PlanloomError
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Plan, Step, Usage
+from planloom.domain.values import PlanId, StepId
+from planloom.execution.plan_store import PlanStore
+from planloom.execution.prompting.compaction import Merged, accepted, compaction_prompt, merge_by_rules
+from planloom.models.one_question import Answer, Cost, answer_to
+from planloom.models.port import UNKNOWN_CONTEXT, Capabilities, Message, Model, ModelRequest
+from planloom.models.tokens import TokenCounter
+from planloom.settings import Settings
+
+_CHARACTERS_A_TOKEN = 4
+
+
+class TokenBudget:
+    """How a prompt's tokens are shared out."""
+
+    def __init__(self, whole: int) -> None:
+        self.whole = whole
+        self.summary = max(120, min(2_000, whole // 12))
+        self.results = max(400, whole * 2 // 5)
+        self.tasks = max(200, min(4_000, whole // 8))
+        self.attached_characters = whole // 2 * _CHARACTERS_A_TOKEN
+
+
+class StepContextWindow:
+    """Keeps the prompts of one step within their shares. What was counted wrong is learnt from usage."""
+
+    def __init__(
+        self,
+        plan_store: PlanStore,
+        plan_id: PlanId,
+        step_id: StepId,
+        model: Model,
+        shares: TokenBudget,
+        counter: TokenCounter,
+        allow: Callable[[], None],
+        spend: Callable[[Usage], None],
+    ) -> None:
+        self._plan_store = plan_store
+        self._plan_id = plan_id
+        self._step_id = step_id
+        self._model = model
+        self._shares = shares
+        self._counter = counter
+        self._allow = allow
+        self._spend = spend
+
+    async def fit(self, results: Sequence[ToolNote]) -> tuple[ToolNote, ...]:
+        """The results that are shown in full; the others, and older steps, are in the summary from then on."""
+        plan = self._plan_store.plan(self._plan_id)
+        older = _older_steps(plan, self._shares.tasks, self._counter.text)
+        kept, gone = fitted(results, self._shares.results, self._counter.text)
+        notes = [f"{number}. {_result(step)}" for number, step in older]
+        notes += [f"{in_one_line(note)}\n" for note in gone]
+        if notes:
+            await self._compact(plan, notes, tuple(step.step_id for _, step in older))
+        return kept
+
+    def learn(self, request: ModelRequest, prompt_tokens: int) -> None:
+        """Take in what the server counted."""
+        self._counter.learn(request, prompt_tokens)
+
+    async def _compact(self, plan: Plan, notes: Sequence[str], steps: tuple[StepId, ...]) -> None:
+        before = plan.context_summary or ""
+        tokens = self._counter.text("\n".join(filter(None, (before, *notes))))
+        merged = await self._merged(before, notes, tokens)
+        happened = ev.ContextCompacted(
+            before_tokens=tokens,
+            after_tokens=self._counter.text(merged.text),
+            by=merged.by,
+            summary=merged.text,
+            steps=steps,
+        )
+        self._plan_store.record(self._plan_id, happened)
+
+    async def _merged(self, before: str, notes: Sequence[str], tokens: int) -> Merged:
+        budget, count = self._shares.summary, self._counter.text
+        if tokens > budget:
+            written = await self._written(compaction_prompt(before, notes, budget))
+            text = accepted(written, before, notes, budget, count)
+            if text:
+                return Merged(text, "model")
+        return Merged(merge_by_rules(before, notes, budget, count), "rules")
+
+    async def _written(self, prompt: str) -> str:
+        """What the model makes of it; nothing where it cannot, or was cut: the rules can always."""
+        if self._counter.text(prompt) > self._shares.whole // 2:
+            return ""
+        request = ModelRequest(
+            messages=(Message(role="user", text=prompt),), max_tokens=self._shares.summary * 2
+        )
+        self._allow()
+        cost = Cost()
+        try:
+            answer = await answer_to(self._model, request, cost)
+        except PlanloomError:
+            answer = Answer("", None)
+        self._spend(cost.usage)
+        return answer.text if answer.ended == "stop" else ""
+
+
+def shares_of(capabilities: Capabilities, settings: Settings, frame_tokens: int = 0) -> TokenBudget:
+    """How the settings, else the model, let a prompt be shared out beside a frame that is always there."""
+    whole = settings.context.budget_tokens or settings.model.context_tokens or capabilities.context_tokens
+    whole = whole or UNKNOWN_CONTEXT
+    return TokenBudget(max(whole // 4, whole - frame_tokens))
+
+
+def _older_steps(plan: Plan, most: int, count: Callable[[str], int]) -> list[tuple[int, Step]]:
+    """The completed steps that no longer fit among those told one by one: the older half of them."""
+    told = [
+        (number, step)
+        for number, step in enumerate(plan.steps, start=1)
+        if step.status == "completed" and step.result is not None and step.step_id not in plan.summarized
+    ]
+    if sum(count(_result(step)) for _, step in told) <= most:
+        return []
+    return told[: max(1, len(told) // 2)]
+
+
+def _result(step: Step) -> str:
+    said = step.result.summary if step.result is not None else None
+    return said or step.description

@@ -1,0 +1,114 @@
+"""Tool calls as facts: each is recorded when it starts and when it ends, however it ends."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from planloom.domain.changes import Changeset, FileChange
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import CommandEnd
+from planloom.domain.values import Args, CallId, PlanId, StepId, Uri
+from planloom.execution.plan_store import PlanStore
+from planloom.execution.steps.commands import CommandDenied
+from planloom.tools.tool import Tool, ToolResult, shortened
+
+_INTERRUPTED: Final = "Interrupted"
+"""The summary of a call whose end nobody has seen."""
+_NOTHING: Final = Changeset()
+
+
+class CallRecord:
+    """The outcome of a running call; a call without one counts as cut off."""
+
+    def __init__(self) -> None:
+        self.result: ToolResult | None = None
+        self.deduplicated = False
+        self.summary = _INTERRUPTED
+        self.refused = False
+        self.before = _NOTHING
+        self.after = _NOTHING
+        self.same: tuple[Uri, ...] = ()
+
+    def came_to(
+        self,
+        result: ToolResult,
+        before: Changeset = _NOTHING,
+        after: Changeset = _NOTHING,
+        *,
+        same: tuple[Uri, ...] = (),
+        deduplicated: bool = False,
+    ) -> None:
+        """Set how the call ended, and the changeset of its step before and after it.
+
+        `same` are files that were already as the call wants them; `deduplicated` tells that an earlier call has
+        answered for it.
+        """
+        self.result, self.summary, self.refused = result, result.summary, result.refused
+        self.before, self.after, self.same = before, after, same
+        self.deduplicated = deduplicated
+
+
+@asynccontextmanager
+async def recorded_call(
+    plan_store: PlanStore, plan_id: PlanId, step_id: StepId, tool: Tool, args: Args
+) -> AsyncIterator[CallRecord]:
+    """Stands around a call and records both of its ends, unless the plan has settled it meanwhile."""
+    call, call_id = CallRecord(), CallId(uuid.uuid4().hex)
+    started = ev.ToolStarted(task_id=step_id, call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
+    await plan_store.unlocked()
+    plan_store.record(plan_id, started)
+    began = time.monotonic()
+    try:
+        yield call
+    except CommandDenied as denied:
+        call.refused, call.summary = True, shortened(denied.reason)
+        raise
+    finally:
+        await plan_store.unlocked()
+        plan = plan_store.load(plan_id)
+        opened = next((each for each in plan.open_calls if each.call_id == call_id), None) if plan else None
+        if opened is not None:
+            changes, replaces = _moved(call.before, call.after)
+            ended = ev.ToolCompleted(
+                task_id=step_id,
+                call_id=call_id,
+                ok=call.result is not None and call.result.ok,
+                deduplicated=call.deduplicated,
+                summary=call.summary,
+                duration_ms=int((time.monotonic() - began) * 1000),
+                changes=changes,
+                replaces=replaces,
+                same=call.same,
+                command=_end(call, running=opened.running) if tool.effect == "execute" else None,
+            )
+            plan_store.record(plan_id, ended)
+
+
+def _end(call: CallRecord, *, running: bool) -> CommandEnd:
+    if call.refused:
+        return "denied"
+    if call.result is None:
+        return "cut_off" if running else "not_run"
+    return "ended" if call.result.ended else "not_run"
+
+
+def _moved(before: Changeset, after: Changeset) -> tuple[tuple[Uri, ...], tuple[Uri, ...]]:
+    """The files to which more is staged than before, and those to which nothing is any more."""
+    old, new = _by_file(before), _by_file(after)
+    return (
+        tuple(uri for uri, change in new.items() if old.get(uri) != change),
+        tuple(uri for uri in old if uri not in new),
+    )
+
+
+def _by_file(changes: Changeset) -> dict[Uri, FileChange]:
+    found: dict[Uri, FileChange] = {}
+    for change in changes.changes:
+        found[change.uri] = change
+        if change.kind == "rename":
+            found[change.new_uri] = change
+    return found

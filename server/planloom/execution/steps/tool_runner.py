@@ -1,0 +1,193 @@
+"""The hands of the model that works on a step: its calls run, stage and settle here, and are recorded as facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planloom.agent.task import Evidence, TurnedDown
+from planloom.domain.plans.plan import ExecutedTool, Plan, Step
+from planloom.domain.safety.lexical_paths import normal_path
+from planloom.domain.values import Args, Uri
+from planloom.execution.effects.commit_results import Denied, NotMade
+from planloom.execution.effects.previous_calls import latest, not_made
+from planloom.execution.effects.staging_area import StagingArea
+from planloom.execution.effects.step_changes import commit_step
+from planloom.execution.plan_store import PlanStore
+from planloom.execution.steps.call_cache import CallCache
+from planloom.execution.steps.call_records import CallRecord, recorded_call
+from planloom.execution.steps.commands import CancelledByUser, CommandDenied
+from planloom.execution.steps.progress_evidence import files_to_write, is_to_write, standing
+from planloom.execution.steps.tool_contexts import ToolContextFactory
+from planloom.models.port import ToolCall
+from planloom.tools.context import ToolContext
+from planloom.tools.registry import Registry, callable_tool
+from planloom.tools.tool import Tool, ToolResult, failed, refused
+from planloom.workspace.paths.resolver import PathRefused
+from planloom.workspace.paths.uris import display_name
+
+
+class StepToolRunner:
+    """Carries out the calls of one step's model. Writes are staged, and asked for once, when the step could end.
+
+    What the step has done is read from the plan: every call is recorded there with what became of it.
+    """
+
+    def __init__(
+        self,
+        plan_store: PlanStore,
+        staging: StagingArea,
+        tools: Registry,
+        plan: Plan,
+        step: Step,
+        context_factory: ToolContextFactory,
+        call_cache: CallCache,
+    ) -> None:
+        self._plan_store = plan_store
+        self._staging = staging
+        self._tools = tools
+        self._plan_id = plan.plan_id
+        self._step = step
+        self._context_factory = context_factory
+        self._call_cache = call_cache
+        self._context: ToolContext = context_factory.context(plan, step)
+        self._in_doubt: set[Uri] = set()
+        self._checks = context_factory.checks(plan, step, self._context)
+
+    async def call(self, call: ToolCall) -> ToolResult:
+        """Run one call. Unknown tools and wrong arguments are answered with what to do instead."""
+        tool = callable_tool(self._tools, call.name, call.arguments)
+        if isinstance(tool, ToolResult):
+            return tool
+        async with recorded_call(
+            self._plan_store, self._plan_id, self._step.step_id, tool, call.arguments
+        ) as record:
+            try:
+                return await self._answered(tool, call, record)
+            except CommandDenied as denied:
+                result = refused(f"The command was not run: {denied.reason} Do without it, or ask the user.")
+            except OSError as error:
+                result = failed(f"{call.name} could not be carried out: {error.strerror or error}.")
+            record.came_to(result)
+        return result
+
+    async def _answered(self, tool: Tool, call: ToolCall, record: CallRecord) -> ToolResult:
+        earlier = await self._call_cache.earlier(tool, call.arguments, self._context)
+        if earlier is not None:
+            record.came_to(earlier, deduplicated=True)
+            return earlier
+        denied = await self._not_settled(tool)
+        before = self._context.files.changeset()
+        result = denied or await tool.run(tool.arguments.model_validate(call.arguments), self._context)
+        await self._call_cache.ran(self._context, result)
+        after = self._context.files.changeset()
+        same = await self._named(tool.writes, call.arguments) if result.ok and after == before else ()
+        if result.ok and self._in_doubt:
+            self._in_doubt.difference_update(await self._named(tool.paths, call.arguments))
+        record.came_to(result, before, after, same=same)
+        return result
+
+    async def _named(self, names: Sequence[str], args: Args) -> tuple[Uri, ...]:
+        """The files that these arguments of a call name."""
+        places = [await self._context.resolve(str(args.get(name, "")), "write") for name in names]
+        return tuple(place.uri for place in places if not isinstance(place, PathRefused))
+
+    async def _not_settled(self, tool: Tool) -> ToolResult | None:
+        """A command must find the files as the step has left them: what is staged is asked for first."""
+        denied = await self.settle() if tool.effect == "execute" else None
+        return None if denied is None else failed(f"The command was not run. {denied}")
+
+    async def settle(self) -> str | None:
+        """Ask for what is staged and make it happen. What was not made and why, for the model."""
+        changes = self._context.files.changeset()
+        if not changes.changes:
+            return None
+        await self._checks.before(changes)
+        verdict = await commit_step(self._plan_store, self._staging, self._plan_id, self._step, self._context)
+        self._context.files.clear()
+        self._context.blind.clear()
+        self._context.doubtful.clear()
+        self._call_cache.forget()
+        if isinstance(verdict, Denied):
+            if verdict.cancelled:
+                raise CancelledByUser
+            return f"The changes were not made: {verdict.reason}"
+        if isinstance(verdict, NotMade):
+            fates = {uri: fate for uri, (fate, _) in latest(self._now.tools_executed).items()}
+            made = [display_name(uri) for uri in changes.uris() if fates.get(uri) in ("made", "staged")]
+            but = f" But these were: {', '.join(made)}." if made else ""
+            self._in_doubt = {uri for uri in changes.uris() if fates.get(uri) == "doubtful"}
+            return " ".join([f"The changes were not made: {verdict.reason}{but}", *self._to_read()])
+        if verdict.denied:
+            names = ", ".join(display_name(uri) for uri in verdict.denied)
+            return f"The user allowed the other files but not {names}."
+        return None
+
+    def _to_read(self) -> list[str]:
+        return [
+            f"{display_name(uri)}: read it, since it cannot be told whether your change of it was made."
+            for uri in sorted(self._in_doubt)
+        ]
+
+    async def missing(self) -> tuple[str, ...]:
+        """What the step lacks: expected files that are not there, nothing written, checks that do not hold."""
+        found = [
+            f"{path} does not exist yet."
+            for path in self._step.expected_files
+            if not await self._checks.exists(path)
+        ]
+        found += [f"{name} was not changed: {why} Do it again." for name, why in not_made(self._now).items()]
+        found += self._to_read()
+        if self._step.expected_files and not found and not self._has_written():
+            found.append(f"Nothing was written yet; the task is to write {self._step.expected_files[0]}.")
+        return (*found, *await self._checks.staged())
+
+    def turned_down(self) -> TurnedDown | None:
+        """How the step ends once its model is done, if nobody allowed any of its changes."""
+        calls = self._now.tools_executed
+        denied = [call for fate, call in latest(calls).values() if fate == "denied"]
+        if not denied or self.unmade() or any(call.has_effect for call in calls):
+            return None
+        return TurnedDown(reason=denied[-1].why or "You did not allow this.")
+
+    def unmade(self) -> str:
+        """Which files are not as the model wanted to change them, and why."""
+        return " ".join(f"{name} was not changed: {why}" for name, why in not_made(self._now).items())
+
+    async def unproved(self) -> tuple[str, ...]:
+        """What the checks say once the changes are made."""
+        return await self._checks.made()
+
+    @property
+    def _now(self) -> Step:
+        return self._plan_store.plan(self._plan_id).step(self._step.step_id) or self._step
+
+    def _effects(self) -> int:
+        return sum(call.has_effect for call in self._now.tools_executed)
+
+    def _good(self) -> int:
+        return sum(call.stands for call in self._now.tools_executed)
+
+    def _has_written(self) -> bool:
+        return any(call.stands and _writes(call) for call in self._now.tools_executed)
+
+    def worked(self) -> bool:
+        """Whether something was really done: a write where the step is to write, else any call that succeeded."""
+        wants_files = bool(self._step.expected_files)
+        return self._effects() > 0 or (not wants_files and self._good() > 0)
+
+    async def standing(self) -> Evidence:
+        """What the calls so far make of the claim that the step is done."""
+        to_write = is_to_write(self._step, self._tools)
+        named = files_to_write(self._step) if to_write else ()
+        there = all([await self._is_there(path) for path in named])
+        return standing(to_write=to_write, good_calls=self._good(), effects=self._effects(), there=there)
+
+    async def _is_there(self, path: str) -> bool:
+        """Whether a file is there under this path, or was written under one that ends so."""
+        written = [uri for call in self._now.tools_executed if call.stands for uri in call.files]
+        ending = f"/{normal_path(path)}"
+        return any(f"/{uri}".endswith(ending) for uri in written) or await self._checks.exists(path)
+
+
+def _writes(call: ExecutedTool) -> bool:
+    return bool(call.files) or call.command == "ended"

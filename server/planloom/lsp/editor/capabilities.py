@@ -1,0 +1,77 @@
+"""What a client says of itself in `initialize`, and what it shall tell us later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from lsprotocol import types
+from pygls.capabilities import ServerCapabilitiesBuilder, get_capability
+
+from planloom.lsp.client_options import ClientExtensions, declared
+from planloom.lsp.configuration import SECTION
+
+if TYPE_CHECKING:
+    from planloom.domain.text.positions import Encoding
+
+
+class Client(NamedTuple):
+    """What the client said in `initialize`."""
+
+    capabilities: types.ClientCapabilities
+    declared: ClientExtensions
+    encoding: Encoding
+    folders: dict[str, str]
+    options: Any
+    process: int | None
+
+
+NOBODY = Client(types.ClientCapabilities(), ClientExtensions(), "utf-16", {}, None, None)
+"""Before `initialize`."""
+
+
+def client_of(params: types.InitializeParams) -> Client:
+    """What the client is, by its own word."""
+    encoding = ServerCapabilitiesBuilder.choose_position_encoding(params.capabilities)
+    return Client(
+        capabilities=params.capabilities,
+        declared=declared(params.initialization_options),
+        encoding=cast("Encoding", str(getattr(encoding, "value", encoding))),
+        folders=folders(params),
+        options=params.initialization_options,
+        process=params.process_id,
+    )
+
+
+def registrations(client: types.ClientCapabilities) -> list[dict[str, Any]]:
+    """What a client that registers on demand shall tell us of: changed settings, and changed files."""
+    wanted: list[dict[str, Any]] = []
+    if get_capability(client, "workspace.did_change_configuration.dynamic_registration", False):
+        options: dict[str, Any] = {"section": SECTION}
+        wanted.append(_registration(types.WORKSPACE_DID_CHANGE_CONFIGURATION, options))
+    if get_capability(client, "workspace.did_change_watched_files.dynamic_registration", False):
+        options = {"watchers": [{"globPattern": "**/*"}]}
+        wanted.append(_registration(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options))
+    return wanted
+
+
+def _registration(method: str, options: dict[str, Any]) -> dict[str, Any]:
+    return {"id": f"planloom:{method}", "method": method, "registerOptions": options}
+
+
+def folders(params: types.InitializeParams) -> dict[str, str]:
+    """The workspace folders by URI; `rootUri` and `rootPath` are how older clients name one."""
+    if params.workspace_folders:
+        return {folder.uri: folder.name for folder in params.workspace_folders}
+    if params.workspace_folders is None and params.root_uri:
+        return {params.root_uri: _last_name(params.root_uri)}
+    if params.workspace_folders is None and params.root_path:
+        uri = Path(params.root_path).absolute().as_uri()
+        return {uri: _last_name(uri)}
+    return {}
+
+
+def _last_name(uri: str) -> str:
+    from urllib.parse import unquote
+
+    return unquote(uri.rstrip("/").rpartition("/")[2])

@@ -1,0 +1,67 @@
+"""The editor's own language model, over `planloom/editor/complete`."""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+
+from planloom.domain.errors import ModelFailed
+from planloom.domain.values import CallId
+from planloom.lsp.transport.codec import PlanloomProtocol
+from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
+from planloom.lsp.wire import results as wire
+from planloom.models.port import Message, ModelRequest, ToolCall
+from planloom.models.providers.editor_model import EditorAnswer
+
+_MEND = "Choose a model in the editor, or set `model.provider`."
+
+
+class LanguageModel:
+    """Asks the editor; a call that is cancelled is withdrawn from it."""
+
+    def __init__(self, protocol: PlanloomProtocol) -> None:
+        self._protocol = protocol
+
+    async def complete(self, request_id: str, name: str, request: ModelRequest) -> EditorAnswer:
+        """One answer. Raises ModelFailed if the editor has no model, refuses, or answers in riddles."""
+        params = wire.EditorCompleteParams(
+            request_id=request_id,
+            model=name or None,
+            messages=tuple(_message(message) for message in request.messages),
+            tools=tuple(
+                wire.ChatTool(name=tool.name, description=tool.description, parameters=tool.parameters)
+                for tool in request.tools
+            )
+            or None,
+            response_schema=request.response_schema,
+            max_tokens=request.max_tokens,
+        )
+        try:
+            given = await self._protocol.ask("planloom/editor/complete", params)
+            answer = wire.EditorCompleteResult.model_validate(given, by_alias=True, by_name=False)
+        except ClientGone as error:
+            raise ModelFailed("model_unavailable", "The editor is gone.") from error
+        except ClientRefused as error:
+            told = f"The editor's model refused: {error.message}"
+            raise ModelFailed("model_refused", told, hint=_MEND) from error
+        except ValidationError as error:
+            told = "The editor's answer for its model cannot be read."
+            raise ModelFailed("model_output_invalid", told, hint=_MEND, raw_text=str(given)) from error
+        return EditorAnswer(
+            text=answer.text,
+            tool_calls=tuple(
+                ToolCall(call_id=CallId(call.call_id), name=call.name, arguments=call.arguments)
+                for call in answer.tool_calls or ()
+            ),
+            prompt_tokens=answer.usage and answer.usage.prompt_tokens,
+            completion_tokens=answer.usage and answer.usage.completion_tokens,
+        )
+
+
+def _message(message: Message) -> wire.ChatMessage:
+    calls = tuple(
+        wire.ChatCall(call_id=call.call_id, name=call.name, arguments=call.arguments)
+        for call in message.tool_calls
+    )
+    return wire.ChatMessage(
+        role=message.role, text=message.text, tool_calls=calls or None, tool_call_id=message.tool_call_id
+    )

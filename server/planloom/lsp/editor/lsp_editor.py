@@ -1,0 +1,227 @@
+"""The editor behind the protocol: `workspace/applyEdit` and the requests that an extension may declare."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, assert_never
+
+from lsprotocol import types
+from pydantic import ValidationError
+from pygls.capabilities import get_capability
+
+from planloom.domain.text.positions import Encoding, Position, Range, TextEdit
+from planloom.domain.values import Uri
+from planloom.lsp.client_options import ClientExtensions
+from planloom.lsp.transport.codec import PlanloomProtocol
+from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
+from planloom.lsp.wire import results as wire
+from planloom.workspace.editor import (
+    Diagnostic,
+    EditorAnswer,
+    EditorCapabilities,
+    EditorEdit,
+    EditorSilent,
+    FileDiagnostics,
+    Operation,
+    SaveAnswer,
+    SaveFailure,
+)
+from planloom.workspace.paths.uris import normalized
+
+logger = logging.getLogger(__name__)
+
+APPLY_SECONDS = 30.0
+CONFIRM_SECONDS = 24 * 3600.0
+"""An editor that previews an edit waits for a person; so do we."""
+ASK_SECONDS = 20.0
+_CONFIRMED = "planloom"
+_SEVERITIES = {1: "error", 2: "warning", 3: "information", 4: "hint"}
+
+
+def capabilities(
+    client: types.ClientCapabilities, said: ClientExtensions, encoding: Encoding
+) -> EditorCapabilities:
+    """What the client said it can do, in our words."""
+    operations = get_capability(client, "workspace.workspace_edit.resource_operations", None) or ()
+    names = {str(getattr(each, "value", each)) for each in operations}
+    failure = get_capability(client, "workspace.workspace_edit.failure_handling", None)
+    annotations = get_capability(client, "workspace.workspace_edit.change_annotation_support", None)
+    return EditorCapabilities(
+        apply_edit=bool(get_capability(client, "workspace.apply_edit", False)),
+        document_changes=bool(get_capability(client, "workspace.workspace_edit.document_changes", False)),
+        rename_files="rename" in names,
+        delete_files="delete" in names,
+        change_annotations=annotations is not None,
+        failure_handling=None if failure is None else str(getattr(failure, "value", failure)),
+        save=said.save,
+        diagnostics=said.diagnostics,
+        encoding=encoding,
+    )
+
+
+class LspEditor:
+    """The editor at the other end of a connection."""
+
+    def __init__(
+        self, protocol: PlanloomProtocol, can: EditorCapabilities, spelling: Callable[[str], Uri] = Uri
+    ) -> None:
+        """`spelling` gives a URI as the editor itself writes it."""
+        self._protocol = protocol
+        self._can = can
+        self._spelling = spelling
+
+    @property
+    def capabilities(self) -> EditorCapabilities:
+        """What the editor can do."""
+        return self._can
+
+    async def apply(self, edit: EditorEdit) -> EditorAnswer:
+        """Send one edit before the first suspension, and see it through even if the caller is cancelled.
+
+        Raises EditorSilent.
+        """
+        params = {"label": edit.label, "edit": workspace_edit(edit, self._can, self._spelling)}
+        answer = self._protocol.send_request(types.WORKSPACE_APPLY_EDIT, params)
+        limit = CONFIRM_SECONDS if edit.needs_confirmation else APPLY_SECONDS
+        given = await self._answer(asyncio.wrap_future(answer), limit)
+        result = _read(wire.ApplyEditResult, given, types.WORKSPACE_APPLY_EDIT)
+        return EditorAnswer(
+            applied=result.applied, reason=result.failure_reason, failed_change=result.failed_change
+        )
+
+    async def save(self, uris: tuple[Uri, ...]) -> SaveAnswer:
+        """Ask the editor to save documents. Raises EditorSilent."""
+        asked = self._protocol.ask("planloom/editor/save", {"uris": [self._spelling(uri) for uri in uris]})
+        result = _read(
+            wire.EditorSaveResult, await self._answer(asyncio.ensure_future(asked)), "planloom/editor/save"
+        )
+        return SaveAnswer(
+            saved=tuple(Uri(uri) for uri in result.saved),
+            failed=tuple(SaveFailure(uri=Uri(each.uri), reason=each.reason) for each in result.failed),
+        )
+
+    async def diagnostics(self, uris: tuple[Uri, ...]) -> tuple[FileDiagnostics, ...]:
+        """What the editor's other tools say of files now. Raises EditorSilent."""
+        ours = {normalized(uri): uri for uri in uris}
+        asked = self._protocol.ask(
+            "planloom/editor/diagnostics", {"uris": [self._spelling(uri) for uri in uris]}
+        )
+        given = await self._answer(asyncio.ensure_future(asked))
+        result = _read(wire.EditorDiagnosticsResult, given, "planloom/editor/diagnostics")
+        return tuple(
+            FileDiagnostics(
+                uri=ours.get(normalized(file.uri), Uri(file.uri)),
+                items=tuple(_diagnostic(item) for item in file.items),
+                version=file.version,
+            )
+            for file in result.diagnostics
+        )
+
+    async def _answer(self, answer: asyncio.Future[Any], limit: float = ASK_SECONDS) -> Any:
+        """The client's answer. The wait alone is cancelled or timed out, never the request itself.
+
+        A request has no supervisor: it is ended by its answer or by the end of the connection, and by nothing else.
+        """
+        try:
+            done, _ = await asyncio.wait({answer}, timeout=limit)
+        except asyncio.CancelledError:
+            answer.add_done_callback(_forget)
+            raise
+        if not done:
+            answer.add_done_callback(_forget)
+            raise EditorSilent(f"The editor gave no answer within {limit:g} seconds.")
+        try:
+            return answer.result()
+        except ClientGone as error:
+            raise EditorSilent("The connection to the editor is closed.") from error
+        except ClientRefused as error:
+            return {"applied": False, "failureReason": error.message, "refused": True}
+
+
+def _forget(answer: asyncio.Future[Any]) -> None:
+    """Take note of a failure that nobody waits for any more, so that it is not reported as lost."""
+    if not answer.cancelled():
+        answer.exception()
+
+
+def _read(model: type[Any], given: Any, method: str) -> Any:
+    """The client's answer as what it should be. Raises EditorSilent: a riddle is no answer."""
+    try:
+        return model.model_validate(given, by_alias=True, by_name=False)
+    except ValidationError as error:
+        reason = given.get("failureReason") if isinstance(given, dict) and given.get("refused") else None
+        logger.warning("The editor's answer to %s cannot be read: %s", method, reason or error)
+        raise EditorSilent(
+            f"The editor refused {method}: {reason}" if reason else f"The editor's answer to {method} is off."
+        ) from error
+
+
+def _diagnostic(item: wire.LspDiagnostic) -> Diagnostic:
+    start, end = item.range.start, item.range.end
+    return Diagnostic.model_validate(
+        {
+            "range": Range(
+                start=Position(line=start.line, character=start.character),
+                end=Position(line=end.line, character=end.character),
+            ),
+            "severity": _SEVERITIES[item.severity or 1],
+            "message": item.message,
+            "source": item.source,
+            "code": None if item.code is None else str(item.code),
+        }
+    )
+
+
+def workspace_edit(
+    edit: EditorEdit, can: EditorCapabilities, spelling: Callable[[str], Uri] = Uri
+) -> dict[str, Any]:
+    """The edit as LSP writes it: `documentChanges` where the client takes them, else `changes` by URI.
+
+    Without `documentChanges` only edits of texts can be said; whoever makes the edit has seen to that.
+    """
+    if not can.document_changes:
+        changes: dict[str, list[dict[str, Any]]] = {}
+        for operation in edit.operations:
+            if operation.kind == "text":
+                written = [_text_edit(each) for each in operation.edits]
+                changes.setdefault(spelling(operation.uri), []).extend(written)
+        return {"changes": changes}
+    annotated = edit.needs_confirmation and can.change_annotations
+    mark = {"annotationId": _CONFIRMED} if annotated else {}
+    whole: dict[str, Any] = {
+        "documentChanges": [_operation(each, mark, spelling) for each in edit.operations]
+    }
+    if annotated:
+        whole["changeAnnotations"] = {_CONFIRMED: {"label": edit.label, "needsConfirmation": True}}
+    return whole
+
+
+def _operation(operation: Operation, mark: dict[str, str], spelling: Callable[[str], Uri]) -> dict[str, Any]:
+    uri = spelling(operation.uri)
+    kept = {"overwrite": False, "ignoreIfExists": False}
+    match operation.kind:
+        case "text":
+            return {
+                "textDocument": {"uri": uri, "version": operation.version},
+                "edits": [{**_text_edit(edit), **mark} for edit in operation.edits],
+            }
+        case "rename":
+            return {"kind": "rename", "oldUri": uri, "newUri": operation.new_uri, "options": kept, **mark}
+        case "delete":
+            gone = {"recursive": operation.recursive, "ignoreIfNotExists": False}
+            return {"kind": "delete", "uri": uri, "options": gone, **mark}
+        case _:
+            assert_never(operation)
+
+
+def _text_edit(edit: TextEdit) -> dict[str, Any]:
+    start, end = edit.range.start, edit.range.end
+    return {
+        "range": {
+            "start": {"line": start.line, "character": start.character},
+            "end": {"line": end.line, "character": end.character},
+        },
+        "newText": edit.new_text,
+    }

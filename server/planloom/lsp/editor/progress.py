@@ -1,0 +1,130 @@
+"""Shows running plans as `$/progress` where the client can, with a button that cancels the plan."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+
+from planloom.domain.plans.plan import Plan, progress
+from planloom.domain.values import PlanId
+from planloom.execution.jobs import Jobs
+from planloom.lsp.transport.codec import PlanloomProtocol
+from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
+
+if TYPE_CHECKING:
+    from planloom.domain.events.catalog import Recorded
+
+logger = logging.getLogger(__name__)
+
+REPORT_SECONDS = 0.1
+"""The least time between two reports on one plan."""
+CREATE_SECONDS = 10.0
+_SHOWN = frozenset({"draft", "approved", "executing"})
+
+
+class ProgressReporter:
+    """One progress bar for every plan that is being drafted or carried out."""
+
+    def __init__(
+        self, protocol: PlanloomProtocol, jobs: Jobs, cancel: Callable[[PlanId], Awaitable[Any]]
+    ) -> None:
+        self._protocol = protocol
+        self._jobs = jobs
+        self._cancel = cancel
+        self._latest: dict[PlanId, Plan] = {}
+        self._news: dict[PlanId, asyncio.Event] = {}
+        self._tokens: dict[str, PlanId] = {}
+        self._refused = False
+
+    def take(self, recorded: Recorded, after: Plan) -> None:
+        """Take note of what a plan is now; its bar begins, moves or ends."""
+        plan_id = recorded.plan_id
+        if plan_id in self._news:
+            self._latest[plan_id] = after
+            self._news[plan_id].set()
+        elif after.status in _SHOWN and not self._refused:
+            self._latest[plan_id] = after
+            self._news[plan_id] = asyncio.Event()
+            # Zed takes only strings as tokens.
+            token = f"planloom-{uuid.uuid4().hex}"
+            self._jobs.start(f"progress:{token}", self._show(plan_id, token))
+
+    def cancelled(self, token: Any) -> None:
+        """The user pressed the button of a bar."""
+        plan_id = self._tokens.get(token) if isinstance(token, str) else None
+        if plan_id is None:
+            logger.debug("Cancel of an unknown progress %r", token)
+        else:
+            self._jobs.start(f"progress-cancel:{plan_id}", self._cancelled(plan_id))
+
+    async def _cancelled(self, plan_id: PlanId) -> None:
+        from planloom.domain.errors import PlanloomError
+
+        try:
+            await self._cancel(plan_id)
+        except PlanloomError as error:
+            # The plan may have ended while the user reached for the button.
+            logger.info("Plan %s was not cancelled: %s", plan_id, error.message)
+
+    async def _show(self, plan_id: PlanId, token: str) -> None:
+        try:
+            await self._protocol.ask(
+                types.WINDOW_WORK_DONE_PROGRESS_CREATE, {"token": token}, timeout=CREATE_SECONDS
+            )
+        except (ClientRefused, ClientGone, TimeoutError) as error:
+            logger.info("The client shows no progress: %s", error)
+            self._refused = True
+            self._close(plan_id, token)
+            return
+        self._tokens[token] = plan_id
+        self._report(
+            token, {"kind": "begin", "title": "Planloom", "cancellable": True, **self._said(plan_id)}
+        )
+        try:
+            await self._follow(plan_id, token)
+        finally:
+            ended = self._latest[plan_id]
+            self._close(plan_id, token)
+            self._report(token, {"kind": "end", "message": ended.status.replace("_", " ")})
+
+    async def _follow(self, plan_id: PlanId, token: str) -> None:
+        news = self._news[plan_id]
+        said: dict[str, Any] = {}
+        while self._latest[plan_id].status in _SHOWN:
+            news.clear()
+            if (now := self._said(plan_id)) != said:
+                self._report(token, {"kind": "report", "cancellable": True, **now})
+                said = now
+            await asyncio.sleep(REPORT_SECONDS)
+            await news.wait()
+
+    def _said(self, plan_id: PlanId) -> dict[str, Any]:
+        plan = self._latest[plan_id]
+        if plan.status == "draft":
+            steps = len(plan.steps)
+            return {"message": f"Planning: {steps} step{'s' * (steps != 1)}" if steps else "Planning"}
+        waiting = {approval.step_id for approval in plan.pending.approvals}
+        running = [step for step in plan.steps if step.status == "running" and step.step_id not in waiting]
+        counted = progress(plan)
+        if running:
+            what = running[0].active_form or running[0].description
+        else:
+            what = "waits for your approval" if waiting else plan.summary
+        place = f"{counted.completed}/{counted.total}"
+        return {
+            "message": f"{place} {what}".strip()[:200],
+            "percentage": counted.percent_complete,
+        }
+
+    def _close(self, plan_id: PlanId, token: str) -> None:
+        self._tokens.pop(token, None)
+        self._news.pop(plan_id, None)
+        self._latest.pop(plan_id, None)
+
+    def _report(self, token: str, value: dict[str, Any]) -> None:
+        self._protocol.notify(types.PROGRESS, {"token": token, "value": value})

@@ -1,0 +1,76 @@
+"""Completion of `@` references in any document that the client sends, for editors with no panel of ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+if TYPE_CHECKING:
+    from pygls.lsp.server import LanguageServer
+
+    from planloom.domain.text.positions import Encoding, LineIndex
+    from planloom.intake.completion import ReferenceItem
+    from planloom.lsp.connection import Connection
+
+LIMIT = 50
+"""Items of one answer; more are asked for as more is typed, since the list says that it is not whole."""
+
+
+def register(server: LanguageServer, connection: Connection) -> None:
+    """Answer `textDocument/completion`; nothing is offered where no reference is being typed."""
+
+    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=["@", "/"]))
+    async def complete(params: types.CompletionParams) -> types.CompletionList:
+        return await _complete(connection, params)
+
+
+async def _complete(connection: Connection, params: types.CompletionParams) -> types.CompletionList:
+    from planloom.domain.text.positions import LineIndex, Position
+    from planloom.domain.values import Uri
+    from planloom.intake.reference_sources import Context
+
+    app = await connection.application()
+    document = connection.documents.get(params.text_document.uri)
+    if document is None:
+        return types.CompletionList(is_incomplete=False, items=[])
+    # A reference never leaves its line, so the line is all that is looked at.
+    index = LineIndex(document.text)
+    line = index.line_text(min(params.position.line, index.line_count - 1))
+    encoding = connection.client.encoding
+    here = LineIndex(line)
+    at = here.offset(Position(line=0, character=params.position.character), encoding)
+    units = here.position(at, "utf-16").character
+    context = Context(uri=Uri(params.text_document.uri))
+    found = await app.references.complete(line, units, LIMIT, context)
+    items = [
+        _item(item, number, here, params.position.line, encoding) for number, item in enumerate(found.items)
+    ]
+    return types.CompletionList(is_incomplete=found.is_incomplete or bool(items), items=items)
+
+
+def _item(
+    item: ReferenceItem, number: int, line: LineIndex, row: int, encoding: Encoding
+) -> types.CompletionItem:
+    from planloom.domain.text.positions import Position
+
+    start, end = (line.offset(Position(line=0, character=units), "utf-16") for units in item.replace)
+    ends = [line.position(offset, encoding).character for offset in (start, end)]
+    kinds = {
+        "folder": types.CompletionItemKind.Folder,
+        "file": types.CompletionItemKind.File,
+        "symbol": types.CompletionItemKind.Reference,
+        "special": types.CompletionItemKind.Keyword,
+    }
+    return types.CompletionItem(
+        label=item.label,
+        kind=kinds[item.kind],
+        detail=item.detail,
+        # Our order is by match and use; editors sort and filter again by these two.
+        sort_text=f"{number:04}",
+        filter_text=line.text[start:end] or item.label,
+        text_edit=types.TextEdit(
+            range=types.Range(types.Position(row, ends[0]), types.Position(row, ends[1])),
+            new_text=item.insert_text,
+        ),
+    )

@@ -1,0 +1,56 @@
+"""The one table that turns failures into JSON-RPC errors."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from planloom.domain import errors
+from planloom.lsp.transport.envelope import INTERNAL_ERROR, INVALID_PARAMS, REQUEST_FAILED
+
+logger = logging.getLogger(__name__)
+
+CODES: dict[type[errors.PlanloomError], int] = {
+    errors.InvalidParams: INVALID_PARAMS,
+    errors.UnknownThing: REQUEST_FAILED,
+    errors.WrongState: REQUEST_FAILED,
+    errors.StaleVersion: REQUEST_FAILED,
+    errors.InvalidPlan: REQUEST_FAILED,
+    errors.OwnedElsewhere: REQUEST_FAILED,
+    errors.LimitExceeded: REQUEST_FAILED,
+    errors.StorageFailed: REQUEST_FAILED,
+    errors.PlanUnreadable: REQUEST_FAILED,
+    errors.ModelFailed: REQUEST_FAILED,
+    errors.ReferenceUnresolved: REQUEST_FAILED,
+    errors.WorkspaceRequired: REQUEST_FAILED,
+    errors.UntrustedWorkspace: REQUEST_FAILED,
+    errors.PathDenied: REQUEST_FAILED,
+    errors.BudgetExhausted: REQUEST_FAILED,
+    errors.ContextOverflow: REQUEST_FAILED,
+}
+"""The JSON-RPC code of every failure that a client may see; the `data.code` stands in the class itself."""
+
+DEFECT = "Planloom has met a defect of its own. What was done so far is kept; the log has the details."
+
+
+def to_wire(error: BaseException, asked: str) -> dict[str, Any]:
+    """The `error` object of an answer. A defect is logged with its trace and never shown; `asked` names the request."""
+    if isinstance(error, errors.PlanloomError) and (code := _code(error)) is not None:
+        return {"code": code, "message": error.message, "data": _data(error)}
+    logger.error("A defect while answering %s", asked, exc_info=error)
+    return {"code": INTERNAL_ERROR, "message": DEFECT, "data": {"code": "internal", "message": DEFECT}}
+
+
+def _code(error: errors.PlanloomError) -> int | None:
+    return next((CODES[kind] for kind in type(error).__mro__ if kind in CODES), None)
+
+
+def _data(error: errors.PlanloomError) -> dict[str, Any]:
+    data: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.hint is not None:
+        data["hint"] = error.hint
+    if error.details is not None:
+        data["details"] = error.details
+    elif isinstance(error, errors.ModelFailed) and error.raw_text is not None:
+        data["details"] = {"rawText": error.raw_text}
+    return data

@@ -1,0 +1,260 @@
+"""The params of every request and notification from the client."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, JsonValue
+
+from planloom.lsp.wire.base import Bool, Count, Maybe, Range, Wire
+from planloom.lsp.wire.edits import StepEdit
+from planloom.lsp.wire.plan import Agent, Args, PlanStatus, RecoveryAction, Review, StepStatus
+
+Limit = Annotated[int, Field(strict=True, ge=1)]
+Text = Annotated[str, Field(max_length=1_000_000)]
+
+
+class NoParams(Wire):
+    """A request that needs nothing."""
+
+
+class Context(Wire):
+    """Where the user is: the active document and what is selected in it."""
+
+    uri: Maybe[str] = None
+    selections: Maybe[tuple[Range, ...]] = None
+
+
+class ExplicitAttachment(Wire):
+    """Something attached by the editor rather than named in the text."""
+
+    uri: str
+    range: Maybe[Range] = None
+    label: Maybe[str] = None
+
+
+class CreateParams(Wire):
+    """`planloom/plan/create`."""
+
+    text: Text
+    mode: Maybe[Literal["auto", "plan", "direct", "perspectives"]] = None
+    context: Maybe[Context] = None
+    attachments: Maybe[tuple[ExplicitAttachment, ...]] = None
+    confirmed: Maybe[tuple[str, ...]] = None
+    session_id: Maybe[str] = None
+    template_id: Maybe[str] = None
+    parameters: Maybe[dict[str, str]] = None
+
+
+class PlanParams(Wire):
+    """Any request about one plan that needs no more than its id."""
+
+    plan_id: str
+
+
+class GetParams(Wire):
+    """`planloom/plan/get`."""
+
+    plan_id: Maybe[str] = None
+    session_id: Maybe[str] = None
+    at_seq: Maybe[Count] = None
+
+
+class ListParams(Wire):
+    """`planloom/plan/list`."""
+
+    session_id: Maybe[str] = None
+    status: Maybe[tuple[PlanStatus, ...]] = None
+    limit: Maybe[Limit] = None
+    all_workspaces: Bool = False
+
+
+class TasksParams(Wire):
+    """`planloom/plan/tasks`."""
+
+    plan_id: Maybe[str] = None
+    session_id: Maybe[str] = None
+    status: Maybe[tuple[StepStatus, ...]] = None
+    agent: Maybe[Agent] = None
+
+
+class EventsParams(Wire):
+    """`planloom/plan/events`: those with a higher `seq` than `after`."""
+
+    plan_id: str
+    after: Maybe[Count] = None
+    limit: Maybe[Limit] = None
+
+
+class EditParams(Wire):
+    """`planloom/plan/edit`."""
+
+    plan_id: str
+    version: Count
+    edits: Annotated[tuple[StepEdit, ...], Field(min_length=1, max_length=10_000)]
+
+
+class RegenerateParams(Wire):
+    """`planloom/plan/regenerate`."""
+
+    plan_id: str
+    version: Count
+    feedback: Maybe[Text] = None
+
+
+class ApproveParams(Wire):
+    """`planloom/plan/approve`."""
+
+    plan_id: str
+    version: Count
+    review: Maybe[Review] = None
+
+
+class RejectParams(Wire):
+    """`planloom/plan/reject`."""
+
+    plan_id: str
+    reason: Maybe[Text] = None
+
+
+class WaitParams(Wire):
+    """`planloom/plan/wait`."""
+
+    plan_id: str
+    until: Literal["ready", "attention", "ended"] = "ended"
+    timeout_seconds: Maybe[Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]] = None
+
+
+class UndoParams(Wire):
+    """`planloom/plan/undo`."""
+
+    plan_id: str
+    step_id: Maybe[str] = None
+    redo: Bool = False
+
+
+class ExportParams(Wire):
+    """`planloom/plan/export`."""
+
+    plan_id: str
+    format: Literal["markdown", "json"]
+
+
+class FileChoice(Wire):
+    """Which text a conflicted file gets."""
+
+    uri: str
+    choice: Literal["mine", "theirs", "both", "text"]
+    text: Maybe[str] = None
+    sha256: Maybe[str] = None
+
+
+class ResolveConflictParams(Wire):
+    """`planloom/conflict/resolve`."""
+
+    plan_id: str
+    edit_id: str
+    files: Annotated[tuple[FileChoice, ...], Field(min_length=1)]
+
+
+class AnswerParams(Wire):
+    """`planloom/step/answer`."""
+
+    plan_id: str
+    step_id: str
+    answer: Text
+
+
+class RecoverParams(Wire):
+    """`planloom/step/recover`."""
+
+    plan_id: str
+    step_id: str
+    action: RecoveryAction
+    args: Maybe[Args] = None
+
+
+class RespondParams(Wire):
+    """`planloom/approval/respond`."""
+
+    approval_id: str
+    decision: Literal["allow", "allowForPlan", "deny", "cancel"]
+    reason: Maybe[Text] = None
+    files: Maybe[tuple[str, ...]] = None
+
+
+class DiffParams(Wire):
+    """`planloom/approval/diff`."""
+
+    approval_id: str
+    uri: str
+
+
+class CompleteParams(Wire):
+    """`planloom/reference/complete`; `offset` counts UTF-16 units."""
+
+    text: Text
+    offset: Count
+    limit: Maybe[Limit] = None
+    context: Maybe[Context] = None
+
+
+class ResolveParams(Wire):
+    """`planloom/reference/resolve`."""
+
+    text: Text
+    context: Maybe[Context] = None
+
+
+class DetectParams(Wire):
+    """`planloom/detect`."""
+
+    text: Text
+
+
+class NamedValue(Wire):
+    """A value of a plan that becomes a parameter of its template."""
+
+    name: Annotated[str, Field(min_length=1, max_length=64)]
+    value: Annotated[str, Field(min_length=1)]
+
+
+class SaveTemplateParams(Wire):
+    """`planloom/template/save`."""
+
+    plan_id: str
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    description: Maybe[str] = None
+    parameters: Maybe[tuple[NamedValue, ...]] = None
+
+
+class TemplateParams(Wire):
+    """`planloom/template/delete`."""
+
+    template_id: str
+
+
+class SecretParams(Wire):
+    """`planloom/secret/set`; null forgets the key. The value never shows in a message about this model."""
+
+    provider: Annotated[str, Field(min_length=1)]
+    value: Annotated[str | None, Field(repr=False)]
+
+
+class UserSettingsParams(Wire):
+    """`planloom/settings/user`: values of user scope, in any shape; each is judged by itself."""
+
+    values: dict[str, JsonValue]
+
+
+class TrustParams(Wire):
+    """`planloom/workspace/trust`."""
+
+    trusted: Bool
+
+
+class CommandParams(Wire):
+    """`workspace/executeCommand`."""
+
+    command: str
+    arguments: Maybe[tuple[Any, ...]] = None

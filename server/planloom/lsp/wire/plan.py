@@ -1,0 +1,276 @@
+"""Plans and steps as they stand on the wire; twins of `domain/plan`, by hand."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import JsonValue
+
+from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeMany, Time, Wire
+from planloom.lsp.wire.review import Approval, Attachment, Conflict, Perspectives
+
+Json = JsonValue
+Args = dict[str, JsonValue]
+Agent = Literal["chapo", "koda", "devo"]
+PlanStatus = Literal[
+    "draft",
+    "pending_approval",
+    "approved",
+    "rejected",
+    "executing",
+    "paused",
+    "completed",
+    "failed",
+    "cancelled",
+]
+StepStatus = Literal[
+    "pending", "blocked", "ready", "running", "needs_clarification", "completed", "failed", "skipped"
+]
+StepKind = Literal["tool_call", "processing", "clarification"]
+Priority = Literal["critical", "high", "normal", "low"]
+Route = Literal["plan", "perspectives", "direct", "undecided"]
+Review = Literal["each", "end", "auto"]
+Risk = Literal["low", "medium", "high"]
+RecoveryAction = Literal["retry", "skip", "abort", "model", "accept"]
+DetectionRule = Literal[
+    "question",
+    "numbered_list",
+    "verb_and_scope",
+    "multiple_tasks",
+    "long_request",
+    "none",
+    "disabled",
+    "model",
+    "qualification",
+]
+
+
+class Detection(Wire):
+    """Whether a request wants a plan; `score` is 0 to 100."""
+
+    planned: Bool
+    rule: DetectionRule
+    score: Int
+    ambiguous: Bool
+
+
+class Qualification(Wire):
+    """What kind of work a request is."""
+
+    task_type: Literal["question", "code", "devops", "mixed"]
+    complexity: Literal["trivial", "simple", "moderate", "complex"]
+    risk_level: Risk
+    reasons: tuple[str, ...]
+    by: Literal["rules", "model"]
+
+
+class Usage(Wire):
+    """What the model was asked for."""
+
+    requests: Int
+    prompt_tokens: Int
+    completion_tokens: Int
+
+
+class PlanError(Wire):
+    """Why a plan failed."""
+
+    code: str
+    message: str
+    hint: Maybe[str] = None
+    raw_text: Maybe[str] = None
+
+
+class Check(Wire):
+    """Something that proves a step."""
+
+    kind: Literal["file_exists", "file_contains", "no_new_errors", "command"]
+    path: Maybe[str] = None
+    text: Maybe[str] = None
+    command: Maybe[str] = None
+    outcome: Maybe[Literal["passed", "failed", "unknown"]] = None
+    detail: Maybe[str] = None
+
+
+class StepResult(Wire):
+    """What a step ended with."""
+
+    ok: Bool
+    value: Maybe[Json] = None
+    summary: Maybe[str] = None
+    error: Maybe[str] = None
+    duration_ms: Int
+    timestamp: Time
+
+
+class ExecutedTool(Wire):
+    """One settled tool call of a step."""
+
+    tool: str
+    args: Args
+    ok: Bool
+    deduplicated: Bool
+    summary: str
+    duration_ms: Int
+
+
+class ExpectedTool(Wire):
+    """A tool call that is expected, not binding."""
+
+    tool: str
+    args: Maybe[Args] = None
+
+
+class Step(Wire):
+    """One step; `order`, `blocks` and the statuses blocked and ready are computed from the plan."""
+
+    step_id: str
+    order: Int
+    description: str
+    instruction: str
+    active_form: str
+    kind: StepKind
+    agent: Agent
+    tool: Maybe[str] = None
+    args: Maybe[Args] = None
+    depends_on: tuple[str, ...]
+    blocks: tuple[str, ...]
+    priority: Priority
+    critical: Bool
+    requires_approval: Bool
+    status: StepStatus
+    progress: Maybe[Int] = None
+    attempts: Int
+    result: Maybe[StepResult] = None
+    question: Maybe[str] = None
+    options: MaybeMany[str] = None
+    checks: tuple[Check, ...]
+    expected_files: tuple[str, ...]
+    attachments: tuple[str, ...]
+    tools_to_execute: MaybeMany[ExpectedTool] = None
+    tools_executed: tuple[ExecutedTool, ...]
+    reverted: Maybe[Literal["whole", "part"]] = None
+    when: Maybe[str] = None
+    for_each: Maybe[str] = None
+    created_at: Maybe[Time] = None
+    started_at: Maybe[Time] = None
+    completed_at: Maybe[Time] = None
+
+
+class Question(Wire):
+    """A question that a step waits on."""
+
+    step_id: str
+    question: str
+    options: MaybeMany[str] = None
+
+
+class Proposal(Wire):
+    """What the model proposes for a failed step."""
+
+    action: Literal["retry", "skip", "insert", "abort"]
+    args: Maybe[Args] = None
+    steps: MaybeMany[Step] = None
+    why: str
+
+
+class Recovery(Wire):
+    """A failed step that waits for a decision."""
+
+    step_id: str
+    error: str
+    code: Maybe[str] = None
+    options: tuple[RecoveryAction, ...]
+    proposal: Maybe[Proposal] = None
+
+
+class Pending(Wire):
+    """Everything that waits for a person."""
+
+    approvals: tuple[Approval, ...]
+    questions: tuple[Question, ...]
+    recoveries: tuple[Recovery, ...]
+    conflicts: tuple[Conflict, ...]
+
+
+class Plan(Wire):
+    """A plan. Detection, template and the reason of a pause are more than version 1 promises."""
+
+    plan_id: str
+    session_id: str
+    version: Int
+    seq: Int
+    status: PlanStatus
+    workspace_folders: tuple[str, ...]
+    request: str
+    attachments: tuple[Attachment, ...]
+    detection: Maybe[Detection] = None
+    qualification: Maybe[Qualification] = None
+    perspectives: Perspectives
+    summary: str
+    steps: tuple[Step, ...]
+    sequential: Bool
+    estimated_duration: Maybe[Int] = None
+    overall_risk: Risk
+    route: Route
+    review: Maybe[Review] = None
+    author: Literal["rules", "model", "template", "user"]
+    template_id: Maybe[str] = None
+    execution_summary: Maybe[str] = None
+    context_summary: Maybe[str] = None
+    usage: Usage
+    error: Maybe[PlanError] = None
+    pending: Pending
+    pause_reason: Maybe[str] = None
+    pause_detail: Maybe[str] = None
+    created_at: Time
+    approved_at: Maybe[Time] = None
+    rejected_at: Maybe[Time] = None
+    rejection_reason: Maybe[str] = None
+    completed_at: Maybe[Time] = None
+
+
+class Progress(Wire):
+    """How many steps stand where."""
+
+    total: Int
+    pending: Int
+    in_progress: Int
+    completed: Int
+    failed: Int
+    skipped: Int
+    percent_complete: Int
+
+
+class PlanSummary(Wire):
+    """A plan in a list."""
+
+    plan_id: str
+    session_id: str
+    version: Int
+    seq: Int
+    request: str
+    status: PlanStatus
+    workspace_folders: tuple[str, ...]
+    created_at: Time
+    updated_at: Time
+    progress: Progress
+
+
+class TemplateParameter(Wire):
+    """A value that is asked for when a template is applied."""
+
+    name: str
+    description: Maybe[str] = None
+    default: Maybe[str] = None
+
+
+class Template(Wire):
+    """A plan to be used again."""
+
+    template_id: str
+    name: str
+    description: Maybe[str] = None
+    parameters: tuple[TemplateParameter, ...]
+    steps: tuple[Step, ...]
+    builtin: Bool

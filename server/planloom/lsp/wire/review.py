@@ -1,0 +1,150 @@
+"""What a person looks at beside the steps, on the wire: attachments, approvals, conflicts, perspectives."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeMany, Range, Time, Wire
+
+Effort = Literal["trivial", "small", "medium", "large"]
+ChangeKind = Literal["create", "edit", "delete", "rename", "createFolder"]
+
+
+class Attachment(Wire):
+    """Something that a request names, as it was when it was resolved."""
+
+    id: str
+    kind: Literal["file", "folder", "link", "image", "selection", "diagnostics"]
+    reference: str
+    uri: Maybe[str] = None
+    label: Maybe[str] = None
+    range: Maybe[Range] = None
+    language_id: Maybe[str] = None
+    bytes: Int
+    truncated: Bool
+    note: Maybe[str] = None
+    secret: Maybe[Bool] = None
+    version: Maybe[Int] = None
+    sha256: Maybe[str] = None
+
+
+class Unresolved(Wire):
+    """A reference that names nothing which may be attached."""
+
+    reference: str
+    code: Literal[
+        "not_found", "ambiguous", "outside", "secret", "too_large", "binary", "undecodable", "no_context"
+    ]
+    message: str
+    candidates: MaybeMany[str] = None
+
+
+class ApprovalFile(Wire):
+    """One file that an approval would change."""
+
+    uri: str
+    change: ChangeKind
+    new_uri: Maybe[str] = None
+    added: Int
+    removed: Int
+    resolved_path: str
+    new_resolved_path: Maybe[str] = None
+
+
+class Approval(Wire):
+    """A question for permission."""
+
+    approval_id: str
+    plan_id: str
+    step_id: Maybe[str] = None
+    tool: Maybe[str] = None
+    proposal: str
+    effect: Literal["read", "write", "destroy", "execute"]
+    title: str
+    warning: Maybe[str] = None
+    protected: Bool
+    files: tuple[ApprovalFile, ...]
+    command: Maybe[str] = None
+    cwd: Maybe[str] = None
+
+
+class EditedFile(Wire):
+    """One file of an edit, by hash."""
+
+    uri: str
+    change: ChangeKind
+    new_uri: Maybe[str] = None
+    before_sha256: Maybe[str] = None
+    after_sha256: Maybe[str] = None
+
+
+class ConflictHunk(Wire):
+    """One overlap: the common text, the user's, and the step's."""
+
+    range: Range
+    base: str
+    mine: str
+    theirs: str
+
+
+class ConflictFile(Wire):
+    """A file with overlaps."""
+
+    uri: str
+    hunks: tuple[ConflictHunk, ...]
+    sha256: Maybe[str] = None
+
+
+class Conflict(Wire):
+    """An edit that cannot be merged without asking."""
+
+    edit_id: str
+    step_id: str
+    files: tuple[ConflictFile, ...]
+
+
+class _Shared(Wire):
+    analysis: str
+    concerns: tuple[str, ...]
+    recommendations: tuple[str, ...]
+    estimated_effort: Effort
+    dependencies: MaybeMany[str] = None
+    timestamp: Time
+
+
+class ChapoPerspective(_Shared):
+    """Strategy."""
+
+    agent: Literal["chapo"] = "chapo"
+    strategic_analysis: str
+    risk_assessment: str
+    impact_areas: tuple[str, ...]
+    coordination_needs: tuple[str, ...]
+
+
+class KodaPerspective(_Shared):
+    """Code."""
+
+    agent: Literal["koda"] = "koda"
+    affected_files: tuple[str, ...]
+    code_patterns: tuple[str, ...]
+    potential_breaking_changes: tuple[str, ...]
+    testing_requirements: tuple[str, ...]
+
+
+class DevoPerspective(_Shared):
+    """Operations."""
+
+    agent: Literal["devo"] = "devo"
+    deployment_impact: tuple[str, ...]
+    rollback_strategy: str
+    services_affected: tuple[str, ...]
+    infrastructure_changes: tuple[str, ...]
+
+
+class Perspectives(Wire):
+    """What each agent said of the request."""
+
+    chapo: Maybe[ChapoPerspective] = None
+    koda: Maybe[KodaPerspective] = None
+    devo: Maybe[DevoPerspective] = None

@@ -1,0 +1,78 @@
+"""Builds an event of the wire from a recorded one; some events also carry what the plan after them says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.editing import AddStep, StepChanges, StepEdit, UpdateStep
+from planloom.domain.plans.plan import Plan
+from planloom.lsp.wire import edits as wire
+from planloom.lsp.wire import events as out
+from planloom.lsp.wire import to_wire as to
+from planloom.lsp.wire.base import Wire
+from planloom.lsp.wire.plan import Check
+
+
+def event(recorded: ev.Recorded, after: Plan) -> dict[str, Any]:
+    """One event as plain JSON; `after` is the plan with this event folded in."""
+    happened = recorded.event
+    whole = _MODELS[happened.type].of(
+        happened,
+        seq=recorded.seq,
+        plan_id=recorded.plan_id,
+        session_id=recorded.session_id,
+        at=recorded.at,
+        **_computed(happened, after),
+    )
+    return whole.json_value()
+
+
+_MODELS: dict[str, type[Wire]] = {
+    model.model_fields["type"].default: model
+    for model in vars(out).values()
+    if isinstance(model, type) and issubclass(model, Wire) and "type" in model.model_fields
+}
+
+
+def _computed(happened: ev.Event, after: Plan) -> dict[str, object]:
+    """The fields that the event itself does not hold: most events have none."""
+    match happened:
+        case ev.PlanDirect() | ev.PlanReady() | ev.PlanApprovalRequest():
+            return {"plan": to.plan(after)}
+        case ev.PlanEdited():
+            return {"plan": to.plan(after), "edits": tuple(step_edit(edit) for edit in happened.edits)}
+        case ev.PlanCompleted() | ev.PlanCancelled() | ev.PlanFailed():
+            return {"progress": to.progress(after), "usage": after.usage}
+        case ev.TasksList():
+            return {"tasks": to.steps(after)}
+        case ev.TaskCreated():
+            return {"task": to.step(after, after.step(happened.task.step_id) or happened.task)}
+        case ev.RecoveryRequest():
+            return {"proposal": happened.proposal and to.recovery_proposal(after, happened.proposal)}
+        case _:
+            return {}
+
+
+def step_edit(edit: StepEdit) -> wire.StepEdit:
+    """What a person did to the steps; only what was given is written."""
+    if isinstance(edit, UpdateStep):
+        return wire.UpdateStep(step_id=edit.step_id, set=wire.StepFields.model_validate(_given(edit.set)))
+    if isinstance(edit, AddStep):
+        named = {} if edit.step_id is None else {"step_id": edit.step_id}
+        step = wire.NewStep.model_validate({**_given(edit.step), **named})
+        return wire.AddStep(step=step) if edit.place == "last" else wire.AddStep(after=edit.after, step=step)
+    if edit.op == "move":
+        return wire.MoveStep(step_id=edit.step_id, after=edit.after)
+    if edit.op == "remove":
+        return wire.RemoveStep(step_id=edit.step_id)
+    if edit.op == "skip":
+        return wire.SkipStep(step_id=edit.step_id)
+    return wire.UnskipStep(step_id=edit.step_id)
+
+
+def _given(changes: StepChanges) -> dict[str, Any]:
+    given = {name: value for name, value in changes if value is not None and name != "cleared"}
+    if changes.checks is not None:
+        given["checks"] = tuple(Check.of(check) for check in changes.checks)
+    return {**given, **dict.fromkeys(changes.cleared)}

@@ -1,0 +1,146 @@
+"""HTTP to a model server that may be hostile: one origin, its own key, finite in bytes, lines and depth."""
+
+from __future__ import annotations
+
+import functools
+import ssl
+from collections.abc import Callable, Generator
+from typing import Any, NamedTuple
+
+import httpx
+
+from planloom.domain.errors import ModelFailed
+from planloom.models.http.bounded import BoundedStream
+from planloom.models.http.endpoint import refused_address
+from planloom.models.http.keys import Key
+
+KEPT_CONNECTIONS = 8
+FindKey = Callable[[], Key | None]
+"""Looks a key up when a request is sent: it may have been given since the model was chosen."""
+
+
+class Timeouts(NamedTuple):
+    """Seconds to connect, to the first token, between two tokens, and for one whole answer."""
+
+    connect: float = 10.0
+    first_token: float = 300.0
+    token: float = 60.0
+    answer: float = 3600.0
+
+
+class KeyAuth(httpx.Auth):
+    """Puts the key, if there is one, into the request at the last moment, for its own origin alone."""
+
+    def __init__(self, find: FindKey, header: str) -> None:
+        self._find = find
+        self._header = header
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        key = self._find()
+        if key is not None:
+            prefix = "Bearer " if self._header.lower() == "authorization" else ""
+            request.headers[self._header] = prefix + key.reveal(_origin(request.url))
+        yield request
+
+
+def open_client(
+    timeouts: Timeouts, *, secure: bool, auth: httpx.Auth | None = None, proxy: str | None = None
+) -> httpx.AsyncClient:
+    """A client that follows no redirect, reads no proxy, certificate or password from its surroundings, and
+    checks certificates.
+
+    `secure` says that https will be asked; for plain http no certificates are loaded. `proxy` is a URL
+    that the user has set for Planloom itself.
+    """
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=KEPT_CONNECTIONS)
+    verify = _trusted() if secure or proxy is not None else _trusting_nothing()
+    inner = httpx.AsyncHTTPTransport(verify=verify, trust_env=False, limits=limits, proxy=proxy)
+    return httpx.AsyncClient(
+        transport=BoundedTransport(inner, watched=proxy is None),
+        auth=auth,
+        follow_redirects=False,
+        trust_env=False,
+        # The waits for tokens are counted by the reader; these are for a connection that is dead below it.
+        timeout=httpx.Timeout(
+            max(timeouts.first_token, timeouts.token) + 5.0, connect=timeouts.connect, pool=timeouts.connect
+        ),
+        headers={"User-Agent": "planloom", "Accept-Encoding": "identity"},
+    )
+
+
+class BoundedTransport(httpx.AsyncBaseTransport):
+    """Bounds every answer before httpx sees it, and names its form as it is, not as it is declared.
+
+    With `watched` the address that a connection reached is checked before anything is sent through it.
+    """
+
+    def __init__(self, inner: httpx.AsyncBaseTransport, *, watched: bool) -> None:
+        self._inner = inner
+        self._watched = watched
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if self._watched:
+            request.extensions = {**request.extensions, "trace": watch(request.url.scheme)}
+        response = await self._inner.handle_async_request(request)
+        assert isinstance(response.stream, httpx.AsyncByteStream)
+        content_type = response.headers.get("content-type", "")
+        events = "text/event-stream" in content_type.lower()
+        stream = BoundedStream(response.stream, response.headers.get("content-encoding", ""))
+        headers = response.headers
+        # The bytes are checked to be UTF-8 and decompressed here, so these two no longer hold.
+        headers.pop("content-encoding", None)
+        headers["content-type"] = "text/event-stream" if events else content_type.partition(";")[0]
+        if not events and response.status_code < 300:
+            form = await stream.sniff()
+            headers["content-type"] = form or headers["content-type"]
+        return httpx.Response(
+            status_code=response.status_code,
+            headers=headers,
+            stream=stream,
+            extensions=response.extensions,
+        )
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def watch(scheme: str) -> Any:
+    """A listener that breaks a connection which reached an address that nothing may be sent to."""
+
+    async def trace(event: str, info: dict[str, Any]) -> None:
+        if event != "connection.connect_tcp.complete":
+            return
+        stream = info["return_value"]
+        peer = stream.get_extra_info("server_addr")
+        problem = refused_address(scheme, str(peer[0])) if peer else None
+        if problem is not None:
+            await stream.aclose()
+            raise ModelFailed(
+                "model_unavailable",
+                f"The model's address leads to {peer[0]}, where nothing is sent: {problem}.",
+                hint="Set `model.baseUrl` to another address.",
+            )
+
+    return trace
+
+
+def _origin(url: httpx.URL) -> str:
+    host = f"[{url.host}]" if ":" in url.host else url.host.lower()
+    # httpx itself leaves out the default port.
+    return f"{url.scheme}://{host}" + (f":{url.port}" if url.port is not None else "")
+
+
+@functools.cache
+def _trusted() -> ssl.SSLContext:
+    """What the system and certifi trust; loading takes some 30 ms, so it is done once and only for https."""
+    import certifi
+
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())
+    return context
+
+
+@functools.cache
+def _trusting_nothing() -> ssl.SSLContext:
+    """For plain http: certificates are checked all the same, against none."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -1,0 +1,109 @@
+"""Every exchange with a model, written to a file of JSON lines that `replay` plays back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
+
+from planloom.domain.errors import ContextOverflow, ModelFailed, StorageFailed
+from planloom.domain.values import Json
+from planloom.models.offline.scripted import Fault, FaultKind
+from planloom.models.port import Capabilities, Model, ModelEvent, ModelIdentity, ModelRequest
+
+FAULTS: Mapping[str, FaultKind] = {
+    "model_unavailable": "unavailable",
+    "model_refused": "refused",
+    "model_output_invalid": "output_invalid",
+    "context_overflow": "overflow",
+}
+"""The fault that plays back each failure of a model."""
+
+
+class Recording:
+    """A file that one line is added to for every exchange, readable by its owner alone.
+
+    `redact` takes known secrets out of each line before it is written. Raises `StorageFailed` where the
+    file cannot be written.
+    """
+
+    def __init__(self, path: Path, redact: Callable[[str], str]) -> None:
+        self._path = path
+        self._redact = redact
+        self._lock = asyncio.Lock()
+        self._append("")
+
+    async def add(self, request: ModelRequest, events: Sequence[ModelEvent], fault: Fault | None) -> None:
+        """Write one exchange: what was asked, what was said, and how it failed if it did."""
+        # Events keep their defaults, since `kind` is one of them; a request needs none.
+        exchange: dict[str, Json] = {
+            "request": request.model_dump(mode="json", exclude_defaults=True),
+            "events": [event.model_dump(mode="json") for event in events],
+        }
+        if fault is not None:
+            exchange["fault"] = fault.model_dump(mode="json")
+        line = self._redact(json.dumps(exchange, ensure_ascii=False, separators=(",", ":")))
+        async with self._lock:
+            await asyncio.to_thread(self._append, line + "\n")
+
+    def _append(self, text: str) -> None:
+        try:
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            with os.fdopen(descriptor, "a", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            raise StorageFailed(f"The recording {self._path} cannot be written: {error.strerror}.") from error
+
+
+class RecordingModel:
+    """A model whose exchanges are recorded as they happen, failed and abandoned ones included."""
+
+    def __init__(self, model: Model, recording: Recording) -> None:
+        self._model = model
+        self._recording = recording
+
+    @property
+    def identity(self) -> ModelIdentity:
+        return self._model.identity
+
+    @property
+    def inner(self) -> Model:
+        """The model that is recorded."""
+        return self._model
+
+    async def capabilities(self) -> Capabilities:
+        return await self._model.capabilities()
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        events: list[ModelEvent] = []
+        fault: Fault | None = None
+        try:
+            # A consumer that stops reading must close the connection at once, not when it is collected.
+            async with contextlib.aclosing(_closable(self._model.stream(request))) as stream:
+                async for event in stream:
+                    events.append(event)
+                    yield event
+        except (ModelFailed, ContextOverflow) as failure:
+            fault = Fault(kind=FAULTS[failure.code], message=failure.message, hint=failure.hint)
+            raise
+        except (GeneratorExit, asyncio.CancelledError):
+            fault = None if events and events[-1].kind == "finished" else Fault(kind="hang")
+            raise
+        finally:
+            await self._recording.add(request, events, fault)
+
+    async def close(self) -> None:
+        await self._model.close()
+
+
+async def _closable(stream: AsyncIterator[ModelEvent]) -> AsyncGenerator[ModelEvent]:
+    try:
+        async for event in stream:
+            yield event
+    finally:
+        close = getattr(stream, "aclose", None)
+        if close is not None:
+            await close()

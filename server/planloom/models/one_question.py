@@ -1,0 +1,97 @@
+"""One question whose answer is only of use as a whole: what was said, what it cost, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Literal, NamedTuple, cast
+
+from planloom.domain.errors import ContextOverflow
+from planloom.domain.plans.plan import Usage
+from planloom.models.port import (
+    Finished,
+    Model,
+    ModelEvent,
+    ModelRequest,
+    Restarted,
+    TextDelta,
+    UsageReported,
+)
+
+
+class Cost:
+    """What one question has cost so far, however it ends: each time it was sent, and what its server counted."""
+
+    def __init__(self) -> None:
+        self._before = Usage()
+        self._now = Usage()
+
+    @property
+    def usage(self) -> Usage:
+        return self._before.plus(self._now)
+
+    @property
+    def prompt_tokens(self) -> int:
+        """The tokens of the prompt, as counted when it was sent last; 0 if that is not known."""
+        return self._now.prompt_tokens
+
+    @property
+    def completion_tokens(self) -> int:
+        """The same of what it wrote."""
+        return self._now.completion_tokens
+
+    async def of(self, model: Model, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """Ask, and count. Raises what `Model.stream` raises."""
+        self._now = Usage(requests=1)
+        try:
+            async with aclosing(cast("AsyncGenerator[ModelEvent]", model.stream(request))) as events:
+                async for event in events:
+                    if isinstance(event, UsageReported):
+                        self._now = Usage(
+                            requests=1,
+                            prompt_tokens=event.prompt_tokens,
+                            completion_tokens=event.completion_tokens,
+                        )
+                    elif isinstance(event, Restarted):
+                        self._before = self.usage
+                        self._now = Usage(requests=1)
+                    yield event
+        except ContextOverflow:
+            # It was refused before it was sent.
+            self._now = Usage()
+            raise
+
+
+class Answer(NamedTuple):
+    """The visible text of an answer. `ended` is None where it was left before its end."""
+
+    text: str
+    ended: Literal["stop", "length", "tool_calls", "refused"] | None
+
+
+async def answer_to(
+    model: Model, request: ModelRequest, cost: Cost, *, most_characters: int | None = None
+) -> Answer:
+    """Ask, and take the answer in; one longer than `most_characters` is left there.
+
+    What was said before a restart is void. Raises what `Model.stream` raises.
+    """
+    text: list[str] = []
+    length = 0
+    ended: Literal["stop", "length", "tool_calls", "refused"] | None = None
+    async with aclosing(cost.of(model, request)) as events:
+        async for event in events:
+            match event:
+                case TextDelta():
+                    text.append(event.text)
+                    length += len(event.text)
+                case Restarted():
+                    text.clear()
+                    length = 0
+                case Finished():
+                    ended = event.reason
+                case _:
+                    continue
+            if most_characters is not None and length > most_characters:
+                break
+    return Answer("".join(text), ended)

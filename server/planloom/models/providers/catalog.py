@@ -1,0 +1,217 @@
+"""The engines there are: how each is opened at an address, and which models each lists."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from planloom.domain.values import Value
+from planloom.models.hint import LOCAL_MODEL
+from planloom.models.http.endpoint import Endpoint, endpoint_of
+from planloom.models.http.json_text import count_of, list_of, object_of, text_of
+from planloom.models.http.keys import HOME, VARIABLES, Keyring, key_advice
+from planloom.models.port import ModelIdentity
+from planloom.settings import Settings
+
+if TYPE_CHECKING:
+    from planloom.models.http.adapter import ProviderAdapter
+    from planloom.models.http.http_model import HttpModel
+
+ProviderSpec = Literal["openai", "ollama", "anthropic"]
+
+OLLAMA_PORT = 11434
+PROXY_VARIABLE = "PLANLOOM_PROXY"
+"""The only variable that sets a proxy: those of the surroundings are not read."""
+PREFERRED = ("gpt-5-mini", "gpt-4.1-mini", "gpt-4o-mini")
+"""What is asked for where OpenAI's own list, which has no order, is all there is to choose by."""
+CONNECT_SECONDS = 1.0
+"""How long a server on this machine may take to accept a connection."""
+
+
+class ListedModel(Value):
+    """A model that could be chosen; `reason` says why not, or what it is."""
+
+    provider: str
+    name: str
+    context_tokens: int | None = None
+    reachable: bool
+    reason: str | None = None
+
+
+class ModelListing(NamedTuple):
+    """What a server lists. `answered` is False where nothing is there; `problem` says what was wrong."""
+
+    answered: bool
+    models: tuple[ListedModel, ...] = ()
+    problem: str = ""
+    spec: ProviderSpec | None = None
+
+
+def home_of(spec: ProviderSpec, environment: Mapping[str, str]) -> str:
+    """Where an engine is unless a base URL says otherwise."""
+    if spec == "ollama":
+        return _ollama_home(environment.get("OLLAMA_HOST", ""))
+    return environment.get(VARIABLES[spec][1]) or HOME[spec]
+
+
+def open_engine(
+    spec: ProviderSpec,
+    url: str,
+    name: str,
+    reason: str,
+    *,
+    settings: Settings,
+    environment: Mapping[str, str],
+    keys: Keyring,
+) -> HttpModel:
+    """The model `name` of the engine at `url`. Raises `ModelFailed` where the URL cannot be used."""
+    # httpx and what stands on it take 100 ms to import, which a session without them need not pay.
+    from planloom.models.http.http_model import HttpModel, Options
+    from planloom.models.http.transport import Timeouts
+
+    endpoint = _endpoint(spec, url)
+    chosen = settings.model
+    return HttpModel(
+        _adapter(spec),
+        endpoint,
+        ModelIdentity(provider=spec, name=name, reason=reason),
+        find_key=lambda: keys.find(spec, endpoint.origin),
+        key_advice=key_advice(spec, endpoint.origin),
+        options=Options(
+            timeouts=Timeouts(
+                connect=chosen.connect_timeout_seconds,
+                first_token=chosen.first_token_timeout_seconds,
+                token=chosen.token_timeout_seconds,
+            ),
+            retries=settings.max_retry_attempts,
+            temperature=chosen.temperature,
+            context_tokens=chosen.context_tokens,
+            proxy=environment.get(PROXY_VARIABLE) or None,
+        ),
+    )
+
+
+async def models_at(
+    spec: ProviderSpec, url: str, *, settings: Settings, environment: Mapping[str, str], keys: Keyring
+) -> ModelListing:
+    """What the server at `url` lists. Raises `ModelFailed` where the URL cannot be used."""
+    asking = open_engine(spec, url, "", "", settings=settings, environment=environment, keys=keys)
+    try:
+        if spec == "ollama":
+            return await _ollama_models(asking)
+        return await _listed_models(asking, spec)
+    finally:
+        await asking.close()
+
+
+async def engine_at(
+    url: str, *, settings: Settings, environment: Mapping[str, str], keys: Keyring
+) -> ModelListing:
+    """Which engine answers at a URL, and what it lists, told by its answers and not by its name."""
+    found = await models_at("openai", url, settings=settings, environment=environment, keys=keys)
+    if not found.answered:
+        return found
+    if found.spec == "ollama" or not found.models:
+        tags = await models_at("ollama", url, settings=settings, environment=environment, keys=keys)
+        if tags.models:
+            return tags
+    if found.spec == "anthropic":
+        return await models_at("anthropic", url, settings=settings, environment=environment, keys=keys)
+    return found._replace(spec="openai")
+
+
+async def accepts(url: str) -> bool:
+    """Whether anything accepts connections there; cheap enough to ask before anything is loaded."""
+    parts = urlsplit(url)
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            _, writer = await asyncio.open_connection(parts.hostname, parts.port or 80)
+    except (OSError, TimeoutError, UnicodeError):
+        return False
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+    return True
+
+
+def _adapter(spec: ProviderSpec) -> ProviderAdapter:
+    match spec:
+        case "openai":
+            from planloom.models.providers.openai_compatible import OpenAICompatible
+
+            return OpenAICompatible()
+        case "ollama":
+            from planloom.models.providers.ollama import Ollama
+
+            return Ollama()
+        case "anthropic":
+            from planloom.models.providers.anthropic import Anthropic
+
+            return Anthropic()
+
+
+def _endpoint(spec: ProviderSpec, url: str) -> Endpoint:
+    if spec == "ollama":
+        # People give Ollama's address with the path of its other protocol.
+        endpoint = endpoint_of(url)
+        return endpoint._replace(path=endpoint.path.removesuffix("/v1").removesuffix("/api"))
+    return endpoint_of(url, default_path="/v1")
+
+
+async def _listed_models(asking: HttpModel, spec: ProviderSpec) -> ModelListing:
+    reply = await asking.get(f"{asking.endpoint.base}/models")
+    if reply.status == 0:
+        return ModelListing(False, problem=reply.problem)
+    if reply.status >= 400:
+        # Only Anthropic wraps its errors in an object that says that it is one.
+        kind: ProviderSpec = "anthropic" if reply.data.get("type") == "error" else spec
+        return ModelListing(True, problem=f"it answered {reply.status}: {reply.problem}", spec=kind)
+    entries = [object_of(entry) for entry in list_of(reply.data.get("data"))]
+    models = []
+    kind = spec
+    for entry in entries:
+        name = text_of(entry.get("id"))
+        if not name:
+            continue
+        if entry.get("owned_by") == "library":
+            kind = "ollama"
+        context = next(
+            (
+                count
+                for field in ("max_model_len", "context_length", "context_window", "max_input_tokens")
+                if (count := count_of(entry.get(field)))
+            ),
+            None,
+        )
+        models.append(ListedModel(provider=spec, name=name, context_tokens=context, reachable=True))
+    return ModelListing(True, tuple(models), reply.problem, kind)
+
+
+async def _ollama_models(asking: HttpModel) -> ModelListing:
+    reply = await asking.get(f"{asking.endpoint.base}/api/tags")
+    if reply.status == 0:
+        return ModelListing(False, problem=reply.problem)
+    if reply.status >= 400 or not isinstance(reply.data.get("models"), list):
+        return ModelListing(True, problem=reply.problem or "it is no Ollama")
+    names = [
+        text_of(entry.get("name")) or text_of(entry.get("model"))
+        for entry in map(object_of, list_of(reply.data["models"]))
+    ]
+    models = tuple(ListedModel(provider="ollama", name=name, reachable=True) for name in names if name)
+    problem = "" if models else f"Ollama is running but has no model: `ollama pull {LOCAL_MODEL}`."
+    return ModelListing(True, models, problem, "ollama")
+
+
+def _ollama_home(host: str) -> str:
+    """`OLLAMA_HOST` as Ollama reads it: a port or a scheme may be missing, and 0.0.0.0 means this machine."""
+    text = host.strip().rstrip("/")
+    scheme, separator, rest = text.rpartition("://")
+    name, _, port = rest.partition(":") if rest.count(":") <= 1 else (rest, "", "")
+    if name in {"", "0.0.0.0"}:
+        name = "127.0.0.1"
+    if not port.isdigit():
+        port = str(OLLAMA_PORT) if not separator else ""
+    return f"{scheme or 'http'}://{name}" + (f":{port}" if port else "")

@@ -1,0 +1,210 @@
+"""Chat completions, as OpenAI defined them and llama.cpp, vLLM, LM Studio, OpenRouter speak them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Mapping
+
+from planloom.domain.values import Json
+from planloom.models.http.adapter import AnswerRefused, HttpRequest, ProbeClient
+from planloom.models.http.failures import Refusal, refusal_in
+from planloom.models.http.json_text import count_of, list_of, object_of, text_of
+from planloom.models.http.payloads import DONE
+from planloom.models.port import Capabilities, Message, ModelEvent, ModelRequest
+from planloom.models.providers import capabilities as probing
+from planloom.models.providers.accumulator import StreamAccumulator
+from planloom.models.providers.text_tools import in_words
+
+FINAL_STATUSES = frozenset({401, 402, 403, 408, 409, 413, 429, 503})
+"""Statuses that say nothing about how the question was put."""
+NO_TOOLS = re.compile(
+    r"support[^.]{0,40}(?:tool|function)"
+    r"|(?:tool|function)[^.]{0,60}(?:support|requires|enable|not allowed|unknown)"
+    r"|--jinja|enable-auto-tool-choice",
+    re.IGNORECASE,
+)
+NO_SCHEMA = re.compile(r"response_?format|json_?schema|schema|grammar|guided|structured", re.IGNORECASE)
+
+
+class OpenAICompatible:
+    """The dialect, with what one server has been found to refuse."""
+
+    provider = "openai"
+    key_header = "Authorization"
+    headers: Mapping[str, str] = {}
+    calls_stream = True
+    grammar = True
+    start_advice = "Start the model server there."
+
+    def __init__(self) -> None:
+        self._refused: set[str] = set()
+
+    def outgoing(
+        self, name: str, request: ModelRequest, capabilities: Capabilities, _tokens: int, /
+    ) -> HttpRequest:
+        """The request as JSON, without what the server is known to refuse."""
+        request = in_words(
+            request,
+            tools=not capabilities.tools or "tools" in self._refused,
+            schema=not capabilities.json_schema or "response_format" in self._refused,
+        )
+        body: dict[str, Json] = {
+            "model": name,
+            "messages": [_message(message) for message in request.messages],
+            "stream": True,
+        }
+        if "stream_options" not in self._refused:
+            body["stream_options"] = {"include_usage": True}
+        if request.tools:
+            body["tools"] = tool_list(request)
+        if request.response_schema is not None:
+            schema: dict[str, Json] = {"name": "answer", "schema": request.response_schema}
+            if "strict" not in self._refused:
+                schema["strict"] = True
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        if request.max_tokens is not None:
+            limit = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
+            body[limit] = request.max_tokens
+        if request.temperature is not None and "temperature" not in self._refused:
+            body["temperature"] = request.temperature
+        return HttpRequest("/chat/completions", body)
+
+    def reader(self, request: ModelRequest) -> OpenAIReader:
+        """A reader for one answer."""
+        return OpenAIReader(request)
+
+    def missing(self, name: str, origin: str, /) -> str:
+        """The sentence that says that the server does not have the model."""
+        return f"{origin} has no model {name!r}."
+
+    def model_advice(self, _name: str, /) -> str:
+        """What to do when the server does not have the model."""
+        return "Set `model.name` to one that it lists (`planloom/model/list`)."
+
+    def adapts(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
+        """Learn from a refusal which field the server does not take; each is learned once."""
+        if status in FINAL_STATUSES:
+            return False
+        found = _refused_field(f"{refusal.field} {refusal.words}", request, self._refused)
+        if found is None:
+            return False
+        self._refused.add(found)
+        return True
+
+    def amended(self, capabilities: Capabilities) -> Capabilities:
+        """What the engine can do, given what it has refused since it was probed."""
+        return capabilities.model_copy(
+            update={
+                "tools": capabilities.tools and "tools" not in self._refused,
+                "json_schema": capabilities.json_schema and "response_format" not in self._refused,
+            }
+        )
+
+    async def probe(self, asking: ProbeClient, name: str) -> Capabilities:
+        """What the server says of itself and of the model."""
+        return await probing.of_openai_compatible(asking, name)
+
+
+class OpenAIReader(StreamAccumulator):
+    """Reads the chunks of one answer, or the whole of it from a server that does not stream."""
+
+    def feed(self, data: Mapping[str, Json]) -> tuple[ModelEvent, ...]:
+        """What a chunk says. Raises `AnswerRefused` where it is an error."""
+        if DONE in data and not self.complete and self.progress:
+            # Some servers leave the reason out; their end mark says that the answer is whole.
+            self.finish("stop")
+        choices = list_of(data.get("choices"))
+        if data.get("error") and not choices:
+            raise AnswerRefused(refusal_in(data))
+        usage = object_of(data.get("usage"))
+        if usage:
+            self.count(count_of(usage.get("prompt_tokens")), count_of(usage.get("completion_tokens")))
+        events: list[ModelEvent] = []
+        for choice in map(object_of, choices[:1]):
+            if choice.get("error"):
+                raise AnswerRefused(refusal_in(choice))
+            events.extend(self._delta(object_of(choice.get("delta")) or object_of(choice.get("message"))))
+            reason = text_of(choice.get("finish_reason"))
+            if reason == "error":
+                raise AnswerRefused(Refusal("", "error"))
+            if reason and not self.complete:
+                self.finish(reason)
+        return tuple(events)
+
+    def _delta(self, delta: Mapping[str, Json]) -> list[ModelEvent]:
+        events: list[ModelEvent] = []
+        for field in ("reasoning_content", "reasoning"):
+            if thought := text_of(delta.get(field)):
+                # Servers in transition send the same words under both names.
+                events.extend(self.think(thought))
+                break
+        content = delta.get("content")
+        if isinstance(content, str):
+            events.extend(self.say(content))
+        for part in map(object_of, list_of(content)):
+            events.extend(self.say(text_of(part.get("text"))))
+            thoughts = (text_of(object_of(item).get("text")) for item in list_of(part.get("thinking")))
+            events.extend(self.think("".join(thoughts)))
+        if refusal := text_of(delta.get("refusal")):
+            events.extend(self.say(refusal))
+        fragments = [object_of(fragment) for fragment in list_of(delta.get("tool_calls"))]
+        if function := object_of(delta.get("function_call")):
+            fragments.append({"index": 0, "function": function})
+        self.progress += sum(self.calls.add(fragment) for fragment in fragments)
+        return events
+
+
+def tool_list(request: ModelRequest) -> list[Json]:
+    """The tools in the form that chat completions and Ollama share."""
+    return [
+        {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+        }
+        for tool in request.tools
+    ]
+
+
+def _message(message: Message) -> Json:
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.tool_call_id or "", "content": message.text}
+    said: dict[str, Json] = {"role": message.role, "content": message.text}
+    if message.images:
+        parts: list[Json] = [{"type": "text", "text": message.text}]
+        for image in message.images:
+            data = base64.b64encode(image.data).decode("ascii")
+            url = f"data:{image.media_type};base64,{data}"
+            parts.append({"type": "image_url", "image_url": {"url": url}})
+        said["content"] = parts
+    if message.tool_calls:
+        said["tool_calls"] = [
+            {
+                "id": call.call_id,
+                "type": "function",
+                "function": {
+                    "name": call.name,
+                    "arguments": json.dumps(call.arguments, ensure_ascii=False),
+                },
+            }
+            for call in message.tool_calls
+        ]
+    return said
+
+
+def _refused_field(words: str, request: ModelRequest, known: set[str]) -> str | None:
+    """The field that a refusal is about, if it is one that can be left out or named otherwise."""
+    lower = words.lower()
+    if "stream_options" in lower and "stream_options" not in known:
+        return "stream_options"
+    if request.max_tokens is not None and "max_tokens" not in known and "max_completion_tokens" in lower:
+        return "max_tokens"
+    if request.temperature is not None and "temperature" not in known and "temperature" in lower:
+        return "temperature"
+    if request.response_schema is not None and NO_SCHEMA.search(words):
+        # A server may refuse only the strict reading; the schema itself goes last.
+        return next((field for field in ("strict", "response_format") if field not in known), None)
+    if request.tools and "tools" not in known and NO_TOOLS.search(words):
+        return "tools"
+    return None

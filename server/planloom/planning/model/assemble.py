@@ -1,0 +1,194 @@
+"""Steps as a model wrote them made into steps of a plan: legal ids, resolved references, defaults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from pydantic import ValidationError
+
+from planloom.domain.plans.graph import cycle, execution_order
+from planloom.domain.plans.outputs import STEP_ID, renamed
+from planloom.domain.plans.perspectives import Agent
+from planloom.domain.plans.plan import Check, Priority, Step, StepKind
+from planloom.domain.plans.validation import ToolRules
+from planloom.domain.values import Json, StepId
+from planloom.planning.formats.draft import DraftStep
+from planloom.planning.wording import active_form, agent_for, description_of
+
+_AGENTS: Mapping[str, Agent] = {"chapo": "chapo", "koda": "koda", "devo": "devo"}
+_PRIORITIES: Mapping[str, Priority] = {
+    "critical": "critical",
+    "urgent": "critical",
+    "high": "high",
+    "normal": "normal",
+    "medium": "normal",
+    "low": "low",
+}
+_KINDS: Mapping[str, StepKind] = {
+    "toolcall": "tool_call",
+    "tool": "tool_call",
+    "processing": "processing",
+    "instruction": "processing",
+    "clarification": "clarification",
+    "question": "clarification",
+}
+_NUMBER = re.compile(r"#?(?:step|task)?[ _#-]*([0-9]{1,6})", re.IGNORECASE)
+_FOREIGN = re.compile(r"[^A-Za-z0-9_]+")
+_LONGEST_ID = 60
+
+
+class StepBuilder:
+    """Makes steps one by one as they are read, so that a step keeps its id from the first glimpse to the end.
+
+    `taken` are the ids of steps that stay in the plan. `tools` tells what needs approval and who may do it.
+    """
+
+    def __init__(self, tools: Mapping[str, ToolRules], taken: Collection[StepId] = ()) -> None:
+        self._tools = tools
+        self._taken: set[str] = set(taken)
+        self._ids: dict[str, StepId] = {str(step_id): step_id for step_id in taken}
+        self._order: list[StepId] = []
+        self._drafts: list[DraftStep] = []
+
+    def add(self, draft: DraftStep) -> Step:
+        """The next step, with what can be said of it now: references to later steps are left out."""
+        step_id = self._fresh(draft.raw_id)
+        if draft.raw_id is not None:
+            self._ids.setdefault(draft.raw_id, step_id)
+        self._order.append(step_id)
+        self._drafts.append(draft)
+        return self._step(len(self._drafts) - 1, final=False)
+
+    def steps(self) -> tuple[Step, ...]:
+        """All steps with all references resolved, none before one that it waits for unless they form a cycle."""
+        made = tuple(self._step(index, final=True) for index in range(len(self._drafts)))
+        return made if cycle(made) is not None else execution_order(made)
+
+    @property
+    def sequential(self) -> bool:
+        """Whether the source says nothing of dependencies, so that its order is meant."""
+        return all(draft.depends_on is None for draft in self._drafts)
+
+    def _fresh(self, raw: str | None) -> StepId:
+        wanted = _legal(raw) if raw is not None else ""
+        if not wanted or wanted in self._taken:
+            number = len(self._drafts) + 1
+            while f"step_{number}" in self._taken:
+                number += 1
+            wanted = f"step_{number}"
+        self._taken.add(wanted)
+        return StepId(wanted)
+
+    def _step(self, index: int, *, final: bool) -> Step:
+        draft = self._drafts[index]
+        rules = self._tools.get(draft.tool or "")
+        kind = _kind(draft, known=rules is not None)
+        tool = draft.tool if kind == "tool_call" else None
+        args = renamed(draft.args, self._ids) if tool else None
+        description = description_of(draft.description)
+        return Step(
+            step_id=self._order[index],
+            description=description,
+            instruction=draft.instruction,
+            active_form=active_form(description),
+            kind=kind,
+            agent=self._agent(draft, rules),
+            tool=tool,
+            args=(args or {}) if tool else None,
+            depends_on=self._needs(draft, final=final),
+            priority=_PRIORITIES.get((draft.priority or "").lower(), "normal"),
+            critical=draft.critical,
+            requires_approval=rules is not None and tool is not None and rules.effect != "read",
+            question=(draft.question or draft.instruction) if kind == "clarification" else draft.question,
+            checks=tuple(_checks(draft.checks)),
+            expected_files=draft.expected_files or _written(args, rules),
+        )
+
+    def _agent(self, draft: DraftStep, rules: ToolRules | None) -> Agent:
+        named = _AGENTS.get((draft.agent or "").strip().lower())
+        if named is not None:
+            return named
+        if rules is None:
+            return agent_for(draft.description, draft.instruction)
+        return "devo" if rules.effect == "execute" else "koda"
+
+    def _needs(self, draft: DraftStep, *, final: bool) -> tuple[StepId, ...]:
+        found: list[StepId] = []
+        for name in draft.depends_on or ():
+            step_id = self._resolved(name)
+            if step_id is not None:
+                found.append(step_id)
+            elif final:
+                # Kept as it is: validation names the step and what it waits for in vain.
+                found.append(StepId(name))
+        return tuple(dict.fromkeys(found))
+
+    def _resolved(self, name: str) -> StepId | None:
+        """The step that a dependency means: by its id as written, its legal form, or its number from 1."""
+        known = self._ids.get(name) or self._ids.get(name.lstrip("$#").strip())
+        if known is not None:
+            return known
+        legal = _legal(name)
+        for step_id in self._order:
+            if step_id == legal:
+                return step_id
+        number = _NUMBER.fullmatch(name.strip())
+        if number is not None and 1 <= int(number[1]) <= len(self._order):
+            return self._order[int(number[1]) - 1]
+        return None
+
+
+def assembled(
+    drafts: Sequence[DraftStep], tools: Mapping[str, ToolRules], taken: Collection[StepId] = ()
+) -> tuple[tuple[Step, ...], bool]:
+    """The steps that these drafts are, and whether they are sequential."""
+    assembly = StepBuilder(tools, taken)
+    for draft in drafts:
+        assembly.add(draft)
+    return assembly.steps(), assembly.sequential
+
+
+def _legal(raw: str) -> str:
+    """The legal form of an id: what is foreign becomes an underscore, a number gets "step_" in front."""
+    text = _FOREIGN.sub("_", raw.strip()).strip("_")[:_LONGEST_ID]
+    if text.isdigit():
+        return f"step_{int(text)}"
+    if text and not text[0].isalpha():
+        text = f"step_{text}"
+    return text if STEP_ID.fullmatch(text) else ""
+
+
+def _kind(draft: DraftStep, *, known: bool) -> StepKind:
+    """The kind that a draft says it is, as far as its fields bear it out."""
+    said = _KINDS.get(re.sub(r"[^a-z]", "", (draft.kind or "").lower()))
+    if said == "clarification" or (said is None and draft.question and draft.tool is None):
+        return "clarification"
+    if said == "processing":
+        return "processing"
+    if draft.tool is None:
+        return "tool_call" if said == "tool_call" else "processing"
+    # A tool without arguments is meant as a hint, unless it needs none.
+    return "tool_call" if draft.args is not None or said == "tool_call" or not known else "processing"
+
+
+def _checks(raw: Sequence[Json]) -> list[Check]:
+    found: list[Check] = []
+    for check in raw:
+        if not isinstance(check, dict):
+            continue
+        fields = {name: check.get(name) for name in ("kind", "path", "text", "command")}
+        fields["kind"] = fields["kind"] or check.get("type")
+        try:
+            found.append(Check.model_validate(fields))
+        except ValidationError:
+            continue
+    return found
+
+
+def _written(args: Mapping[str, Json] | None, rules: ToolRules | None) -> tuple[str, ...]:
+    """The paths that a call writes, as far as they are known."""
+    if rules is None or args is None:
+        return ()
+    named = [args.get(name) for name in rules.writes if name not in rules.removes]
+    return tuple(path for path in named if isinstance(path, str) and path and not path.startswith("$"))

@@ -1,0 +1,294 @@
+"""What each agent reports of a request: asked for field by field, read however a model has written it down."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from planloom.domain.model_text.lenient_json import Unreadable, read_container
+from planloom.domain.model_text.reasoning import without_reasoning
+from planloom.domain.plans.agents import NAMES
+from planloom.domain.plans.perspectives import (
+    Agent,
+    ChapoPerspective,
+    DevoPerspective,
+    Effort,
+    KodaPerspective,
+    Perspective,
+)
+from planloom.domain.values import Args, Instant, Json
+from planloom.models.port import ToolSpec
+from planloom.tools.tool import shortened
+
+LONGEST_TEXT = 4_000
+"""Characters of a text in a report that are kept."""
+LONGEST_ITEM = 500
+MOST_ITEMS = 20
+_SMALLEST = 40
+"""Characters below which a line of a report tells nothing."""
+_FEWEST_WORDS = 4
+"""An answer in fewer words says nothing of a request."""
+_ATTEMPTS = 8
+"""Braces in a text at which a printed report is looked for."""
+
+
+class Field(NamedTuple):
+    """One field of a report, by its name on the wire."""
+
+    name: str
+    kind: Literal["text", "list"]
+    description: str
+
+
+_COMMON = (
+    Field("analysis", "text", "What the request means from your side, in a few sentences."),
+    Field("concerns", "list", "What could go wrong, a sentence each."),
+    Field("recommendations", "list", "What the plan should do, a sentence each."),
+    Field("dependencies", "list", "What must be there or be known before the work can begin."),
+)
+_OWN: Mapping[Agent, tuple[Field, ...]] = {
+    "chapo": (
+        Field("strategicAnalysis", "text", "What the change means as a whole, and in which order to go."),
+        Field("riskAssessment", "text", "How risky it is, and why."),
+        Field("impactAreas", "list", "The parts of the project that it touches."),
+        Field("coordinationNeeds", "list", "Where code and operations must wait for each other."),
+    ),
+    "koda": (
+        Field("affectedFiles", "list", "Paths of the files to change or make."),
+        Field("codePatterns", "list", "Patterns and conventions of the code to follow."),
+        Field("potentialBreakingChanges", "list", "What callers or users could notice."),
+        Field("testingRequirements", "list", "What has to be tested, and how."),
+    ),
+    "devo": (
+        Field("deploymentImpact", "list", "What the change means for builds, settings and deployment."),
+        Field("rollbackStrategy", "text", "How to take the change back."),
+        Field("servicesAffected", "list", "Services and jobs that it touches."),
+        Field("infrastructureChanges", "list", "What of the infrastructure has to change."),
+    ),
+}
+_EFFORT = "estimatedEffort"
+_EFFORTS: Mapping[str, Effort] = {
+    "trivial": "trivial",
+    "minimal": "trivial",
+    "small": "small",
+    "low": "small",
+    "minor": "small",
+    "medium": "medium",
+    "moderate": "medium",
+    "large": "large",
+    "high": "large",
+    "big": "large",
+}
+_WORD = re.compile(r"[a-z]+")
+_BETWEEN = re.compile(r"(?<=[.!?])\s+")
+_ITEM = re.compile(r"^[ \t]{0,12}(?:[-*+•]|[0-9]{1,3}[.)])[ \t]{1,4}")
+_TITLE = re.compile(
+    r"^[ \t]{0,12}(?:#{1,6}[ \t]{0,4}|[-*+•][ \t]{1,4}|[0-9]{1,3}[.)][ \t]{1,4})?[*_`\"]{0,3}"
+    r"([A-Za-z][A-Za-z _/-]{2,40}?)[*_`\"]{0,3}[ \t]{0,4}(?::[*_]{0,3}|$)(.*)$"
+)
+
+
+def fields_of(agent: Agent) -> tuple[Field, ...]:
+    """The fields of an agent's report, its effort aside."""
+    return (*_COMMON, *_OWN[agent])
+
+
+def report_spec(agent: Agent) -> ToolSpec:
+    """The control tool that ends an agent's look at a request."""
+    properties: dict[str, Json] = {}
+    for field in fields_of(agent):
+        properties[field.name] = _schema(field)
+    properties[_EFFORT] = {
+        "type": "string",
+        "enum": ["trivial", "small", "medium", "large"],
+        "description": "How much work it is.",
+    }
+    needed: list[Json] = [field.name for field in fields_of(agent) if field.kind == "text"]
+    return ToolSpec(
+        name="report",
+        description=f"Give your report as {NAMES[agent]} and end your work. Call it once you know enough.",
+        parameters={
+            "type": "object",
+            "properties": properties,
+            "required": [*needed, "concerns", "recommendations", _EFFORT],
+            "additionalProperties": False,
+        },
+    )
+
+
+def _schema(field: Field) -> Json:
+    if field.kind == "text":
+        return {"type": "string", "maxLength": 800, "description": field.description}
+    return {
+        "type": "array",
+        "maxItems": 8,
+        "items": {"type": "string", "maxLength": 300},
+        "description": field.description,
+    }
+
+
+def report_of(agent: Agent, args: Args, at: Instant) -> Perspective | str:
+    """The report that a call's arguments hold, or a sentence about what it lacks.
+
+    Names may be written in any case, a list as a text and a text as a list; unknown fields are left out.
+    """
+    given = {_key(name): value for name, value in args.items()}
+    inner = [value for value in given.values() if isinstance(value, dict)]
+    if len(given) == 1 and inner:
+        given = {_key(name): value for name, value in inner[0].items()}
+    texts = {each.name: _text(given.get(_key(each.name))) for each in fields_of(agent) if each.kind == "text"}
+    lists = {
+        each.name: tuple(_items(given.get(_key(each.name))))
+        for each in fields_of(agent)
+        if each.kind == "list"
+    }
+    analysis = texts["analysis"] or next(filter(None, texts.values()), "")
+    if not analysis:
+        return "analysis is missing; it says in a few sentences what the request means from your side"
+    texts["analysis"] = analysis
+    effort = _effort(_text(given.get(_key(_EFFORT)) or given.get("effort")))
+    return _made(agent, {_snake(name): value for name, value in (*texts.items(), *lists.items())}, effort, at)
+
+
+def _made(agent: Agent, values: Mapping[str, object], effort: Effort, at: Instant) -> Perspective:
+    whole = {**values, "estimated_effort": effort, "timestamp": at}
+    match agent:
+        case "chapo":
+            return ChapoPerspective.model_validate(whole)
+        case "koda":
+            return KodaPerspective.model_validate(whole)
+        case "devo":
+            return DevoPerspective.model_validate(whole)
+
+
+def find_report(agent: Agent, text: str, at: Instant) -> Perspective | None:
+    """A report that is printed in a text as a JSON object, fenced or bare; None if there is none."""
+    known = {_key(field.name) for field in fields_of(agent)}
+    start = text.find("{")
+    for _ in range(_ATTEMPTS):
+        if start < 0:
+            return None
+        parsed = read_container(text, start)
+        if not isinstance(parsed, Unreadable) and not parsed.cut and isinstance(parsed.value, dict):
+            found = _report_in(parsed.value, known)
+            if found is not None:
+                read = report_of(agent, found, at)
+                return None if isinstance(read, str) else read
+        start = text.find("{", start + 1)
+    return None
+
+
+def _report_in(value: Mapping[str, Json], known: set[str]) -> Args | None:
+    for each in (value, *(inner for inner in value.values() if isinstance(inner, dict))):
+        if len(known & {_key(str(name)) for name in each}) >= 2:
+            return {str(name): part for name, part in each.items()}
+    return None
+
+
+def report_in_words(agent: Agent, text: str, at: Instant) -> Perspective | None:
+    """An answer in words as a report: titles that name a field begin it, what stands before is the analysis."""
+    visible = without_reasoning(text).text
+    if len(visible.split()) < _FEWEST_WORDS:
+        return None
+    parts: dict[str, list[str]] = {"analysis": []}
+    names = {_key(field.name): field.name for field in fields_of(agent)} | {_key(_EFFORT): _EFFORT}
+    current = "analysis"
+    for line in visible.splitlines():
+        title = _TITLE.match(line)
+        named = names.get(_key(title[1])) if title is not None else None
+        if title is not None and named is not None:
+            current = named
+        said = title[2] if title is not None and named is not None else line
+        parts.setdefault(current, []).append(said)
+    given: dict[str, Json] = {name: "\n".join(lines).strip() for name, lines in parts.items()}
+    if not given["analysis"]:
+        given["analysis"] = next((said for said in given.values() if said), "")
+    read = report_of(agent, given, at)
+    return None if isinstance(read, str) else read
+
+
+def told_of(perspectives: Sequence[Perspective], most_characters: int | None = None) -> str:
+    """The reports as the section of a prompt, each field on its line; empty without any.
+
+    Where they are to fit, each has an equal share, and its last fields are left out first.
+    """
+    share = None if most_characters is None else most_characters // max(1, len(perspectives))
+    told = [_told(each, share) for each in perspectives]
+    return "\n\n".join(filter(None, told))
+
+
+def _told(view: Perspective, most: int | None) -> str:
+    values = view.model_dump()
+    lines = [f"{NAMES[view.agent]} (effort: {view.estimated_effort})"]
+    left = None if most is None else most - len(lines[0]) - 2
+    for field in fields_of(view.agent):
+        said = values[_snake(field.name)]
+        if not said or (field.name != "analysis" and said == view.analysis):
+            continue
+        shown = " ".join(("; ".join(said) if isinstance(said, tuple | list) else said).split())
+        line = f"- {field.name}: {shown}"
+        if left is not None:
+            line = shortened(line, max(0, left)) if left > _SMALLEST else ""
+            left -= len(line) + 1
+        lines.append(line)
+    return "\n".join(filter(None, lines)) if len(lines) > 1 and lines[1] else ""
+
+
+def _text(value: Json) -> str:
+    if isinstance(value, str):
+        said = value
+    elif isinstance(value, list | dict):
+        said = "; ".join(_items(value))
+    else:
+        said = "" if value is None or isinstance(value, bool) else str(value)
+    return shortened(_once(said.strip()), LONGEST_TEXT)
+
+
+def _once(text: str) -> str:
+    """The text without sentences that it repeats: weak models go round in circles."""
+    sentences = _BETWEEN.split(text)
+    once = dict.fromkeys(sentences)
+    return " ".join(once) if len(once) < len(sentences) else text
+
+
+def _items(value: Json) -> Iterator[str]:
+    """The items of a list, or of a text with a line or a bullet for each."""
+    seen: set[str] = set()
+    for said in _parts(value):
+        item = shortened(_once(" ".join(said.split())), LONGEST_ITEM)
+        if item and item not in seen and item.lower().rstrip(".") not in ("none", "n/a", "null", "-"):
+            yield item
+            seen.add(item)
+        if len(seen) == MOST_ITEMS:
+            return
+
+
+def _parts(value: Json) -> Iterable[str]:
+    if isinstance(value, str):
+        return (_ITEM.sub("", line) for line in value.splitlines())
+    if isinstance(value, list):
+        return (_flat(each) for each in value)
+    if isinstance(value, dict):
+        return (f"{name}: {_flat(each)}" for name, each in value.items())
+    return () if value is None or isinstance(value, bool) else (str(value),)
+
+
+def _flat(value: Json) -> str:
+    if isinstance(value, dict):
+        return ", ".join(_flat(each) for each in value.values())
+    if isinstance(value, list):
+        return ", ".join(_flat(each) for each in value)
+    return "" if value is None else str(value)
+
+
+def _effort(said: str) -> Effort:
+    return next((_EFFORTS[word] for word in _WORD.findall(said.lower()) if word in _EFFORTS), "medium")
+
+
+def _key(name: str) -> str:
+    return "".join(_WORD.findall(name.lower()))
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).lower()

@@ -1,0 +1,53 @@
+"""A person's word on effects: allow, deny, and the look at before and after that goes before either."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+from planloom.domain.errors import UnknownThing
+from planloom.domain.values import ApprovalId, EditId, Uri
+from planloom.execution.effects.gate import Gate
+from planloom.execution.effects.pending_approvals import ApprovalResponse
+from planloom.execution.effects.proposals import sides
+from planloom.intake.languages import language_of
+from planloom.service.requests import ApprovalDiff
+from planloom.workspace.paths.uris import display_name
+
+
+class Approvals:
+    """Pending approvals."""
+
+    def __init__(self, gate: Gate, ready: Callable[[], Awaitable[None]]) -> None:
+        """`ready` waits until the answer can be written down."""
+        self._gate = gate
+        self._ready = ready
+
+    async def respond(
+        self,
+        approval_id: ApprovalId,
+        decision: Literal["allow", "allowForPlan", "deny", "cancel"],
+        reason: str | None,
+        files: tuple[Uri, ...] | None,
+    ) -> None:
+        """Take a person's word; it is durable when this returns.
+
+        Raises UnknownThing, WrongState, StorageFailed.
+        """
+        await self._ready()
+        self._gate.questions.respond(approval_id, ApprovalResponse(decision, reason, files))
+
+    def both_sides(self, edit_id: EditId, uri: Uri) -> str | None:
+        """A conflicted file with both sides between markers, for an editor that can show only one text."""
+        return self._gate.conflicts.both_sides(edit_id, uri)
+
+    async def diff(self, approval_id: ApprovalId, uri: Uri) -> ApprovalDiff:
+        """One file of a pending approval, before and after. Raises UnknownThing."""
+        _, changeset = self._gate.questions.asked(approval_id)
+        for change in changeset.changes:
+            if change.uri == uri:
+                before, after = sides(change)
+                return ApprovalDiff(
+                    uri=uri, before=before, after=after, language_id=language_of(display_name(uri))
+                )
+        raise UnknownThing("approval", f"{approval_id} for {uri}")

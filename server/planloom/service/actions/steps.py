@@ -1,0 +1,126 @@
+"""A person's word on single steps: answers to their questions, and what to do about those that failed."""
+
+from __future__ import annotations
+
+from planloom.domain.errors import InvalidParams, UnknownThing, WrongState
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Plan, RecoveryAction, RecoveryProposal, Step, StepResult
+from planloom.domain.values import Args, PlanId, StepId
+from planloom.execution.recovery_proposals import inserted
+from planloom.execution.summary import execution_summary
+from planloom.service.actions.plans import PlanServices, invalid
+from planloom.tools.tool import shortened
+
+
+class Steps:
+    """Answers and recoveries."""
+
+    def __init__(self, services: PlanServices) -> None:
+        self._at = services
+
+    async def answer(self, plan_id: PlanId, step_id: StepId, answer: str) -> Plan:
+        """Answer a step's question; the last answer that was waited for resumes the plan."""
+        if not answer.strip():
+            raise InvalidParams(
+                "The answer is empty.", details=[{"field": "answer", "problem": "it is empty"}]
+            )
+        async with self._at.turns.turn(plan_id, "step/answer") as plan:
+            step = _step(plan, step_id)
+            if step.status != "needs_clarification":
+                raise WrongState(
+                    f"The step “{step.description}” asks nothing.", status=step.status, allowed=(), by="user"
+                )
+            happened: list[ev.Event] = [ev.ClarificationProvided(task_id=step_id, answer=answer)]
+            if step.kind == "clarification":
+                result = StepResult(
+                    ok=True,
+                    value=answer,
+                    summary=shortened(f"Answered: {answer}"),
+                    duration_ms=0,
+                    timestamp=self._at.plan_store.clock(),
+                )
+                happened.append(ev.TaskCompleted(task_id=step_id, result=result))
+            answered = self._at.plan_store.record(plan_id, *happened)
+            self._at.conductor.conduct(plan_id)
+            return answered
+
+    async def recover(
+        self, plan_id: PlanId, step_id: StepId, action: RecoveryAction, args: Args | None
+    ) -> Plan:
+        """Decide on a failed step. New arguments are approved by this very act."""
+        async with self._at.turns.turn(plan_id, "step/recover") as plan:
+            step = _step(plan, step_id)
+            recovery = next((each for each in plan.pending.recoveries if each.step_id == step_id), None)
+            if recovery is None or action not in recovery.options:
+                raise WrongState(
+                    f"The step “{step.description}” does not wait for {action}.",
+                    status=step.status,
+                    allowed=recovery.options if recovery else (),
+                    by="user",
+                )
+            proposal = recovery.proposal
+            if action == "accept" and proposal is not None:
+                if proposal.action == "insert":
+                    return await self._insert(plan_id, step, proposal)
+                action, args = proposal.action, proposal.args
+            if action == "model":
+                asked = self._at.plan_store.record(
+                    plan_id, ev.RecoveryChosen(task_id=step_id, action="model")
+                )
+                self._at.conductor.asking.propose(plan_id, step_id)
+                return asked
+            if action == "abort":
+                return await self._abort(plan_id, step_id)
+            decided = self._at.plan_store.record(plan_id, *self._chosen(plan, step, action, args))
+            self._at.conductor.conduct(plan_id)
+            return decided
+
+    def _chosen(
+        self, plan: Plan, step: Step, action: RecoveryAction, args: Args | None
+    ) -> tuple[ev.Event, ...]:
+        if action == "skip":
+            return (
+                ev.RecoveryChosen(task_id=step.step_id, action="skip"),
+                ev.TaskSkipped(task_id=step.step_id, reason="user"),
+            )
+        if args is None:
+            return (ev.RecoveryChosen(task_id=step.step_id, action="retry"),)
+        changed = step.model_copy(update={"args": args})
+        others = [changed if each.step_id == step.step_id else each for each in plan.steps]
+        errors = [
+            each
+            for each in self._at.problems(plan, others)
+            if each.severity == "error" and each.step_id == step.step_id
+        ]
+        if errors:
+            raise invalid(errors)
+        return (
+            ev.RecoveryChosen(task_id=step.step_id, action="retry", args=args, version=plan.version + 1),
+            ev.TasksList(),
+        )
+
+    async def _insert(self, plan_id: PlanId, step: Step, proposal: RecoveryProposal) -> Plan:
+        """Put the steps of a proposal before the failed one; the new version waits for its approval."""
+        async with self._at.turns.halted(plan_id, "step/recover") as plan:
+            if plan.status == "executing":
+                self._at.plan_store.record(plan_id, ev.PlanPaused(reason="recovery"))
+            retried = self._at.plan_store.record(
+                plan_id, ev.RecoveryChosen(task_id=step.step_id, action="retry")
+            )
+            steps = self._at.prepared(inserted(retried, step.step_id, proposal))
+            changed = ev.PlanEdited(version=plan.version + 1, edits=(), steps=steps, by="model")
+            return self._at.plan_store.record(plan_id, changed, ev.PlanApprovalRequest())
+
+    async def _abort(self, plan_id: PlanId, step_id: StepId) -> Plan:
+        async with self._at.turns.halted(plan_id, "step/recover") as plan:
+            chosen = ev.RecoveryChosen(task_id=step_id, action="abort")
+            return self._at.plan_store.record(
+                plan_id, chosen, ev.PlanCancelled(summary=execution_summary(plan))
+            )
+
+
+def _step(plan: Plan, step_id: StepId) -> Step:
+    step = plan.step(step_id)
+    if step is None:
+        raise UnknownThing("step", step_id)
+    return step

@@ -1,0 +1,154 @@
+"""Undo: what a step or a plan did to files is taken back, and what the user has typed since stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from planloom.domain.changes import EditedFile, EditRecord, sha256
+from planloom.domain.errors import UnknownThing, UntrustedWorkspace, WrongState
+from planloom.domain.events import catalog as ev
+from planloom.domain.events.reverts import standing, undone
+from planloom.domain.plans.plan import Plan
+from planloom.domain.safety.approvals import Grant
+from planloom.domain.values import PlanId, StepId, Uri
+from planloom.execution.effects.journal import EditJournal
+from planloom.execution.effects.reconcile import journal_files
+from planloom.execution.plan_store import PlanStore
+from planloom.service.requests import Undone
+from planloom.service.running.states import ALLOWED
+from planloom.service.running.turns import Turns
+from planloom.workspace.editor import Editor
+from planloom.workspace.edits.apply import BATCH, apply_changeset
+from planloom.workspace.edits.outcomes import (
+    ChangesetApplied,
+    ChangesetConflicted,
+    ChangesetPartlyApplied,
+    ChangesetRefused,
+)
+from planloom.workspace.edits.undo import Reversal, reverse
+from planloom.workspace.paths.uris import display_name
+from planloom.workspace.view import WorkspaceView
+
+
+class UndoService:
+    """Takes applied edits back, as one edit of the editor, which can be taken back itself."""
+
+    def __init__(
+        self,
+        plan_store: PlanStore,
+        turns: Turns,
+        view: WorkspaceView,
+        editor: Editor,
+        trusted: Callable[[], bool],
+    ) -> None:
+        self._plan_store = plan_store
+        self._turns = turns
+        self._view = view
+        self._editor = editor
+        self._trusted = trusted
+
+    async def undo(self, plan_id: PlanId, step_id: StepId | None, redo: bool) -> Undone:
+        """Take back what a step, or the whole plan, did; `redo` takes back the last undo.
+
+        The user's own request is the approval. Raises UnknownThing, WrongState if there is nothing to take
+        back or the editor will not, UntrustedWorkspace.
+        """
+        async with self._turns.turn(plan_id, "undo") as plan:
+            if not self._trusted():
+                raise UntrustedWorkspace("The workspace is not trusted, so nothing in it is changed.")
+            if step_id is not None and plan.step(step_id) is None:
+                raise UnknownThing("step", step_id)
+            chosen = undone(plan.edits) if redo else _standing(plan, step_id)
+            if not chosen and step_id is not None and any(step_id in edit.settles for edit in plan.edits):
+                raise _refused(plan, "The plan was made as one edit: take the whole plan back.")
+            if not chosen:
+                what = "no undo to take back" if redo else "nothing to take back"
+                raise _refused(plan, f"There is {what}.")
+            taken_back = [edit for edit in plan.edits if edit.state == "reverted" and not edit.reverts]
+            reversal = await reverse(
+                self._view,
+                journal_files(chosen, self._plan_store.store),
+                folders=[
+                    f.uri
+                    for edit in taken_back
+                    for f in edit.files
+                    if f.change == "createFolder" and not redo
+                ],
+            )
+            await self._apply(plan, chosen, reversal, step_id, redo)
+            return self._record(plan, chosen, reversal)
+
+    async def _apply(
+        self,
+        plan: Plan,
+        chosen: tuple[EditRecord, ...],
+        reversal: Reversal,
+        step_id: StepId | None,
+        redo: bool,
+    ) -> None:
+        """Make the reverse changes, if there are any."""
+        if not reversal.changeset.changes:
+            return
+        taken = _taken(chosen, reversal)
+        in_parts = len(reversal.changeset.changes) > BATCH
+        journal = EditJournal(
+            self._plan_store,
+            plan.plan_id,
+            step_id,
+            reverts=tuple(edit.edit_id for edit, files in taken if files),
+            # A revert that needs several editor edits is complete only after the last of them.
+            partly=tuple(
+                edit.edit_id for edit, files in taken if files and (in_parts or len(files) < len(edit.files))
+            ),
+        )
+        grant = Grant(plan_id=plan.plan_id, version=plan.version, source="request")
+        label = "Planloom: redo" if redo else "Planloom: undo"
+        outcome = await apply_changeset(
+            self._view, self._editor, reversal.changeset, grant, label, journal, known=self._is_kept
+        )
+        match outcome:
+            case ChangesetApplied():
+                return
+            case ChangesetRefused() | ChangesetPartlyApplied():
+                raise _refused(plan, outcome.reason)
+            case ChangesetConflicted():
+                names = ", ".join(display_name(file.uri) for file in outcome.files)
+                raise _refused(plan, f"You are changing the same lines of {names}.")
+            case _:
+                raise _refused(plan, "The files changed meanwhile. Try again.")
+
+    def _is_kept(self, text: str) -> bool:
+        """Whether the journal has the text, so that an unsaved buffer with it does not block the undo."""
+        return not text or self._plan_store.store.text(sha256(text)) is not None
+
+    def _record(self, plan: Plan, chosen: tuple[EditRecord, ...], reversal: Reversal) -> Undone:
+        happened: list[ev.Event] = []
+        reverted: dict[Uri, None] = {}
+        for edit, files in reversed(_taken(chosen, reversal)):
+            if files:
+                happened.append(ev.EditReverted(task_id=edit.step_id, edit_id=edit.edit_id, files=files))
+                reverted.update(dict.fromkeys(file.uri for file in files))
+        happened += [ev.Log(level="warning", message=each.reason) for each in reversal.kept]
+        now = self._plan_store.record(plan.plan_id, *happened)
+        return Undone(plan=now, reverted=tuple(reverted), conflicts=tuple(each.uri for each in reversal.kept))
+
+
+def _refused(plan: Plan, why: str) -> WrongState:
+    return WrongState(why, status=plan.status, allowed=ALLOWED[plan.status])
+
+
+def _standing(plan: Plan, step_id: StepId | None) -> tuple[EditRecord, ...]:
+    return tuple(edit for edit in standing(plan.edits) if step_id is None or edit.step_id == step_id)
+
+
+def _taken(
+    chosen: tuple[EditRecord, ...], reversal: Reversal
+) -> tuple[tuple[EditRecord, tuple[EditedFile, ...]], ...]:
+    """The edits, each with those of its files that the reversal covers."""
+    found = []
+    begins = 0
+    for edit in chosen:
+        files = tuple(file for place, file in enumerate(edit.files, start=begins) if place in reversal.taken)
+        found.append((edit, files))
+        begins += len(edit.files)
+    return tuple(found)

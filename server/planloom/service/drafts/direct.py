@@ -1,0 +1,99 @@
+"""Direct runs: what a request becomes when nobody wants to see a plan first, and how such a run turns into one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.agents import allowed_effects
+from planloom.domain.plans.plan import Plan, Review, Step, StepResult
+from planloom.domain.values import Args, Instant, Json, StepId
+from planloom.execution.effects.previous_calls import latest
+from planloom.planning.rules.parser import plan_by_rules
+from planloom.tools.registry import Registry, argument_problems
+from planloom.tools.tool import shortened
+from planloom.workspace.paths.uris import display_name
+
+_HEADLINE = 80
+
+
+def direct_run(plan: Plan, tools: Registry, review: Review) -> ev.PlanDirect:
+    """Literal calls if the request is nothing else and may make them, else the request as one step in words."""
+
+    def takes(name: str, args: Args) -> bool:
+        tool = tools.get(name)
+        return tool is not None and not argument_problems(tool, args)
+
+    def allowed(step: Step) -> bool:
+        tool = tools.get(step.tool or "")
+        return tool is not None and tool.effect in allowed_effects(plan, step.agent)
+
+    steps = plan_by_rules(plan.request, tools.names(), plan.attachments, takes=takes)
+    if steps and all(map(allowed, steps)):
+        return ev.PlanDirect(steps=steps, sequential=True, author="rules", review=review)
+    whole = Step(
+        step_id=StepId("step_1"),
+        description=headline(plan.request),
+        instruction=plan.request,
+        active_form="Working on the request",
+    )
+    return ev.PlanDirect(steps=(whole,), sequential=True, author="user", review=review)
+
+
+def put_to_review(plan: Plan, running: Step, wanted: Sequence[Json], at: Instant) -> ev.PlanReady:
+    """The plan that a model would rather have than a direct run; what it has done so far is a completed step.
+
+    Writes that were only staged are not among it: the run ends before they are made.
+    """
+    done: tuple[Step, ...] = ()
+    now = plan.step(running.step_id) or running
+    done_calls = [call for call in now.tools_executed if call.stands and "held" not in call.fates]
+    if done_calls:
+        summary = shortened("; ".join(call.summary for call in done_calls))
+        result = StepResult(ok=True, summary=summary, duration_ms=0, timestamp=at)
+        done = (
+            now.model_copy(
+                update={"status": "completed", "result": result, "completed_at": at, "progress": 100}
+            ),
+        )
+    taken = {step.step_id for step in done}
+    steps: list[Step] = []
+    for each in wanted:
+        if not isinstance(each, dict):
+            continue
+        description = each.get("description")
+        instruction = each.get("instruction")
+        if not isinstance(description, str) or not description.strip():
+            continue
+        ident = _free(taken, len(steps) + len(done) + 1)
+        taken.add(ident)
+        steps.append(
+            Step(
+                step_id=ident,
+                description=description.strip(),
+                instruction=instruction if isinstance(instruction, str) else description,
+                active_form=description.strip(),
+            )
+        )
+    gone = {"held", "lost"}
+    paths = [display_name(uri) for uri, (fate, _) in latest(now.tools_executed).items() if fate in gone]
+    lost = [f"Not made any more: the changes of {', '.join(paths)}."] if paths else []
+    return ev.PlanReady(
+        version=plan.version + 1,
+        steps=(*done, *steps),
+        summary=" ".join([f"{len(steps)} steps, proposed while working on the request.", *lost]),
+        sequential=True,
+        author="model",
+    )
+
+
+def headline(text: str) -> str:
+    """The first line of a request, short enough for a list."""
+    line = text.strip().splitlines()[0].strip() if text.strip() else "Request"
+    return line if len(line) <= _HEADLINE else line[: _HEADLINE - 1].rstrip() + "…"
+
+
+def _free(taken: set[StepId], number: int) -> StepId:
+    while StepId(f"step_{number}") in taken:
+        number += 1
+    return StepId(f"step_{number}")

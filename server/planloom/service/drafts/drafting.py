@@ -1,0 +1,183 @@
+"""Lets an author draft a plan: steps are told while they are written, the whole is validated, and put to review."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing, suppress
+from functools import reduce
+
+from planloom.domain.errors import DEFECT, ModelFailed, OwnedElsewhere, PlanloomError, StorageFailed
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.agents import NAMES
+from planloom.domain.plans.plan import Plan, PlanError, Step, Usage
+from planloom.domain.plans.validation import Problem
+from planloom.domain.values import PlanId, StepId
+from planloom.execution.plan_store import PlanStore
+from planloom.execution.summary import execution_summary
+from planloom.planning.port import (
+    PerspectiveBegun,
+    PerspectiveSeen,
+    PlanDrafted,
+    Planner,
+    PlannerEvent,
+    PlanningRequest,
+    StepDrafted,
+    TextSeen,
+    ThoughtSeen,
+    ToolUsed,
+    UsageSeen,
+)
+from planloom.service.feed import Feed
+from planloom.service.requests import StreamDelta
+
+PlannerFor = Callable[[Plan], Awaitable[tuple[Planner, PlanningRequest]]]
+"""Picks the author for a plan, and gathers what it needs to know."""
+NOTHING_SPENT = Usage()
+log = logging.getLogger(__name__)
+
+
+class Drafting:
+    """Drafts plans of this process."""
+
+    def __init__(
+        self,
+        plan_store: PlanStore,
+        feed: Feed,
+        planner_for: PlannerFor,
+        prepared: Callable[[Sequence[Step]], tuple[Step, ...]],
+    ) -> None:
+        self._plan_store = plan_store
+        self._feed = feed
+        self._planner_for = planner_for
+        self._prepared = prepared
+
+    async def draft(self, plan_id: PlanId) -> None:
+        """Draft a new plan. Whatever happens, the plan leaves `draft`."""
+        self._plan_store.record(plan_id, ev.PlanDrafting(version=0))
+        await self.redraft(plan_id, None)
+
+    async def redraft(self, plan_id: PlanId, feedback: str | None) -> None:
+        """Write the draft of a plan whose drafting has been recorded."""
+        spent: list[Usage] = []
+        try:
+            await self._write(self._plan_store.plan(plan_id), feedback, spent)
+        except PlanloomError as error:
+            failure = error
+        except Exception:
+            log.exception("the draft of plan %s failed on a defect", plan_id)
+            failure = PlanloomError(DEFECT)
+        else:
+            return
+        await self._plan_store.unlocked()
+        # A plan that was stopped takes no event; it is given up when it is taken back from the ledger.
+        with suppress(StorageFailed, OwnedElsewhere):
+            self._give_up(plan_id, failure, spent)
+
+    async def _write(self, plan: Plan, feedback: str | None, spent: list[Usage]) -> None:
+        planner, request = await self._planner_for(plan)
+        request = request.model_copy(update={"feedback": feedback})
+        drafted: PlanDrafted | None = None
+        async with aclosing(planner.draft(request)) as events:
+            async for event in events:
+                await self._plan_store.unlocked()
+                match event:
+                    case UsageSeen():
+                        spent.append(event.usage)
+                    case PlanDrafted():
+                        drafted = event
+                    case _:
+                        self._told(plan.plan_id, event)
+        if drafted is None:
+            raise ModelFailed("model_output_invalid", "The author wrote no plan.")
+        self._ready(plan.plan_id, drafted, _together(spent))
+
+    def _told(self, plan_id: PlanId, event: PlannerEvent) -> None:
+        """Pass on what an author tells while it works."""
+        match event:
+            case StepDrafted():
+                self._announce(plan_id, event.step)
+            case TextSeen():
+                self._feed.stream(StreamDelta(plan_id=plan_id, delta=event.text))
+            case ThoughtSeen():
+                self._feed.stream(StreamDelta(plan_id=plan_id, kind="reasoning", delta=event.text))
+            case PerspectiveBegun():
+                self._plan_store.record(plan_id, ev.PerspectiveStart(agent=event.agent))
+            case PerspectiveSeen():
+                seen = ev.PerspectiveComplete(
+                    agent=event.agent, perspective=event.perspective, error=event.error
+                )
+                self._plan_store.record(plan_id, seen)
+            case ToolUsed():
+                told = f"{NAMES[event.agent]} {'looked' if event.ok else 'could not look'}: {event.summary}"
+                self._plan_store.record(plan_id, ev.Log(level="info", message=told))
+            case _:
+                return
+
+    def _announce(self, plan_id: PlanId, step: Step) -> None:
+        plan = self._plan_store.plan(plan_id)
+        if plan.step(step.step_id) is not None:
+            step = step.model_copy(update={"step_id": _free(plan, step.step_id)})
+        self._plan_store.record(plan_id, ev.TaskCreated(task=self._prepared((step,))[0]))
+
+    def _ready(self, plan_id: PlanId, drafted: PlanDrafted, usage: Usage) -> None:
+        plan = self._plan_store.plan(plan_id)
+        finished = tuple(step for step in plan.steps if step.status == "completed")
+        ids = {step.step_id for step in finished}
+        fresh = tuple(step for step in drafted.steps if step.step_id not in ids)
+        ready = ev.PlanReady(
+            version=plan.version + 1,
+            steps=(*finished, *self._prepared(fresh)),
+            summary=drafted.summary,
+            sequential=drafted.sequential,
+            author=drafted.author,
+            estimated_duration=drafted.estimated_duration,
+            overall_risk=drafted.overall_risk,
+            usage=usage,
+        )
+        self._plan_store.record(plan_id, ready, *map(_warned, drafted.warnings), ev.PlanApprovalRequest())
+
+    def _give_up(self, plan_id: PlanId, error: PlanloomError, spent: Sequence[Usage]) -> None:
+        plan = self._plan_store.plan(plan_id)
+        if plan.status != "draft":
+            return
+        if plan.before_draft is not None:
+            self.put_back(plan_id, f"The new draft failed: {error.message}", _together(spent))
+            return
+        raw = error.raw_text if isinstance(error, ModelFailed) else None
+        failure = PlanError(code=error.code, message=error.message, hint=error.hint, raw_text=raw)
+        ended = ev.PlanFailed(summary=execution_summary(plan), error=failure, usage=_together(spent))
+        self._plan_store.record(plan_id, ended)
+
+    def put_back(self, plan_id: PlanId, why: str, usage: Usage = NOTHING_SPENT) -> Plan:
+        """Restore the version from before a regeneration that failed or was cancelled; `usage` is what it cost."""
+        before = self._plan_store.plan(plan_id).before_draft
+        assert before is not None, "only a regeneration has something to put back"
+        restored = ev.PlanReady(
+            version=before.version,
+            steps=tuple(before.steps),
+            summary=before.summary,
+            sequential=before.sequential,
+            author=before.author,
+            estimated_duration=before.estimated_duration,
+            overall_risk=before.overall_risk,
+            usage=usage,
+            restored=True,
+        )
+        told = ev.Log(level="warning", message=f"{why} The plan from before is back.")
+        return self._plan_store.record(plan_id, restored, told)
+
+
+def _free(plan: Plan, wanted: StepId) -> StepId:
+    number = 2
+    while plan.step(StepId(f"{wanted}_{number}")) is not None:
+        number += 1
+    return StepId(f"{wanted}_{number}")
+
+
+def _together(spent: Sequence[Usage]) -> Usage:
+    return reduce(Usage.plus, spent, NOTHING_SPENT)
+
+
+def _warned(problem: Problem) -> ev.Log:
+    return ev.Log(level="warning", message=problem.problem, task_id=problem.step_id)

@@ -1,0 +1,77 @@
+"""What a request is told of its session: the summary and the changed files of the last plan that ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from planloom.domain.errors import StorageFailed
+from planloom.domain.plans.plan import ENDED, Plan
+from planloom.domain.values import PlanId
+from planloom.execution.plan_store import PlanStore
+from planloom.execution.prompting.compaction import merge_by_rules
+from planloom.execution.summary import changed_files
+from planloom.models.tokens import TokenCounter
+from planloom.storage.ledger import Ledger
+from planloom.tools.tool import shortened
+from planloom.workspace.paths.uris import display_name, to_path
+
+SUMMARY_TOKENS = 800
+_FILES = 60
+_REQUEST = 500
+_LOOKED_AT = 20
+
+
+class FollowUp:
+    """Finds the plan that went before, once for each plan."""
+
+    def __init__(self, plan_store: PlanStore, ledger: Ledger) -> None:
+        self._plan_store = plan_store
+        self._ledger = ledger
+        self._known: dict[PlanId, str] = {}
+
+    def of(self, plan: Plan) -> str:
+        """What the session's last ended plan has left, as text; empty for the first request of a session."""
+        if plan.plan_id not in self._known:
+            before = self._before(plan)
+            self._known[plan.plan_id] = told(before, self._name) if before is not None else ""
+        return self._known[plan.plan_id]
+
+    def _before(self, plan: Plan) -> Plan | None:
+        """The last ended plan of those that were made before this one; no clock has a say in that."""
+        made = [each.plan_id for each in self._ledger.summaries(session_id=plan.session_id, limit=_LOOKED_AT)]
+        older = made[made.index(plan.plan_id) + 1 :] if plan.plan_id in made else made
+        for plan_id in older:
+            try:
+                found = self._plan_store.find(plan_id)
+            except StorageFailed:
+                continue
+            if found is not None and found.status in ENDED:
+                return found
+        return None
+
+    def _name(self, plan: Plan, uri: str) -> str:
+        path = to_path(uri)
+        for folder in map(to_path, plan.workspace_folders):
+            if path is not None and folder is not None and path.is_relative_to(folder):
+                return path.relative_to(folder).as_posix()
+        return display_name(uri)
+
+
+def told(plan: Plan, name: Callable[[Plan, str], str]) -> str:
+    """An ended plan in a few lines: its request, what came of it, and the files that it changed."""
+    lines = [f"Request: {shortened(plan.request.strip(), _REQUEST)}"]
+    if plan.execution_summary:
+        lines.append(f"Outcome: {plan.status}. {plan.execution_summary}")
+    results = [
+        step.result.summary
+        for step in plan.steps
+        if step.step_id not in plan.summarized and step.result is not None and step.result.summary
+    ]
+    summary = merge_by_rules(plan.context_summary or "", results, SUMMARY_TOKENS, TokenCounter().text)
+    if summary:
+        lines.append(f"What was done:\n{summary}")
+    files = [name(plan, uri) for uri in changed_files(plan)]
+    if files:
+        more = f" and {len(files) - _FILES} more" if len(files) > _FILES else ""
+        lines.append(f"Changed files: {', '.join(files[:_FILES])}{more}")
+    return "\n".join(lines)

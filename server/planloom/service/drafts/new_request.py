@@ -1,0 +1,129 @@
+"""From the user's words to a plan that has begun: references resolved, the verdict of detection, the route."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from planloom.domain.errors import ReferenceUnresolved, WorkspaceRequired
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.attachments import Unresolved
+from planloom.domain.plans.plan import Detection, Plan, Qualification
+from planloom.domain.values import Sha256, Uri
+from planloom.intake.classifier import ModelClassifier
+from planloom.intake.detection import detect
+from planloom.intake.qualification import Classifier, Routing, qualify, refine, route
+from planloom.intake.reference_sources import Context, Requested, Resolution
+from planloom.models.port import Model
+from planloom.service.requests import CreateRequest
+from planloom.settings import Settings
+from planloom.workspace.paths.roots import Roots
+
+
+class References(Protocol):
+    """What resolves the references of a request."""
+
+    async def resolve(
+        self,
+        text: str,
+        context: Context | None,
+        confirmed: tuple[str, ...] = (),
+        requested: tuple[Requested, ...] = (),
+    ) -> Resolution: ...
+
+
+class NewRequest(NamedTuple):
+    """The first event of a plan, and the attached texts by hash."""
+
+    start: ev.PlanStart
+    texts: tuple[tuple[Sha256, str], ...]
+
+
+class Intake:
+    """Takes requests."""
+
+    def __init__(
+        self,
+        references: References,
+        roots: Callable[[], Roots],
+        settings: Callable[[], Settings],
+        model_at_hand: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._references = references
+        self._roots = roots
+        self._settings = settings
+        self._model_at_hand = model_at_hand
+
+    def folders(self) -> tuple[Uri, ...]:
+        """The workspace folders as the client names them."""
+        return tuple(root.uri for root in self._roots().folders)
+
+    def detect(self, text: str) -> Detection:
+        """Whether the rules say that the text wants a plan."""
+        return detect(text, enabled=self._settings().enable_task_planning)
+
+    async def take(self, request: CreateRequest) -> NewRequest:
+        """Resolve, detect, route. Raises WorkspaceRequired, and ReferenceUnresolved if every reference failed."""
+        if not self._roots().folders:
+            raise WorkspaceRequired(
+                "No folder is open.", hint="Open the folder that the request is about, then ask again."
+            )
+        resolution = await self._references.resolve(
+            request.text, request.context, request.confirmed, request.attachments
+        )
+        if resolution.unresolved and not resolution.attachments:
+            raise _none_resolved(resolution.unresolved)
+        attachments = tuple(each.attachment for each in resolution.attachments)
+        detection = self.detect(request.text)
+        routing = route(
+            request.mode,
+            detection,
+            qualify(request.text, attachments, detection),
+            self._settings().planning,
+            model_at_hand=self._model_at_hand(),
+        )
+        start = ev.PlanStart(
+            request=request.text,
+            # Who asks for a template asks for its plan.
+            route="plan" if request.template_id is not None else routing.route,
+            detection=routing.detection,
+            qualification=routing.qualification,
+            attachments=attachments,
+            unresolved=resolution.unresolved,
+            workspace_folders=self.folders(),
+            template_id=request.template_id,
+            template_parameters=dict(request.parameters),
+        )
+        texts = tuple(
+            (each.attachment.sha256, each.text)
+            for each in resolution.attachments
+            if each.attachment.sha256 is not None and each.text is not None
+        )
+        return NewRequest(start, texts)
+
+
+async def decided(plan: Plan, model: Model | None, settings: Settings) -> ev.PlanRouted:
+    """The route of an undecided request after the model was asked; the rules' verdict where it has none."""
+    assert plan.detection is not None and plan.qualification is not None
+    undecided = Routing(route="undecided", detection=plan.detection, qualification=plan.qualification)
+    classifier: Classifier = NoClassifier() if model is None else ModelClassifier(model)
+    routing = await refine(plan.request, undecided, settings.planning, classifier)
+    return ev.PlanRouted(
+        detection=routing.detection, qualification=routing.qualification, route=routing.route
+    )
+
+
+class NoClassifier:
+    """Stands where no model can be asked."""
+
+    async def classify(self, _text: str, _qualification: Qualification, /) -> None:
+        """No verdict."""
+
+
+def _none_resolved(unresolved: tuple[Unresolved, ...]) -> ReferenceUnresolved:
+    return ReferenceUnresolved(
+        " ".join(each.message for each in unresolved),
+        details=[
+            {"reference": each.reference, "code": each.code, "message": each.message} for each in unresolved
+        ],
+    )

@@ -1,0 +1,142 @@
+"""Who writes a plan, and what the author is told: the request, its attachments, the workspace around it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from planloom.domain.plans.attachments import ResolvedAttachment
+from planloom.domain.plans.plan import Plan
+from planloom.domain.plans.templates import Template, TemplateRefused, applied
+from planloom.domain.values import Instant, Sha256
+from planloom.models.port import Model
+from planloom.planning.model.planner import ModelPlanner
+from planloom.planning.model.prompt_budget import snapshot_characters
+from planloom.planning.model.snapshot import snapshot
+from planloom.planning.perspectives.planner import Limits, PerspectivesPlanner
+from planloom.planning.port import Planner, PlanningRequest
+from planloom.planning.rules.planner import RulesPlanner
+from planloom.planning.templates.planner import TemplatePlanner
+from planloom.service.models import Models
+from planloom.service.references import WorkspaceReferences
+from planloom.service.templates import Templates, refused
+from planloom.settings import Settings
+from planloom.tools.context import ToolContext
+from planloom.tools.registry import Registry
+
+SNAPSHOT_PATHS = 20_000
+"""How many paths of the workspace are looked at for what an author is shown of it."""
+ALONE = "Perspectives need a language model; the rules have written this plan alone."
+INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md")
+"""Where a workspace tells agents how it is to be worked in; the first that is there counts."""
+
+
+class PlannerFactory:
+    """Picks the author for a plan: a template that was asked for, the model if there is one, else the rules."""
+
+    def __init__(
+        self,
+        models: Models,
+        templates: Templates,
+        references: WorkspaceReferences,
+        tools: Registry,
+        settings: Callable[[], Settings],
+        trusted: Callable[[], bool],
+        text_of: Callable[[Sha256], str | None],
+        earlier: Callable[[Plan], str],
+        reading: Callable[[Plan], ToolContext],
+        clock: Callable[[], Instant],
+    ) -> None:
+        """`reading` is what tools see that look at the workspace for a plan; nothing can be changed by it."""
+        self._models = models
+        self._templates = templates
+        self._references = references
+        self._tools = tools
+        self._settings = settings
+        self._trusted = trusted
+        self._text_of = text_of
+        self._earlier = earlier
+        self._reading = reading
+        self._clock = clock
+
+    async def author(self, plan: Plan) -> tuple[Planner, PlanningRequest]:
+        """The author, and what it is told. Raises UnknownThing and InvalidParams for a template."""
+        previous = plan.before_draft.steps if plan.before_draft else ()
+        request = PlanningRequest(
+            text=plan.request,
+            attachments=self._references.attached(plan.attachments, self._text_of),
+            qualification=plan.qualification,
+            finished=tuple(step for step in plan.steps if step.status == "completed"),
+            previous=previous,
+            earlier=self._earlier(plan),
+            perspectives=plan.perspectives,
+        )
+        if plan.template_id is not None:
+            template = self._templates.get(plan.template_id)
+            return self._from(template, plan), request
+        model = await self._models.current()
+        if model is None:
+            return RulesPlanner(self._tools, note=ALONE if plan.route == "perspectives" else ""), request
+        planner = self._with_model(model, plan)
+        told = {"snapshot": await self._snapshot(model), "instructions": await self._instructions()}
+        return planner, request.model_copy(update=told)
+
+    def _with_model(self, model: Model, plan: Plan) -> Planner:
+        settings = self._settings()
+        several = plan.route == "perspectives"
+        planner = ModelPlanner(
+            model,
+            self._tools,
+            style=settings.planning.format,
+            extra=settings.planning.system_prompt,
+            temperature=settings.model.temperature,
+            parallel=settings.execution.max_parallel_steps,
+            synthesis=several,
+        )
+        if not several:
+            return planner
+        limits = Limits(
+            calls=settings.execution.max_tool_calls_per_step,
+            seconds=settings.execution.step_timeout_seconds,
+            call_seconds=settings.execution.completion_timeout_seconds,
+            requests=settings.budget.max_requests,
+            tokens=settings.budget.max_tokens,
+        )
+        # Without tools the agents still see what the user has attached.
+        denied = settings.approvals.read == "deny"
+        return PerspectivesPlanner(
+            model,
+            Registry(()) if denied else self._tools,
+            planner,
+            lambda: self._reading(plan),
+            self._clock,
+            limits=limits,
+            fallback=settings.enable_fallback_function_parsing,
+            extra=settings.planning.system_prompt,
+        )
+
+    def _from(self, template: Template, plan: Plan) -> Planner:
+        steps = applied(template, plan.template_parameters)
+        if isinstance(steps, TemplateRefused):
+            raise refused(steps)
+        return TemplatePlanner(template.name, steps, self._tools, sequential=template.sequential)
+
+    async def _snapshot(self, model: Model) -> str:
+        """The workspace as far as there is room for it in the model's context."""
+        index = self._references.index()
+        await index.built(2.0)
+        paths = await index.below("", SNAPSHOT_PATHS + 1)
+        whole = len(paths) <= SNAPSHOT_PATHS
+        room = snapshot_characters((await model.capabilities()).context_tokens)
+        return await asyncio.to_thread(snapshot, paths[:SNAPSHOT_PATHS], room, whole=whole)
+
+    async def _instructions(self) -> ResolvedAttachment | None:
+        """What a trusted workspace tells agents, as data."""
+        if not self._trusted() or not self._settings().context.instructions:
+            return None
+        for name in INSTRUCTION_FILES:
+            found = await self._references.resolve(f"@{name}", None)
+            for attachment in found.attachments:
+                if attachment.attachment.label == name:
+                    return attachment
+        return None

@@ -1,0 +1,38 @@
+"""Which resources a step of a plan needs alone: the paths it writes, the model, the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planloom.domain.plans.plan import Plan, Step
+from planloom.domain.safety.lexical_paths import normal_path
+from planloom.execution.steps.outputs import NoOutput, resolved
+from planloom.tools.registry import Registry
+
+MODEL = "model"
+TERMINAL = "terminal"
+
+
+def claims_of(tools: Registry, plan: Plan, step: Step) -> Iterator[str]:
+    """The resources by name. Two spellings of a path that its text alone tells apart count as two."""
+    if step.kind == "processing":
+        yield MODEL
+        yield from (_path(plan, path) for path in step.expected_files)
+        return
+    tool = tools.get(step.tool or "")
+    if tool is None:
+        return
+    if tool.effect == "execute":
+        yield TERMINAL
+    args = resolved(plan, step.args or {})
+    if isinstance(args, NoOutput):
+        return
+    for name in tool.writes:
+        value = args.get(name)
+        if isinstance(value, str):
+            yield _path(plan, value)
+
+
+def _path(plan: Plan, path: str) -> str:
+    folder = plan.workspace_folders[0] if plan.workspace_folders else ""
+    return f"path {folder} {normal_path(path)}"

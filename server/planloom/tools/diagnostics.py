@@ -1,0 +1,104 @@
+"""The tool that tells what the editor's other tools find wrong in files."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from planloom.domain.values import Json, Uri
+from planloom.tools.context import ToolContext
+from planloom.tools.terminal_text import plain
+from planloom.tools.tool import Tool, ToolResult, failed, succeeded
+from planloom.workspace.editor import Diagnostic
+from planloom.workspace.edits.overlay import Overlay
+from planloom.workspace.paths.resolver import PathRefused
+from planloom.workspace.paths.uris import normalized
+from planloom.workspace.view import WorkspaceView
+
+MOST_FILES = 50
+MOST_SHOWN = 200
+_MOST_MESSAGE = 1_000
+_ORDER = {"error": 0, "warning": 1, "information": 2, "hint": 3}
+
+
+class ReadDiagnostics(BaseModel):
+    """Arguments of `read_diagnostics`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str = Field(
+        "",
+        description="File to ask about, relative to the workspace folder; empty for all open files.",
+        max_length=4096,
+    )
+
+
+async def read_diagnostics(args: ReadDiagnostics, context: ToolContext) -> ToolResult:
+    """Errors and warnings of the editor's other tools, as of now."""
+    uris = await _asked(args.path, context)
+    if isinstance(uris, ToolResult):
+        return uris
+    told = await context.diagnostics(tuple(uris)) if context.diagnostics is not None and uris else None
+    if not uris:
+        return succeeded("No file is open", "No file is open. Give a path.", [])
+    if told is None:
+        return failed(
+            "This editor does not tell its diagnostics. Run the project's own checks with run_command instead."
+        )
+    found = [
+        (uris[key], item) for file in told if (key := normalized(file.uri)) in uris for item in file.items
+    ]
+    found.sort(key=lambda pair: (_ORDER[pair[1].severity], pair[0], pair[1].range.start.line))
+    where = next(iter(uris.values())) if len(uris) == 1 else f"{len(uris)} open files"
+    if not found:
+        return succeeded(f"No problems in {where}", f"The editor knows of no problems in {where}.", [])
+    lines = [_line(name, item) for name, item in found[:MOST_SHOWN]]
+    if len(found) > MOST_SHOWN:
+        lines.append(f"[{len(found) - MOST_SHOWN} more]")
+    staged = {change.uri for change in context.files.changeset().changes} & uris.keys()
+    if staged:
+        lines.append("[the changes of this step are not made yet: these are the problems from before]")
+    errors = sum(item.severity == "error" for _, item in found)
+    value: list[Json] = [
+        {"path": name, "line": item.range.start.line + 1, "severity": item.severity, "message": item.message}
+        for name, item in found[:MOST_SHOWN]
+    ]
+    return succeeded(f"{len(found)} problems in {where}, {errors} of them errors", "\n".join(lines), value)
+
+
+async def _asked(path: str, context: ToolContext) -> dict[Uri, str] | ToolResult:
+    """The files to ask about, with the names to show."""
+    if path:
+        place = await context.resolve(path, "read")
+        if isinstance(place, PathRefused):
+            return failed(place.reason)
+        seen = await context.files.peek(place.uri)
+        if not seen.exists or seen.problem == "folder":
+            problem = "is a folder: give a file" if seen.exists else "is not there"
+            return failed(f"{place.relative} {problem}.")
+        return {normalized(seen.uri): place.relative}
+    under: Overlay | WorkspaceView = context.files
+    while isinstance(under, Overlay):
+        under = under.under
+    found: dict[Uri, str] = {}
+    for document in under.documents.all()[-MOST_FILES:]:
+        place = await context.resolve_uri(document.uri)
+        if not isinstance(place, PathRefused):
+            found[document.uri] = place.relative
+    return found
+
+
+def _line(name: str, item: Diagnostic) -> str:
+    start = item.range.start
+    by = f" [{plain(item.source or '')}{' ' + plain(item.code) if item.code else ''}]" if item.source else ""
+    message = " ".join(plain(item.message[:_MOST_MESSAGE]).split())
+    return f"{name}:{start.line + 1}: {item.severity}: {message}{by}"
+
+
+READ_DIAGNOSTICS = Tool(
+    name="read_diagnostics",
+    description="Read the errors and warnings that the user's editor shows for a file, or for all open files.",
+    arguments=ReadDiagnostics,
+    effect="read",
+    run=read_diagnostics,
+    paths=("path",),
+)

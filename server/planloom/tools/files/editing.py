@@ -1,0 +1,217 @@
+"""The tool that changes parts of files: by old and new text, or by a patch. It stages; the gate asks and applies."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from planloom.tools.context import ToolContext
+from planloom.tools.files.fuzzy_match import SAID, Grade
+from planloom.tools.files.patches import BadPatch, FilePatch, read_patch
+from planloom.tools.files.patching import apply_hunks
+from planloom.tools.files.reading import unreadable
+from planloom.tools.files.replacing import CLOSEST, NoMatch, Replaced, replace, with_lf
+from planloom.tools.files.writing import MAX_CONTENT, names_folder
+from planloom.tools.tool import Tool, ToolResult, failed, succeeded
+from planloom.workspace.edits.overlay import Overlay
+from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
+
+MOST_FILES = 100
+
+
+class EditFile(BaseModel):
+    """Arguments of `edit_file`: `old_text` and `new_text`, or `patch`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str = Field(description="Path of the file, relative to the workspace folder.", max_length=4096)
+    old_text: str | None = Field(
+        None,
+        description="Text to replace, exactly as it stands in the file, with enough lines around it to be unique.",
+        max_length=MAX_CONTENT,
+    )
+    new_text: str | None = Field(None, description="Text to put in its place.", max_length=MAX_CONTENT)
+    replace_all: bool = Field(False, description="Replace every occurrence instead of exactly one.")
+    patch: str | None = Field(
+        None,
+        description=(
+            "Instead of old_text and new_text, for several changes: a unified diff, or *** Begin Patch … *** End Patch."
+            " If it changes several files, path is one of them."
+        ),
+        max_length=MAX_CONTENT,
+    )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        texts = (self.old_text, self.new_text)
+        if self.patch is not None:
+            # Some models fill in every argument that the schema knows.
+            if any(texts):
+                raise ValueError("give old_text and new_text, or patch, not both")
+        elif None in texts:
+            raise ValueError("give old_text and new_text, or patch")
+        return self
+
+
+async def edit_file(args: EditFile, context: ToolContext) -> ToolResult:
+    """Replace text in a file, or apply a patch to one or more."""
+    if args.patch is not None:
+        return await _patch(args.path, args.patch, context)
+    seen = await _read(args.path, context, context.files)
+    if isinstance(seen, ToolResult):
+        return seen
+    place, text = seen
+    result = replace(text, args.old_text or "", args.new_text or "", replace_all=args.replace_all)
+    if isinstance(result, NoMatch):
+        return failed(_explained(place, result))
+    return await _stage(place, text, result, context.files)
+
+
+async def _read(path: str, context: ToolContext, files: Overlay) -> tuple[ResolvedPath, str] | ToolResult:
+    place = await context.resolve(path, "write")
+    if isinstance(place, PathRefused):
+        return failed(place.reason)
+    seen = await files.read(place.uri)
+    if not seen.exists:
+        return failed(f"There is no file {place.relative}. Use write_file to create it.")
+    if seen.text is None:
+        return failed(unreadable(place.relative, seen))
+    return place, seen.text
+
+
+async def _stage(place: ResolvedPath, before: str, result: Replaced, files: Overlay) -> ToolResult:
+    if result.text == with_lf(before):
+        return succeeded(f"{place.relative} is already so", value=place.relative)
+    refused = await files.stage_write(place.uri, result.text, notes=(*place.notes, *_notes(result.grade)))
+    if refused is not None:
+        return failed(refused.reason)
+    places = "1 place" if result.places == 1 else f"{result.places} places"
+    fuzzy = "" if result.grade == "exact" else f", found {SAID[result.grade]}: see that it is what you meant"
+    return succeeded(f"Edited {place.relative} in {places}{fuzzy}", value=place.relative)
+
+
+def _explained(place: ResolvedPath, result: NoMatch) -> str:
+    """Why an edit does not fit; the lines of a file that may hold secrets are not shown."""
+    reason = result.reason.partition(CLOSEST)[0] if place.secret else result.reason
+    return f"{place.relative}: {reason}"
+
+
+def _notes(grade: Grade) -> tuple[str, ...]:
+    """What the person who approves is told of a match that was not exact."""
+    if grade == "exact":
+        return ()
+    return (f"Fuzzy: the text to replace stands there only {SAID[grade]}.",)
+
+
+async def _patch(path: str, text: str, context: ToolContext) -> ToolResult:
+    """Apply a patch to all of its files, or to none."""
+    patches = read_patch(text)
+    if isinstance(patches, BadPatch):
+        return failed(patches.reason)
+    named = _named(path, patches)
+    if isinstance(named, ToolResult):
+        return named
+    trial = Overlay(context.files)
+    said: list[str] = []
+    for patch in named:
+        result = await _apply(patch, context, trial)
+        if not result.ok:
+            nothing = " Nothing was changed." if len(named) > 1 else ""
+            return failed(result.text + nothing)
+        said.append(result.summary)
+    await trial.settle()
+    return succeeded("; ".join(said), "\n".join(said), path)
+
+
+def _named(path: str, patches: tuple[FilePatch, ...]) -> tuple[FilePatch, ...] | ToolResult:
+    """The files of a patch by their paths; `path` is that of a patch which names none, or one that it names."""
+    if len(patches) > MOST_FILES:
+        return failed(f"The patch changes {len(patches)} files; at most {MOST_FILES} are taken at a time.")
+    if len(patches) == 1:
+        (patch,) = patches
+        if patch.path is None or _same(path, patch.path):
+            return (patch._replace(path=path),)
+        return failed(f"path is {path}, but the patch is for {patch.path}. Make them the same.")
+    if any(patch.path is None for patch in patches):
+        return failed("A patch of several files must name each of them.")
+    if not any(_same(path, patch.path or "") for patch in patches):
+        return failed(f"path is {path}, which the patch does not name. Give one of its files as path.")
+    paths = [patch.path for patch in patches]
+    if len(set(paths)) < len(paths):
+        return failed("The patch names a file more than once. Join its hunks under one heading.")
+    return patches
+
+
+def _same(path: str, other: str) -> bool:
+    """Whether two spellings mean one file: some models write a patch's paths from another folder on."""
+    a, b = (
+        tuple(part for part in each.replace("\\", "/").split("/") if part not in ("", "."))
+        for each in (path, other)
+    )
+    shorter, longer = sorted((a, b), key=len)
+    return bool(shorter) and longer[-len(shorter) :] == shorter
+
+
+async def _apply(patch: FilePatch, context: ToolContext, files: Overlay) -> ToolResult:
+    assert patch.path is not None
+    match patch.kind:
+        case "add":
+            return await _add(patch, context, files)
+        case "delete":
+            seen = await _read(patch.path, context, files)
+            if isinstance(seen, ToolResult):
+                return seen
+            refused = await files.stage_delete(seen[0].uri)
+            return failed(refused.reason) if refused else succeeded(f"Deleted {seen[0].relative}")
+        case _:
+            return await _update(patch, context, files)
+
+
+async def _add(patch: FilePatch, context: ToolContext, files: Overlay) -> ToolResult:
+    folder = names_folder(patch.path or "")
+    if folder is not None:
+        return folder
+    place = await context.resolve(patch.path or "", "write")
+    if isinstance(place, PathRefused):
+        return failed(place.reason)
+    if (await files.peek(place.uri)).exists:
+        return failed(f"{place.relative} exists already: update it, or choose another name.")
+    lines = [line for hunk in patch.hunks for sign, line in hunk.ops if sign == "+"]
+    newline = all(hunk.newline is not False for hunk in patch.hunks)
+    refused = await files.stage_write(place.uri, "\n".join(lines) + ("\n" if lines and newline else ""))
+    return failed(refused.reason) if refused else succeeded(f"Created {place.relative}")
+
+
+async def _update(patch: FilePatch, context: ToolContext, files: Overlay) -> ToolResult:
+    seen = await _read(patch.path or "", context, files)
+    if isinstance(seen, ToolResult):
+        return seen
+    place, text = seen
+    result = apply_hunks(text, patch.hunks)
+    if isinstance(result, NoMatch):
+        return failed(_explained(place, result))
+    staged = await _stage(place, text, result, files)
+    if not staged.ok or patch.move_to is None:
+        return staged
+    target = await context.resolve(patch.move_to, "write")
+    if isinstance(target, PathRefused):
+        return failed(target.reason)
+    refused = await files.stage_rename(place.uri, target.uri)
+    if refused is not None:
+        return failed(refused.reason)
+    return succeeded(f"{staged.summary}; moved it to {target.relative}")
+
+
+EDIT_FILE = Tool(
+    name="edit_file",
+    description=(
+        "Replace text in a file. old_text must stand in the file exactly once, or set replace_all. "
+        "For several changes at once give patch instead."
+    ),
+    arguments=EditFile,
+    effect="write",
+    run=edit_file,
+    paths=("path",),
+    writes=("path",),
+)

@@ -1,0 +1,180 @@
+"""The tools that rename and delete. They stage; the gate asks and applies, and the journal can bring back."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from planloom.domain.changes import DeleteFile
+from planloom.domain.safety.protected import is_git
+from planloom.tools.context import ToolContext
+from planloom.tools.tool import Tool, ToolResult, failed, succeeded
+from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
+from planloom.workspace.paths.uris import child
+
+MOST_LISTED = 100
+MOST_DELETED = 1_000
+"""Files that one step may delete."""
+_MOST_LOOKED_AT = 50_000
+
+
+class RenamePath(BaseModel):
+    """Arguments of `rename_path`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str = Field(
+        description="Path of the file or folder, relative to the workspace folder.", max_length=4096
+    )
+    new_path: str = Field(
+        description="Its new path, relative to the workspace folder; an existing folder is moved into.",
+        max_length=4096,
+    )
+
+
+class DeletePath(BaseModel):
+    """Arguments of `delete_path`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str = Field(
+        description="Path of the file or folder, relative to the workspace folder.", max_length=4096
+    )
+
+
+async def rename_path(args: RenamePath, context: ToolContext) -> ToolResult:
+    """Let a file or folder have another name; never over something that exists."""
+    place = await _movable(args.path, context)
+    if isinstance(place, ToolResult):
+        return place
+    target = await context.resolve(args.new_path, "write")
+    if isinstance(target, PathRefused):
+        return failed(target.reason)
+    uri, name = target.uri, target.relative
+    there = await context.files.peek(target.uri)
+    into = there.problem == "folder" and target.path != place.path
+    if into or args.new_path.endswith(("/", "\\")):
+        last = place.relative.rpartition("/")[2]
+        uri, name = child(target.uri, last), f"{target.relative}/{last}"
+    if uri == place.uri:
+        return succeeded(f"{place.relative} already has this name", value=name)
+    refused = await context.files.stage_rename(place.uri, uri)
+    if refused is not None:
+        return failed(refused.reason)
+    return succeeded(f"Renamed {place.relative} to {name}", value=name)
+
+
+async def delete_path(args: DeletePath, context: ToolContext) -> ToolResult:
+    """Let a file go away, or a folder with all that it holds."""
+    place = await _movable(args.path, context)
+    if isinstance(place, ToolResult):
+        return place
+    found = await context.files.peek(place.uri)
+    inside = await _inside(context, place) if found.problem == "folder" else ()
+    before = _deleted(context)
+    if before + len(inside) > MOST_DELETED:
+        return failed(
+            f"This step would delete {before + len(inside)} files; one step may delete {MOST_DELETED}. "
+            "Delete smaller parts, each in a step of its own."
+        )
+    refused = await context.files.stage_delete(place.uri, recursive=True)
+    if refused is not None:
+        return failed(refused.reason)
+    if found.problem != "folder":
+        return succeeded(f"Deleted {place.relative}", value=place.relative)
+    return succeeded(
+        f"Deleted the folder {place.relative} with {_count(len(inside))}",
+        f"Deleted the folder {place.relative}. It holds {_count(len(inside))}{':' if inside else '.'}"
+        + "".join(f"\n{name}" for name in inside[:MOST_LISTED])
+        + (f"\n[and {len(inside) - MOST_LISTED} more]" if len(inside) > MOST_LISTED else ""),
+        place.relative,
+    )
+
+
+async def _movable(path: str, context: ToolContext) -> ResolvedPath | ToolResult:
+    """The place of something that may go from where it is."""
+    place = await context.resolve(path, "write")
+    if isinstance(place, PathRefused):
+        return failed(place.reason)
+    if place.is_link:
+        return failed(f"{path} is a link to {place.relative}: only a person can rename or delete it.")
+    reason = await asyncio.to_thread(_kept, place, tuple(context.roots.private), _roots(context))
+    if reason is not None:
+        return failed(reason)
+    if not (await context.files.peek(place.uri)).exists:
+        return failed(f"There is no {place.relative}. Use list_files to see what is there.")
+    return place
+
+
+def _roots(context: ToolContext) -> tuple[Path, ...]:
+    return tuple(root.path for root in context.roots.folders)
+
+
+def _kept(place: ResolvedPath, private: Iterable[Path], roots: Iterable[Path]) -> str | None:
+    """Why something stays where it is whatever anyone says; looks at the disk, so call it from a thread."""
+    real = place.path
+    for folder, what in (
+        (Path.home(), "your home folder"),
+        *((root, "a workspace folder") for root in roots),
+        *((own, "Planloom's own state") for own in private),
+    ):
+        if folder.resolve().is_relative_to(real):
+            return f"{place.relative} holds {what}, which is never moved or deleted."
+    looked_at = 0
+    for folder_name, folders, files in os.walk(real):
+        held = next((name for name in (*folders, *files) if is_git(name)), None)
+        if held is not None:
+            where = Path(folder_name, held).relative_to(real.parent).as_posix()
+            return f"{place.relative} holds a repository ({where}), which only a person may move or delete."
+        looked_at += len(folders) + len(files)
+        if looked_at > _MOST_LOOKED_AT:
+            return f"{place.relative} holds more than {_MOST_LOOKED_AT} files: choose smaller parts."
+    return None
+
+
+async def _inside(context: ToolContext, place: ResolvedPath) -> tuple[str, ...]:
+    """The files in a folder by their paths; a few more than may be deleted at most."""
+    found: list[str] = []
+    stack = [(place.uri, f"{place.relative}/")]
+    while stack and len(found) <= MOST_DELETED:
+        uri, prefix = stack.pop()
+        for entry in (await context.files.list_folder(uri)).entries:
+            if entry.kind == "folder":
+                stack.append((entry.uri, f"{prefix}{entry.name}/"))
+            else:
+                found.append(prefix + entry.name)
+    return tuple(sorted(found))
+
+
+def _deleted(context: ToolContext) -> int:
+    return sum(isinstance(change, DeleteFile) for change in context.files.changeset().changes)
+
+
+def _count(files: int) -> str:
+    return "1 file" if files == 1 else f"{files} files"
+
+
+RENAME_PATH = Tool(
+    name="rename_path",
+    description="Rename or move a file or folder. It never overwrites what is there.",
+    arguments=RenamePath,
+    effect="write",
+    run=rename_path,
+    paths=("path", "new_path"),
+    writes=("path", "new_path"),
+    removes=("path",),
+)
+DELETE_PATH = Tool(
+    name="delete_path",
+    description="Delete a file, or a folder with all that it holds. The user is asked first and can undo it.",
+    arguments=DeletePath,
+    effect="destroy",
+    run=delete_path,
+    paths=("path",),
+    writes=("path",),
+    removes=("path",),
+)

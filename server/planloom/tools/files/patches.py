@@ -1,0 +1,215 @@
+"""Reading patches as models write them: unified diffs and `*** Begin Patch`, often with wrong numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple
+
+from planloom.domain.values import Value
+from planloom.tools.files.replacing import with_lf
+
+Op = tuple[Literal[" ", "-", "+"], str]
+_RANGES: Final = re.compile(r"@@+ *-(\d{1,9})(?:,\d{1,9})? +\+\d{1,9}(?:,\d{1,9})? *@@+ ?(.*)")
+_NO_NEWLINE: Final = "\\ No newline at end of file"
+_MOST_HUNKS: Final = 2_000
+
+
+class Hunk(NamedTuple):
+    """One stretch of a file: lines kept, taken away and put in; where it may stand.
+
+    `line` is the number of its first old line from 1 as the patch says, often wrongly; where it has no old
+    lines, that of the line before them. `headings` are lines
+    that stand above it. `at_end` says that it is the end of the file. `newline` is what becomes of the newline
+    there, None where the patch does not say.
+    """
+
+    ops: tuple[Op, ...]
+    line: int | None = None
+    headings: tuple[str, ...] = ()
+    at_end: bool = False
+    newline: bool | None = None
+
+    @property
+    def old(self) -> tuple[str, ...]:
+        """The lines that the file must hold."""
+        return tuple(line for sign, line in self.ops if sign != "+")
+
+
+class FilePatch(NamedTuple):
+    """What a patch does to one file; `path` is None where it names none."""
+
+    kind: Literal["update", "add", "delete"]
+    path: str | None
+    hunks: tuple[Hunk, ...] = ()
+    move_to: str | None = None
+
+
+class BadPatch(Value):
+    """A text that is no patch, or a cut one; the sentence says what to do instead."""
+
+    reason: str
+
+
+def read_patch(text: str) -> tuple[FilePatch, ...] | BadPatch:
+    """The files of a patch, in its order; never raises, linear in time."""
+    lines = with_lf(text).strip("\n").split("\n")
+    if lines and lines[0].startswith("```") and lines[-1].strip() == "```":
+        lines = lines[1:-1]
+    begins = next((n for n, line in enumerate(lines) if line.strip() == "*** Begin Patch"), None)
+    if begins is not None:
+        ends = next(
+            (n for n in range(len(lines) - 1, begins, -1) if lines[n].strip() == "*** End Patch"), None
+        )
+        if ends is None:
+            return BadPatch(
+                reason="The patch is cut off: it has no *** End Patch line. Send the whole patch."
+            )
+        files = _begin_patch(lines[begins + 1 : ends])
+    else:
+        files = _unified(lines)
+    if isinstance(files, BadPatch):
+        return files
+    if not files or sum(len(file.hunks) for file in files) > _MOST_HUNKS:
+        return BadPatch(
+            reason="This is no patch that can be read. Give a unified diff, *** Begin Patch … *** End Patch, "
+            "or old_text and new_text."
+        )
+    return files
+
+
+def _begin_patch(lines: Sequence[str]) -> tuple[FilePatch, ...] | BadPatch:
+    files: list[FilePatch] = []
+    at = 0
+    while at < len(lines):
+        kind, _, path = lines[at].partition(": ")
+        path = path.strip()
+        end = _section_end(lines, at + 1)
+        body = lines[at + 1 : end]
+        match kind.strip():
+            case "*** Add File":
+                files.append(FilePatch("add", path, (_added(body),)))
+            case "*** Delete File":
+                files.append(FilePatch("delete", path))
+            case "*** Update File":
+                moved = body[0].partition("*** Move to: ")[2].strip() if body else ""
+                hunks = _hunks(body[1:] if moved else body)
+                if isinstance(hunks, BadPatch):
+                    return hunks
+                files.append(FilePatch("update", path, hunks, moved or None))
+            case "":
+                pass
+            case _:
+                return BadPatch(
+                    reason=f"The line {lines[at][:100]!r} is none of *** Add File: path, *** Update File: path "
+                    "or *** Delete File: path."
+                )
+        at = end
+    return tuple(files)
+
+
+def _section_end(lines: Sequence[str], at: int) -> int:
+    names = ("*** Add File: ", "*** Update File: ", "*** Delete File: ")
+    return next((n for n in range(at, len(lines)) if lines[n].startswith(names)), len(lines))
+
+
+def _added(body: Sequence[str]) -> Hunk:
+    return Hunk(tuple(("+", line[1:] if line.startswith("+") else line) for line in body))
+
+
+def _unified(lines: Sequence[str]) -> tuple[FilePatch, ...] | BadPatch:
+    files: list[FilePatch] = []
+    old = new = renamed = None
+    body: list[str] = []
+    started = False
+    for n, line in enumerate(lines):
+        header = line.startswith("--- ") and n + 1 < len(lines) and lines[n + 1].startswith("+++ ")
+        if header or line.startswith("diff --git "):
+            if started and (body or renamed):
+                problem = _close_file(files, old, new, renamed, body)
+                if problem is not None:
+                    return problem
+                renamed, body, old, new = None, [], None, None
+            started = True
+        if header:
+            old = _name(line[4:])
+        elif line.startswith("+++ ") and not body and old is not None:
+            new = _name(line[4:])
+        elif line.startswith("rename from ") and not body:
+            old = line[len("rename from ") :].strip()
+        elif line.startswith("rename to ") and not body:
+            renamed = line[len("rename to ") :].strip()
+        elif line.startswith("@@") or body:
+            started = True
+            body.append(line)
+    if started:
+        problem = _close_file(files, old, new, renamed, body)
+        if problem is not None:
+            return problem
+    return tuple(files)
+
+
+def _close_file(
+    files: list[FilePatch], old: str | None, new: str | None, renamed: str | None, body: Sequence[str]
+) -> BadPatch | None:
+    hunks = _hunks(body) if body else ()
+    if isinstance(hunks, BadPatch):
+        return hunks
+    if new == "/dev/null":
+        files.append(FilePatch("delete", old))
+    elif old == "/dev/null":
+        files.append(FilePatch("add", new, hunks))
+    else:
+        path = old if renamed else new or old
+        files.append(FilePatch("update", path, hunks, renamed))
+    return None
+
+
+def _name(text: str) -> str:
+    """The path of a `---` or `+++` line, without git's prefix and without a time."""
+    name = text.partition("\t")[0].strip().strip('"')
+    return name[2:] if name.startswith(("a/", "b/")) else name
+
+
+def _hunks(body: Sequence[str]) -> tuple[Hunk, ...] | BadPatch:
+    hunks: list[Hunk] = []
+    ops: list[Op] = []
+    headings: list[str] = []
+    at: int | None = None
+    at_end = False
+    newline: bool | None = None
+    for line in [*body, "@@"]:
+        if line.startswith("@@"):
+            if ops:
+                hunks.append(Hunk(_trimmed(ops), at, tuple(headings), at_end, newline))
+                ops, headings, at, at_end, newline = [], [], None, False, None
+            found = _RANGES.match(line)
+            heading = found[2] if found else line.strip("@").strip()
+            if found:
+                at = int(found[1])
+            elif heading:
+                headings.append(heading)
+        elif line.strip() == "*** End of File":
+            at_end = True
+        elif line.startswith(_NO_NEWLINE[:5]):
+            at_end = True
+            newline = newline if ops and ops[-1][0] == " " else bool(ops and ops[-1][0] == "-")
+        elif line[:1] in (" ", "-", "+"):
+            sign: Literal[" ", "-", "+"] = "-" if line[0] == "-" else "+" if line[0] == "+" else " "
+            ops.append((sign, line[1:]))
+        elif not line:
+            ops.append((" ", ""))
+        else:
+            return BadPatch(
+                reason=f"The patch line {line[:100]!r} begins with none of space, - and +. "
+                "Every line of a hunk must."
+            )
+    return tuple(hunks)
+
+
+def _trimmed(ops: Sequence[Op]) -> tuple[Op, ...]:
+    """Without blank lines at the end that only separate hunks, and that no file need hold."""
+    kept = list(ops)
+    while kept and kept[-1] == (" ", ""):
+        kept.pop()
+    return tuple(kept) or tuple(ops)

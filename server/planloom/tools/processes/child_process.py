@@ -1,0 +1,240 @@
+"""Runs one child process: its own group, no input, bounded in time and memory, gone when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from planloom.domain.values import Value
+from planloom.tools.terminal_text import Cleaner, plain
+from planloom.workspace.edits.shielded import uninterrupted
+
+Kind = Literal["stdout", "stderr"]
+OnOutput = Callable[[Kind, str], None]
+"""Told of output as it comes, clean of escape sequences; with a flood of it, only of a part."""
+
+HEAD_BYTES: Final = 24_000
+TAIL_BYTES: Final = 24_000
+"""How much of the output's beginning and end is kept."""
+_FORCE: Final[signal.Signals] = getattr(signal, "SIGKILL", signal.SIGTERM)
+_LIVE_BYTES: Final = 8_000
+_LIVE_SECONDS: Final = 1 / 20
+_GRACE_SECONDS: Final = 0.7
+"""How long a group may take to end by itself when it is asked to."""
+_DRAIN_SECONDS: Final = 0.3
+"""How long what the process has left behind may go on writing after its end."""
+
+
+class Ended(Value):
+    """How a process ended; `code` is None where a signal ended it or it never started.
+
+    `output` is both streams in the order in which they came, with its middle left out if it was long.
+    """
+
+    code: int | None
+    signal: int | None = None
+    timed_out: bool = False
+    output: str = ""
+    bytes_total: int = 0
+    shortened: bool = False
+    problem: str | None = None
+
+
+def shell_argv(command: str) -> tuple[str, ...]:
+    """What runs a shell command: the system's own shell, at its absolute path."""
+    if sys.platform == "win32":
+        return (os.environ.get("COMSPEC", r"C:\Windows\System32\cmd.exe"), "/d", "/s", "/c", command)
+    return ("/bin/sh", "-c", command)
+
+
+class Capture:
+    """The beginning and the end of a stream of bytes, in bounded memory."""
+
+    def __init__(self, head: int = HEAD_BYTES, tail: int = TAIL_BYTES) -> None:
+        self._head_limit = head
+        self._tail_limit = tail
+        self._head = bytearray()
+        self._tail = bytearray()
+        self.total = 0
+
+    def add(self, data: bytes) -> None:
+        """Take in more."""
+        self.total += len(data)
+        room = self._head_limit - len(self._head)
+        if room > 0:
+            self._head += data[:room]
+            data = data[room:]
+        if len(data) >= self._tail_limit:
+            self._tail[:] = data[-self._tail_limit :]
+        elif data:
+            self._tail += data
+            if len(self._tail) > 2 * self._tail_limit:
+                del self._tail[: -self._tail_limit]
+
+    @property
+    def left_out(self) -> int:
+        """How many bytes of the middle are not kept."""
+        return max(0, self.total - len(self._head) - min(len(self._tail), self._tail_limit))
+
+    def text(self) -> str:
+        """The clean text, with a line that says how much was left out; cut between lines where there are any."""
+        head, tail = bytes(self._head), bytes(self._tail[-self._tail_limit :])
+        if not self.left_out:
+            return plain((head + tail).decode("utf-8", "replace"))
+        head = head[: head.rfind(b"\n") + 1] or head
+        tail = tail[tail.find(b"\n") + 1 :] if b"\n" in tail[:-1] else tail
+        missing = self.total - len(head) - len(tail)
+        before, after = (plain(part.decode("utf-8", "replace")) for part in (head, tail))
+        return f"{before.rstrip()}\n[… {missing} bytes left out …]\n{after}"
+
+
+class _Live:
+    """Passes on output as it comes, a bounded amount at a time, and says what was passed over."""
+
+    def __init__(self, kind: Kind, on_output: OnOutput | None) -> None:
+        self._kind: Kind = kind
+        self._on_output = on_output
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._cleaner = Cleaner()
+        self._quiet_until = 0.0
+        self._budget = _LIVE_BYTES
+        self._skipped = 0
+
+    def add(self, data: bytes, *, last: bool = False) -> None:
+        if self._on_output is None:
+            return
+        now = asyncio.get_running_loop().time()
+        if now >= self._quiet_until:
+            self._quiet_until = now + _LIVE_SECONDS
+            self._budget = _LIVE_BYTES
+        shown, rest = data[: self._budget], len(data) - self._budget
+        self._budget -= len(shown)
+        text = self._cleaner.clean(self._decoder.decode(shown, final=last), last=last)
+        if self._skipped and shown:
+            text = f"\n[… {self._skipped} bytes not shown …]\n{text}"
+            self._skipped = 0
+        self._skipped += max(0, rest)
+        if last and self._skipped:
+            text += f"\n[… {self._skipped} bytes not shown …]\n"
+        if text:
+            self._on_output(self._kind, text)
+
+
+class _Child(asyncio.SubprocessProtocol):
+    """What is heard of a running process; both streams end in one capture, in the order in which they came."""
+
+    def __init__(self, on_output: OnOutput | None) -> None:
+        self.capture = Capture()
+        self.exited = asyncio.Event()
+        self.drained = asyncio.Event()
+        self._live = {1: _Live("stdout", on_output), 2: _Live("stderr", on_output)}
+        self._open = 2
+        self.transport: asyncio.SubprocessTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        self.transport = transport
+
+    def pipe_data_received(self, fd: int, data: bytes | str) -> None:
+        assert isinstance(data, bytes)
+        self.capture.add(data)
+        self._live[fd].add(data)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002
+        self._live[fd].add(b"", last=True)
+        self._open -= 1
+        if not self._open:
+            self.drained.set()
+
+    def process_exited(self) -> None:
+        self.exited.set()
+
+
+async def run_process(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    timeout_seconds: float,
+    on_output: OnOutput | None = None,
+) -> Ended:
+    """Run a program to its end; whatever it has started in its group ends with it.
+
+    Never raises OSError. A cancellation ends the whole group before it goes on its way, within two seconds.
+    """
+    child = _Child(on_output)
+    timed_out = False
+    try:
+        try:
+            # Cut off in its start, it would leave its group behind, and asyncio would wait for all that it runs.
+            await uninterrupted(
+                asyncio.get_running_loop().subprocess_exec(
+                    lambda: child, *argv, cwd=cwd, env=dict(env), stdin=subprocess.DEVNULL, **_own_group()
+                )
+            )
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            return Ended(code=None, problem=f"{argv[0]} cannot be started: {reason}.")
+        async with asyncio.timeout(timeout_seconds):
+            await child.exited.wait()
+        await _within(_DRAIN_SECONDS, child.drained)
+    except TimeoutError:
+        timed_out = True
+    finally:
+        if child.transport is not None:
+            await _end(child.transport, child)
+    code = None if timed_out or child.transport is None else child.transport.get_returncode()
+    return Ended(
+        code=code if code is not None and code >= 0 else None,
+        signal=-code if code is not None and code < 0 else None,
+        timed_out=timed_out,
+        output=child.capture.text(),
+        bytes_total=child.capture.total,
+        shortened=child.capture.left_out > 0,
+    )
+
+
+def _own_group() -> dict[str, Any]:
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    return {"start_new_session": True}
+
+
+async def _within(seconds: float, event: asyncio.Event) -> bool:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    return event.is_set()
+
+
+async def _end(transport: asyncio.SubprocessTransport, child: _Child) -> None:
+    """End the group: asked first, then by force. A cancellation meanwhile only makes it shorter."""
+    try:
+        if not child.exited.is_set():
+            _signal(transport, signal.SIGTERM)
+            await _within(_GRACE_SECONDS, child.exited)
+    finally:
+        # What the process has left running in its group ends too, whether it had ended by itself or not.
+        _signal(transport, _FORCE)
+        try:
+            await _within(_GRACE_SECONDS, child.exited)
+            await _within(_DRAIN_SECONDS, child.drained)
+        finally:
+            # Something outside the group may still hold the other ends of the pipes.
+            transport.close()
+
+
+def _signal(transport: asyncio.SubprocessTransport, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            transport.kill()
+        else:
+            os.killpg(transport.get_pid(), number)

@@ -1,0 +1,88 @@
+"""The tool that finds files by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from planloom.domain.safety.protected import is_secret
+from planloom.domain.values import Json
+from planloom.tools.candidates import places_below
+from planloom.tools.context import ToolContext
+from planloom.tools.globs import NameGlob, has_signs, no_glob
+from planloom.tools.search.search_files import MAX_RESULTS
+from planloom.tools.tool import Tool, ToolResult, failed, succeeded
+from planloom.workspace.paths.resolver import PathRefused
+
+
+class FindFiles(BaseModel):
+    """Arguments of `find_files`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    pattern: str = Field(
+        description="A glob such as *.{ts,tsx} or src/**/test_*.py, or a part of the name.",
+        min_length=1,
+        max_length=500,
+    )
+    path: str = Field("", description="Folder to look in, relative to the workspace folder.", max_length=4096)
+    max_results: int = Field(200, ge=1, le=MAX_RESULTS, description="Paths to return at most.")
+
+
+async def find_files(args: FindFiles, context: ToolContext) -> ToolResult:
+    """Files by name, as the user has them now."""
+    place = await context.resolve(args.path or ".", "read")
+    if isinstance(place, PathRefused):
+        return failed(place.reason)
+    seen = await context.files.peek(place.uri)
+    if seen.problem != "folder":
+        problem = "is a file" if seen.exists else "is not there"
+        return failed(f"{place.relative} {problem}. Give a folder as path, or none to look everywhere.")
+    wanted = NameGlob(args.pattern) if has_signs(args.pattern) else None
+    if wanted is not None and not wanted.is_glob:
+        return failed(no_glob(args.pattern))
+    places = await places_below(context, place)
+    names = sorted({*places.names, *places.live})
+    found = [name for name in _by_name(names, args.pattern, wanted) if places.shows(name)]
+    prefix = "" if place.relative == "." else f"{place.relative}/"
+    paths = [prefix + name for name in found[: args.max_results]]
+    what = f"“{args.pattern[:80]}”"
+    if not paths:
+        near = await _similar(context, args.pattern)
+        hint = f" Similar: {', '.join(near)}" if near else " Try a shorter part of the name, or list_files."
+        return succeeded(f"Found no file for {what}", f"No file matches {what}.{hint}", [])
+    text = "\n".join(paths)
+    if len(found) > len(paths):
+        text += f"\n[{len(found) - len(paths)} more; give a folder as path, or a narrower pattern]"
+    value: list[Json] = [*paths]
+    return succeeded(f"Found {len(found)} file{'s' if len(found) != 1 else ''} for {what}", text, value)
+
+
+def _by_name(names: Sequence[str], pattern: str, wanted: NameGlob | None) -> list[str]:
+    """A glob decides if the pattern is one, else a part of the name, or of the path if it has a slash."""
+    if wanted is not None:
+        return [name for name in names if wanted(name)]
+    part = pattern.removeprefix("./").strip("/").casefold()
+    if "/" in part:
+        return [name for name in names if part in name.casefold()]
+    exact = [name for name in names if name.rpartition("/")[2].casefold() == part]
+    return exact or [name for name in names if part in name.rpartition("/")[2].casefold()]
+
+
+async def _similar(context: ToolContext, pattern: str) -> tuple[str, ...]:
+    index = context.index()
+    letters = "".join(char for char in pattern if char not in "*?[]{}!")
+    if index is None or not letters:
+        return ()
+    return tuple(hit.path for hit in await index.search(letters, 5) if not is_secret(hit.path))
+
+
+FIND_FILES = Tool(
+    name="find_files",
+    description="Find files by name, with a glob or a part of the name. Ignored files are left out.",
+    arguments=FindFiles,
+    effect="read",
+    run=find_files,
+    paths=("path",),
+)

@@ -1,0 +1,190 @@
+"""A change that was computed on one text, carried over to the text that is there now."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, assert_never
+
+from pydantic import Field
+
+from planloom.domain.changes import (
+    ConflictFile,
+    ConflictHunk,
+    CreateFile,
+    CreateFolder,
+    DeleteFile,
+    EditFile,
+    FileChange,
+    RenameFile,
+)
+from planloom.domain.text import merge
+from planloom.domain.text.lines import changed_blocks, split_lines
+from planloom.domain.text.positions import dominant_eol, with_eol
+from planloom.domain.values import Uri, Value
+from planloom.workspace.edits.staging import named
+from planloom.workspace.snapshots import Snapshot
+
+
+class Ready(Value):
+    """A change against what is there now; `merged` if that had moved but the change is still the same."""
+
+    kind: Literal["ready"] = "ready"
+    change: FileChange
+    merged: bool = False
+
+
+class Already(Value):
+    """The file is as the change would leave it."""
+
+    kind: Literal["already"] = "already"
+
+
+class Overlapping(Value):
+    """Someone else changed the same lines."""
+
+    kind: Literal["overlapping"] = "overlapping"
+    conflict: ConflictFile
+
+
+class Other(Value):
+    """The change is another one now, so that it must be approved anew."""
+
+    kind: Literal["other"] = "other"
+    change: FileChange
+
+
+class Impossible(Value):
+    """The change cannot be made."""
+
+    kind: Literal["impossible"] = "impossible"
+    reason: str
+
+
+Rebased = Annotated[Ready | Already | Overlapping | Other | Impossible, Field(discriminator="kind")]
+
+
+def three_way(base: str, mine: str, theirs: str) -> merge.Merged | merge.Conflicted:
+    """A merge in which line ends alone are no change: an editor makes them uniform when it opens a file."""
+    eol = dominant_eol(mine)
+    if eol is None or base == mine or with_eol(mine, eol) != mine or with_eol(base, eol) == base:
+        return merge.merge(base, mine, theirs)
+    return merge.merge(with_eol(base, eol), mine, with_eol(theirs, eol))
+
+
+def conflict_of(uri: Uri, conflicted: merge.Conflicted) -> ConflictFile:
+    """A failed merge, where `mine` is the user's side, for those who must decide."""
+    return ConflictFile(
+        uri=uri,
+        hunks=tuple(
+            ConflictHunk(range=hunk.range, base=hunk.base, mine=hunk.mine, theirs=hunk.theirs)
+            for hunk in conflicted.hunks
+        ),
+    )
+
+
+def rebase(
+    change: FileChange, live: Snapshot, target: Snapshot | None = None, *, renamed: bool = False
+) -> Rebased:
+    """Carry a change over to the `live` file; `target` is what is at the new name of a rename.
+
+    `renamed` says that the file is known to have got that name, whatever was done to its text since.
+    """
+    match change.kind:
+        case "edit":
+            return _edit(change, live)
+        case "create":
+            return _create(change, live)
+        case "delete":
+            return _delete(change, live)
+        case "rename":
+            return _rename(change, live, target, renamed=renamed)
+        case "createFolder":
+            return _folder(change, live)
+        case _:
+            assert_never(change)
+
+
+def _edit(change: EditFile, live: Snapshot) -> Rebased:
+    if live.problem is not None:
+        return _unreadable(live)
+    if live.text is None:
+        return Other(change=CreateFile(uri=change.uri, after=change.after))
+    if live.text == change.after:
+        return Already()
+    if live.text == change.before:
+        return Ready(change=change)
+    merged = three_way(change.before, live.text, change.after)
+    if merged.kind == "conflicted":
+        return Overlapping(conflict=conflict_of(change.uri, merged))
+    if merged.text == live.text:
+        return Already()
+    moved = EditFile(uri=change.uri, before=live.text, after=merged.text, notes=change.notes)
+    if _alike(change.before, live.text):
+        return Ready(change=moved)
+    if hunks(change.before, change.after) == hunks(live.text, merged.text):
+        return Ready(change=moved, merged=True)
+    return Other(change=moved)
+
+
+def _create(change: CreateFile, live: Snapshot) -> Rebased:
+    if not live.exists and live.problem is None:
+        return Ready(change=change)
+    if live.text is None:
+        return _unreadable(live)
+    if _alike(live.text, change.after):
+        return Already()
+    merged = merge.merge("", live.text, change.after)
+    if merged.kind == "conflicted":
+        return Overlapping(conflict=conflict_of(change.uri, merged))
+    return Other(change=EditFile(uri=change.uri, before=live.text, after=merged.text))
+
+
+def _delete(change: DeleteFile, live: Snapshot) -> Rebased:
+    if not live.exists and live.problem is None:
+        return Already()
+    if change.before is None:
+        folder = live.problem == "folder"
+        return (
+            Ready(change=change) if folder else Impossible(reason=f"{named(live.uri)} is no folder any more.")
+        )
+    if live.text is None:
+        return _unreadable(live)
+    now = DeleteFile(uri=change.uri, before=live.text)
+    return Ready(change=now) if _alike(live.text, change.before) else Other(change=now)
+
+
+def _rename(change: RenameFile, live: Snapshot, target: Snapshot | None, *, renamed: bool) -> Rebased:
+    occupied = target is not None and target.exists
+    if not live.exists:
+        if occupied and target is not None and (renamed or target.text == change.before):
+            return Already()
+        return Impossible(reason=f"{named(change.uri)} is not there any more, so it cannot be renamed.")
+    same_file = target is not None and target.fingerprint == live.fingerprint is not None
+    if occupied and not (same_file and change.uri.casefold() == change.new_uri.casefold()):
+        return Impossible(reason=f"{named(change.new_uri)} exists already, and nothing is overwritten.")
+    return Ready(change=change.model_copy(update={"before": live.text}))
+
+
+def _folder(change: CreateFolder, live: Snapshot) -> Rebased:
+    if live.problem == "folder":
+        return Already()
+    if live.exists:
+        return Impossible(reason=f"{named(change.uri)} is a file, so it cannot be a folder.")
+    return Ready(change=change) if live.problem is None else _unreadable(live)
+
+
+def _unreadable(live: Snapshot) -> Impossible:
+    why = live.detail or f"it is {(live.problem or 'unreadable').replace('_', ' ')} now"
+    return Impossible(reason=f"{named(live.uri)} cannot be changed: {why}.")
+
+
+def _alike(one: str, other: str) -> bool:
+    return one == other or with_eol(one, "\n") == with_eol(other, "\n")
+
+
+def hunks(before: str, after: str) -> list[tuple[list[str], list[str]]]:
+    """What a change takes away and puts in, wherever that is."""
+    old, new = split_lines(with_eol(before, "\n")), split_lines(with_eol(after, "\n"))
+    return [
+        (old[block.before_start : block.before_end], new[block.after_start : block.after_end])
+        for block in changed_blocks(old, new)
+    ]

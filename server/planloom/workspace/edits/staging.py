@@ -1,0 +1,218 @@
+"""What is staged, place by place, and the changeset that it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from planloom.domain.changes import (
+    Changeset,
+    CreateFile,
+    CreateFolder,
+    DeleteFile,
+    EditFile,
+    FileChange,
+    RenameFile,
+    sha256,
+)
+from planloom.domain.text.positions import dominant_eol
+from planloom.domain.values import Uri
+from planloom.workspace.paths.listings import Entry
+from planloom.workspace.paths.names import shown
+from planloom.workspace.paths.uris import is_below, to_path
+from planloom.workspace.snapshots import Snapshot
+
+
+@dataclass(frozen=True)
+class Staged:
+    """What a place will be: a `text`, a folder, or nothing any more; `base` is what its author read."""
+
+    base: Snapshot
+    text: str | None = None
+    folder: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def gone(self) -> bool:
+        """Whether nothing will be there."""
+        return self.text is None and not self.folder
+
+
+@dataclass(frozen=True)
+class Move:
+    """A place that lies under `old` below an overlay, and under `new` in it; `before` is a file's text."""
+
+    old: Uri
+    new: Uri
+    before: str | None
+    folder: bool
+
+
+@dataclass
+class Stage:
+    """All that an overlay holds; `names` leads to the names under which documents are really open."""
+
+    read: dict[Uri, Snapshot] = field(default_factory=dict)
+    staged: dict[Uri, Staged] = field(default_factory=dict)
+    moves: list[Move] = field(default_factory=list)
+    names: dict[Uri, Uri] = field(default_factory=dict)
+
+    def origin(self, key: Uri) -> Uri | None:
+        """Where a place is found below the overlay; None if it was moved away from there."""
+        for move in reversed(self.moves):
+            if _is_at(key, move.new):
+                key = Uri(move.old + key.removeprefix(move.new))
+            elif _is_at(key, move.old):
+                return None
+        return key
+
+    def is_below_gone(self, key: Uri) -> bool:
+        """Whether a place lies in a folder that will be gone."""
+        return any(
+            staged.gone and staged.base.problem == "folder" and is_below(key, place)
+            for place, staged in self.staged.items()
+        )
+
+    def keep_folders(self, key: Uri) -> None:
+        """Let folders stay that were to go, since a place in them, or the place itself, is to be there."""
+        for place in [p for p, staged in self.staged.items() if staged.gone and _is_at(key, p)]:
+            if self.staged[place].base.problem == "folder":
+                del self.staged[place]
+
+    def holds_below(self, key: Uri) -> bool:
+        """Whether a place must be a folder, since something will lie below it."""
+        return any(not staged.gone and is_below(p, key) for p, staged in self.staged.items()) or any(
+            is_below(move.new, key) for move in self.moves
+        )
+
+    def file_above(self, key: Uri) -> Uri | None:
+        """A place above this one that will be a file."""
+        found = (p for p, staged in self.staged.items() if staged.text is not None and is_below(key, p))
+        return next(found, None)
+
+    def move(self, old: Uri, new: Uri, found: Snapshot) -> None:
+        """Let everything at and below `old` be at `new`, what is staged there too."""
+        here = self.staged.get(old)
+        if here is None or here.base.exists:
+            before = here.base.text if here is not None else found.text
+            earlier = next((move for move in self.moves if move.new == old), None)
+            if earlier is not None:
+                self.moves.remove(earlier)
+                before = earlier.before
+            start = earlier.old if earlier is not None else old
+            if start != new:
+                self.moves.append(Move(start, new, before, folder=found.problem == "folder"))
+        for key in [key for key in self.staged if _is_at(key, old)]:
+            staged = self.staged.pop(key)
+            place = Uri(new + key.removeprefix(old))
+            base = staged.base.model_copy(update={"uri": place})
+            self.staged[place] = replace(staged, base=base)
+        for key in [key for key in self.read if _is_at(key, old)]:
+            place = Uri(new + key.removeprefix(old))
+            self.read[place] = self.read.pop(key).model_copy(update={"uri": place})
+
+    def remove(self, found: Snapshot) -> None:
+        """Let a place be gone; what was only staged there is forgotten."""
+        earlier = self.staged.pop(found.uri, None)
+        base = earlier.base if earlier is not None else self.read.get(found.uri, found)
+        if earlier is not None and not base.exists:
+            return
+        place = found.uri
+        base = base if base.exists else found
+        move = next((move for move in self.moves if move.new == place), None)
+        if move is None:
+            self.staged[place] = Staged(base)
+            return
+        # What was moved, then deleted, is deleted where it was; a new file there changes the old one.
+        self.moves.remove(move)
+        for key in [key for key in self.staged if is_below(key, move.new)]:
+            below = self.staged.pop(key)
+            there = Uri(move.old + key.removeprefix(move.new))
+            self.staged[there] = replace(below, base=below.base.model_copy(update={"uri": there}))
+        base = base.model_copy(update={"uri": move.old})
+        successor = self.staged.get(move.old)
+        self.staged[move.old] = Staged(base) if successor is None else replace(successor, base=base)
+
+    def changeset(self) -> Changeset:
+        """One change a file, in the order in which they must happen."""
+        places = [place for move in self.moves for place in (move.old, move.new)]
+        renames = tuple(RenameFile(uri=m.old, new_uri=m.new, before=m.before) for m in self.moves)
+        # What is written at a name that a rename frees or fills must wait for that rename.
+        early = any(_is_at(key, place) for key in self.staged for place in places)
+        changes = [_change(place, staged) for place, staged in self.staged.items()]
+        folders = _of_kind(changes, "createFolder")
+        moved = tuple(f for f in folders if any(_is_at(f.uri, place) for place in places))
+        deleted = sorted(_of_kind(changes, "delete"), key=_deletion_order)
+        # What lies in a folder that goes is moved out of it first.
+        emptied = tuple(c for c in deleted if c.kind == "delete" and c.before is None)
+        return Changeset(
+            changes=(
+                *(folder for folder in folders if folder not in moved),
+                *(renames if early else ()),
+                *moved,
+                *_of_kind(changes, "create"),
+                *_of_kind(changes, "edit"),
+                *(change for change in deleted if change not in emptied),
+                *(() if early else renames),
+                *emptied,
+            )
+        )
+
+
+def seen(key: Uri, staged: Staged) -> Snapshot:
+    """A staged place as if it had happened."""
+    if staged.folder:
+        return Snapshot(uri=key, exists=True, problem="folder", source="staged")
+    if staged.text is None:
+        return Snapshot(uri=key, exists=False, source="staged")
+    return staged.base.model_copy(
+        update={
+            "uri": key,
+            "exists": True,
+            "text": staged.text,
+            "sha256": sha256(staged.text),
+            "eol": dominant_eol(staged.text),
+            "source": "staged",
+        }
+    )
+
+
+def entry_at(uri: Uri, *, folder: bool, text: str | None = None) -> Entry:
+    """The entry of a staged place in its folder."""
+    size = len((text or "").encode("utf-8", "surrogatepass"))
+    return Entry(name=_name(uri), uri=uri, kind="folder" if folder else "file", size=0 if folder else size)
+
+
+def named(uri: Uri) -> str:
+    """The last name of a place, for sentences."""
+    return shown(_name(uri))
+
+
+def _name(uri: Uri) -> str:
+    path = to_path(uri)
+    return uri if path is None else path.name or str(path)
+
+
+def _is_at(key: Uri, place: Uri) -> bool:
+    return key == place or is_below(key, place)
+
+
+def _change(place: Uri, staged: Staged) -> FileChange:
+    base = staged.base
+    if staged.folder:
+        return CreateFolder(uri=place)
+    if staged.text is None:
+        return DeleteFile(uri=place, before=base.text)
+    if base.text is None:
+        return CreateFile(uri=place, after=staged.text)
+    return EditFile(uri=place, before=base.text, after=staged.text, notes=staged.notes)
+
+
+def _of_kind(changes: Iterable[FileChange], kind: str) -> tuple[FileChange, ...]:
+    return tuple(change for change in changes if change.kind == kind)
+
+
+def _deletion_order(change: FileChange) -> tuple[bool, int]:
+    """Files before the folders that hold them, inner folders before outer ones."""
+    folder = change.kind == "delete" and change.before is None
+    return folder, -change.uri.count("/") if folder else 0

@@ -1,0 +1,148 @@
+"""The starter of the programs that Planloom itself runs: git and ripgrep, never one that an opened folder brings along.
+
+Every start goes through here, but for the commands that a person approves (`tools/processes/child_process.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from asyncio.subprocess import Process
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+_PASSED_NAMES: Final = """
+    PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TMPDIR TEMP TMP PWD HOSTNAME
+    XDG_CONFIG_HOME XDG_DATA_HOME XDG_CACHE_HOME XDG_STATE_HOME XDG_RUNTIME_DIR
+    VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV PYENV_ROOT PYENV_VERSION UV_CACHE_DIR PIPX_HOME
+    JAVA_HOME JDK_HOME GRADLE_HOME GRADLE_USER_HOME M2_HOME MAVEN_HOME ANDROID_HOME ANDROID_SDK_ROOT
+    GOPATH GOROOT GOCACHE GOMODCACHE GOBIN CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN
+    NVM_DIR NVM_BIN NODE_PATH NODE_VERSION PNPM_HOME VOLTA_HOME FNM_DIR BUN_INSTALL DENO_DIR
+    RBENV_ROOT GEM_HOME GEM_PATH DOTNET_ROOT NUGET_PACKAGES SDKMAN_DIR COMPOSER_HOME
+    CC CXX CFLAGS CXXFLAGS LDFLAGS PKG_CONFIG_PATH LD_LIBRARY_PATH DYLD_LIBRARY_PATH MAKEFLAGS
+    PYTHONIOENCODING PYTHONUTF8 SOURCE_DATE_EPOCH SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS
+    SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT USERPROFILE USERNAME HOMEDRIVE HOMEPATH APPDATA
+    LOCALAPPDATA PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) COMMONPROGRAMFILES NUMBER_OF_PROCESSORS
+    PROCESSOR_ARCHITECTURE OS
+"""
+_PASSED: Final = frozenset(_PASSED_NAMES.split())
+"""The variables that a command gets; any other may hold a secret, whatever it is called."""
+_PROXIES: Final = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"})
+_SET: Final = {
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "PYTHONUNBUFFERED": "1",
+}
+"""So that no program waits for a key, and output comes as it is made."""
+_GIT: Final = (
+    *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat"),
+    # A folder that looks like a git folder, perhaps a part of what was cloned, is no repository of anybody.
+    *("-c", "safe.bareRepository=explicit"),
+    *("-c", "core.quotePath=false", "--no-pager", "--no-optional-locks", "--literal-pathspecs"),
+)
+"""Nothing that a repository configures may run when it is only looked at."""
+_KEPT_FROM: Final = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+"""Git fetches what it misses from where the repository says, by a command that the repository names."""
+
+
+class Programs(NamedTuple):
+    """Programs of the search path. Before the opened folders are trusted there are none to be found."""
+
+    trusted: Callable[[], bool] = lambda: True
+
+    def find(self, name: str, roots: Sequence[Path]) -> Path | None:
+        """A program at an absolute path outside every one of the folders, behind links too."""
+        return find_program(name, roots) if self.trusted() else None
+
+
+TRUSTED: Final = Programs()
+"""Programs where nobody doubts the folders."""
+
+
+def find_program(name: str, roots: Sequence[Path]) -> Path | None:
+    """The same whether the folders are trusted or not."""
+    inside = [root.resolve() for root in roots]
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        if not Path(folder).is_absolute():
+            continue
+        program = Path(folder, f"{name}.exe" if os.name == "nt" else name)
+        real = program.resolve()
+        if any(real.is_relative_to(root) or program.is_relative_to(root) for root in inside):
+            continue
+        if real.is_file() and os.access(real, os.X_OK):
+            return program
+    return None
+
+
+def environment(given: Mapping[str, str]) -> dict[str, str]:
+    """The variables for a command: an allow list, so that no secret passes; no relative folder on the path."""
+    kept = {
+        name: value
+        for name, value in given.items()
+        if name.upper() in _PASSED
+        or name.startswith("LC_")
+        # The name of a proxy's user and a password may stand before the @.
+        or (name.upper() in _PROXIES and "@" not in value)
+    }
+    if "PATH" in kept:
+        folders = kept["PATH"].split(os.pathsep)
+        kept["PATH"] = os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
+    return kept | _SET
+
+
+@asynccontextmanager
+async def running_git(git: Path, *arguments: str, cwd: Path, limit: int) -> AsyncGenerator[Process, None]:
+    """A running git, ended when the block ends; `limit` is that of its output's buffer. Raises OSError."""
+    process = await asyncio.create_subprocess_exec(
+        *(str(git), *_GIT, *arguments),
+        cwd=cwd,
+        env=_own_environment(),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        limit=limit,
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
+def finished(
+    program: Path, arguments: Sequence[str], *, cwd: Path, seconds: float
+) -> subprocess.CompletedProcess[bytes] | None:
+    """A program's exit and output; None if it cannot be started, or takes longer. For a thread."""
+    try:
+        return subprocess.run(
+            [str(program), *arguments],
+            cwd=cwd,
+            env=_own_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=seconds,
+            check=False,
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+
+
+def _own_environment() -> dict[str, str]:
+    """That of commands, without proxies: what Planloom starts by itself reaches nobody."""
+    given = {name: value for name, value in os.environ.items() if name.upper() not in _PROXIES}
+    return environment(given) | _KEPT_FROM

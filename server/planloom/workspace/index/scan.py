@@ -1,0 +1,213 @@
+"""Listing a workspace folder: through git where it can be asked safely, else by a walk of our own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from asyncio.subprocess import Process
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from pathlib import Path
+
+from planloom.workspace.index.ignore import (
+    IGNORE_FILES,
+    Hides,
+    IgnoreChain,
+    Rules,
+    chain_of,
+    read_rules,
+    top_chain,
+)
+from planloom.workspace.index.programs import running_git
+
+BATCH = 4000
+"""Names that a walk hands over at a time."""
+
+_CHUNK = 1 << 17
+
+
+class GitFailed(Exception):
+    """Git cannot list this folder: it is no work tree, belongs to somebody else, or is damaged."""
+
+
+async def list_folder_tree(
+    root: Path, exclude: Sequence[str], git: Path | None
+) -> AsyncGenerator[list[str], None]:
+    """Every file below `root` that is not hidden, in batches, as paths with forward slashes.
+
+    Links are listed as files and not followed. Names that are no Unicode are left out.
+    """
+    if git is not None and await asyncio.to_thread(_in_work_tree, root):
+        started = False
+        try:
+            async with aclosing(git_files(git, root, exclude)) as batches:
+                async for batch in batches:
+                    started = True
+                    yield batch
+        except GitFailed:
+            if started:
+                raise
+        if started:
+            # An empty listing is no answer: the folder may itself be ignored by a repository around it.
+            return
+    async with aclosing(_walked_files(root, exclude)) as batches:
+        async for batch in batches:
+            yield batch
+
+
+async def git_files(git: Path, root: Path, exclude: Sequence[str]) -> AsyncGenerator[list[str], None]:
+    """The same by `git ls-files`; raises `GitFailed`.
+
+    Repositories inside the tree are listed by a walk: anybody may have put them there, in an archive for example.
+    """
+    excludes = Rules(exclude)
+    shown = _Shown(IgnoreChain(excludes=excludes)) if excludes else None
+    nested: list[str] = []
+    # What git knows comes at once; what it does not know is looked for meanwhile.
+    async with (
+        _ls_files(git, root, "-o", "--exclude-standard") as others,
+        _ls_files(git, root, "-c", "--deduplicate") as known,
+    ):
+        for listing in (known, others):
+            async for batch in _batches(listing):
+                nested += [path for path in batch if path.endswith("/")]
+                files = [path for path in batch if not path.endswith("/")] if nested else batch
+                yield files if shown is None else [path for path in files if shown(path)]
+    if (root / ".gitmodules").is_file():
+        async with _ls_files(git, root, "-s") as stages:
+            async for batch in _batches(stages):
+                nested += [entry.partition("\t")[2] + "/" for entry in batch if entry.startswith("160000 ")]
+    for prefix in nested:
+        inner = root / prefix
+        if (
+            (shown is None or shown(prefix.rstrip("/")))
+            and (inner / ".git").exists()
+            and not inner.is_symlink()
+        ):
+            async with aclosing(_walked_files(inner, ())) as batches:
+                async for batch in batches:
+                    paths = [prefix + path for path in batch]
+                    yield paths if shown is None else [path for path in paths if shown(path)]
+
+
+async def git_deleted(git: Path, root: Path) -> tuple[str, ...]:
+    """Files that git knows and that are gone from the disk; raises `GitFailed`."""
+    gone: list[str] = []
+    async with _ls_files(git, root, "-d") as missing:
+        async for batch in _batches(missing):
+            gone += batch
+    return tuple(gone)
+
+
+async def _walked_files(root: Path, exclude: Sequence[str]) -> AsyncGenerator[list[str], None]:
+    walk = walked(root, exclude)
+    while batch := await asyncio.to_thread(next, walk, None):
+        yield batch
+
+
+def walked(root: Path, exclude: Sequence[str], inside: str = "") -> Iterator[list[str]]:
+    """The same by walking the folders, for a thread; a folder that cannot be read is passed over.
+
+    With `inside` only the files below that folder are listed, still as paths below the root.
+    """
+    found: list[str] = []
+    above, _, _ = inside.rpartition("/")
+    chain = chain_of(root, above, top_chain(root, exclude)) if inside else top_chain(root, exclude)
+    stack = [(inside + "/" if inside else "", chain)] if chain is not None else []
+    base = str(root)
+    while stack:
+        prefix, chain = stack.pop()
+        try:
+            with os.scandir(f"{base}/{prefix}") as scan:
+                entries = list(scan)
+        except OSError:
+            continue
+        names = {entry.name for entry in entries}
+        own = [read_rules(root / prefix / name) for name in IGNORE_FILES if name in names]
+        chain = chain.within(prefix, own)
+        hides = chain.inside(prefix)
+        for entry in entries:
+            name = entry.name
+            try:
+                folder = entry.is_dir(follow_symlinks=False)
+            except OSError:
+                continue
+            if hides(name, folder) or not (name.isascii() or _is_text(name)):
+                continue
+            if folder:
+                stack.append((f"{prefix}{name}/", chain))
+            else:
+                found.append(prefix + name)
+        if len(found) >= BATCH:
+            yield found
+            found = []
+    if found:
+        yield found
+
+
+class _Shown:
+    """Whether a path of a listing passes the excludes; folders are judged once."""
+
+    def __init__(self, chain: IgnoreChain) -> None:
+        self._chain = chain
+        self._folders: dict[str, Hides | None] = {"": chain.inside("")}
+
+    def __call__(self, path: str) -> bool:
+        folder, _, name = path.rpartition("/")
+        hides = self._inside(folder)
+        return hides is not None and not hides(name, False)
+
+    def _inside(self, folder: str) -> Hides | None:
+        """What hides names in a folder; None if it is hidden itself."""
+        if folder not in self._folders:
+            above, _, name = folder.rpartition("/")
+            hides = self._inside(above)
+            hidden = hides is None or hides(name, True)
+            self._folders[folder] = None if hidden else self._chain.inside(folder + "/")
+        return self._folders[folder]
+
+
+def _in_work_tree(root: Path) -> bool:
+    return any((folder / ".git").exists() for folder in (root, *root.parents))
+
+
+@asynccontextmanager
+async def _ls_files(git: Path, root: Path, *options: str) -> AsyncGenerator[Process, None]:
+    """A running `git ls-files`, ended when the block ends."""
+    arguments = ("ls-files", "-z", *options, "--", ".")
+    async with AsyncExitStack() as stack:
+        try:
+            process = await stack.enter_async_context(
+                running_git(git, *arguments, cwd=root, limit=_CHUNK * 2)
+            )
+        except OSError as error:
+            raise GitFailed(str(error)) from error
+        yield process
+
+
+async def _batches(process: Process) -> AsyncGenerator[list[str], None]:
+    assert process.stdout is not None
+    rest = b""
+    while chunk := await process.stdout.read(_CHUNK):
+        whole, end, rest = (rest + chunk).rpartition(b"\0")
+        if end:
+            yield _decoded(whole)
+    if await process.wait():
+        raise GitFailed(f"git ls-files ended with {process.returncode}")
+
+
+def _decoded(raw: bytes) -> list[str]:
+    try:
+        return raw.decode().split("\0")
+    except UnicodeDecodeError:
+        texts = (part.decode("utf-8", "replace") for part in raw.split(b"\0"))
+        return [text for text in texts if "\ufffd" not in text]
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name is Unicode; Python spells other bytes as lone surrogates."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

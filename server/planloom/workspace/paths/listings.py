@@ -1,0 +1,67 @@
+"""A folder at one moment: the names in it, and what they are."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Literal
+
+from planloom.domain.safety.protected import is_git
+from planloom.domain.values import Uri, Value
+from planloom.workspace.paths.names import shown
+from planloom.workspace.paths.resolver import ResolvedPath
+from planloom.workspace.paths.uris import child
+
+
+class Entry(Value):
+    """One name in a folder; `size` in bytes."""
+
+    name: str
+    uri: Uri
+    kind: Literal["file", "folder", "link", "special"]
+    size: int = 0
+
+
+class Listing(Value):
+    """A folder's entries by name; `problem` says why there are none to tell."""
+
+    uri: Uri
+    entries: tuple[Entry, ...] = ()
+    problem: Literal["missing", "not_a_folder", "unreadable", "refused"] | None = None
+    detail: str = ""
+
+
+def listed(place: ResolvedPath) -> Listing:
+    """What a folder on disk holds; for a thread."""
+    entries = []
+    try:
+        with os.scandir(place.path) as names:
+            for found in names:
+                entry = _entry(place, found)
+                if entry is not None and not is_git(found.name):
+                    entries.append(entry)
+    except FileNotFoundError:
+        return Listing(uri=place.uri, problem="missing", detail=f"{shown(place.relative)} is not there.")
+    except NotADirectoryError:
+        return Listing(uri=place.uri, problem="not_a_folder", detail=f"{shown(place.relative)} is no folder.")
+    except OSError as error:
+        return Listing(
+            uri=place.uri, problem="unreadable", detail=f"{shown(place.relative)}: {error.strerror}."
+        )
+    return Listing(uri=place.uri, entries=tuple(sorted(entries, key=lambda entry: entry.name)))
+
+
+def _entry(place: ResolvedPath, found: os.DirEntry[str]) -> Entry | None:
+    """The entry for a name; None if it went away while the folder was listed."""
+    uri = child(place.uri, found.name)
+    if found.is_symlink():
+        return Entry(name=found.name, uri=uri, kind="link")
+    if found.is_dir(follow_symlinks=False):
+        return Entry(name=found.name, uri=uri, kind="folder")
+    try:
+        info = found.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    if stat.S_ISREG(info.st_mode):
+        return Entry(name=found.name, uri=uri, kind="file", size=info.st_size)
+    return Entry(name=found.name, uri=uri, kind="special")

@@ -1,0 +1,110 @@
+"""File URIs and paths: encoded exactly once, and one spelling for one document."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import lru_cache
+from pathlib import Path
+from urllib.parse import quote_from_bytes, unquote, unquote_to_bytes
+
+from planloom.domain.values import Uri
+from planloom.workspace.paths.names import visible
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_DRIVE = re.compile(r"/?([A-Za-z])[:|](?=/|$)")
+_WINDOWS = os.name == "nt"
+
+
+def scheme(uri: str) -> str:
+    """The scheme in lower case, or an empty string if the text is no URI at all."""
+    found = _SCHEME.match(uri)
+    return found[1].lower() if found else ""
+
+
+def is_file(uri: str) -> bool:
+    """Whether the URI names a file of this machine."""
+    return scheme(uri) == "file" and _host(uri) in ("", "localhost")
+
+
+def from_path(path: Path | str) -> Uri:
+    """The URI of an absolute path, in the one spelling that `normalized` gives."""
+    raw = os.fsencode(path)
+    if _WINDOWS:
+        raw = raw.replace(b"\\", b"/")
+    return _written(raw)
+
+
+def to_path(uri: str) -> Path | None:
+    """The path that a file URI names; None for another scheme, another machine or a name with a NUL."""
+    if not is_file(uri):
+        return None
+    raw = _decoded(uri)
+    if b"\0" in raw or not raw:
+        return None
+    text = os.fsdecode(raw)
+    if _WINDOWS and _DRIVE.match(text):
+        text = text.lstrip("/")
+    return Path(text)
+
+
+@lru_cache(maxsize=8192)
+def normalized(uri: str) -> Uri:
+    """One spelling for all spellings of a document: `file:///C:/` and `file:///c%3A/` are the same.
+
+    URIs that name no file of this machine stay as they are: what their parts mean is their owner's matter.
+    """
+    if scheme(uri) != "file":
+        return Uri(uri)
+    host = _host(uri)
+    if host in ("", "localhost"):
+        return _written(_decoded(uri))
+    return Uri(f"file://{host}{quote_from_bytes(_decoded(uri), safe='/')}")
+
+
+def child(folder: str, relative: str) -> Uri:
+    """The URI of a path below a folder; `relative` is a plain path with forward slashes."""
+    base = normalized(folder).rstrip("/")
+    return Uri(f"{base}/{quote_from_bytes(os.fsencode(relative), safe='/')}" if relative else base)
+
+
+def parent(uri: str) -> Uri:
+    """The URI of the folder that holds a file or folder."""
+    head, _, _ = normalized(uri).rstrip("/").rpartition("/")
+    return Uri(head)
+
+
+def display_name(uri: str) -> str:
+    """The last name of a document as people know it, for sentences; what cannot be seen is written out."""
+    path = to_path(uri)
+    return visible(path.name or str(path) if path is not None else unquote(uri.rpartition("/")[2]) or uri)
+
+
+def is_below(uri: str, folder: str) -> bool:
+    """Whether the URI names something inside the folder, compared by whole names."""
+    return normalized(uri).startswith(normalized(folder).rstrip("/") + "/")
+
+
+def _host(uri: str) -> str:
+    rest = uri[len("file:") :]
+    if not rest.startswith("//"):
+        return ""
+    return re.split(r"[/?#]", rest[2:], maxsplit=1)[0].lower()
+
+
+def _decoded(uri: str) -> bytes:
+    rest = re.split(r"[?#]", uri[len("file:") :], maxsplit=1)[0]
+    if rest.startswith("//"):
+        _, slash, tail = rest[2:].partition("/")
+        rest = slash + tail
+    if rest and not rest.startswith("/"):
+        rest = "/" + rest
+    return unquote_to_bytes(rest.encode("utf-8", "surrogatepass"))
+
+
+def _written(raw: bytes) -> Uri:
+    drive = _DRIVE.match(raw[:4].decode("latin-1"))
+    if drive:
+        tail = quote_from_bytes(raw[drive.end() :], safe="/")
+        return Uri(f"file:///{drive[1].lower()}%3A{tail}")
+    return Uri(f"file://{quote_from_bytes(raw, safe='/')}")
