@@ -1,0 +1,1 @@
+"""The ledger: events and texts of plans in SQLite. Imported by `execution` and `service`."""

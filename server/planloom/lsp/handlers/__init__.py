@@ -1,0 +1,1 @@
+"""One function for each request and notification: convert, call the application, convert back."""

@@ -1,1 +1,3 @@
-""""""
+"""What every HTTP provider shares: one hostile-proof transport, deadlines, retries, keys, sentences for
+failures.
+"""

@@ -1,1 +1,1 @@
-""""""
+"""Models without a network: scripted answers, recordings and their replay."""

@@ -1,1 +1,1 @@
-""""""
+"""The author that has three agents look at a request before the plan is written."""

@@ -1,1 +1,1 @@
-""""""
+"""The templates that ship, and the author that fills one in."""

@@ -1,1 +1,1 @@
-""""""
+"""What a person does: approve, edit, pause, answer, undo, export."""

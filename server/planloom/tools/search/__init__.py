@@ -1,1 +1,1 @@
-""""""
+"""Tools that search names and contents."""
