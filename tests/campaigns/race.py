@@ -7,6 +7,8 @@ The protocol cannot promise anything to an editor without versioned edits whose 
 way, so such editors are left out. An editor without `workspace/applyEdit` is taken in: the server writes its files
 on disk, and leaves those alone that are being typed in. It cannot leave alone what the user begins to type in while
 it writes: if that user saves, over the newer file on disk, what was written there is gone by the user's own act.
+
+Nobody but the user doubles a word of the plan: by an answer that keeps both versions of a line in which it stood.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ import asyncio
 import contextlib
 import hashlib
 import random
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -45,7 +49,7 @@ async def run(warm: WarmServers, folder: Path, seed: int, *, fixed: dict[str, An
     report = Report(NAME, seed, str(circumstances), folder=str(folder))
     async with desk(warm, folder, world, circumstances, rng) as at:
         typist = Typist(at, rng, seed)
-        answers = _Answers(at, typist)
+        answers = Answers(at, typist)
         person = Person(at, on_conflict=answers.give, hesitate=lambda: rng.choice((0.0, rng.random() * 0.4)))
         with troubles_blamed(at, report):
             for name in rng.sample(list(world.files), rng.randint(1, len(world.files))):
@@ -58,7 +62,7 @@ async def run(warm: WarmServers, folder: Path, seed: int, *, fixed: dict[str, An
                 typing.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await typing
-            await _judge(at, report, plan, typist, disturbed=bool(typist.undone or answers.count))
+            await _judge(at, report, plan, typist, answers)
         report.drawn += f" conflicts answered: {answers.count}"
     return report
 
@@ -104,24 +108,29 @@ def _type_where_the_plan_edits(at: Desk, typist: Typist) -> None:
     typist.insert(uri, place, whole_line=False)
 
 
-class _Answers:
-    """Answers conflicts some time after they were shown."""
+class Answers:
+    """Answers conflicts some time after they were shown.
+
+    `kept` counts by the plan's words how many more of each a line may hold that was kept in two versions.
+    """
 
     def __init__(self, at: Desk, typist: Typist) -> None:
         self.at = at
         self.typist = typist
         self.count = 0
+        self.kept: Counter[str] = Counter()
 
     async def give(self, conflict: dict[str, Any]) -> None:
         """Answer from what was to be seen when the conflict was shown."""
         rng = self.typist.rng
         self.count += 1
-        files = [self._file(file, rng.choice(CHOICES)) for file in conflict["files"]]
+        files = [self.to_file(file, rng.choice(CHOICES)) for file in conflict["files"]]
         await asyncio.sleep(rng.random() * 0.4)
         params = {"planId": self.at.plan_id, "editId": conflict["editId"], "files": files}
         await self.at.client.request("planloom/conflict/resolve", params)
 
-    def _file(self, file: dict[str, Any], choice: str) -> dict[str, Any]:
+    def to_file(self, file: dict[str, Any], choice: str) -> dict[str, Any]:
+        """The answer for one file, from what is to be seen now."""
         seen = self.at.editor.text(file["uri"]) or ""
         answer: dict[str, Any] = {"uri": file["uri"], "choice": choice}
         if TAKES_SHA:
@@ -130,25 +139,38 @@ class _Answers:
             theirs = [line for hunk in file["hunks"] for line in hunk["theirs"].split("\n")]
             lines = seen.split("\n")
             answer["text"] = "\n".join([*lines, *(line for line in theirs if line not in lines), ""])
+        if choice in ("both", "text"):
+            for effect in self.at.world.effects:
+                # Only where both sides found the word: one that the user's side alone has was made without being noted.
+                found = [hunk["theirs"] for hunk in file["hunks"] if effect.token in hunk["base"]]
+                self.kept[effect.token] += sum(text.count(effect.token) for text in found)
         if choice == "theirs":
             self.typist.forgive({word for hunk in file["hunks"] for word in words_of(hunk["mine"])})
         return answer
 
 
-async def _judge(at: Desk, report: Report, plan: dict[str, Any], typist: Typist, *, disturbed: bool) -> None:
+async def _judge(at: Desk, report: Report, plan: dict[str, Any], typist: Typist, answers: Answers) -> None:
     events = await all_events(at)
     typist.check(report)
-    state = at.state()
     steps = {step["stepId"]: step["status"] for step in plan["steps"]}
-    for effect in at.world.effects:
-        count = effect.made(state, "")
-        not_doubled(at, report, effect, count)
-        gone = disturbed or any(effect.token in text for text in at.editor.overwritten)
-        if count == 0 and steps[effect.step] == "completed" and not gone:
-            report.blame("wrong_status", f"{effect.step} is completed without {effect.kind} {effect.token}")
+    judge_effects(at, report, steps, answers)
     asked_before(at, report, events)
     ledger_true(at, report, events)
     await _sees_the_same(at, report)
+
+
+def judge_effects(at: Desk, report: Report, steps: Mapping[str, str], answers: Answers) -> None:
+    """No effect is doubled, and none is missing from a completed step, but by the user's own act."""
+    # An editor that has not seen yet what was written on disk shows nothing of it, and writes over it.
+    at.save_all()
+    state = at.state()
+    disturbed = bool(answers.typist.undone or answers.count)
+    for effect in at.world.effects:
+        count = effect.made(state, "")
+        not_doubled(at, report, effect, count - answers.kept[effect.token])
+        gone = disturbed or any(effect.token in text for text in at.editor.overwritten)
+        if count == 0 and steps[effect.step] == "completed" and not gone:
+            report.blame("wrong_status", f"{effect.step} is completed without {effect.kind} {effect.token}")
 
 
 async def _sees_the_same(at: Desk, report: Report) -> None:

@@ -189,6 +189,23 @@ async def test_row53_nothing_is_written_under_an_unsaved_buffer(tmp_path: Path) 
     assert room.path("a.txt").read_text() == BEFORE
 
 
+async def test_row53_what_the_user_begins_to_type_in_while_others_are_written_is_left_alone(
+    tmp_path: Path,
+) -> None:
+    files = [f"{number}.txt" for number in range(60)]
+    room = Room(tmp_path, dict.fromkeys(files, BEFORE), capabilities=EditorCapabilities())
+    room.editor.open(room.path(files[-1]))
+    applying = asyncio.ensure_future(room.apply(*(room.edit(name, BEFORE, AFTER) for name in files)))
+    while room.path(files[0]).read_text() == BEFORE:
+        await asyncio.sleep(0)
+    room.editor.replace(room.path(files[-1]), "seven", "7")
+    outcome = await applying
+    assert outcome.kind == "partly_applied"
+    assert [file.uri for file in outcome.not_applied] == [room.uri(files[-1])]
+    assert "unsaved" in outcome.reason
+    assert room.path(files[-1]).read_text() == BEFORE
+
+
 async def test_a_buffer_told_late_is_waited_for(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a.txt": BEFORE}, tells="late")
     room.editor.open(room.path("a.txt"))

@@ -274,6 +274,24 @@ def test_row35_a_thousand_swaps_write_nothing_outside(tmp_path: Path) -> None:
     assert names(outside) == []
 
 
+def test_what_is_saved_while_the_new_content_is_flushed_stays(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("old")
+    was = over(tmp_path, "f")
+
+    def save() -> None:
+        while not any(name.endswith(".tmp") for name in names(tmp_path)):
+            pass
+        (tmp_path / "f").write_text("what the user saved")
+
+    user = threading.Thread(target=save)
+    user.start()
+    refused = write(at(tmp_path, "f"), b"x" * 50_000_000, over=was)
+    user.join()
+    assert isinstance(refused, DiskRefused) and refused.cause == "changed"
+    assert (tmp_path / "f").read_text() == "what the user saved"
+    assert names(tmp_path) == ["f"]
+
+
 def test_only_what_an_ended_process_was_writing_is_removed(tmp_path: Path) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()

@@ -35,10 +35,9 @@ def write(spot: ConfinedPath, data: bytes, *, over: FileFingerprint | None) -> D
             held = _checked(name, folder, over)
             if isinstance(held, DiskRefused):
                 return held
-            _put(name, folder, data, held)
+            return _put(name, folder, data, held)
     except OSError as error:
         return refusal(error, spot)
-    return None
 
 
 def create_folders(spot: ConfinedPath) -> tuple[ConfinedPath, ...] | DiskRefused:
@@ -131,7 +130,7 @@ def _checked(
     return found
 
 
-def _put(name: str, folder: int | None, data: bytes, held: os.stat_result | None) -> None:
+def _put(name: str, folder: int | None, data: bytes, held: os.stat_result | None) -> DiskRefused | None:
     beside = _beside(name, folder, "tmp")
     handle = os.open(
         beside,
@@ -147,6 +146,11 @@ def _put(name: str, folder: int | None, data: bytes, held: os.stat_result | None
                 _keep(handle, held, name, folder)
             os.fsync(handle)
         if held is not None:
+            # Flushing takes long enough for somebody to save the file.
+            now = _checked(name, folder, stamp_of(held))
+            if isinstance(now, DiskRefused):
+                os.unlink(beside, dir_fd=folder)
+                return now
             os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
         elif _linked(beside, folder, name, folder):
             os.unlink(beside, dir_fd=folder)
@@ -157,6 +161,7 @@ def _put(name: str, folder: int | None, data: bytes, held: os.stat_result | None
             os.unlink(beside, dir_fd=folder)
         raise
     _flush(folder, name)
+    return None
 
 
 def remove_leftovers(folder: ConfinedPath) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import Final
 
 from planloom.domain.changes import Changeset, CreateFolder, EditedFile, EditOutcome, FileChange
@@ -24,10 +23,11 @@ from planloom.workspace.edits.outcomes import (
     Settlement,
     recorded,
 )
-from planloom.workspace.edits.prepare import ApplyPlan, Known, PlannedEffect, is_folder, prepare
+from planloom.workspace.edits.prepare import ApplyPlan, Known, PlannedEffect, is_folder, prepare, unsaved
 from planloom.workspace.edits.shielded import uninterrupted
 from planloom.workspace.edits.verify import FileOutcome, ResultWatcher, arrived, is_awaited, verified
 from planloom.workspace.paths.uris import is_below
+from planloom.workspace.snapshots import MARK
 from planloom.workspace.view import WorkspaceView
 
 _MOVES: Final = 20
@@ -218,25 +218,34 @@ async def _on_disk(view: WorkspaceView, works: Sequence[PlannedEffect], tally: _
     if not works:
         # Nothing is awaited here, since the comparison with the buffers must still hold afterwards.
         return
-    # Before the change, since an editor may reload the file before this hears that it is made.
-    overtaken = [() if is_folder(work.change) else view.overtake(work.source) for work in works]
-    done, refused = await asyncio.to_thread(_performed, works)
-    for uri in chain.from_iterable(overtaken[done:]):
-        view.forget(uri)
-    for work in works[:done]:
-        tally.take(work.change, "verified")
-    if refused is not None:
-        tally.reason = refused.reason
-        tally.leave(works[done:])
-
-
-def _performed(works: Sequence[PlannedEffect]) -> tuple[int, DiskRefused | None]:
-    """How many changes were made, and why the next one was not; runs in a thread."""
     for done, work in enumerate(works):
-        refused = perform(work)
+        refused = await _performed(view, work)
         if refused is not None:
-            return done, refused
-    return len(works), None
+            tally.reason = refused.reason
+            tally.leave(works[done:])
+            return
+        tally.take(work.change, "verified")
+
+
+async def _performed(view: WorkspaceView, work: PlannedEffect) -> DiskRefused | None:
+    """Make one change on disk, unless the user has begun to type in the file while others were written."""
+    if _is_typed_in(view, work):
+        return DiskRefused(cause="changed", reason=unsaved(work))
+    # Before the change, since an editor may reload the file before this hears that it is made.
+    overtaken = () if is_folder(work.change) else view.overtake(work.source)
+    refused = await asyncio.to_thread(perform, work)
+    if refused is not None:
+        for uri in overtaken:
+            view.forget(uri)
+    return refused
+
+
+def _is_typed_in(view: WorkspaceView, work: PlannedEffect) -> bool:
+    """Whether a buffer tells another text than the one that the change was made for."""
+    if work.change.kind not in ("edit", "delete") or work.source != work.change.uri:
+        return False
+    now = view.buffer(work.source)
+    return now is not None and now.text.removeprefix(MARK) != work.live.text
 
 
 async def _settled(

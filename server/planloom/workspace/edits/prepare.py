@@ -334,16 +334,20 @@ async def _unsaved(
             place = await asyncio.to_thread(view.locate, here, "write")
             ours = known(text) and saved is not None and known(saved)
             if not ours or saved is None or isinstance(place, PathRefused) or work.change.kind == "edit":
-                return ChangesetRefused(
-                    reason=f"{shown(work.relative)} has unsaved changes in the editor, which cannot take"
-                    " the edit itself: save it, then try again.",
-                    files=(work.change.uri,),
-                )
+                return ChangesetRefused(reason=unsaved(work), files=(work.change.uri,))
             on_disk = saved
             carried.append(Carried(spot(place), saved, after.get(here, text)))
         moved = tuple(carried) if work.change.kind == "rename" else ()
         safe.append(replace(work, carried=moved, on_disk=None if moved else on_disk))
     return tuple(safe)
+
+
+def unsaved(work: PlannedEffect) -> str:
+    """Why a change is not made on disk under a buffer of the user."""
+    return (
+        f"{shown(work.relative)} has unsaved changes in the editor, which cannot take"
+        " the edit itself: save it, then try again."
+    )
 
 
 def _is_under_buffers(work: PlannedEffect) -> bool:
