@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -98,6 +100,140 @@ async def test_a_file_that_comes_back_is_on_disk_with_its_text(
         assert at.path("a.txt").read_text() == FILES["a.txt"] and not at.path("new.txt").exists()
         await undo(at, plan, redo=True)
         assert at.path("new.txt").read_text() == "made" and not at.path("a.txt").exists()
+
+
+TEXT = "one é\r\ntwo\r\n"
+BYTES = {
+    "plain.txt": TEXT.encode(),
+    "marked.txt": TEXT.encode("utf-8-sig"),
+    "little.txt": ("\ufeff" + TEXT).encode("utf-16-le"),
+    "big.txt": ("\ufeff" + TEXT).encode("utf-16-be"),
+}
+TAKEN_AWAY = {
+    "deleted": ("Delete {}",),
+    "renamed and changed": ("Rename {0} to new-{0}", 'Replace "one" with "ONE" in new-{0}'),
+    "renamed and deleted": ("Rename {0} to new-{0}", "Delete new-{0}"),
+    "replaced": ("Delete {0}", 'Create file {0} with content "made"'),
+}
+each_way = pytest.mark.parametrize("steps", TAKEN_AWAY.values(), ids=TAKEN_AWAY.keys())
+
+
+def of_each_file(steps: Sequence[str]) -> str:
+    """A request for these steps with every file."""
+    asked = [step.format(name) for name in BYTES for step in steps]
+    return "\n".join(f"{number}. {step}" for number, step in enumerate(asked, start=1))
+
+
+def on_disk(at: Studio) -> dict[str, bytes]:
+    """The files of the workspace once the user has saved all that is open."""
+    at.editor.reload()
+    for buffer in at.editor.buffers.values():
+        at.editor._save(buffer)
+    return {path.name: path.read_bytes() for path in at.folder.rglob("*") if path.is_file()}
+
+
+@every_client
+@each_way
+@pytest.mark.parametrize("opened", [False, True], ids=["closed", "open"])
+async def test_files_come_back_byte_for_byte_also_after_a_restart(
+    tmp_path: Path, capabilities: EditorCapabilities, steps: Sequence[str], opened: bool
+) -> None:
+    ledger = tmp_path / "l.db"
+
+    def show(at: Studio) -> None:
+        for path in at.folder.iterdir() if opened else ():
+            at.editor.open(path)
+
+    async with studio(tmp_path, BYTES, capabilities=capabilities, ledger=ledger) as at:
+        show(at)
+        plan = await done(at, of_each_file(steps))
+        after = on_disk(at)
+        for _ in range(2):
+            assert await undo(at, plan) == () and on_disk(at) == BYTES
+            assert await undo(at, plan, redo=True) == () and on_disk(at) == after
+    async with studio(tmp_path, capabilities=capabilities, ledger=ledger) as at:
+        show(at)
+        assert await undo(at, plan) == () and on_disk(at) == BYTES
+        assert await undo(at, plan, redo=True) == () and on_disk(at) == after
+
+
+@every_client
+@pytest.mark.parametrize("opened", [False, True], ids=["closed", "open"])
+@pytest.mark.parametrize("cut", [False, True])
+async def test_a_form_comes_back_also_where_the_text_is_the_same(
+    tmp_path: Path, capabilities: EditorCapabilities, opened: bool, cut: bool
+) -> None:
+    ledger = tmp_path / "l.db"
+    before, after = {"a.txt": "\ufeffsame".encode("utf-16-le")}, {"a.txt": b"same"}
+    async with studio(tmp_path, before, capabilities=capabilities, ledger=ledger) as at:
+        if opened:
+            at.editor.open(at.path("a.txt"))
+        plan = await done(at, '1. Delete a.txt\n2. Create file a.txt with content "same"')
+        assert on_disk(at) == after
+        assert await undo(at, plan) == () and on_disk(at) == before
+        if not cut:
+            assert await undo(at, plan, redo=True) == () and on_disk(at) == after
+    if cut:
+        # As if the server had ended between the intent of the undo and its edit.
+        cut_back(ledger, next(e.seq for e in at.events if e.event.type == "edit_started" and e.event.reverts))
+    async with studio(tmp_path, after, capabilities=capabilities, ledger=ledger) as at:
+        if opened:
+            at.editor.open(at.path("a.txt"))
+        async with at.app._ownership.turn(plan.plan_id):
+            pass
+        assert await undo(at, plan) == () and on_disk(at) == before
+        assert await undo(at, plan, redo=True) == () and on_disk(at) == after
+
+
+@each_way
+async def test_an_undo_that_a_crash_cut_off_brings_files_back_byte_for_byte_when_asked_again(
+    tmp_path: Path, steps: Sequence[str]
+) -> None:
+    ledger = tmp_path / "l.db"
+    async with studio(tmp_path, BYTES, ledger=ledger) as at:
+        plan = await done(at, of_each_file(steps))
+        after = on_disk(at)
+        await undo(at, plan)
+    # As if the server had ended between the intent and the edit.
+    cut_back(ledger, next(e.seq for e in at.events if e.event.type == "edit_started" and e.event.reverts))
+    shutil.rmtree(at.folder)
+    async with studio(tmp_path, after, ledger=ledger) as at:
+        async with at.app._ownership.turn(plan.plan_id):
+            pass
+        assert await undo(at, plan) == () and on_disk(at) == BYTES
+        assert await undo(at, plan, redo=True) == () and on_disk(at) == after
+
+
+@every_client
+async def test_a_file_comes_back_byte_for_byte_where_another_has_got_its_name(
+    tmp_path: Path, capabilities: EditorCapabilities
+) -> None:
+    files = {name: BYTES[name] for name in ("little.txt", "marked.txt")}
+    async with studio(tmp_path, files, capabilities=capabilities) as at:
+        plan = await done(at, "1. Delete little.txt\n2. Rename marked.txt to little.txt")
+        assert on_disk(at) == {"little.txt": files["marked.txt"]}
+        assert await undo(at, plan) == () and on_disk(at) == files
+
+
+@pytest.mark.parametrize("saved", [True, False])
+async def test_only_an_editor_with_unsaved_text_decides_in_which_form_a_file_comes_back(
+    tmp_path: Path, saved: bool
+) -> None:
+    text = '1. Delete big.txt\n2. Create file big.txt with content "made"\n3. Replace "made" with "more" in big.txt'
+    async with studio(tmp_path, {"big.txt": BYTES["big.txt"]}) as at:
+        plan = await done(at, text)
+        if saved:
+            at.editor.save_file(at.path("big.txt"))
+        assert await undo(at, plan) == ()
+        assert on_disk(at) == {"big.txt": BYTES["big.txt"] if saved else TEXT.encode()}
+
+
+async def test_a_file_that_was_changed_before_it_was_deleted_comes_back_byte_for_byte(tmp_path: Path) -> None:
+    text = '1. Replace "one" with "ONE" in big.txt\n2. Delete big.txt\n3. Create file big.txt with content "made"'
+    async with studio(tmp_path, {"big.txt": BYTES["big.txt"]}) as at:
+        plan = await done(at, text)
+        assert await undo(at, plan) == () and on_disk(at) == {"big.txt": BYTES["big.txt"]}
+        assert await undo(at, plan, redo=True) == () and on_disk(at) == {"big.txt": b"made"}
 
 
 async def test_folders_go_with_the_last_file_that_the_plan_has_made_in_them(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import re
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -112,13 +113,18 @@ Behaviour = Refuse | Silent | ApplyOnly | Lie | FormatAfter | Instead | Before |
 
 @dataclass
 class Buffer:
-    """One open buffer; `told` is False for one that the server has not heard of."""
+    """One open buffer; `told` is False for one that the server has not heard of.
+
+    It is saved in the encoding `codec`, after the byte-order mark `mark`.
+    """
 
     uri: Uri
     text: str
     saved: str
     version: int = 1
     told: bool = True
+    mark: bytes = b""
+    codec: str = "utf-8"
 
 
 class FakeEditor:
@@ -148,7 +154,7 @@ class FakeEditor:
 
     def open(self, path: Path, text: str | None = None) -> Buffer:
         """Open a file; `text` is unsaved text that the editor has kept for it."""
-        saved = path.read_bytes().decode("utf-8-sig") if path.exists() else ""
+        saved = _decoded(path)[0] if path.exists() else ""
         return self._open(from_path(path), saved if text is None else text, saved)
 
     def type(self, path: Path, start: int, end: int, text: str) -> None:
@@ -172,7 +178,9 @@ class FakeEditor:
         for buffer in [each for each in self.buffers.values() if each.text == each.saved]:
             if not _path(buffer.uri).exists():
                 self.close(_path(buffer.uri))
-            elif (on_disk := _path(buffer.uri).read_bytes().decode("utf-8-sig")) != buffer.text:
+                continue
+            on_disk, buffer.mark, buffer.codec = _decoded(_path(buffer.uri))
+            if on_disk != buffer.text:
                 buffer.saved = on_disk
                 self._change(buffer, on_disk, None)
 
@@ -302,11 +310,10 @@ class FakeEditor:
         path = _path(operation.uri)
         buffer = self.buffers.get(normalized(operation.uri))
         if buffer is None:
-            saved = path.read_bytes().decode("utf-8-sig")
+            saved, mark, codec = _decoded(path)
             text = applied(saved, operation.edits, self.capabilities.encoding)
             if self.closed == "disk":
-                mark = b"\xef\xbb\xbf" if path.read_bytes().startswith(b"\xef\xbb\xbf") else b""
-                path.write_bytes(mark + text.encode())
+                path.write_bytes(mark + text.encode(codec))
             elif self.closed == "hidden":
                 self.buffers[normalized(operation.uri)] = Buffer(operation.uri, text, saved, told=False)
             else:
@@ -325,6 +332,8 @@ class FakeEditor:
 
     def _open(self, uri: Uri, text: str, saved: str) -> Buffer:
         buffer = Buffer(normalized(uri), text, saved)
+        if _path(uri).exists():
+            _, buffer.mark, buffer.codec = _decoded(_path(uri))
         self.buffers[buffer.uri] = buffer
         self.documents.did_open(uri, "plaintext", 1, text, on_disk=saved)
         return buffer
@@ -354,7 +363,9 @@ class FakeEditor:
             tell()
 
     def _save(self, buffer: Buffer) -> None:
-        _path(buffer.uri).write_bytes(buffer.text.encode())
+        data = buffer.text.encode(buffer.codec)
+        # Some editors keep the mark in their buffer.
+        _path(buffer.uri).write_bytes(data if data.startswith(buffer.mark) else buffer.mark + data)
         buffer.saved = buffer.text
         if buffer.told:
             self.documents.did_save(buffer.uri, buffer.text)
@@ -395,6 +406,16 @@ def _width(character: str, encoding: Encoding) -> int:
     if encoding == "utf-8":
         return len(character.encode())
     return 2 if encoding == "utf-16" and ord(character) > 0xFFFF else 1
+
+
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+
+
+def _decoded(path: Path) -> tuple[str, bytes, str]:
+    """The text of a file, its byte-order mark and its encoding."""
+    data = path.read_bytes()
+    mark, codec = next((each for each in _MARKS if data.startswith(each[0])), (b"", "utf-8"))
+    return data[len(mark) :].decode(codec), mark, codec
 
 
 def _path(uri: Uri) -> Path:

@@ -63,7 +63,7 @@ class Studio:
     def __init__(
         self,
         folder: Path,
-        files: Mapping[str, str] = {},
+        files: Mapping[str, str | bytes] = {},
         *,
         model: Model | None = None,
         settings: Mapping[str, Any] = {},
@@ -79,7 +79,7 @@ class Studio:
         self.folder.mkdir(exist_ok=True)
         for name, content in files.items():
             self.path(name).parent.mkdir(parents=True, exist_ok=True)
-            self.path(name).write_bytes(content.encode())
+            self.path(name).write_bytes(content.encode() if isinstance(content, str) else content)
         self.documents = DocumentStore(capabilities.encoding)
         self.editor = FakeEditor(self.documents, capabilities, script=script)
         self.view = WorkspaceView(Roots((root_at(self.folder),)), self.documents)
@@ -181,7 +181,7 @@ class Studio:
 
 
 @asynccontextmanager
-async def studio(folder: Path, files: Mapping[str, str] = {}, **more: Any) -> AsyncIterator[Studio]:
+async def studio(folder: Path, files: Mapping[str, str | bytes] = {}, **more: Any) -> AsyncIterator[Studio]:
     """A studio that is closed at the end."""
     made = Studio(folder, files, **more)
     try:

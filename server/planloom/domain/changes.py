@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from planloom.domain.text.positions import Range
+from planloom.domain.text.positions import FileForm, Range
 from planloom.domain.values import Args, EditId, Sha256, StepId, Uri, Value
 
 ChangeKind = Literal["create", "edit", "delete", "rename", "createFolder"]
@@ -25,12 +25,14 @@ class CreateFile(Value):
     kind: Literal["create"] = "create"
     uri: Uri
     after: str
+    form: FileForm = FileForm()
 
 
 class EditFile(Value):
     """A file whose text changes; `before` is what the author of the change had read.
 
-    `notes` are said to the person who approves: a fuzzy match, a suspicious shrink, a hard link.
+    `notes` are said to the person who approves: a fuzzy match, a suspicious shrink, a hard link. `form` is the one
+    that the file gets, None if it keeps its own.
     """
 
     kind: Literal["edit"] = "edit"
@@ -38,6 +40,7 @@ class EditFile(Value):
     before: str
     after: str
     notes: tuple[str, ...] = ()
+    form: FileForm | None = None
 
 
 class DeleteFile(Value):
@@ -84,13 +87,17 @@ class Changeset(Value):
 
 
 class EditedFile(Value):
-    """One file of an edit, by hash; None stands for no file."""
+    """One file of an edit, by hash; None stands for no file.
+
+    `form` is that of the file before, if the edit does not keep it. Ledgers of older versions have none.
+    """
 
     uri: Uri
     change: ChangeKind
     new_uri: Uri | None = None
     before_sha256: Sha256 | None = None
     after_sha256: Sha256 | None = None
+    form: FileForm | None = None
 
 
 class EditRecord(Value):

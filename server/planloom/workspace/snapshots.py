@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, assert_never
 
 from planloom.domain.changes import sha256
-from planloom.domain.text.positions import Eol, FileEncoding, dominant_eol
+from planloom.domain.text.positions import Eol, FileEncoding, FileForm, dominant_eol
 from planloom.domain.values import Sha256, Uri, Value
 from planloom.workspace.disk import FileFingerprint, FileOnDisk
 from planloom.workspace.documents import Document
@@ -20,7 +20,8 @@ Problem = Literal["binary", "undecodable", "too_large", "folder", "special", "un
 class Snapshot(Value):
     """One file at one moment. `text` is None where there is no file, or none that can be read as text.
 
-    The text never holds a byte-order mark; `bom` says that the file has one. `version` is that of the open
+    The text never holds a byte-order mark; `bom` says that the file has one. That and `encoding` are not known of an
+    open buffer, which may hide them. `version` is that of the open
     buffer. `uri` is the document that really holds the text, if it is open under another name. `dirty` says
     that the buffer holds what is not on disk. `size` is in bytes, 0 for a buffer. `fingerprint` is of the disk.
     """
@@ -39,6 +40,11 @@ class Snapshot(Value):
     size: int = 0
     dirty: bool = False
     fingerprint: FileFingerprint | None = None
+
+    @property
+    def form(self) -> FileForm:
+        """How the text is written as a file."""
+        return FileForm(encoding=self.encoding, bom=self.bom)
 
 
 def of_document(document: Document) -> Snapshot:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from planloom.domain.text.positions import with_eol
+from planloom.domain.text.positions import Decoded, with_eol
 from planloom.domain.values import Uri
 from planloom.workspace.disk import TEXT_LIMIT, ConfinedPath, FileFingerprint, FileOnDisk, read, stamp_at
 from planloom.workspace.documents import Document, DocumentStore
@@ -143,11 +143,15 @@ class WorkspaceView:
 
     async def saved_text(self, uri: str) -> str | None:
         """The text on disk, whatever is open; None if there is none."""
+        found = await self.saved(uri)
+        return found.text if found is not None else None
+
+    async def saved(self, uri: str) -> Decoded | None:
+        """The text on disk with its form, whatever is open; None if there is none."""
         place = await asyncio.to_thread(self.locate, uri, "read")
         if isinstance(place, PathRefused):
             return None
-        found = await asyncio.to_thread(read, spot(place), self.limit)
-        return found.decoded.text if found.decoded is not None else None
+        return (await asyncio.to_thread(read, spot(place), self.limit)).decoded
 
     async def is_dirty(self, uri: str) -> bool:
         """Whether an open buffer holds what is not on disk, by comparing both; False for a closed file.

@@ -229,13 +229,18 @@ def _parted(line: str) -> tuple[str, str]:
     return text, line[len(text) :]
 
 
-class Decoded(Value):
+class FileForm(Value):
+    """How a text is written as a file: its encoding, and whether a byte-order mark comes first."""
+
+    encoding: FileEncoding = "utf-8"
+    bom: bool = False
+
+
+class Decoded(FileForm):
     """The text of a file, and all that is needed to write it back byte for byte."""
 
     kind: Literal["decoded"] = "decoded"
     text: str
-    encoding: FileEncoding
-    bom: bool
 
 
 class Undecodable(Value):
@@ -268,13 +273,13 @@ def decode(data: bytes) -> Decoded | Undecodable:
     return Decoded(text=text, encoding=encoding, bom=bool(mark))
 
 
-def encode(decoded: Decoded, text: str) -> bytes:
-    """`text` as bytes in the encoding of `decoded`, with a byte-order mark if that had one.
+def encode(form: FileForm, text: str) -> bytes:
+    """`text` as the bytes of a file of that form.
 
     Raises UnicodeEncodeError, a ValueError, for lone surrogates: no file can hold them.
     """
-    mark = next(mark for encoding, mark in _MARKS if encoding == decoded.encoding) if decoded.bom else b""
-    return mark + text.encode(decoded.encoding)
+    mark = next(mark for encoding, mark in _MARKS if encoding == form.encoding) if form.bom else b""
+    return mark + text.encode(form.encoding)
 
 
 def _span(index: LineIndex, span: Range, encoding: Encoding) -> tuple[int, int]:

@@ -117,6 +117,7 @@ def journal_files(edits: tuple[EditRecord, ...], store: EventStore) -> tuple[Jou
             new_uri=file.new_uri,
             before=store.text(file.before_sha256) if file.before_sha256 else None,
             after=store.text(file.after_sha256) if file.after_sha256 else None,
+            form=file.form,
         )
         for edit in edits
         for file in edit.files

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from planloom.domain.changes import Changeset, CreateFolder, EditedFile, EditOutcome, FileChange
+from planloom.domain.changes import Changeset, CreateFolder, EditedFile, EditOutcome
 from planloom.domain.safety.approvals import Grant
 from planloom.domain.values import EditId, Uri, Value
 from planloom.workspace.disk import ConfinedPath, DiskRefused
@@ -71,8 +71,8 @@ class _Tally:
     outcomes: set[EditOutcome] = field(default_factory=set)
     reason: str | None = None
 
-    def take(self, change: FileChange, finding: FileOutcome) -> None:
-        edited = recorded(change).edited()
+    def take(self, work: PlannedEffect, finding: FileOutcome) -> None:
+        edited = work.recorded().edited()
         if finding == "not_applied":
             self.rejected.append(edited)
         elif finding == "unexpected":
@@ -83,7 +83,7 @@ class _Tally:
 
     def leave(self, works: Iterable[PlannedEffect]) -> None:
         for work in works:
-            self.take(work.change, "not_applied")
+            self.take(work, "not_applied")
 
     @property
     def stopped(self) -> bool:
@@ -202,7 +202,7 @@ async def _look(
         made = finding in ("verified", "normalized", "unverified") or (
             not refused and watcher.saw(work.change.uri)
         )
-        tally.take(work.change, "verified" if made and finding in ("not_applied", "unexpected") else finding)
+        tally.take(work, "verified" if made and finding in ("not_applied", "unexpected") else finding)
     if not tally.stopped:
         return
     if answer is None:
@@ -224,7 +224,7 @@ async def _on_disk(view: WorkspaceView, works: Sequence[PlannedEffect], tally: _
             tally.reason = refused.reason
             tally.leave(works[done:])
             return
-        tally.take(work.change, "verified")
+        tally.take(work, "verified")
 
 
 async def _performed(view: WorkspaceView, work: PlannedEffect) -> DiskRefused | None:

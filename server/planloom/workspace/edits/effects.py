@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planloom.domain.text.diff import text_edits
-from planloom.domain.text.positions import Decoded, encode, with_eol
+from planloom.domain.text.positions import FileForm, encode, with_eol
 from planloom.workspace.disk import ConfinedPath, DiskRefused, FileOnDisk, read, stamp_at
 from planloom.workspace.disk_changes import create_folders, delete_file, delete_folder, rename, write
 from planloom.workspace.editor import (
@@ -19,8 +19,6 @@ from planloom.workspace.editor import (
 from planloom.workspace.edits.prepare import Carried, PlannedEffect
 from planloom.workspace.paths.names import shown
 from planloom.workspace.snapshots import MARK
-
-NEW_FILE = Decoded(text="", encoding="utf-8", bom=False)
 
 
 def editor_edit(label: str, works: Sequence[PlannedEffect], capabilities: EditorCapabilities) -> EditorEdit:
@@ -63,11 +61,11 @@ def perform(work: PlannedEffect) -> DiskRefused | None:
     change = work.change
     match change.kind:
         case "create":
-            return _above(work.spot) or _written(work.spot, NEW_FILE, change.after, None)
+            return _above(work.spot) or _written(work.spot, change.form, change.after, None)
         case "edit":
             found = read(work.spot)
             changed = _differs(work.spot, found, change.before)
-            return changed or _written(work.spot, found.decoded or NEW_FILE, change.after, found)
+            return changed or _written(work.spot, change.form or found.decoded, change.after, found)
         case "delete":
             if change.before is None:
                 return delete_folder(work.spot)
@@ -100,7 +98,7 @@ def _carried(files: Sequence[Carried]) -> DiskRefused | None:
         found = read(place)
         if found.decoded is not None and found.decoded.text == text:
             continue
-        refused = _differs(place, found, on_disk) or _written(place, found.decoded or NEW_FILE, text, found)
+        refused = _differs(place, found, on_disk) or _written(place, found.decoded, text, found)
         if refused is not None:
             return refused
     return None
@@ -112,10 +110,10 @@ def _above(spot: ConfinedPath) -> DiskRefused | None:
 
 
 def _written(
-    spot: ConfinedPath, as_before: Decoded, text: str, over: FileOnDisk | None
+    spot: ConfinedPath, form: FileForm | None, text: str, over: FileOnDisk | None
 ) -> DiskRefused | None:
     try:
-        data = encode(as_before, text)
+        data = encode(form or FileForm(), text)
     except UnicodeEncodeError:
         reason = f"{shown(str(spot.path))} cannot hold half of a surrogate pair: leave that character out."
         return DiskRefused(cause="failed", reason=reason)

@@ -16,17 +16,22 @@ from planloom.domain.changes import (
     sha256,
 )
 from planloom.domain.safety.approvals import Grant
+from planloom.domain.text.positions import FileForm
 from planloom.domain.values import EditId, Uri, Value
 
 
 class JournalFile(Value):
-    """One file of an edit with its whole texts; None stands for no file, or for a folder."""
+    """One file of an edit with its whole texts; None stands for no file, or for a folder.
+
+    `form` is that of the file before, if the edit does not keep it.
+    """
 
     uri: Uri
     change: ChangeKind
     new_uri: Uri | None = None
     before: str | None = None
     after: str | None = None
+    form: FileForm | None = None
 
     def edited(self) -> EditedFile:
         """The same by hash."""
@@ -36,6 +41,7 @@ class JournalFile(Value):
             new_uri=self.new_uri,
             before_sha256=None if self.before is None else sha256(self.before),
             after_sha256=None if self.after is None else sha256(self.after),
+            form=self.form,
         )
 
 

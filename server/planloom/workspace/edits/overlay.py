@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from planloom.domain.changes import Changeset
-from planloom.domain.text.positions import Eol, adapt_eol, with_eol
+from planloom.domain.text.positions import Eol, FileForm, adapt_eol, with_eol
 from planloom.domain.values import Uri, Value
 from planloom.workspace.edits.rebase import three_way
 from planloom.workspace.edits.staging import Move, Stage, Staged, entry_at, named, seen
@@ -122,11 +122,18 @@ class Overlay:
         return key in self._stage.staged or (read is not None and read.text is not None)
 
     async def stage_write(
-        self, uri: str, text: str, *, notes: tuple[str, ...] = (), exact: bool = False
+        self,
+        uri: str,
+        text: str,
+        *,
+        notes: tuple[str, ...] = (),
+        exact: bool = False,
+        form: FileForm | None = None,
     ) -> StageRefused | None:
         """Let the file hold `text`; None when staged. A text that the file holds already stages nothing.
 
         Line ends become those of the file, or for a new file those of its neighbours, unless it is `exact`.
+        With a `form` the change is staged even if the text is there, since the file may have another form.
         """
         found = await self.peek(uri)
         key = found.uri
@@ -148,12 +155,15 @@ class Overlay:
             text = text.removeprefix(MARK)
             eol = None if base.text is not None or "\n" not in text else await self._habit(key)
             text = with_eol(text, eol) if eol is not None else adapt_eol(text, base.text or "")
-        if text == base.text:
+        form = form or (earlier.form if earlier is not None else None)
+        if text == base.text and form is None:
             self._stage.staged.pop(key, None)
             self._stage.read[key] = base
         else:
             known = earlier.notes if earlier is not None else ()
-            self._stage.staged[key] = Staged(base, text, notes=tuple(dict.fromkeys((*known, *notes))))
+            self._stage.staged[key] = Staged(
+                base, text, notes=tuple(dict.fromkeys((*known, *notes))), form=form
+            )
         return None
 
     async def stage_create_folder(self, uri: str) -> StageRefused | None:
@@ -308,7 +318,9 @@ class Overlay:
                 text = merged.text
         else:
             self._stage.read[place] = staged.base.model_copy(update={"source": found.source})
-        return self._gone(place) or await self.stage_write(place, text, notes=staged.notes, exact=True)
+        return self._gone(place) or await self.stage_write(
+            place, text, notes=staged.notes, exact=True, form=staged.form
+        )
 
     def _gone(self, place: Uri) -> StageRefused | None:
         """Why nothing comes to a place, if another step has deleted the folder that it lies in."""

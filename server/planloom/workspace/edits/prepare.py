@@ -15,6 +15,7 @@ from planloom.domain.changes import (
     RenameFile,
     sha256,
 )
+from planloom.domain.text.positions import FileForm
 from planloom.domain.values import Uri
 from planloom.workspace.disk import ConfinedPath
 from planloom.workspace.documents import Document
@@ -67,6 +68,13 @@ class PlannedEffect:
     on_disk: str | None = None
     carried: tuple[Carried, ...] = ()
 
+    def recorded(self) -> JournalFile:
+        """The record of the change, with the form that the file loses by it."""
+        record = recorded(self.change)
+        if _wanted_form(self.change) is None and (self.change.kind != "delete" or is_folder(self.change)):
+            return record
+        return record.model_copy(update={"form": self.live.form})
+
 
 Known = Callable[[str], bool]
 """Whether a text is kept in the journal, so that it cannot be lost with a buffer or a file."""
@@ -88,7 +96,7 @@ class ApplyPlan:
     def journal(self) -> tuple[JournalFile, ...]:
         """The records of all changes, and of the folders that come with them."""
         folders = tuple(JournalFile(uri=uri, change="createFolder") for uri, _ in self.parents)
-        return (*folders, *(recorded(work.change) for work in self.works))
+        return (*folders, *(work.recorded() for work in self.works))
 
     def is_current(self, view: WorkspaceView) -> bool:
         """Whether every buffer is still as it was compared and every closed file closed; without waiting."""
@@ -197,10 +205,16 @@ async def _work(
             return ChangesetRefused(reason=reason, files=(change.uri,))
     if live.exists and change.kind in ("create", "createFolder") and _is_freed(change.uri, targets):
         live = Snapshot(uri=change.uri, exists=False)
-    document = view.buffer(source)
+    document, form = view.buffer(source), _wanted_form(change)
     if document is not None and live.exists:
         # Both are taken at one moment: the buffer may have moved since the look.
         live = of_document(document)
+        saved = await view.saved(source) if form is not None or change.kind == "delete" else None
+        if saved is not None:
+            live = live.model_copy(update={"encoding": saved.encoding, "bom": saved.bom})
+    if form is not None and (form == live.form or await view.is_dirty(source)):
+        # What is not saved is written by the editor alone, in the form that it knows.
+        change = change.model_copy(update={"form": None})
     return PlannedEffect(
         change,
         live,
@@ -274,8 +288,9 @@ def _way(
         return "disk"
     if work.change.kind != "edit":
         return "editor" if names else "disk"
-    # An editor guesses the encoding of a file that it opens; only UTF-8 is sure to be guessed right.
-    sure = work.document is not None or work.live.encoding == "utf-8"
+    # An editor guesses the encoding of a file that it opens; only UTF-8 is sure to be guessed right. It cannot be
+    # asked to write another one.
+    sure = _wanted_form(work.change) is None and (work.document is not None or work.live.encoding == "utf-8")
     return "editor" if capabilities.apply_edit and sure and not view.is_overtaken(work.source) else "disk"
 
 
@@ -297,6 +312,11 @@ async def _before_moves(view: WorkspaceView, works: Sequence[PlannedEffect]) -> 
             change = work.change.model_copy(update={"uri": work.source})
             first.append(replace(work, change=change))
     return (*first, *others)
+
+
+def _wanted_form(change: FileChange) -> FileForm | None:
+    """The form that a file which is there gets, if it does not keep its own."""
+    return change.form if change.kind == "edit" else None
 
 
 def is_folder(change: FileChange) -> bool:

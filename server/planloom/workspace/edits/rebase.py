@@ -18,7 +18,7 @@ from planloom.domain.changes import (
 )
 from planloom.domain.text import merge
 from planloom.domain.text.lines import changed_blocks, split_lines
-from planloom.domain.text.positions import dominant_eol, with_eol
+from planloom.domain.text.positions import FileForm, dominant_eol, with_eol
 from planloom.domain.values import Uri, Value
 from planloom.workspace.edits.staging import named
 from planloom.workspace.snapshots import Snapshot
@@ -107,17 +107,17 @@ def _edit(change: EditFile, live: Snapshot) -> Rebased:
     if live.problem is not None:
         return _unreadable(live)
     if live.text is None:
-        return Other(change=CreateFile(uri=change.uri, after=change.after))
-    if live.text == change.after:
+        return Other(change=CreateFile(uri=change.uri, after=change.after, form=change.form or FileForm()))
+    if live.text == change.after and change.form is None:
         return Already()
     if live.text == change.before:
         return Ready(change=change)
     merged = three_way(change.before, live.text, change.after)
     if merged.kind == "conflicted":
         return Overlapping(conflict=conflict_of(change.uri, merged))
-    if merged.text == live.text:
+    if merged.text == live.text and change.form is None:
         return Already()
-    moved = EditFile(uri=change.uri, before=live.text, after=merged.text, notes=change.notes)
+    moved = change.model_copy(update={"before": live.text, "after": merged.text})
     if _alike(change.before, live.text):
         return Ready(change=moved)
     if hunks(change.before, change.after) == hunks(live.text, merged.text):

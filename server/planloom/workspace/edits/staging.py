@@ -15,7 +15,7 @@ from planloom.domain.changes import (
     RenameFile,
     sha256,
 )
-from planloom.domain.text.positions import dominant_eol
+from planloom.domain.text.positions import FileForm, dominant_eol
 from planloom.domain.values import Uri
 from planloom.workspace.paths.listings import Entry
 from planloom.workspace.paths.names import shown
@@ -25,12 +25,16 @@ from planloom.workspace.snapshots import Snapshot
 
 @dataclass(frozen=True)
 class Staged:
-    """What a place will be: a `text`, a folder, or nothing any more; `base` is what its author read."""
+    """What a place will be: a `text`, a folder, or nothing any more; `base` is what its author read.
+
+    `form` is the one that the file gets, None if it keeps its own or gets that of every new file.
+    """
 
     base: Snapshot
     text: str | None = None
     folder: bool = False
     notes: tuple[str, ...] = ()
+    form: FileForm | None = None
 
     @property
     def gone(self) -> bool:
@@ -204,8 +208,8 @@ def _change(place: Uri, staged: Staged) -> FileChange:
     if staged.text is None:
         return DeleteFile(uri=place, before=base.text)
     if base.text is None:
-        return CreateFile(uri=place, after=staged.text)
-    return EditFile(uri=place, before=base.text, after=staged.text, notes=staged.notes)
+        return CreateFile(uri=place, after=staged.text, form=staged.form or FileForm())
+    return EditFile(uri=place, before=base.text, after=staged.text, notes=staged.notes, form=staged.form)
 
 
 def _of_kind(changes: Iterable[FileChange], kind: str) -> tuple[FileChange, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from planloom.domain.changes import Changeset, ConflictFile
-from planloom.domain.text.positions import with_eol
+from planloom.domain.text.positions import FileForm, with_eol
 from planloom.domain.values import Uri, Value
 from planloom.workspace.edits.outcomes import JournalFile
 from planloom.workspace.edits.overlay import Overlay, StageRefused
@@ -99,11 +99,11 @@ def _texts(files: Sequence[JournalFile]) -> _Texts:
 async def _back(overlay: Overlay, file: JournalFile, ours: _Texts) -> NotReverted | None:
     match file.change:
         case "edit":
-            return await _edit_back(overlay, file.uri, file.before or "", file.after or "", ours)
+            return await _edit_back(overlay, file.uri, file.before or "", file.after or "", ours, file.form)
         case "create":
             return await _create_back(overlay, file.uri, file.after or "", ours)
         case "delete":
-            return await _delete_back(overlay, file.uri, file.before)
+            return await _delete_back(overlay, file.uri, file.before, file.form)
         case "rename":
             new_uri = file.new_uri
             assert new_uri is not None
@@ -121,7 +121,9 @@ async def _folder_back(overlay: Overlay, uri: Uri) -> NotReverted | None:
     return None
 
 
-async def _edit_back(overlay: Overlay, uri: Uri, before: str, after: str, ours: _Texts) -> NotReverted | None:
+async def _edit_back(
+    overlay: Overlay, uri: Uri, before: str, after: str, ours: _Texts, form: FileForm | None = None
+) -> NotReverted | None:
     live = await overlay.read(uri)
     if live.text is None:
         return NotReverted(uri=uri, reason=f"{named(uri)} is not there any more as a text.")
@@ -131,7 +133,7 @@ async def _edit_back(overlay: Overlay, uri: Uri, before: str, after: str, ours: 
     if merged.kind == "conflicted":
         reason = f"The same lines of {named(uri)} have been changed since."
         return NotReverted(uri=uri, reason=reason, conflict=conflict_of(uri, merged))
-    return _told(uri, await overlay.stage_write(uri, merged.text, exact=True))
+    return _told(uri, await overlay.stage_write(uri, merged.text, exact=True, form=form))
 
 
 async def _create_back(overlay: Overlay, uri: Uri, after: str, ours: _Texts) -> NotReverted | None:
@@ -152,12 +154,14 @@ async def _is_emptied(overlay: Overlay, live: Snapshot, ours: _Texts) -> bool:
     return not saved or saved in ours[live.uri]
 
 
-async def _delete_back(overlay: Overlay, uri: Uri, before: str | None) -> NotReverted | None:
+async def _delete_back(
+    overlay: Overlay, uri: Uri, before: str | None, form: FileForm | None
+) -> NotReverted | None:
     live = await overlay.read(uri)
     if before is None:
         return _told(uri, await overlay.stage_create_folder(uri))
     if not live.exists:
-        return _told(uri, await overlay.stage_write(uri, before, exact=True))
+        return _told(uri, await overlay.stage_write(uri, before, exact=True, form=form))
     if live.text == before:
         return None
     return NotReverted(uri=uri, reason=f"Another {named(uri)} is there now.")

@@ -125,6 +125,9 @@ async def _is_believed(view: WorkspaceView, file: JournalFile, finding: FileOutc
 def _finding(file: JournalFile, live: Snapshot, target: Snapshot) -> FileOutcome:
     match file.change:
         case "create" | "edit":
+            if file.before == file.after and file.form == live.form:
+                # Nothing but the form was to change.
+                return "not_applied"
             return _text(live, file.before, file.after or "")
         case "delete":
             return "not_applied" if live.exists else "verified"
