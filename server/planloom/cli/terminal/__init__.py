@@ -1,2 +1,1 @@
-"""What a person at the terminal sees and answers: the screen, the questions, the look of plans and approvals.
-"""
+"""What a person at the terminal sees and answers: the screen, the questions, the look of plans and approvals."""
