@@ -3,50 +3,7 @@
 import * as vscode from "vscode";
 
 import type { Review } from "./protocol";
-
-/** Names that an opened folder must not set; the server ignores them unless they come from here. */
-export const USER_ONLY = [
-  "model.provider",
-  "model.baseUrl",
-  "planning.systemPrompt",
-  "execution.review",
-  "approvals.read",
-  "approvals.write",
-  "approvals.destroy",
-  "approvals.execute",
-  "storage.path",
-] as const;
-
-/** Names that either side may set. */
-export const SHARED = [
-  "enableTaskPlanning",
-  "enableFallbackFunctionParsing",
-  "functionDeduplicationWindowSeconds",
-  "maxRetryAttempts",
-  "model.name",
-  "model.contextTokens",
-  "model.temperature",
-  "model.connectTimeoutSeconds",
-  "model.firstTokenTimeoutSeconds",
-  "model.tokenTimeoutSeconds",
-  "planning.perspectives",
-  "planning.format",
-  "planning.classifyWithModel",
-  "execution.maxParallelSteps",
-  "execution.maxToolCallsPerStep",
-  "execution.stepTimeoutSeconds",
-  "execution.completionTimeoutSeconds",
-  "execution.pauseOnClarification",
-  "execution.onFailure",
-  "budget.maxRequests",
-  "budget.maxTokens",
-  "budget.maxMinutes",
-  "context.budgetTokens",
-  "context.maxReferenceBytes",
-  "context.exclude",
-  "context.instructions",
-  "edits.save",
-] as const;
+import { SHARED_SETTINGS, USER_SETTINGS } from "./settingNames";
 
 export type Values = Record<string, unknown>;
 
@@ -54,7 +11,7 @@ export type Values = Record<string, unknown>;
 export function userValues(): Values {
   const section = vscode.workspace.getConfiguration("planloom");
   const found: Values = {};
-  for (const name of USER_ONLY) {
+  for (const name of USER_SETTINGS) {
     const value = section.inspect(name)?.globalValue;
     if (value !== undefined) found[name] = value;
   }
@@ -71,7 +28,7 @@ export function defaults(names: readonly string[]): Values {
 export function sharedValues(scope?: vscode.Uri): Values {
   const section = vscode.workspace.getConfiguration("planloom", scope);
   const found: Values = {};
-  for (const name of SHARED) {
+  for (const name of SHARED_SETTINGS) {
     const said = section.inspect(name);
     if (said?.globalValue === undefined && said?.workspaceValue === undefined && said?.workspaceFolderValue === undefined) continue;
     nest(found, name, section.get(name));

@@ -40,10 +40,20 @@ class ModelSettings(_Group):
 
     provider: Literal["auto", "openai", "ollama", "anthropic", "editor", "embedded", "replay"] = Field(
         "auto",
-        description="Who answers; `auto` looks for the first that does.",
+        description="Who answers. `auto` takes the first that does: the base URL, a key in the environment, a local "
+        "Ollama, the editor's own model, the built-in planner.",
+        json_schema_extra={"order": 2},
     )
-    base_url: str = Field("", description="Address of an OpenAI-compatible, Ollama or Anthropic server.")
-    name: str = Field("", description="Name of the model; empty takes the first that the server lists.")
+    base_url: str = Field(
+        "",
+        description="Address of an OpenAI-compatible, Ollama or Anthropic server.",
+        json_schema_extra={"order": 3},
+    )
+    name: str = Field(
+        "",
+        description="Name of the model; empty takes the first that the server lists.",
+        json_schema_extra={"order": 4},
+    )
     context_tokens: int = Field(0, ge=0, description="Tokens that the model takes; 0 asks the server.")
     temperature: float | None = Field(
         None, ge=0, le=2, description="Sampling temperature; null leaves it to the model."
@@ -70,7 +80,10 @@ class PlanningSettings(_Group):
         "ambiguous", description="Whether a model decides about requests of which the rules are not sure."
     )
     system_prompt: str = Field(
-        "", max_length=20_000, description="Text after the planner's own instructions."
+        "",
+        max_length=20_000,
+        description="Text after the planner's own instructions.",
+        json_schema_extra={"editPresentation": "multilineText"},
     )
 
 
@@ -99,6 +112,13 @@ class ExecutionSettings(_Group):
     review: Literal["each", "end", "auto"] = Field(
         "each",
         description="When changes are reviewed; `auto` only where they delete, run or touch protected names.",
+        json_schema_extra={
+            "enumDescriptions": [
+                "Review the changes of each step.",
+                "Review all changes once, at the end.",
+                "Ask only for deletions, commands and protected files.",
+            ]
+        },
     )
 
 
@@ -149,7 +169,14 @@ class EditSettings(_Group):
 
     save: Literal["commands", "always", "never"] = Field(
         "commands",
-        description="When the editor is asked to save what a plan changed: before commands, after every edit, never.",
+        description="When changed files are saved. Files with unsaved typing of yours are never saved.",
+        json_schema_extra={
+            "enumDescriptions": [
+                "Save files that were clean before a command needs them.",
+                "Save files that were clean after each edit.",
+                "Never save.",
+            ]
+        },
     )
 
 
@@ -163,7 +190,9 @@ class Settings(_Group):
     """Everything a user can set, each with its default."""
 
     enable_task_planning: bool = Field(
-        True, description="Plan requests that look like several steps; off, every request runs directly."
+        True,
+        description="Plan requests that look like several steps; off, every request runs directly.",
+        json_schema_extra={"order": 1},
     )
     enable_fallback_function_parsing: bool = Field(
         True, description="Read tool calls that a model prints as text."

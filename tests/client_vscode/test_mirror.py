@@ -1,21 +1,12 @@
-"""The extension's mirror of the protocol and of the settings is equal to what the server speaks and takes."""
+"""The extension's mirror of the protocol is equal to what the server speaks."""
 
-import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-from pydantic import BaseModel
 
 from planloom.lsp import methods
-from planloom.settings import USER_ONLY, Settings
 
 CLIENT = Path(__file__).parents[2] / "client-vscode"
 PROTOCOL = (CLIENT / "src" / "protocol.ts").read_text(encoding="utf-8")
-MANIFEST = json.loads((CLIENT / "package.json").read_text(encoding="utf-8"))
-DECLARED: dict[str, dict[str, Any]] = MANIFEST["contributes"]["configuration"]["properties"]
-ONLY_OF_THE_EXTENSION = {"planloom.server.python", "planloom.server.command", "planloom.trace.server"}
 
 
 def strings(name: str) -> list[str]:
@@ -25,56 +16,8 @@ def strings(name: str) -> list[str]:
     return re.findall(r'"([^"]+)"', found[1])
 
 
-def fields(model: type[BaseModel], prefix: str = "planloom.") -> Iterator[str]:
-    """The dotted names of every setting, as the wire has them."""
-    for name, field in model.model_fields.items():
-        alias = prefix + (field.alias or name)
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            yield from fields(field.annotation, f"{alias}.")
-        else:
-            yield alias
-
-
-def values(settings: dict[str, Any], prefix: str = "planloom.") -> Iterator[tuple[str, Any]]:
-    """Every setting with its default."""
-    for name, value in settings.items():
-        if isinstance(value, dict):
-            yield from values(value, f"{prefix}{name}.")
-        else:
-            yield prefix + name, value
-
-
-def is_user_only(name: str) -> bool:
-    return name.removeprefix("planloom.").startswith(USER_ONLY)
-
-
 def test_the_mirror_names_every_method_and_event() -> None:
     assert strings("METHODS") == [each.name for each in (*methods.REQUESTS, *methods.NOTES_IN)]
     assert strings("SERVER_METHODS") == [each.name for each in (*methods.NOTES_OUT, *methods.ASKS)]
     assert strings("EVENTS") == list(methods.EVENTS)
     assert f"PROTOCOL_VERSION = {methods.PROTOCOL_VERSION};" in PROTOCOL
-
-
-def test_the_extension_declares_every_setting_and_no_other() -> None:
-    assert set(DECLARED) - ONLY_OF_THE_EXTENSION == set(fields(Settings))
-
-
-def test_the_declared_defaults_are_those_of_the_server() -> None:
-    expected = dict(values(Settings().model_dump(by_alias=True, mode="json")))
-    assert {name: DECLARED[name]["default"] for name in expected} == expected
-
-
-def test_what_a_folder_must_not_set_is_of_machine_scope() -> None:
-    for name, declared in DECLARED.items():
-        closed = is_user_only(name) or name.startswith("planloom.server.")
-        assert (declared.get("scope") == "machine") is closed, name
-
-
-def test_the_extension_sends_each_setting_by_the_right_way() -> None:
-    source = (CLIENT / "src" / "settings.ts").read_text(encoding="utf-8")
-    user, shared = (
-        set(re.findall(r'"([^"]+)"', body)) for body in re.findall(r"= \[(.*?)\] as const", source, re.DOTALL)
-    )
-    names = {name.removeprefix("planloom.") for name in fields(Settings)}
-    assert user == {name for name in names if is_user_only(f"planloom.{name}")}
-    assert shared == names - user

@@ -1,0 +1,78 @@
+"""Writes the settings that the VS Code extension declares and sends, from the server's models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from planloom.settings import USER_ONLY, Settings
+
+_MANIFEST: Final = Path(__file__).parents[1] / "client-vscode/package.json"
+_CONSTRAINTS: Final = ("minimum", "maximum", "exclusiveMinimum", "enum", "items")
+_EDITOR_ONLY: Final = ("order", "enumDescriptions", "editPresentation")
+
+
+def manifest() -> str:
+    """The extension's package.json with every setting of the server in it; its own settings stay at the end."""
+    written: dict[str, Any] = json.loads(_MANIFEST.read_text(encoding="utf-8"))
+    configuration = written["contributes"]["configuration"]
+    declared = {f"planloom.{name}": _declaration(name, schema) for name, schema in _settings()}
+    own = {
+        name: value
+        for name, value in configuration["properties"].items()
+        if name.startswith(("planloom.server.", "planloom.trace."))
+    }
+    configuration["properties"] = {**declared, **own}
+    return json.dumps(written, indent=2, ensure_ascii=False) + "\n"
+
+
+def names() -> str:
+    """The module with the names of the settings, by the way in which the extension sends them."""
+    user = [name for name, _ in _settings() if name.startswith(USER_ONLY)]
+    shared = [name for name, _ in _settings() if not name.startswith(USER_ONLY)]
+    return "\n".join(
+        (
+            "// Written by `python -m codegen` from the server's settings.",
+            "",
+            "/** Only the user may set these, never an opened folder. */",
+            *_array("USER_SETTINGS", user),
+            "",
+            "/** Anybody may set these: workspaces too. */",
+            *_array("SHARED_SETTINGS", shared),
+            "",
+        )
+    )
+
+
+def _array(name: str, values: list[str]) -> Iterator[str]:
+    yield f"export const {name} = ["
+    yield from (f'  "{value}",' for value in values)
+    yield "] as const;"
+
+
+def _settings() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every setting by its dotted name, with its JSON schema."""
+    schema = Settings.model_json_schema(by_alias=True)
+    for name, field in schema["properties"].items():
+        group = schema["$defs"].get(str(field.get("$ref", "")).rpartition("/")[2])
+        if group is None:
+            yield name, field
+        else:
+            yield from ((f"{name}.{own}", each) for own, each in group["properties"].items())
+
+
+def _declaration(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    kinds = schema.get("anyOf", [schema])
+    types = [kind["type"] for kind in kinds]
+    found = {key: kind[key] for kind in kinds for key in _CONSTRAINTS if key in kind}
+    closed = name.startswith(USER_ONLY)
+    return {
+        "type": types[0] if len(types) == 1 else types,
+        **({"scope": "machine"} if closed else {}),
+        "default": schema["default"],
+        **found,
+        **{key: schema[key] for key in _EDITOR_ONLY if key in schema},
+        "description": schema["description"] + (" User setting only." if closed else ""),
+    }
