@@ -38,8 +38,7 @@ PACKAGES = {
     "detection": ("planloom.intake.detection", "planloom.intake.qualification", "planloom.intake.words"),
     "references": ("planloom.intake.references",),
     "rules": tuple(
-        f"planloom.planning.{name}"
-        for name in ("rules", "calls", "call_patterns", "clauses", "literals", "written_paths", "wording")
+        f"planloom.planning.{name}" for name in ("rules", "calls", "clauses", "literals", "wording")
     ),
     "patches": tuple(f"planloom.tools.{name}" for name in ("patches", "patching", "replacing", "passages")),
 }

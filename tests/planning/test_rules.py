@@ -65,6 +65,7 @@ def plan(text: str) -> tuple[Step, ...]:
         ("Add a, fix b, and update c", ["Add a", "Fix b", "Update c"]),
         ("Add a and also update c", ["Add a", "Update c"]),
         ("Hi, please add a and fix b.", ["Add a", "Fix b"]),
+        ("First of all, add a", ["Add a"]),
         ("Could you please add a?", ["Add a"]),
         ("add a\nfix b", ["Add a", "Fix b"]),
         ("Add a widget that\nwraps over lines", ["Add a widget that wraps over lines"]),

@@ -1,40 +1,34 @@
-"""English for steps: their descriptions, and what they are called while they run."""
+"""The words of requests: verbs, connecting words and programs; and what steps are called by them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from planloom.domain.plans.perspectives import Agent
 from planloom.intake import words
-from planloom.planning.rules.call_patterns import PROGRAMS
 
 DESCRIPTION_LIMIT = 120
 """Characters of a description; what is longer is cut at a word."""
 
 _LITERAL = "append ask copy delete deploy execute insert install list mkdir move read remove rename replace run touch"
-_OTHERS = (
-    "analyze analyse apply adapt adjust align allow amend annotate archive assert assess attach audit "
-    "backup begin bind bootstrap bump cache call check choose clean clear clone close collect combine "
-    "commit compare compile compute confirm connect convert correct cover cut declare decide define "
-    "delegate describe detect determine disable display document download draft drop edit enable "
-    "encrypt end enforce ensure establish evaluate examine expand explain explore export expose "
-    "extend extract fetch fill filter find finish format gather get give grant group guard handle "
-    "harden hook identify import improve include increase index inject initialize initialise inspect "
-    "integrate introduce investigate isolate join keep launch limit link load localize lock log map "
-    "mark measure merge migrate mock monitor mount name normalize note open order organize outline "
-    "package parse patch perform persist pick plan plug port prepare preserve prevent print profile "
-    "promote provide prune publish pull push put rebuild record redesign redirect reduce refine "
-    "register release reload reorganize repair report request require research reset resolve restart "
-    "restore restructure retry return reuse review revise rewrite roll route save scaffold scan "
-    "schedule search secure select send separate serve set setup share ship show simplify sketch skip "
-    "sort specify split start stop store structure style submit summarize support survey swap switch "
-    "sync tag take test throw tidy track train transform translate trim tune turn undo unify upgrade "
-    "upload use validate verify version visit warn watch wire wrap zip "
-)
-_DOUBLING = (
-    "begin commit cut debug drop format get log map plan plug put reset run scan set ship skip split "
-    "stop submit swap tag trim wrap zip "
-)
+_OTHERS = """
+    analyze analyse apply adapt adjust align allow amend annotate archive assert assess attach audit backup begin bind
+    bootstrap bump cache call check choose clean clear clone close collect combine commit compare compile compute
+    confirm connect convert correct cover cut declare decide define delegate describe detect determine disable display
+    document download draft drop edit enable encrypt end enforce ensure establish evaluate examine expand explain
+    explore export expose extend extract fetch fill filter find finish format gather get give grant group guard handle
+    harden hook identify import improve include increase index inject initialize initialise inspect integrate
+    introduce investigate isolate join keep launch limit link load localize lock log map mark measure merge migrate
+    mock monitor mount name normalize note open order organize outline package parse patch perform persist pick plan
+    plug port prepare preserve prevent print profile promote provide prune publish pull push put rebuild record
+    redesign redirect reduce refine register release reload reorganize repair report request require research reset
+    resolve restart restore restructure retry return reuse review revise rewrite roll route save scaffold scan
+    schedule search secure select send separate serve set setup share ship show simplify sketch skip sort specify
+    split start stop store structure style submit summarize support survey swap switch sync tag take test throw tidy
+    track train transform translate trim tune turn undo unify upgrade upload use validate verify version visit warn
+    watch wire wrap zip
+"""
 
 VERBS = frozenset((*words.VERBS, *_LITERAL.split()))
 """Verbs before which a comma or "and" begins another task: those of detection, and those of literal calls."""
@@ -48,13 +42,39 @@ CONNECTING = (
 )
 """Words between two tasks of one sentence, in a text whose white space is collapsed."""
 
+_JS = "add audit build ci dev format i install lint list ls outdated remove run start t test typecheck uninstall"
+PROGRAMS: Mapping[str, str] = {
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _JS),
+    **dict.fromkeys(("pip", "pip3"), "check freeze install list uninstall"),
+    "cargo": "add build check clean clippy doc fmt run test",
+    "docker": "build compose images ps pull push run",
+    "go": "build fmt get mod run test vet",
+    "dotnet": "build clean restore run test",
+    "git": "add branch checkout clean commit diff fetch init log merge pull push reset restore stash status switch",
+    "poetry": "build install lock run",
+    "ruff": "check format",
+    "uv": "add lock run sync",
+    **dict.fromkeys(("ls", "mypy", "pytest", "tox", "tsc", "vitest", "jest", "eslint"), ""),
+    **dict.fromkeys(("python", "python3", "node"), ""),
+}
+"""The programs whose command lines are known without marks around them, and their commands."""
+
+COMMAND_START = "|".join(
+    rf"{program} (?:{'|'.join(commands.split())})(?!\S)"
+    if commands
+    else rf"{program}(?= \S*[-./]|\s*(?:$|\n|[.,;]))"
+    for program, commands in PROGRAMS.items()
+)
+"""How such a command line begins."""
+
 _PROGRAMS = frozenset({*PROGRAMS, "mkdir", "touch"})
-_DOUBLED = frozenset(_DOUBLING.split())
+_DOUBLED = re.compile(r"[^aeiou]*[aeiou][^aeiouwxy]|begin|commit|debug|format|reset|submit")
+"""Verbs that double their last letter: those of one syllable with one vowel and one consonant behind it, and some."""
 
 
 def gerund(verb: str) -> str:
     """The -ing form of a verb: create, creating; run, running."""
-    if verb in _DOUBLED:
+    if _DOUBLED.fullmatch(verb):
         return f"{verb}{verb[-1]}ing"
     if verb.endswith("ie"):
         return f"{verb[:-2]}ying"

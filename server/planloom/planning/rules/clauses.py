@@ -3,96 +3,89 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from planloom.planning.rules.call_patterns import COMMAND_START
+from planloom.intake.words import any_of
 from planloom.planning.rules.literals import PLACE, Masked
-from planloom.planning.wording import CONNECTING, KNOWN_VERBS, VERBS
+from planloom.planning.wording import COMMAND_START, CONNECTING, KNOWN_VERBS, VERBS
 
 
-def _any_of(words: Iterable[str]) -> str:
-    return "|".join(sorted((word.replace(" ", r"\s+") for word in words), reverse=True))
+def _spaced(pattern: str) -> re.Pattern[str]:
+    """A pattern of words in which a space stands for any white space."""
+    return re.compile(pattern.replace(" ", r"\s+"), re.IGNORECASE)
 
 
-_VERB = rf"(?:{_any_of(VERBS)})(?=\s)(?!\s+of\b)"
-_KNOWN = rf"(?:{_any_of(KNOWN_VERBS)})(?!\S)"
-_JOINING = CONNECTING.replace(" ", r"\s+")
-_TASKS = r"(?:(?:following|next)\s+)?(?:steps?|tasks?|task\s+list|to-?\s?dos?(?:\s+list)?|plan)"
+_ANY_KNOWN = any_of(tuple(sorted(KNOWN_VERBS)))
+_KNOWN = rf"(?:{_ANY_KNOWN})(?!\S)"
+_VERB = rf"(?:{any_of(tuple(sorted(VERBS)))})(?=\s)(?! of\b)"
+_TASKS = r"(?:(?:following|next) )?(?:steps?|tasks?|task list|to-?\s?dos?(?: list)?|plan)"
 _ORDERS = (
-    r"(?:(?:do|execute|perform|complete|carry\s+out|follow|apply|work\s+through)\s+(?:all\s+(?:of\s+)?)?"
-    rf"(?:this|these|(?:(?:the|this|these|my|our)\s+)?(?:following|{_TASKS}))"
-    rf"(?:\s+(?:things|changes|edits|actions|{_TASKS}))?"
-    r"|make\s+(?:these|the\s+following)\s+(?:changes|edits))"
+    r"(?:(?:do|execute|perform|complete|carry out|follow|apply|work through) (?:all (?:of )?)?"
+    rf"(?:this|these|(?:(?:the|this|these|my|our) )?(?:following|{_TASKS}))"
+    rf"(?: (?:things|changes|edits|actions|{_TASKS}))?"
+    r"|make (?:these|the following) (?:changes|edits))"
 )
 _IN_ORDER = (
-    r"(?:\s+(?:below|in\s+(?:this\s+|that\s+|the\s+given\s+)?order|for\s+me|(?:one|step)\s+by\s+(?:one|step)|now"
-    r"|please))*"
+    r"(?: (?:below|in (?:this |that |the given )?order|for me|(?:one|step) by (?:one|step)|now|please))*"
 )
-_FRAME = rf"(?:(?:(?:the|my|our)\s+)?{_TASKS}|{_ORDERS}){_IN_ORDER}"
-_LEAD = re.compile(
-    rf"(?:{_JOINING}\b(?:[,:]\s*|\s+)|(?:kindly|now|so|first\s+of\s+all)\b(?:[,:]\s*|\s+)"
-    r"|(?:hi|hello|hey|howdy)\b(?:\s+there\b)?[,!.:]?\s+"
-    r"|(?:can|could|would|will)\s+you\s+(?!explain\b)"
-    r"|i(?:\s+would|['’]d)\s+like\s+(?:you\s+)?to\s+|i\s+(?:want|need)\s+(?:you\s+)?to\s+|let['’]?s\s+|let\s+us\s+"
-    rf"|{_ORDERS}{_IN_ORDER}:\s+)",
-    re.IGNORECASE,
+_LEAD = (
+    rf"(?:[\s,;]*+(?:(?:first of all|{CONNECTING}|kindly|now|so)\b(?:[,:]\s*| )"
+    r"|(?:hi|hello|hey|howdy)\b(?: there\b)?[,!.:]? |(?:can|could|would|will) you (?!explain\b)"
+    r"|i(?: would|['’]d) like (?:you )?to |i (?:want|need) (?:you )?to |let['’]?s |let us "
+    rf"|{_ORDERS}{_IN_ORDER}: ))*+[\s,;]*+"
 )
-"""Words in front of a task that say nothing of the work itself; matched again until none is left."""
-_ONLY_FRAME = re.compile(
-    rf"[*_\s]*(?:{_FRAME}|do|(?:can|could|would|will)\s+you|i\s+(?:want|need)\s+you\s+to|you\s+should)?[*_:.\s]*",
-    re.IGNORECASE,
+_LEADING = _spaced(_LEAD)
+"""Words in front of a task that say nothing of the work itself."""
+_FRAME = _spaced(
+    rf"{_LEAD}[*_\s]*(?:(?:(?:(?:the|my|our) )?{_TASKS}|{_ORDERS}){_IN_ORDER}|do|(?:can|could|would|will) you"
+    r"|i (?:want|need) you to|you should)?[*_:.\s]*",
 )
 """The words that may stand above tasks: a closed list. Under all others, what reads as a task may be a quotation."""
 _FRAME_LIMIT = 200
 _MOST_TASKS = 100
 _MOST_PARTS = 2_000
 """Tasks of a sentence, and parts of a request: a text with more of them is no list of tasks."""
-_POLITE = re.compile(r"(?:can|could|would|will)\s+you\b", re.IGNORECASE)
-_MARK = re.compile(
-    r"[ \t]*(?:(?P<bullet>[-*+•‣▪◦○●·–—])|\(?(?:step[ \t]+)?(?P<number>[0-9]{1,4})[.):]\)?)"
-    r"(?:[ \t]+(?:\[(?P<tick>[ xX]?)\][ \t]*)?|$)",
-    re.IGNORECASE,
+_POLITE = _spaced(r"(?:can|could|would|will) you\b")
+_LINE = re.compile(
+    r"^(?P<indent>[ \t]*)(?=\S)(?:(?P<quoted>>)|(?P<lead>(?P<heading>#{1,6}[ \t]+)|(?P<mark>"
+    r"(?:(?P<bullet>[-*+•‣▪◦○●·–—])|\(?(?:step[ \t]+)?(?P<number>[0-9]{1,4})[.):]\)?)"
+    r"(?:[ \t]+(?:\[(?P<tick>[ xX]?)\][ \t]*)?|$))))?.*",
+    re.IGNORECASE | re.MULTILINE,
 )
-_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+")
 _INLINE_NUMBER = re.compile(r"(?<=\S)[ \t]+\(?(?P<number>[0-9]{1,3})[.)](?=\s)")
 _BEFORE_NUMBER = re.compile(r"(?:[\s,;]|\s(?:and|then)(?=[\s,;]*$))*$")
+_JOINING = CONNECTING.replace(" ", r"\s+")
 _BOUNDARY = re.compile(
     r"(?P<end>(?<![.!?])[.!?]++[\"'”’)\]]*+)(?=\s|$)"
     rf"|[ \t]*\n\s*(?=(?:{_JOINING},?\s+)*(?:{_KNOWN}|{COMMAND_START}))",
     re.IGNORECASE,
 )
-_ABBREVIATED = (
-    "eg. ie. etc. vs. cf. approx. no. nr. fig. dr. mr. mrs. ms. st. resp. incl. ca. al. sec. ch. p. pp."
+_ABBREVIATION = re.compile(
+    r"(?:eg|ie|etc|vs|cf|approx|no|nr|fig|dr|mr|mrs|ms|st|resp|incl|ca|al|sec|ch|p|pp)\.|(?:[a-z]\.){2,}"
 )
-_ABBREVIATIONS = frozenset(_ABBREVIATED.split())
-_COURTESY = re.compile(
-    r"(?:(?:many\s+)?thanks|thank\s+you|thx|cheers)(?:\s+(?:so\s+much|very\s+much|a\s+lot|in\s+advance))?"
-    r"|(?:hi|hello|hey|howdy|good\s+(?:morning|afternoon|evening|day))(?:\s+there)?",
-    re.IGNORECASE,
+_COURTESY = _spaced(
+    r"(?:(?:many )?thanks|thank you|thx|cheers)(?: (?:so much|very much|a lot|in advance))?"
+    r"|(?:hi|hello|hey|howdy|good (?:morning|afternoon|evening|day))(?: there)?"
 )
 """A sentence that asks for nothing."""
-_EDGE = " \t\n,;"
-_NEXT_WORD = re.compile(r"\s*([^\s]+)")
+_FOLLOWING = re.compile(r"\S")
 _COLON = re.compile(r"[:：][*_\s]*$")
 _FINISHED = re.compile(r"[.!?;。！？][\"'”’)\]*_\s]*$")
 
-_BETWEEN_TASKS = re.compile(
-    rf"(?:\s*[,;]|\s+(?:and|also)),?\s+(?:{_JOINING},?\s+)*(?={_VERB})"
-    rf"|\s*[,;]?\s+(?:and\s+)?(?:then|next|after\s+that|afterwards|finally),?\s+(?={_KNOWN})"
-    rf"|\s*;\s+(?:{_JOINING},?\s+)*(?={_KNOWN})",
-    re.IGNORECASE,
+_BETWEEN_TASKS = _spaced(
+    rf"(?:\s*[,;]| (?:and|also)),? (?:{CONNECTING},? )*(?={_VERB})"
+    rf"|\s*[,;]? (?:and )?(?:then|next|after that|afterwards|finally),? (?={_KNOWN})"
+    rf"|\s*; (?:{CONNECTING},? )*(?={_KNOWN})"
 )
-_LAST_WORD = re.compile(r"(\S+)$")
-_OPEN = re.compile(
+_OPEN = _spaced(
     r"(?<![\w-])(?:if|when|whenever|once|unless|until|while|because|since|that|which|who|whom|whose|where|how|why|what"
     r"|whether|after|before|not|no|never|none|without|except|instead|cannot|\w+n['’]t"
     r"|contents?|texts?|says?|saying|said|titled|containing|items?|logs?|changelog|notes?|messages?|lists?|steps?|tasks?"
     r"|lines?|instructions?|stor(?:y|ies)|quotes?|e?-?mails?|letters?|tickets?|reports?|output|transcript|example"
     r"|grammar|wording|spelling|tone"
-    rf"|it|its|them|this|these|those|above|below|following|to\s+(?:{_any_of(KNOWN_VERBS)}))(?![\w-])|[:：](?=\s|$)",
-    re.IGNORECASE,
+    rf"|it|its|them|this|these|those|above|below|following|to (?:{_ANY_KNOWN}))(?![\w-])|[:：](?=\s|$)"
 )
 """Words that leave open whether what follows belongs to them, or that speak of a text: behind them nothing is split
 off, and beside a sentence with one of them no call is sure."""
@@ -121,9 +114,15 @@ class _Block:
 
     start: int
     end: int
-    indent: int = 0
-    mark: re.Match[str] | None = None
-    heading: bool = False
+    first: re.Match[str]
+
+    @property
+    def listed(self) -> bool:
+        return self.first["mark"] is not None
+
+    @property
+    def heading(self) -> bool:
+        return self.first["heading"] is not None
 
 
 def parts(masked: Masked) -> tuple[Part, ...]:
@@ -133,14 +132,12 @@ def parts(masked: Masked) -> tuple[Part, ...]:
     """
     text = masked.text
     blocks = _blocks(text)
-    bullets = {block.mark["bullet"] for block in blocks if block.mark is not None}
-    if {"+", "-"} <= bullets:
+    if {"+", "-"} <= {block.first["bullet"] for block in blocks}:
         # It may be a diff, whose signs are no bullets.
         return (Part(blocks[0].start, blocks[-1].end, whole=True),)
     raw = list(islice(_of_blocks(text, blocks), _MOST_PARTS + 1))
     if len(raw) > _MOST_PARTS:
-        whole = _stripped(text, Part(0, len(text), whole=True))
-        return () if whole is None else (whole,)
+        raw = [Part(0, len(text), whole=True)]
     found = [part for each in raw if (part := _stripped(text, each)) is not None]
     asking = [part for part in found if not _COURTESY.fullmatch(text, part.start, part.end)]
     return tuple(asking or found)
@@ -155,9 +152,9 @@ def tasks(text: str, part: Part) -> tuple[Part, ...]:
     found: list[Part] = []
     here = part.start
     for cut in _BETWEEN_TASKS.finditer(text, here, part.end):
-        word = _LAST_WORD.search(text, max(here, cut.start() - 20), cut.start())
+        before = text[max(here, cut.start() - 20) : cut.start()].lower().split()
         # "Check read and write access": a verb right before is no task by itself.
-        if cut.start() > stop or (word is not None and word[1].lower() in {*VERBS, "up"}):
+        if cut.start() > stop or not {*VERBS, "up"}.isdisjoint(before[-1:]):
             continue
         if len(found) == _MOST_TASKS:
             return (part,)
@@ -192,7 +189,7 @@ def _of_blocks(text: str, blocks: list[_Block]) -> Iterator[Part]:
     while at < len(blocks):
         block, at = blocks[at], at + 1
         if block.heading:
-            if _is_frame(text, block.start, block.end) and len(blocks) > 1:
+            if len(blocks) > 1 and _is_frame(text, block.start, block.end):
                 continue
             while at < len(blocks) and not blocks[at].heading:
                 at += 1
@@ -201,8 +198,8 @@ def _of_blocks(text: str, blocks: list[_Block]) -> Iterator[Part]:
         found = list(_of_block(text, block))
         if not found:
             continue
-        yield from found[:-1]
-        last = found[-1]
+        *above, last = found
+        yield from above
         below = blocks[at] if at < len(blocks) else None
         if below is None or last.whole:
             yield last
@@ -210,73 +207,59 @@ def _of_blocks(text: str, blocks: list[_Block]) -> Iterator[Part]:
             continue
         elif below.heading or _FINISHED.search(text, last.start, last.end):
             yield last
-        elif _COLON.search(text, last.start, last.end) or (below.mark is not None and block.mark is None):
+        elif _COLON.search(text, last.start, last.end) or (below.listed and not block.listed):
             at += 1
-            while below.mark is not None and at < len(blocks) and blocks[at].mark is not None:
+            while below.listed and at < len(blocks) and blocks[at].listed:
                 at += 1
             yield Part(last.start, blocks[at - 1].end, whole=True)
         else:
-            yield replace(last, heads=block.mark is None)
+            yield replace(last, heads=not block.listed)
 
 
 def _blocks(text: str) -> list[_Block]:
     """The lines of a text gathered into headings, paragraphs and list items."""
     blocks: list[_Block] = []
     current: _Block | None = None
-    at = 0
-    after_blank = False
-    for line in text.split("\n"):
-        start, at = at, at + len(line) + 1
-        bare = line.strip()
-        if not bare:
-            after_blank = True
-            continue
-        end = start + len(line.rstrip())
-        indent = len(line) - len(line.lstrip())
-        mark, heading = _MARK.match(line), _HEADING.match(line)
-        below = (
-            current is not None and current.mark is not None and indent > current.indent + (mark is not None)
-        )
-        if current is not None and (below or bare == PLACE or bare.startswith(">")):
-            current.end = end
-        elif heading is not None:
-            blocks.append(_Block(start + heading.end(), end, heading=True))
-            current = None
-        elif mark is not None:
-            current = _Block(start + mark.end(), end, indent=indent, mark=mark)
-            blocks.append(current)
-        elif current is not None and not after_blank:
-            current.end = end
-        else:
-            current = _Block(start, end, indent=indent)
-            blocks.append(current)
-        after_blank = False
+    before = 0
+    for line in _LINE.finditer(text):
+        end = line.start() + len(line[0].rstrip())
+        begins = line["lead"] is not None or text.count("\n", before, line.start()) > 1
+        before = line.end()
+        if current is not None:
+            below = len(line["indent"]) > len(current.first["indent"]) + (line["mark"] is not None)
+            if (current.listed and below) or not begins or line[0].strip() == PLACE or line["quoted"]:
+                current.end = end
+                continue
+        block = _Block(line.end("lead") if line["lead"] else line.start(), end, line)
+        blocks.append(block)
+        current = None if block.heading else block
     return blocks
 
 
 def _of_block(text: str, block: _Block) -> Iterator[Part]:
     """The sentences of one block, and those of the numbered items inside of it (`1. …, 2. …`, rising by one)."""
-    first = 1 if block.mark is None else int(block.mark["number"] or -1) + 1
+    number = int(block.first["number"] or -1) + 1 if block.listed else 1
     marks: list[re.Match[str]] = []
-    for found in _INLINE_NUMBER.finditer(text, block.start, block.end) if first else ():
-        if int(found["number"]) == first + len(marks):
-            marks.append(found)
-    ticked = block.mark is not None and (block.mark["tick"] or " ") in "xX"
-    if len(marks) < (2 if block.mark is None else 1):
+    for mark in _INLINE_NUMBER.finditer(text, block.start, block.end) if number else ():
+        if int(mark["number"]) == number + len(marks):
+            marks.append(mark)
+    if len(marks) < 2 - block.listed:
         marks = []
-    edges = [block.start, *(mark.end() for mark in marks)]
-    ends = [*(mark.start() for mark in marks), block.end]
-    for place, (start, stop) in enumerate(zip(edges, ends, strict=True)):
-        trailing = _BEFORE_NUMBER.search(text, max(start, stop - 40), stop) if place < len(marks) else None
-        end = stop if trailing is None else trailing.start()
+    ticked = (block.first["tick"] or " ") in "xX"
+    for place, start in enumerate((block.start, *(mark.end() for mark in marks))):
+        end = block.end
+        if place < len(marks):
+            end = marks[place].start()
+            trailing = _BEFORE_NUMBER.search(text, max(start, end - 40), end)
+            end = trailing.start() if trailing else end
         for part in _sentences(text, start, end):
-            if marks and place == 0 and block.mark is None and part.end >= end:
+            if marks and place == 0 and not block.listed and part.end >= end:
                 if _is_frame(text, part.start, part.end):
                     continue
                 if _FINISHED.search(text, part.start, part.end) is None:
                     yield Part(part.start, block.end, whole=True)
                     return
-            item = part.start == start and (block.mark is not None or bool(marks))
+            item = part.start == start and (block.listed or bool(marks))
             yield replace(part, whole=part.whole or ticked, item=item)
 
 
@@ -302,36 +285,21 @@ def _ends_sentence(text: str, here: int, found: re.Match[str], end: int) -> bool
     marks = found["end"]
     if not marks.startswith("."):
         return True
-    window = text[max(here, found.start() - 60) : found.start() + 1].split()
-    token = window[-1].lstrip("([\"'").lower() if window else "."
-    following = _NEXT_WORD.match(text, found.end(), end)
-    ahead = following[1] if following else ""
+    word = text[max(here, found.start() - 60) : found.start() + 1].rsplit(maxsplit=1)[-1]
+    token = word.lstrip("([\"'").lower()
+    following = _FOLLOWING.search(text, found.end(), end)
+    ahead = following[0] if following else ""
     if not token.strip("."):
         # A lone dot is the current folder.
         return False
     if token == "etc." or len(marks.rstrip("\"'”’)]")) > 1 or re.fullmatch(r"[0-9]{1,3}\.", token):
-        return not ahead or ahead[:1].isupper()
-    if token in _ABBREVIATIONS or re.fullmatch(r"(?:[a-z]\.){2,}", token):
-        return not ahead
-    return True
+        return not ahead or ahead.isupper()
+    return not ahead or _ABBREVIATION.fullmatch(token) is None
 
 
 def _is_frame(text: str, start: int, end: int) -> bool:
     """Whether these words only announce tasks."""
-    if end - start > _FRAME_LIMIT:
-        return False
-    return _ONLY_FRAME.fullmatch(text, _led(text, start, end), end) is not None
-
-
-def _led(text: str, start: int, end: int) -> int:
-    """Where the words begin behind those that lead in."""
-    while True:
-        while start < end and text[start] in _EDGE:
-            start += 1
-        found = _LEAD.match(text, start, end)
-        if found is None:
-            return start
-        start = found.end()
+    return end - start <= _FRAME_LIMIT and _FRAME.fullmatch(text, start, end) is not None
 
 
 def _stripped(text: str, part: Part) -> Part | None:
@@ -339,14 +307,12 @@ def _stripped(text: str, part: Part) -> Part | None:
 
     A dot that is part of the last word (`src/.`, `..`, `e.g.`) stays.
     """
-    start, end = part.start, part.end
-    if not part.whole:
-        start = _led(text, start, end)
-    polite = _POLITE.search(text, part.start, start) is not None
-    while end > start and text[end - 1] in _EDGE:
-        end -= 1
-    if end > start and text[end - 1] in ".!" and text[end - 2 : end - 1] not in (" ", ".", "/"):
-        end -= 1
-    if not any(sign.isalnum() or sign == PLACE for sign in text[start:end]):
+    lead = _LEADING.match(text, part.start, part.end)
+    start = part.start if part.whole or lead is None else lead.end()
+    words = text[start : part.end].rstrip(" \t\n,;")
+    if words.endswith((".", "!")) and words[-2:-1] not in (" ", ".", "/"):
+        words = words[:-1]
+    if re.search(rf"[^\W_]|{PLACE}", words) is None:
         return None
-    return replace(part, start=start, end=end, polite=polite)
+    polite = _POLITE.search(text, part.start, start) is not None
+    return replace(part, start=start, end=start + len(words), polite=polite)

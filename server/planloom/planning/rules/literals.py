@@ -1,11 +1,13 @@
-"""Quoted, fenced and heredoc text of a request, taken out before anything is split or normalized."""
+"""The tokens of a request: quoted, fenced and heredoc text, taken out before anything is split, and paths."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 PLACE = "\ufdd0"
@@ -27,126 +29,98 @@ class Taken:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Masked:
-    """A text in which each literal is one PLACE; `places` are their positions, in the order of `literals`."""
+    """A text in which each literal is one PLACE, and these literals in their order."""
 
     text: str
     literals: tuple[Taken, ...]
-    places: tuple[int, ...]
 
-    def inside(self, start: int, end: int) -> tuple[Taken, ...]:
-        """The literals between two positions."""
-        return self.literals[bisect_left(self.places, start) : bisect_left(self.places, end)]
+    @cached_property
+    def _places(self) -> list[int]:
+        return [found.start() for found in re.finditer(PLACE, self.text)]
 
-    def source(self, start: int, end: int) -> str:
-        """The text between two positions as it was written."""
-        return restored(self.text[start:end], self.inside(start, end))
+    def cut(self, start: int, end: int) -> Masked:
+        """The stretch between two positions, with its literals."""
+        literals = slice(bisect_left(self._places, start), bisect_left(self._places, end))
+        return Masked(self.text[start:end], self.literals[literals])
 
-
-def restored(masked: str, literals: tuple[Taken, ...]) -> str:
-    """The masked text with its literals put back as they were written."""
-    parts = masked.split(PLACE)
-    pieces = [parts[0]]
-    for taken, part in zip(literals, parts[1:], strict=False):
-        pieces += (taken.source, part)
-    return "".join(pieces)
+    @property
+    def source(self) -> str:
+        """The text with its literals as they were written."""
+        literals = iter(self.literals)
+        return re.sub(PLACE, lambda _: next(literals).source, self.text)
 
 
-_CANDIDATE = re.compile(r"`+|~{3,}|<<-?[ \t]*(?P<mark>['\"]?)(?P<word>[A-Za-z_]\w*)(?P=mark)|[\"'“‘«]")
+_CANDIDATE = re.compile(
+    r"`+|~{3,}|<<-?[ \t]*(?P<mark>['\"]?)(?P<word>[A-Za-z_]\w*)(?P=mark)|[“‘«]"
+    r"|(?<![^ \t\n(\[{=:,;/—–\-@>])(?:\"|'(?=[^ \n]))"
+)
 _FENCE_OPENS = re.compile(r"[ \t]*[\w.+#/ \t-]{0,80}\n")
 _CURLY: Mapping[str, str] = {"“": "”", "‘": "’", "«": "»"}
-_BEFORE_QUOTE = frozenset(" \t\n([{=:,;/—–-@>")
-_AFTER_QUOTE = frozenset(" \t\n…—–")
-_STOP_AFTER_QUOTE = frozenset(".,;:!?)]}")
+_NO_MORE = r"(?=[.,;:!?)\]}]{0,3}(?:[ \t\n…—–]|\Z))"
+"""Behind a straight quote that may end a quotation: no more of a word or expression."""
+_ENDS: Mapping[str, re.Pattern[str]] = {
+    "quote": re.compile(rf"\\[\\\"']|([\"']){_NO_MORE}"),
+    "curly": re.compile(r"([”’»])"),
+    "unescaped": re.compile(r"\\[\\\"']|([\"'])"),
+    "code": re.compile(r"(`+)"),
+    "fence": re.compile(r"^[^\S\n]*(`{3,}|~{3,})[^\S\n]*$", re.MULTILINE),
+    "heredoc": re.compile(r"^[^\S\n]*([A-Za-z_]\w*)[^\S\n]*$", re.MULTILINE),
+    "paragraph": re.compile(r"^()[^\S\n]*$", re.MULTILINE),
+}
+"""What each kind of literal may end with, the mark as a group; escaped marks are none, and a paragraph ends with a
+blank line."""
+_NESTED: Mapping[str, re.Pattern[str]] = {
+    mark: re.compile(
+        rf"(?<=[(\[{{=]){mark}(?![ \t\n]|\Z)[^{mark}]*(?:{mark}|\Z)|\\[\\{mark}]|(?P<close>{mark}){_NO_MORE}"
+    )
+    for mark in "\"'"
+}
+"""What a quotation holds: others inside an expression, as in `f("x")` or `a="x"`, escaped marks, and its end."""
 
 _MOST_FAILURES = 50
 _MOST_SEARCHED = 100_000
 """Searches for a nested end, and characters in all of them, that may be in vain, so that time stays linear."""
 
 
-@dataclass
 class _Scan:
-    """A text, with the places where each kind of mark may close, so that no search runs twice."""
+    """A text, with the places where each kind of literal may end, so that no search runs twice."""
 
-    text: str
-    closers: dict[str, list[int]] = field(default_factory=dict)
-    ticks: dict[int, list[int]] = field(default_factory=dict)
-    lines: dict[str, list[int]] = field(default_factory=dict)
-    fences: list[tuple[int, str]] = field(default_factory=list)
-    blanks: list[int] = field(default_factory=list)
-    failures: int = 0
-    searched: int = 0
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.ends: dict[str, dict[str, list[int]]] = {kind: defaultdict(list) for kind in _ENDS}
+        for kind, pattern in _ENDS.items():
+            for found in pattern.finditer(text):
+                if found[1] is not None:
+                    self.ends[kind][found[1]].append(found.start())
+        self._failures = self._searched = 0
 
-    def __post_init__(self) -> None:
-        for mark in "\"'":
-            self.closers[mark] = [at for at in _positions(self.text, mark) if _may_close(self.text, at)]
-            self.closers[mark + mark] = [
-                at for at in _positions(self.text, mark) if not _escaped(self.text, at)
-            ]
-        for mark in _CURLY.values():
-            self.closers[mark] = _positions(self.text, mark)
-        for run in re.finditer(r"`+", self.text):
-            self.ticks.setdefault(len(run[0]), []).append(run.start())
-        at = 0
-        for line in self.text.split("\n"):
-            stripped = line.strip()
-            self.lines.setdefault(stripped, []).append(at)
-            if stripped[:3] in ("```", "~~~") and not stripped.strip(stripped[0]):
-                self.fences.append((at, stripped))
-            if not stripped:
-                self.blanks.append(at)
-            at += len(line) + 1
+    def next(self, kind: str, mark: str, start: int) -> int | None:
+        """The first place behind another where a literal of this kind and mark may end."""
+        places = self.ends[kind].get(mark, [])
+        index = bisect_right(places, start)
+        return places[index] if index < len(places) else None
 
-    def nested_close(self, mark: str, start: int) -> int | None:
+    def nested(self, mark: str, start: int) -> int | None:
         """Where a quotation ends if quotations inside it (`print("hi")`) are stepped over."""
-        if self.failures > _MOST_FAILURES or self.searched > _MOST_SEARCHED:
+        if self._failures > _MOST_FAILURES or self._searched > _MOST_SEARCHED:
             return None
-        at = start
-        while (at := self.text.find(mark, at + 1)) >= 0:
-            if _may_open_inside(self.text, at):
-                at = self.text.find(mark, at + 1)
-                if at < 0:
-                    break
-            elif _may_close(self.text, at):
-                return at
-        self.failures += 1
-        self.searched += len(self.text) - start
+        for found in _NESTED[mark].finditer(self.text, start + 1):
+            if found["close"]:
+                return found.start()
+        self._failures += 1
+        self._searched += len(self.text) - start
         return None
 
-    def paragraph_ends(self, start: int, end: int) -> bool:
-        """Whether a blank line lies between two positions."""
-        return bisect_right(self.blanks, start) < bisect_left(self.blanks, end)
+    def in_paragraph(self, start: int, end: int) -> bool:
+        """Whether no blank line lies between two positions."""
+        return (self.next("paragraph", "", start) or end) >= end
 
-
-def mask(text: str) -> Masked:
-    """Take the literals out of a text. Line ends become LF outside of them and inside; time is linear."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace(PLACE, " ")
-    scan = _Scan(text)
-    pieces: list[str] = []
-    literals: list[Taken] = []
-    places: list[int] = []
-    done = size = 0
-    while (found := _CANDIDATE.search(text, done)) is not None:
-        start = found.start()
-        taken = _take(scan, found)
-        if taken is None:
-            size += _append(pieces, text[done : found.end()])
-            done = found.end()
-            continue
-        literal, end, drop = taken
-        size += _append(pieces, text[done:start])
-        pieces.append(PLACE)
-        places.append(size)
-        size += 1
-        literals.append(literal)
-        done = end
-        if drop is not None:
-            # A heredoc's body stands after the rest of its own line, which is still to be read.
-            size += _append(pieces, text[end : drop[0]])
-            done = drop[1]
-    _append(pieces, text[done:])
-    return Masked(text="".join(pieces), literals=tuple(literals), places=tuple(places))
+    def line_end(self, at: int) -> int:
+        """Where the line ends that a position is in."""
+        end = self.text.find("\n", at)
+        return len(self.text) if end < 0 else end
 
 
 _SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\f\v\x1c-\x1f\x85\u2028\u2029]")
@@ -155,140 +129,148 @@ _LONG_SPACE = re.compile(r"[ \t]{9,}")
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
-def _append(pieces: list[str], piece: str) -> int:
-    """Add text that is no literal, its white space normalized; the number of characters that it now has."""
-    calm = _NOTHING.sub("", _SPACES.sub(" ", piece))
-    calm = _BLANK_LINES.sub("\n\n", _LONG_SPACE.sub(" " * 8, calm))
-    pieces.append(calm)
-    return len(calm)
+def mask(text: str) -> Masked:
+    """Take the literals out of a text and normalize the white space around them; time is linear.
+
+    Line ends become LF outside of the literals and inside.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace(PLACE, " ")
+    scan = _Scan(text)
+    pieces: list[str] = []
+    literals: list[Taken] = []
+    done = 0
+    while (found := _CANDIDATE.search(text, done)) is not None:
+        taken = _take(scan, found)
+        if taken is None:
+            pieces.append(text[done : found.end()])
+            done = found.end()
+        else:
+            literal, rest, end = taken
+            literals.append(literal)
+            pieces += (text[done : found.start()], PLACE, rest)
+            done = end
+    calm = _NOTHING.sub("", _SPACES.sub(" ", "".join((*pieces, text[done:]))))
+    return Masked(_BLANK_LINES.sub("\n\n", _LONG_SPACE.sub(" " * 8, calm)), tuple(literals))
 
 
-def _take(scan: _Scan, found: re.Match[str]) -> tuple[Taken, int, tuple[int, int] | None] | None:
-    """The literal that begins at a candidate, where it ends, and the stretch further on that is its body."""
+_Found = tuple[Taken, str, int]
+"""A literal, the rest of the line that it begins in where its body stands below, and where it ends."""
+
+
+def _take(scan: _Scan, found: re.Match[str]) -> _Found | None:
+    """The literal that begins at a candidate."""
     sign = found[0]
     if sign.startswith("<<"):
         return _heredoc(scan, found)
-    if sign[0] in "`~" and len(sign) >= 3:
-        block = _fence(scan, found.start(), sign)
-        if block is not None:
-            return block
-    if sign[0] == "`":
-        return _code(scan, found.start(), sign)
-    if sign[0] == "~":
-        return None
+    if sign[0] in "`~":
+        fence = _fence(scan, found.start(), sign) if len(sign) >= 3 else None
+        return fence or (_code(scan, found.start(), sign) if sign[0] == "`" else None)
     return _quote(scan, found.start(), sign)
 
 
-def _fence(scan: _Scan, start: int, sign: str) -> tuple[Taken, int, None] | None:
+def _fence(scan: _Scan, start: int, sign: str) -> _Found | None:
     text = scan.text
     opening = _FENCE_OPENS.match(text, start + len(sign))
     if opening is None:
         return None
     body = opening.end()
-    index = bisect_left(scan.fences, (body, ""))
-    while index < len(scan.fences) and not scan.fences[index][1].startswith(sign):
-        index += 1
-    if index == len(scan.fences):
-        end, after = len(text), len(text)
-    else:
-        end = scan.fences[index][0]
-        line_end = text.find("\n", end)
-        after = len(text) if line_end < 0 else line_end
-    line_start = text.rfind("\n", 0, start) + 1
-    indent = len(text[line_start:start]) if not text[line_start:start].strip() else 0
-    content = _dedented(text[body:end], indent)
+    ends = (scan.next("fence", mark, body - 1) for mark in scan.ends["fence"] if mark.startswith(sign))
+    end = min((end for end in ends if end is not None), default=len(text))
+    # A fence inside a list item is indented with its text: as much indentation is not the content's.
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    indent = 0 if before.strip() else len(before)
+    content = re.sub(rf"(?m)^[ \t]{{0,{indent}}}", "", text[body:end])
     if content and not content.endswith("\n"):
         content += "\n"
-    return Taken(kind="block", text=content, source=text[start:after]), after, None
+    after = scan.line_end(end)
+    return Taken("block", content, text[start:after]), "", after
 
 
-def _dedented(body: str, indent: int) -> str:
-    """A fence inside a list item is indented with its text: as much indentation is not the content's."""
-    if not indent:
-        return body
-    return "\n".join(line[min(indent, len(line) - len(line.lstrip(" \t"))) :] for line in body.split("\n"))
-
-
-def _heredoc(scan: _Scan, found: re.Match[str]) -> tuple[Taken, int, tuple[int, int]] | None:
-    text = scan.text
-    line_end = text.find("\n", found.end())
-    if line_end < 0:
+def _heredoc(scan: _Scan, found: re.Match[str]) -> _Found | None:
+    body = scan.line_end(found.end()) + 1
+    end = scan.next("heredoc", found["word"], body - 1)
+    if end is None:
         return None
-    ends = scan.lines.get(found["word"], [])
-    index = bisect_right(ends, line_end)
-    if index == len(ends):
-        return None
-    body, end = line_end + 1, ends[index]
-    content = text[body:end]
+    content = scan.text[body:end]
     if found[0].startswith("<<-"):
-        content = "\n".join(line.lstrip("\t") for line in content.split("\n"))
-    closing = text.find("\n", end)
-    after = len(text) if closing < 0 else closing
-    source = f"{found[0]}\n{text[body:after]}"
-    return Taken(kind="block", text=content, source=source), found.end(), (line_end, after)
+        content = re.sub(r"(?m)^\t+", "", content)
+    after = scan.line_end(end)
+    source = f"{found[0]}\n{scan.text[body:after]}"
+    return Taken("block", content, source), scan.text[found.end() : body - 1], after
 
 
-def _code(scan: _Scan, start: int, sign: str) -> tuple[Taken, int, None] | None:
-    runs = scan.ticks.get(len(sign), [])
-    index = bisect_right(runs, start)
-    if index == len(runs) or scan.paragraph_ends(start, runs[index]):
+def _code(scan: _Scan, start: int, sign: str) -> _Found | None:
+    close = scan.next("code", sign, start)
+    if close is None or not scan.in_paragraph(start, close):
         return None
-    close = runs[index]
     content = scan.text[start + len(sign) : close]
     if content.startswith(" ") and content.endswith(" ") and "`" in content:
         content = content[1:-1]
     end = close + len(sign)
-    return Taken(kind="code", text=content, source=scan.text[start:end]), end, None
+    return Taken("code", content, scan.text[start:end]), "", end
 
 
-def _quote(scan: _Scan, start: int, sign: str) -> tuple[Taken, int, None] | None:
-    text = scan.text
+def _quote(scan: _Scan, start: int, sign: str) -> _Found | None:
     if sign in _CURLY:
-        close = _next(scan.closers[_CURLY[sign]], start)
+        close = scan.next("curly", _CURLY[sign], start)
     else:
-        if start and text[start - 1] not in _BEFORE_QUOTE:
-            return None
-        if sign == "'" and text[start + 1 : start + 2] in ("", " ", "\n"):
-            return None
-        close = scan.nested_close(sign, start)
-        if close is None:
-            close = _next(scan.closers[sign], start)
+        close = scan.nested(sign, start) or scan.next("quote", sign, start)
         if close is None and sign == '"':
-            close = _next(scan.closers[sign + sign], start)
-    if close is None or (sign in "'‘" and scan.paragraph_ends(start, close)):
+            close = scan.next("unescaped", sign, start)
+    if close is None or (sign in "'‘" and not scan.in_paragraph(start, close)):
         return None
-    content = text[start + 1 : close]
-    if sign in "\"'":
-        content = content.replace("\\" + sign, sign)
-    return Taken(kind="quote", text=content, source=text[start : close + 1]), close + 1, None
+    source = scan.text[start : close + 1]
+    content = source[1:-1] if sign in _CURLY else source[1:-1].replace("\\" + sign, sign)
+    return Taken("quote", content, source), "", close + 1
 
 
-def _next(places: list[int], start: int) -> int | None:
-    index = bisect_right(places, start)
-    return places[index] if index < len(places) else None
+LINES = re.compile(r"(?P<path>.+?):(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?")
+"""A reference that carries lines: `src/a.py:10-20`."""
+
+_FILES = re.compile(r"(?:make|docker|proc|gem|rake|jenkins|vagrant|just|brew|pip|caddy)file")
+_PRODUCTS = """
+    node.js next.js vue.js nuxt.js react.js express.js three.js d3.js asp.net socket.io ember.js nest.js chart.js
+    alpine.js backbone.js discord.py vb.net .net and/or n/a i/o client/server either/or
+"""
+_NO_PATHS = frozenset(_PRODUCTS.split())
+_SHAPE = re.compile(r".*[^./\\]\.[A-Za-z][A-Za-z0-9_+-]{0,11}|.*/\.?[^/]*|\.[A-Za-z][\w.-]*|[./]*")
+_LIMIT = 1_000
+_PATTERN = re.compile(r"[*?<>|{}$…]")
 
 
-def _positions(text: str, mark: str) -> list[int]:
-    return [found.start() for found in re.finditer(re.escape(mark), text)]
+def written_path(token: Masked, references: Mapping[str, str], *, certain: bool = False) -> str | None:
+    """The workspace path that a token names, or None if it names none.
+
+    The token is a word or one literal; `references` leads from references to their paths; `certain` tells
+    that the words in front ("folder", "file") announce a path, so that any word is one.
+    """
+    word = token.text
+    if word.startswith("@"):
+        found = references.get(token.source) or references.get(token.source.rstrip(".!:"))
+        if found is not None:
+            return found
+        certain, word = True, word[1:]
+        if word == "selection" or word.startswith("diagnostics") or LINES.fullmatch(word):
+            return None
+    if token.literals:
+        text = token.literals[0].text.strip()
+        clear = token.literals[0].kind != "block"
+    else:
+        # One sign of punctuation may follow a path; dots that trail off leave open what is meant.
+        text = word[:-1] if word.endswith(("!", ":")) else word
+        clear = not (_PATTERN.search(text) or (text.strip("./") and re.search(r"[^/]\.$", text)))
+    if (
+        not clear
+        or not 0 < len(text) <= _LIMIT
+        or "\n" in text
+        or "://" in text
+        or text.lower().startswith("www.")
+    ):
+        return None
+    return text if certain or _looks_like_path(text) else None
 
 
-def _may_close(text: str, at: int) -> bool:
-    """Whether a straight quote here can end a quotation: no more of a word or expression follows."""
-    if _escaped(text, at):
-        return False
-    after = at + 1
-    while after < min(len(text), at + 4) and text[after] in _STOP_AFTER_QUOTE:
-        after += 1
-    return after >= len(text) or text[after] in _AFTER_QUOTE
-
-
-def _may_open_inside(text: str, at: int) -> bool:
-    """Whether a straight quote here opens a quotation inside an expression, as in `f("x")` or `a="x"`."""
-    return text[at - 1 : at] in tuple("([{=") and text[at + 1 : at + 2] not in ("", " ", "\n", "\t")
-
-
-def _escaped(text: str, at: int) -> bool:
-    count = 0
-    while count < 64 and at - count > 0 and text[at - count - 1] == "\\":
-        count += 1
-    return count % 2 == 1
+def _looks_like_path(word: str) -> bool:
+    """Whether a bare word has a folder, an extension, or the full name of a well-known file."""
+    lowered = word.lower()
+    return lowered not in _NO_PATHS and bool(_FILES.fullmatch(lowered) or _SHAPE.fullmatch(word))

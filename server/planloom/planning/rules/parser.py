@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 
+from planloom.domain.errors import ModelFailed
 from planloom.domain.plans.attachments import Attachment
 from planloom.domain.plans.plan import Step
+from planloom.domain.plans.validation import Problem, problems
 from planloom.domain.values import Args, AttachmentId, StepId
-from planloom.planning.rules.call_patterns import LINES
+from planloom.planning.estimates import estimated_duration, overall_risk
+from planloom.planning.port import PlanDrafted, PlannerEvent, PlanningRequest, StepDrafted
 from planloom.planning.rules.calls import LiteralCall, literal_calls
 from planloom.planning.rules.clauses import Part, is_plain, parts, tasks
-from planloom.planning.rules.literals import PLACE, Masked, Taken, mask, restored
-from planloom.planning.rules.written_paths import written_path
+from planloom.planning.rules.literals import LINES, PLACE, Masked, Taken, mask, written_path
 from planloom.planning.wording import active_form, agent_for, capitalized, description_of
+from planloom.tools.registry import Registry
 
 _READING = frozenset({"read_file", "list_files", "find_files", "search_text", "read_diagnostics"})
 _ASKED_OF_USER = re.compile(
@@ -30,20 +35,41 @@ _FIRST_FILE = re.compile(
 _SHORT_LITERAL = 40
 
 
-@dataclass(frozen=True, slots=True)
-class _Sentence:
-    """A part of the request as it is read. `plain` tells that it is surely a task, or only calls."""
+class RulesPlanner:
+    """The author that needs no model: drafts by rules alone. `note` is told to the person who reviews the plan."""
 
-    part: Part
-    words: str
-    literals: tuple[Taken, ...]
-    calls: tuple[LiteralCall, ...]
-    plain: bool
+    def __init__(self, tools: Registry, *, note: str = "") -> None:
+        self._tools = tools
+        self._note = note
 
-    @property
-    def changes(self) -> bool:
-        """Whether it reads as a call that does more than look."""
-        return any(call.tool not in _READING for call in self.calls)
+    async def draft(self, request: PlanningRequest) -> AsyncGenerator[PlannerEvent, None]:
+        """Say every step, then the plan. Raises ModelFailed if the text holds no word to plan by."""
+        rules = self._tools.rules()
+        attached = tuple(each.attachment for each in request.attachments)
+
+        def takes(tool: str, args: Args) -> bool:
+            return tool in rules and not rules[tool].check(args)
+
+        written = plan_by_rules(request.text, self._tools.names(), attached, takes=takes)
+        steps = _besides(written, request.finished)
+        if not steps:
+            raise ModelFailed("model_output_invalid", "The request holds nothing that could become a step.")
+        for step in steps:
+            yield StepDrafted(step=step)
+        note = Problem(step_id=None, field="", problem=self._note, severity="warning")
+        noted = (note,) if self._note else ()
+        found = problems(steps, rules, sequential=True, request=request.text)
+        literal = sum(step.kind == "tool_call" for step in steps)
+        needs = "nothing that needs a model" if literal == len(steps) else f"{literal} of them literal"
+        yield PlanDrafted(
+            steps=steps,
+            summary=f"{len(steps)} step{'s' * (len(steps) > 1)}, {needs}.",
+            sequential=True,
+            author="rules",
+            estimated_duration=estimated_duration(steps, rules, sequential=True),
+            overall_risk=overall_risk(steps, rules, request.qualification),
+            warnings=(*noted, *(each for each in found if each.severity == "warning")),
+        )
 
 
 def plan_by_rules(
@@ -71,30 +97,43 @@ def plan_by_rules(
     sentences = [_read(masked, part, paths) for part in parts(masked)]
     sure = not quoted and all(sentence.plain for sentence in sentences)
     if not sure and not quoted and any(sentence.changes for sentence in sentences):
-        whole = Part(0, len(masked.text.rstrip()), whole=True)
-        sentences = [_Sentence(whole, masked.text.strip(), masked.literals, (), plain=False)]
-    accepts = takes or _without_patch
+        blank = len(masked.text) - len(masked.text.lstrip())
+        whole = Part(blank, len(masked.text.rstrip()), whole=True)
+        sentences = [_Sentence(whole, masked.cut(whole.start, whole.end), (), plain=False)]
+    accepts = takes or (lambda tool, args: tool != "edit_file" or "patch" not in args)
     steps: list[Step] = []
     for sentence in sentences:
-        instruction = restored(sentence.words, sentence.literals).strip()
-        available = all(call.tool in tools and accepts(call.tool, call.args) for call in sentence.calls)
-        if sure and sentence.calls and available:
-            found = [_call_step(call, instruction) for call in sentence.calls]
-        else:
-            found = list(_in_words(masked, sentence))
-        attached = _attached(masked.source(sentence.part.start, sentence.part.end), references)
+        calls = sentence.calls if sure else ()
+        available = all(call.tool in tools and accepts(call.tool, call.args) for call in calls)
+        literal = [_call_step(call, sentence.said) for call in calls if available]
+        found = literal or list(_in_words(masked, sentence))
+        attached = _attached(masked.cut(sentence.part.start, sentence.part.end).source, references)
         steps += [step.model_copy(update={"attachments": attached}) for step in found]
     return _told_apart(steps)
 
 
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """A part of the request as it is read. `plain` tells that it is surely a task, or only calls."""
+
+    part: Part
+    said: Masked
+    calls: tuple[LiteralCall, ...]
+    plain: bool
+
+    @property
+    def changes(self) -> bool:
+        """Whether it reads as a call that does more than look."""
+        return any(call.tool not in _READING for call in self.calls)
+
+
 def _read(masked: Masked, part: Part, paths: Mapping[str, str]) -> _Sentence:
-    words = masked.text[part.start : part.end]
-    literals = masked.inside(part.start, part.end)
-    calls = literal_calls(words.rstrip("?"), literals, paths)
-    asks = words.endswith("?") and not part.polite
-    plain = bool(calls) or _ASKED_OF_USER.match(words) is not None or is_plain(masked.text, part)
-    words = words.rstrip("?") if part.polite else words
-    return _Sentence(part, words, literals, calls, plain and not asks and not part.whole)
+    said = masked.cut(part.start, part.end)
+    statement = Masked(said.text.rstrip("?"), said.literals)
+    calls = literal_calls(statement, paths)
+    asks = said.text.endswith("?") and not part.polite
+    plain = bool(calls) or _ASKED_OF_USER.match(said.text) is not None or is_plain(masked.text, part)
+    return _Sentence(part, statement if part.polite else said, calls, plain and not asks and not part.whole)
 
 
 def _in_words(masked: Masked, sentence: _Sentence) -> Iterator[Step]:
@@ -110,57 +149,64 @@ def _in_words(masked: Masked, sentence: _Sentence) -> Iterator[Step]:
         # Where one piece would be a call by itself, nobody knows whether the others belong to it.
         read = read if any(piece.changes for piece in split) else split
     for each in read:
-        described = description_of(_shown(each.words, each.literals))
+        described = description_of(_shown(each.said))
         yield Step(
             step_id=_UNNAMED,
             description=described,
-            instruction=restored(each.words, each.literals).strip(),
+            instruction=each.said.source.strip(),
             active_form=active_form(described),
-            agent=agent_for(each.words),
-            expected_files=_expected(each.words, each.literals),
+            agent=agent_for(each.said.text),
+            expected_files=_expected(each.said),
         )
+
+
+def _besides(steps: tuple[Step, ...], finished: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The steps without those that are finished already, their ids apart from the finished ones'."""
+    done = [(step.instruction, step.tool, step.args) for step in finished]
+    taken = {step.step_id for step in finished}
+    free = (ident for number in count(1) if (ident := StepId(f"step_{number}")) not in taken)
+    left: list[Step] = []
+    for step in steps:
+        key = (step.instruction, step.tool, step.args)
+        if key in done:
+            done.remove(key)
+        else:
+            left.append(step.model_copy(update={"step_id": next(free)}))
+    return tuple(left)
 
 
 def _told_apart(steps: Sequence[Step]) -> tuple[Step, ...]:
     """The steps with their ids; of those with one description, the later ones are numbered."""
-    seen: dict[str, int] = {}
+    seen: Counter[str] = Counter()
     named: list[Step] = []
     for number, step in enumerate(steps, 1):
-        seen[step.description] = count = seen.get(step.description, 0) + 1
-        description = step.description if count == 1 else f"{step.description} ({count})"
-        named.append(
-            step.model_copy(update={"step_id": StepId(f"step_{number}"), "description": description})
-        )
+        seen[step.description] += 1
+        again = f" ({seen[step.description]})" if seen[step.description] > 1 else ""
+        update = {"step_id": StepId(f"step_{number}"), "description": step.description + again}
+        named.append(step.model_copy(update=update))
     return tuple(named)
 
 
 def _paths(references: Sequence[Attachment]) -> Mapping[str, str]:
     """The workspace paths that references resolved to, where they were written in short: `@a.py` for `src/a.py`."""
-    return {
-        each.reference: each.label.rstrip("/")
-        for each in references
-        if each.label and each.kind in ("file", "folder", "image") and _is_short(each.reference, each.label)
-    }
-
-
-def _is_short(reference: str, path: str) -> bool:
-    ranged = LINES.fullmatch(reference)
-    name = (ranged["path"] if ranged else reference).lstrip("@").strip('"“”').rstrip("/")
-    return bool(name.strip("./")) and f"/{path.rstrip('/')}".endswith(f"/{name}")
-
-
-def _without_patch(tool: str, args: Args) -> bool:
-    return tool != "edit_file" or "patch" not in args
+    paths: dict[str, str] = {}
+    for each in references:
+        ranged = LINES.fullmatch(each.reference)
+        name = (ranged["path"] if ranged else each.reference).lstrip("@").strip('"“”').rstrip("/")
+        path = (each.label or "").rstrip("/")
+        if each.kind in ("file", "folder", "image") and name.strip("./") and f"/{path}".endswith(f"/{name}"):
+            paths[each.reference] = path
+    return paths
 
 
 _UNNAMED = StepId("step")
 
 
-def _call_step(call: LiteralCall, instruction: str) -> Step:
+def _call_step(call: LiteralCall, said: Masked) -> Step:
     return Step(
         step_id=_UNNAMED,
         description=description_of(call.description),
-        instruction=instruction,
+        instruction=said.source.strip(),
         active_form=active_form(call.description),
         kind="tool_call",
         agent="devo" if call.tool == "run_command" else "koda",
@@ -173,57 +219,46 @@ def _call_step(call: LiteralCall, instruction: str) -> Step:
 
 def _question(sentence: _Sentence) -> Step | None:
     """What the request wants the user to be asked. A question of the user's own is none."""
-    asked = _ASKED_OF_USER.match(sentence.words)
-    if asked is None:
+    said = sentence.said
+    asked = _ASKED_OF_USER.match(said.text)
+    if asked is None or sentence.part.whole:
         return None
-    rest = " ".join(restored(sentence.words[asked.end() :], sentence.literals).split()).rstrip("?.")
-    if not rest or sentence.part.whole:
+    rest = " ".join(said.cut(asked.end(), len(said.text)).source.split()).rstrip("?.")
+    if not rest:
         return None
     return Step(
         step_id=_UNNAMED,
-        description=description_of(_shown(sentence.words, sentence.literals)),
-        instruction=restored(sentence.words, sentence.literals).strip(),
+        description=description_of(_shown(said)),
+        instruction=said.source.strip(),
         active_form="Waiting for an answer",
         kind="clarification",
         question=capitalized(rest) + "?",
     )
 
 
-def _shown(words: str, literals: Sequence[Taken]) -> str:
+def _shown(said: Masked) -> str:
     """The words with short literals as they were written and long ones left out."""
-    short = tuple(
-        taken
-        if taken.kind != "block" and len(taken.source) <= _SHORT_LITERAL and "\n" not in taken.source
-        else Taken(taken.kind, taken.text, "…")
-        for taken in literals
+    shown = (
+        Taken(taken.kind, taken.text, "…")
+        if taken.kind == "block" or len(taken.source) > _SHORT_LITERAL or "\n" in taken.source
+        else taken
+        for taken in said.literals
     )
-    return restored(words, short)
+    return Masked(said.text, tuple(shown)).source
 
 
-def _expected(words: str, literals: Sequence[Taken]) -> tuple[str, ...]:
+def _expected(said: Masked) -> tuple[str, ...]:
     """The file that a step says it creates, by name."""
-    found = _FIRST_FILE.match(" ".join(words.split()))
-    if found is None:
-        return ()
-    taken = literals[0] if PLACE in found["path"] else None
-    path = written_path(found["path"], taken, {}, certain=False)
+    line = Masked(" ".join(said.text.split()), said.literals)
+    found = _FIRST_FILE.match(line.text)
+    path = written_path(line.cut(*found.span("path")), {}) if found else None
     return (path,) if path and "." in path and " " not in path else ()
 
 
 def _attached(source: str, references: Sequence[Attachment]) -> tuple[AttachmentId, ...]:
     """The attachments whose reference stands in a part, as a whole word."""
     return tuple(
-        attachment.attachment_id
-        for attachment in references
-        if attachment.reference and _stands_in(attachment.reference, source)
+        each.attachment_id
+        for each in references
+        if each.reference and re.search(re.escape(each.reference) + r"(?![.:]?[\w/-])", source)
     )
-
-
-def _stands_in(reference: str, source: str) -> bool:
-    at = source.find(reference)
-    while at >= 0:
-        after = source[at + len(reference) :]
-        if not re.match(r"[.:]?[\w/-]", after):
-            return True
-        at = source.find(reference, at + 1)
-    return False
