@@ -20,7 +20,7 @@ from planloom.planning.formats.draft import DraftStep, NoPlan, PlanText
 from planloom.planning.formats.reader import read_plan
 from planloom.planning.formats.stream import PlanStream
 from planloom.planning.model.assemble import StepBuilder
-from planloom.planning.rules.parser import plan_by_rules
+from planloom.planning.rules.planner import plan_by_rules
 from planloom.tools.files.patches import BadPatch, read_patch
 from planloom.tools.files.patching import apply_hunks
 from planloom.tools.files.replacing import Replaced, replace, with_lf

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from planloom.planning.formats.draft import NoPlan
 from planloom.planning.formats.reader import read_plan
-from planloom.planning.rules.parser import plan_by_rules
+from planloom.planning.rules.planner import plan_by_rules
 from tests.support.messy_plans import Case, cases
 
 COUNT = 1_000

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.planning.rules.parser import plan_by_rules
+from planloom.planning.rules.planner import plan_by_rules
 from tests.support.small_tools import TOOL_NAMES as TOOLS
 
 MENTIONS = [

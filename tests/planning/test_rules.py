@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from planloom.domain.plans.attachments import Attachment
 from planloom.domain.plans.plan import Step
 from planloom.domain.values import AttachmentId
-from planloom.planning.rules.parser import plan_by_rules
+from planloom.planning.rules.planner import plan_by_rules
 from tests.support.small_tools import TOOL_NAMES as TOOLS
 
 

@@ -9,7 +9,7 @@ from planloom.domain.plans.agents import allowed_effects
 from planloom.domain.plans.plan import Plan, Review, Step, StepResult
 from planloom.domain.values import Args, Instant, Json, StepId
 from planloom.execution.effects.previous_calls import latest
-from planloom.planning.rules.parser import plan_by_rules
+from planloom.planning.rules.planner import plan_by_rules
 from planloom.tools.registry import Registry, argument_problems
 from planloom.tools.tool import shortened
 from planloom.workspace.paths.uris import display_name

@@ -15,7 +15,7 @@ from planloom.planning.model.prompt_budget import snapshot_characters
 from planloom.planning.model.snapshot import snapshot
 from planloom.planning.perspectives.planner import Limits, PerspectivesPlanner
 from planloom.planning.port import Planner, PlanningRequest
-from planloom.planning.rules.parser import RulesPlanner
+from planloom.planning.rules.planner import RulesPlanner
 from planloom.planning.templates.planner import TemplatePlanner
 from planloom.service.models import Models
 from planloom.service.references import WorkspaceReferences
