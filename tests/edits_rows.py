@@ -37,7 +37,7 @@ ROWS: Mapping[int, Row] = {
     3: Row(
         "positions in UTF-8 or UTF-32",
         "workspace/test_apply_more.py",
-        "test_rows1_3_positions_are_in_the_negotiated_encoding",
+        "test_positions_are_in_the_negotiated_encoding",
     ),
     4: Row(
         "form feed, U+2028 and the like end no line",
@@ -52,22 +52,22 @@ ROWS: Mapping[int, Row] = {
     6: Row(
         "a CRLF file, new text with LF",
         "workspace/test_apply_more.py",
-        "test_row6_one_line_of_a_crlf_file_is_one_edit",
+        "test_one_line_of_a_crlf_file_is_one_edit",
     ),
     7: Row(
         "mixed line ends",
         "workspace/test_apply_more.py",
-        "test_row7_line_ends_that_the_editor_made_uniform_are_no_conflict",
+        "test_line_ends_that_the_editor_made_uniform_are_no_conflict",
     ),
-    8: Row(
-        "no final newline", "workspace/test_apply_more.py", "test_rows8_10_empty_files_and_final_newlines"
+    8: Row("no final newline", "workspace/test_apply_more.py", "test_empty_files_and_final_newlines"),
+    9: Row(
+        "a byte-order mark", "workspace/test_apply_more.py", "test_a_byte_order_mark_is_kept_open_and_closed"
     ),
-    9: Row("a byte-order mark", "workspace/test_apply_more.py", "test_row9_a_mark_is_kept_wherever_it_is"),
-    10: Row("empty files", "workspace/test_apply_more.py", "test_rows8_10_empty_files_and_final_newlines"),
+    10: Row("empty files", "workspace/test_apply_more.py", "test_empty_files_and_final_newlines"),
     11: Row("huge files", "domain/test_diff.py", "test_a_huge_text_with_one_change_is_one_small_edit"),
-    12: Row("binary files", "workspace/test_view.py", "test_rows11_12_13_what_is_no_text_says_so"),
+    12: Row("binary files", "workspace/test_view.py", "test_a_file_that_is_no_text_names_its_problem"),
     13: Row(
-        "other encodings", "workspace/test_apply_more.py", "test_rows12_13_what_is_no_text_is_left_as_it_is"
+        "other encodings", "workspace/test_apply_more.py", "test_a_file_that_is_no_text_is_left_as_it_is"
     ),
     14: Row("old text that is not there", "tools/test_edit_file.py", "test_refuses_what_is_not_there_once"),
     15: Row("old text that is there twice", "tools/test_edit_file.py", "test_refuses_what_is_not_there_once"),
@@ -80,58 +80,58 @@ ROWS: Mapping[int, Row] = {
     18: Row(
         "content that is there already",
         "workspace/test_apply_more.py",
-        "test_row18_what_is_already_so_is_not_sent",
+        "test_a_change_that_is_there_already_is_not_sent",
     ),
     19: Row(
         "content with a part left out",
         "tools/test_edit_file.py",
-        "test_row_19_a_part_left_out_is_asked_and_told",
+        "test_content_with_a_part_left_out_is_asked_and_reported",
     ),
     20: Row("content in a fence", "tools/test_edit_file.py", "test_the_one_fence_around_everything_goes"),
     21: Row(
         "several edits of one file in one call",
         "tools/test_patches.py",
-        "test_row_21_nothing_is_staged_by_a_patch_that_does_not_fit",
+        "test_a_patch_that_does_not_fit_stages_nothing",
     ),
     22: Row(
         "an unsaved buffer",
         "workspace/test_apply.py",
-        "test_row22_an_unsaved_buffer_is_edited_and_the_disk_left_alone",
+        "test_an_unsaved_buffer_is_edited_and_the_disk_left_alone",
     ),
     23: Row(
         "typing between reading and applying",
         "workspace/test_apply.py",
-        "test_row23_text_typed_while_the_edit_is_under_way_is_kept",
+        "test_text_typed_while_the_edit_is_under_way_is_kept",
     ),
     24: Row(
         "a closed file changed on disk",
         "workspace/test_apply_more.py",
-        "test_row24_a_closed_file_that_changed_on_disk_is_merged",
+        "test_a_closed_file_that_changed_on_disk_is_merged",
     ),
     25: Row(
         "a file deleted meanwhile",
         "workspace/test_apply_more.py",
-        "test_row25_a_deleted_file_is_not_made_again_unasked",
+        "test_a_deleted_file_is_not_made_again_unasked",
     ),
     26: Row(
         "a file renamed meanwhile",
         "workspace/test_apply_more.py",
-        "test_row26_a_renamed_file_is_not_edited_under_its_new_name",
+        "test_a_renamed_file_is_not_edited_under_its_new_name",
     ),
     27: Row(
         "a file opened or closed meanwhile",
         "workspace/test_apply_more.py",
-        "test_row27_a_file_opened_before_the_edit_arrives_is_compared_anew",
+        "test_a_file_opened_before_the_edit_arrives_is_compared_anew",
     ),
     28: Row(
         "two steps at one file",
         "workspace/test_apply_more.py",
-        "test_row28_two_steps_at_one_file_are_one_after_the_other",
+        "test_steps_at_one_file_run_one_after_the_other",
     ),
     29: Row(
         "an old approval",
         "workspace/test_apply_more.py",
-        "test_row29_a_change_that_is_not_the_approved_one_any_more_is_not_made",
+        "test_a_change_that_is_not_the_approved_one_any_more_is_not_made",
     ),
     30: Row(
         "a crash while the edit is under way",
@@ -141,105 +141,115 @@ ROWS: Mapping[int, Row] = {
     31: Row(
         "a cancel while the edit is under way",
         "workspace/test_apply.py",
-        "test_row31_cancelled_while_the_editor_works_it_waits_and_records",
+        "test_a_cancel_while_the_editor_works_waits_and_records",
     ),
-    32: Row("dots in a path", "workspace/test_paths.py", "test_row32_any_text_is_answered_and_stays_inside"),
-    33: Row("absolute paths", "workspace/test_paths.py", "test_row33_absolute_paths"),
+    32: Row("dots in a path", "workspace/test_paths.py", "test_no_text_leads_outside_the_workspace"),
+    33: Row(
+        "absolute paths",
+        "workspace/test_paths.py",
+        "test_absolute_paths_are_taken_inside_and_refused_outside",
+    ),
     34: Row(
         "a folder whose name begins like the workspace's", "workspace/test_paths.py", "test_paths_for_writing"
     ),
-    35: Row("links that lead outside", "workspace/test_paths.py", "test_row35_links"),
-    36: Row("hard links", "workspace/test_paths.py", "test_row36_a_second_hard_link_is_said"),
+    35: Row(
+        "links that lead outside",
+        "workspace/test_paths.py",
+        "test_links_are_followed_inside_and_refused_outside",
+    ),
+    36: Row("hard links", "workspace/test_paths.py", "test_a_second_hard_link_is_noted"),
     37: Row("paths in the style of Windows", "workspace/test_paths.py", "test_paths_for_writing"),
-    38: Row("odd characters in names", "workspace/test_uris.py", "test_row38_500_random_names_round_trip"),
+    38: Row("odd characters in names", "workspace/test_uris.py", "test_500_random_names_round_trip"),
     39: Row(
         "composed and decomposed names",
         "workspace/test_paths.py",
-        "test_row39_an_existing_file_is_found_under_either_form",
+        "test_an_existing_file_is_found_under_either_unicode_form",
     ),
     40: Row(
         "names that differ in case only",
         "workspace/test_paths.py",
-        "test_row40_where_case_is_ignored_the_real_spelling_is_found",
+        "test_where_case_is_ignored_the_real_spelling_is_found",
     ),
     41: Row(
         "protected names", "domain/test_protected.py", "test_protected_names_have_a_danger_in_every_spelling"
     ),
-    42: Row(
-        "folders that are missing", "workspace/test_undo.py", "test_row42_a_folder_goes_only_if_it_is_empty"
-    ),
+    42: Row("folders that are missing", "workspace/test_undo.py", "test_undo_removes_only_empty_folders"),
     43: Row(
         "a parent that is a file, a name too long",
         "workspace/test_disk.py",
-        "test_row43_a_name_that_is_too_long",
+        "test_a_name_that_is_too_long_is_refused",
     ),
-    44: Row(
-        "create over an existing file", "workspace/test_apply_more.py", "test_row44_create_never_overwrites"
+    44: Row("create over an existing file", "workspace/test_apply_more.py", "test_create_never_overwrites"),
+    45: Row(
+        "deletes and renames",
+        "workspace/test_apply_more.py",
+        "test_deletes_and_renames_that_meet_other_files_are_refused",
     ),
-    45: Row("deletes and renames", "workspace/test_apply_more.py", "test_row45_deletes_and_renames"),
-    46: Row("several workspace folders", "workspace/test_paths.py", "test_row46_several_folders"),
+    46: Row(
+        "several workspace folders",
+        "workspace/test_paths.py",
+        "test_a_path_is_found_in_one_of_several_folders",
+    ),
     47: Row(
         "read-only files, no permission, a full disk",
         "workspace/test_disk.py",
-        "test_row47_a_disk_that_is_full_leaves_the_old_file",
+        "test_a_full_disk_leaves_the_old_file",
     ),
     48: Row(
         "files outside, other schemes",
         "workspace/test_apply_more.py",
-        "test_row48_only_files_of_the_workspace_are_edited",
+        "test_only_files_of_the_workspace_are_edited",
     ),
     49: Row(
-        "ignored files and secrets", "workspace/test_paths.py", "test_row49_a_secret_is_seen_behind_a_link"
+        "ignored files and secrets", "workspace/test_paths.py", "test_a_secret_is_recognized_behind_a_link"
     ),
     50: Row(
         "no documentChanges",
         "workspace/test_apply.py",
-        "test_rows50_51_52_53_every_set_of_abilities_does_the_same",
+        "test_every_set_of_editor_capabilities_leads_to_the_same_files",
     ),
     51: Row(
         "no resourceOperations",
         "workspace/test_apply.py",
-        "test_rows50_51_52_53_every_set_of_abilities_does_the_same",
+        "test_every_set_of_editor_capabilities_leads_to_the_same_files",
     ),
     52: Row(
         "no changeAnnotations",
         "workspace/test_apply_more.py",
-        "test_row52_what_is_dangerous_is_confirmed_in_the_editor_too",
+        "test_dangerous_changes_are_confirmed_in_the_editor_too",
     ),
-    53: Row(
-        "no applyEdit", "workspace/test_apply.py", "test_row53_nothing_is_written_under_an_unsaved_buffer"
-    ),
+    53: Row("no applyEdit", "workspace/test_apply.py", "test_nothing_is_written_under_an_unsaved_buffer"),
     54: Row(
         "an editor that refuses",
         "workspace/test_apply.py",
-        "test_row54_a_second_refusal_is_final_and_says_why",
+        "test_a_second_refusal_is_final_and_says_why",
     ),
     55: Row(
         "an editor that applies half",
         "workspace/test_apply.py",
-        "test_row55_half_an_edit_is_told_file_by_file",
+        "test_half_an_edit_is_reported_file_by_file",
     ),
     56: Row(
-        "an editor that applies something else", "workspace/test_apply.py", "test_row56_a_lie_is_found_out"
+        "an editor that applies something else",
+        "workspace/test_apply.py",
+        "test_an_edit_reported_as_applied_that_was_not_is_found_out",
     ),
     57: Row(
         "an editor that never answers",
         "workspace/test_apply.py",
-        "test_row57_silence_is_settled_by_the_files",
+        "test_without_an_answer_the_files_decide_what_was_applied",
     ),
     58: Row(
         "a new file and its text",
         "workspace/test_apply_more.py",
-        "test_row58_a_new_file_is_on_disk_with_its_text_and_the_rest_is_one_edit",
+        "test_a_new_file_is_on_disk_with_its_text_and_the_rest_is_one_edit",
     ),
     59: Row(
         "undo by the user",
         "service/test_user_undo.py",
-        "test_row_59_a_step_that_the_user_undid_in_the_editor_shows_it",
+        "test_a_step_that_the_user_undid_in_the_editor_shows_it",
     ),
-    60: Row(
-        "five hundred files", "workspace/test_apply_more.py", "test_row60_five_hundred_files_go_in_batches"
-    ),
+    60: Row("five hundred files", "workspace/test_apply_more.py", "test_five_hundred_files_go_in_batches"),
 }
 
 
