@@ -41,14 +41,14 @@ def check(before: str, after: str, encoding: Encoding) -> None:
             assert text[max(end - 1, 0) : end + 1] != "\r\n"
 
 
-@pytest.mark.parametrize("encoding", ENCODINGS, ids=lambda encoding: f"edits-1-2-3-4-5 {encoding}")
+@pytest.mark.parametrize("encoding", ENCODINGS)
 @given(pair=pairs)
 def test_a_client_that_applies_the_edits_has_the_new_text(pair: tuple[str, str], encoding: Encoding) -> None:
     check(*pair, encoding)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("encoding", ENCODINGS, ids=lambda encoding: f"edits-1-2-3-4-5 {encoding}")
+@pytest.mark.parametrize("encoding", ENCODINGS)
 def test_ten_thousand_random_changes_are_applied_exactly(encoding: Encoding) -> None:
     for seed in range(10_000):
         chance = random.Random(seed)
@@ -64,38 +64,36 @@ MIXED = "".join(f"line {number}\nline {number + 1}\r\n" for number in range(0, 2
 @pytest.mark.parametrize(
     ("before", "after", "edits"),
     [
-        pytest.param("a😀b\n", "a😁b\n", [("0:1-0:3", "😁")], id="edits-1 astral inside"),
-        pytest.param("😀😀x\n", "😀😀y\n", [("0:4-0:5", "y")], id="edits-1 astral before"),
-        pytest.param("e\u0301x\n", "ex\n", [("0:1-0:2", "")], id="edits-2 a mark taken away"),
-        pytest.param("e\u0301\n", "é\n", [("0:0-0:2", "é")], id="edits-2 not the same in another form"),
-        pytest.param("👩\u200d💻\n", "👩\n", [("0:2-0:5", "")], id="edits-2 a joined emoji"),
-        pytest.param(
-            EXOTIC, EXOTIC.replace("eleven", "11"), [("4:0-4:6", "11")], id="edits-4 other line ends"
-        ),
-        pytest.param("a\rb\nc", "a\rB\nc", [("1:0-1:1", "B")], id="edits-5 lone CR"),
-        pytest.param("a\rb", "a\nb", [("0:1-1:0", "\n")], id="edits-5 lone CR made LF"),
-        pytest.param("a\r\nb", "a\nb", [("0:1-1:0", "\n")], id="edits-6 CRLF made LF is not cut"),
-        pytest.param("a\rb", "a\r\nb", [("0:1-1:0", "\r\n")], id="edits-6 CR made CRLF is not cut"),
+        pytest.param("a😀b\n", "a😁b\n", [("0:1-0:3", "😁")], id="astral inside"),
+        pytest.param("😀😀x\n", "😀😀y\n", [("0:4-0:5", "y")], id="astral before"),
+        pytest.param("e\u0301x\n", "ex\n", [("0:1-0:2", "")], id="a mark taken away"),
+        pytest.param("e\u0301\n", "é\n", [("0:0-0:2", "é")], id="not the same in another form"),
+        pytest.param("👩\u200d💻\n", "👩\n", [("0:2-0:5", "")], id="a joined emoji"),
+        pytest.param(EXOTIC, EXOTIC.replace("eleven", "11"), [("4:0-4:6", "11")], id="other line ends"),
+        pytest.param("a\rb\nc", "a\rB\nc", [("1:0-1:1", "B")], id="lone CR"),
+        pytest.param("a\rb", "a\nb", [("0:1-1:0", "\n")], id="lone CR made LF"),
+        pytest.param("a\r\nb", "a\nb", [("0:1-1:0", "\n")], id="CRLF made LF is not cut"),
+        pytest.param("a\rb", "a\r\nb", [("0:1-1:0", "\r\n")], id="CR made CRLF is not cut"),
         pytest.param(
             CRLF,
             adapt_eol(CRLF.replace("\r\n", "\n").replace("line 77\n", "LINE 77\n"), CRLF),
             [("77:0-77:4", "LINE")],
-            id="edits-6 one line of CRLF",
+            id="one line of CRLF",
         ),
         pytest.param(
             MIXED,
             adapt_eol(MIXED.replace("\r\n", "\n").replace("line 7\n", "new 7\n"), MIXED),
             [("7:0-7:4", "new")],
-            id="edits-7 one line of mixed line ends",
+            id="one line of mixed line ends",
         ),
-        pytest.param("a\n", "a", [("0:1-1:0", "")], id="edits-8 final newline dropped"),
-        pytest.param("a", "a\n", [("0:1-0:1", "\n")], id="edits-8 final newline added"),
-        pytest.param("a", "b", [("0:0-0:1", "b")], id="edits-8 none before, none after"),
-        pytest.param("a\n", "b\n", [("0:0-0:1", "b")], id="edits-8 one before, one after"),
-        pytest.param("", "a\nb", [("0:0-0:0", "a\nb")], id="edits-10 into an empty file"),
-        pytest.param("a\nb", "", [("0:0-1:1", "")], id="edits-10 everything away"),
-        pytest.param("\n\n\n", "", [("0:0-3:0", "")], id="edits-10 newlines away"),
-        pytest.param("", "\n\n\n", [("0:0-0:0", "\n\n\n")], id="edits-10 newlines only"),
+        pytest.param("a\n", "a", [("0:1-1:0", "")], id="final newline dropped"),
+        pytest.param("a", "a\n", [("0:1-0:1", "\n")], id="final newline added"),
+        pytest.param("a", "b", [("0:0-0:1", "b")], id="none before, none after"),
+        pytest.param("a\n", "b\n", [("0:0-0:1", "b")], id="one before, one after"),
+        pytest.param("", "a\nb", [("0:0-0:0", "a\nb")], id="into an empty file"),
+        pytest.param("a\nb", "", [("0:0-1:1", "")], id="everything away"),
+        pytest.param("\n\n\n", "", [("0:0-3:0", "")], id="newlines away"),
+        pytest.param("", "\n\n\n", [("0:0-0:0", "\n\n\n")], id="newlines only"),
         pytest.param("a\nb\nc\n", "a\nc\n", [("1:0-2:0", "")], id="a line away is a whole line"),
         pytest.param("a\nc\n", "a\nb\nc\n", [("1:0-1:0", "b\n")], id="a new line is a whole line"),
         pytest.param("ab\nac\n", "ab\nax\nac\n", [("1:0-1:0", "ax\n")], id="a new line like its neighbours"),
@@ -114,7 +112,7 @@ def test_edits_are_the_smallest_in_whole_lines_or_within_them(
 
 
 @pytest.mark.parametrize(
-    "data", [b"\xef\xbb\xbfone\r\ntwo\r\n", b"one\r\ntwo\r\n"], ids=["edits-9 marked", "edits-9"]
+    "data", [b"\xef\xbb\xbfone\r\ntwo\r\n", b"one\r\ntwo\r\n"], ids=["marked", "unmarked"]
 )
 def test_the_byte_order_mark_is_neither_counted_nor_lost_nor_doubled(data: bytes) -> None:
     found = decode(data)
@@ -209,10 +207,10 @@ def test_a_large_text_with_a_large_part_moved_is_two_edits() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param("x" * 20_000_000, id="edits-11 one line"),
-        pytest.param("é😀" + "x" * 20_000_000, id="edits-11 one line, not ASCII"),
-        pytest.param("some line of text\n" * 1_100_000, id="edits-11 many lines"),
-        pytest.param("\n" * 20_000_000, id="edits-11 nothing but lines"),
+        pytest.param("x" * 20_000_000, id="one line"),
+        pytest.param("é😀" + "x" * 20_000_000, id="one line, not ASCII"),
+        pytest.param("some line of text\n" * 1_100_000, id="many lines"),
+        pytest.param("\n" * 20_000_000, id="nothing but lines"),
     ],
 )
 def test_a_huge_text_with_one_change_is_one_small_edit(text: str) -> None:

@@ -24,7 +24,7 @@ Dockerfile.md data.json
 """
 
 
-@pytest.mark.parametrize("name", PROTECTED.split(), ids=lambda name: f"row41-{name}")
+@pytest.mark.parametrize("name", PROTECTED.split())
 def test_protected_names_have_a_danger_in_every_spelling(name: str) -> None:
     head, slash, last = name.rpartition("/")
     for spelling in (
@@ -39,7 +39,7 @@ def test_protected_names_have_a_danger_in_every_spelling(name: str) -> None:
     assert danger(head + slash + last[:1] + "\u200b" + last[1:]) is not None
 
 
-@pytest.mark.parametrize("name", PLAIN.split(), ids=lambda name: f"row41-{name}")
+@pytest.mark.parametrize("name", PLAIN.split())
 def test_plain_names_have_none(name: str) -> None:
     assert danger(name) is None
 
@@ -58,7 +58,7 @@ def test_plain_names_have_none(name: str) -> None:
         "\uff0egit",
     ],
 )
-def test_row41_git_in_every_spelling(name: str) -> None:
+def test_git_is_recognized_in_every_spelling(name: str) -> None:
     assert is_git(name)
     for path in (name, f"{name}/hooks/pre-commit", f"sub/{name}/config"):
         assert never_written(path) is not None
@@ -70,7 +70,7 @@ def test_other_names_are_not_git(name: str) -> None:
     assert never_written(name) is None
 
 
-def test_row41_the_folder_of_plans_is_our_own() -> None:
+def test_the_folder_of_plans_is_never_written() -> None:
     assert never_written(".planloom/plan.plan.md") is not None
     assert never_written(".PlanLoom") is not None
     assert never_written("planloom/x") is None
@@ -90,7 +90,6 @@ public.key.md .ssh/id_rsa.pub docs/secrets.md id_map.json
 @pytest.mark.parametrize(
     ("name", "secret"),
     [*((name, True) for name in SECRET.split()), *((name, False) for name in OPEN.split())],
-    ids=lambda value: f"row49-{value}",
 )
 def test_secrets_by_name(name: str, secret: bool) -> None:
     assert is_secret(name) is secret

@@ -254,15 +254,15 @@ def test_text_is_decoded_and_written_back_byte_for_byte(data: bytes, decoded: De
 @pytest.mark.parametrize(
     ("data", "kind", "detail"),
     [
-        pytest.param(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "binary", "NUL", id="edits-12 PNG"),
-        pytest.param(b"a\0b", "binary", "NUL", id="edits-12 NUL in ASCII"),
-        pytest.param("text".encode("utf-16-le"), "binary", "NUL", id="edits-12 UTF-16 without a mark"),
-        pytest.param(b"\xff\xfea\0\0\0", "binary", "NUL", id="edits-12 NUL in UTF-16"),
-        pytest.param(b"caf\xe9", "undecodable", "byte 0xE9 at offset 3 is not UTF-8", id="edits-13 latin-1"),
-        pytest.param(b"\xef\xbb\xbfab\xff", "undecodable", "byte 0xFF at offset 5", id="edits-13 marked"),
-        pytest.param(b"\xff\xfea", "undecodable", "offset 2 is not UTF-16-LE", id="edits-13 odd UTF-16"),
-        pytest.param(b"\xfe\xff\xd8\x00\0a", "undecodable", "UTF-16-BE", id="edits-13 half a pair"),
-        pytest.param("\ufeffa".encode("utf-32-le"), "undecodable", "UTF-32", id="edits-13 UTF-32"),
+        pytest.param(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "binary", "NUL", id="PNG"),
+        pytest.param(b"a\0b", "binary", "NUL", id="NUL in ASCII"),
+        pytest.param("text".encode("utf-16-le"), "binary", "NUL", id="UTF-16 without a mark"),
+        pytest.param(b"\xff\xfea\0\0\0", "binary", "NUL", id="NUL in UTF-16"),
+        pytest.param(b"caf\xe9", "undecodable", "byte 0xE9 at offset 3 is not UTF-8", id="latin-1"),
+        pytest.param(b"\xef\xbb\xbfab\xff", "undecodable", "byte 0xFF at offset 5", id="marked"),
+        pytest.param(b"\xff\xfea", "undecodable", "offset 2 is not UTF-16-LE", id="odd UTF-16"),
+        pytest.param(b"\xfe\xff\xd8\x00\0a", "undecodable", "UTF-16-BE", id="half a pair"),
+        pytest.param("\ufeffa".encode("utf-32-le"), "undecodable", "UTF-32", id="UTF-32"),
     ],
 )
 def test_what_is_not_certainly_text_is_not_decoded(data: bytes, kind: str, detail: str) -> None:

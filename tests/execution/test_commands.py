@@ -43,7 +43,7 @@ async def test_a_command_is_asked_and_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("decision", "status"), [("deny", "skipped"), ("cancel", "pending")])
-async def test_threat_18_a_denied_command_does_not_run(decision: str, status: str, tmp_path: Path) -> None:
+async def test_a_denied_command_does_not_run(decision: str, status: str, tmp_path: Path) -> None:
     async with studio(tmp_path) as room:
         plan = await room.respond(await room.ask("run `touch made.txt`"), decision)
         assert statuses(plan) == [status]
@@ -59,7 +59,7 @@ async def test_the_policy_decides(verdict: str, asked: int, tmp_path: Path) -> N
         assert statuses(plan) == ["skipped" if verdict == "deny" else "completed"]
 
 
-async def test_threat_18_only_the_exact_repeat_is_allowed_ahead(tmp_path: Path) -> None:
+async def test_only_the_exact_repeat_of_a_command_is_allowed_ahead(tmp_path: Path) -> None:
     commands = ["echo a", "echo a", "echo  a", "echo a ; id", "echo a"]
     text = " then ".join(f"run `{command}`" for command in commands)
     async with studio(tmp_path) as room:
@@ -72,7 +72,7 @@ async def test_threat_18_only_the_exact_repeat_is_allowed_ahead(tmp_path: Path) 
         assert approvals(room) == ["echo a", "echo  a", "echo a ; id"]
 
 
-async def test_threat_20_a_script_that_changes_is_asked_again(tmp_path: Path) -> None:
+async def test_a_script_that_changes_after_the_question_is_asked_again(tmp_path: Path) -> None:
     async with studio(tmp_path, {"build.sh": "echo good > out\n"}) as room:
         plan = await room.ask("run `sh build.sh`")
         assert "build.sh" in (plan.pending.approvals[0].warning or "")
@@ -84,7 +84,7 @@ async def test_threat_20_a_script_that_changes_is_asked_again(tmp_path: Path) ->
         assert statuses(plan) == ["skipped"] and not room.path("out").exists()
 
 
-async def test_threat_22_what_cannot_be_seen_is_shown(tmp_path: Path) -> None:
+async def test_invisible_characters_of_a_command_are_written_out(tmp_path: Path) -> None:
     async with studio(tmp_path) as room:
         plan = await room.ask("run `echo a\u202eb #\u200b`")
         approval = plan.pending.approvals[0]

@@ -93,6 +93,21 @@ def test_a_whole_session_ends_with_0_and_writes_nothing_to_stderr(server: Server
     assert server.process.stderr is not None and server.process.stderr.read() == b""
 
 
+@pytest.mark.skipif(not Path("/proc/self/net").is_dir(), reason="sockets are read from /proc")
+def test_the_server_listens_on_no_port(server: Server) -> None:
+    server.initialize()
+    server.say("planloom/status", {}, 2)
+    server.answer(2)
+    process = Path("/proc", str(server.process.pid))
+    tables = [
+        (process / "net" / kind).read_text().splitlines()[1:] for kind in ("tcp", "tcp6", "udp", "udp6")
+    ]
+    # Column 3 is the state: 0A is a TCP socket that listens, 07 a UDP socket without a peer. Column 9 is the inode.
+    sockets = [line.split() for table in tables for line in table]
+    listening = {f"socket:[{socket[9]}]" for socket in sockets if socket[3] in ("0A", "07")}
+    assert listening.isdisjoint(str(file.readlink()) for file in (process / "fd").iterdir())
+
+
 def test_exit_without_shutdown_ends_with_1(server: Server) -> None:
     server.initialize()
     server.say("exit")

@@ -15,7 +15,7 @@ def reverted(at: Studio, plan: Plan) -> list[str | None]:
     return [step.reverted for step in at.now(plan).steps]
 
 
-async def test_row_59_a_step_that_the_user_undid_in_the_editor_shows_it(tmp_path: Path) -> None:
+async def test_a_step_that_the_user_undid_in_the_editor_shows_it(tmp_path: Path) -> None:
     async with studio(tmp_path, FILES) as at:
         plan = await at.run(TWO)
         assert reverted(at, plan) == [None, None]
@@ -27,7 +27,7 @@ async def test_row_59_a_step_that_the_user_undid_in_the_editor_shows_it(tmp_path
         assert len(at.editor.received) == 2 and at.now(plan).status == "completed"
 
 
-async def test_row_59_an_edit_of_many_files_is_undone_file_by_file(tmp_path: Path) -> None:
+async def test_an_edit_of_many_files_is_undone_file_by_file(tmp_path: Path) -> None:
     async with studio(tmp_path, FILES, settings={"execution.review": "end"}) as at:
         plan = await at.run(TWO)
         at.editor.replace(at.path("a.txt"), "new", "old")
@@ -36,7 +36,7 @@ async def test_row_59_an_edit_of_many_files_is_undone_file_by_file(tmp_path: Pat
         assert reverted(at, plan) == ["whole", "whole"]
 
 
-async def test_row_59_what_is_undone_while_the_plan_runs_is_told_when_it_rests(tmp_path: Path) -> None:
+async def test_an_undo_in_the_editor_while_the_plan_runs_shows_when_it_rests(tmp_path: Path) -> None:
     async with studio(tmp_path, FILES) as at:
         plan = await at.respond(await at.approve(await at.ask(TWO)))
         assert plan.status == "executing"
@@ -46,7 +46,7 @@ async def test_row_59_what_is_undone_while_the_plan_runs_is_told_when_it_rests(t
         await at.until(plan, lambda now: [step.reverted for step in now.steps] == ["whole", None])
 
 
-async def test_row_59_our_own_undo_is_told_once(tmp_path: Path) -> None:
+async def test_an_undo_by_planloom_is_reported_once(tmp_path: Path) -> None:
     async with studio(tmp_path, FILES) as at:
         plan = await at.run(TWO)
         await at.app.plans.undo(plan.plan_id, None, False)

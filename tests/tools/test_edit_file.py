@@ -1,4 +1,4 @@
-"""`edit_file` and `write_file`: what is found, what is refused, and what is said of it (EDITS rows 14 to 21)."""
+"""`edit_file` and `write_file`: what is found, what is refused, and what is said of it."""
 
 from __future__ import annotations
 
@@ -24,21 +24,20 @@ def check(text: str, old: str, new: str, expected: str, grade: Grade) -> None:
 @pytest.mark.parametrize(
     ("text", "old", "said"),
     [
-        pytest.param(CODE, "        return 3\n", ["does not stand there", ":         return "], id="row-14"),
+        pytest.param(CODE, "        return 3\n", ["does not stand there", ":         return "], id="missing"),
+        pytest.param(CODE, "nothing like it", ["does not stand there", "Read the file again"], id="far"),
+        pytest.param("a\n" * 500, "b" * 9000, ["Read the file again"], id="long"),
+        pytest.param("x = 1\ny = 1\nx = 1\n", "x = 1", ["2 times (lines 1, 3)", "replace_all"], id="twice"),
+        pytest.param("aXbXc", "X", ["2 times (lines 1, 1)"], id="twice-in-one-line"),
         pytest.param(
-            CODE, "nothing like it", ["does not stand there", "Read the file again"], id="row-14-far"
+            "a \nb\na  \nb\n",
+            "a\nb",
+            ["not stand there exactly", "2 times (lines 1, 3)"],
+            id="trailing-twice",
         ),
-        pytest.param("a\n" * 500, "b" * 9000, ["Read the file again"], id="row-14-long"),
-        pytest.param("x = 1\ny = 1\nx = 1\n", "x = 1", ["2 times (lines 1, 3)", "replace_all"], id="row-15"),
-        pytest.param("aXbXc", "X", ["2 times (lines 1, 1)"], id="row-15-one-line"),
-        pytest.param(
-            "a \nb\na  \nb\n", "a\nb", ["not stand there exactly", "2 times (lines 1, 3)"], id="row-16-twice"
-        ),
-        pytest.param("“a” “a”", '"a"', ["dashes or spaces", "2 times"], id="row-16-quotes-twice"),
-        pytest.param(
-            "  a\n\tb\n        a\n  b\n", "a\nb", ["2 times (lines 1, 3)"], id="row-16-indent-twice"
-        ),
-        pytest.param(CODE, "", ["old_text is empty", "write_file"], id="row-17"),
+        pytest.param("“a” “a”", '"a"', ["dashes or spaces", "2 times"], id="quotes-twice"),
+        pytest.param("  a\n\tb\n        a\n  b\n", "a\nb", ["2 times (lines 1, 3)"], id="indent-twice"),
+        pytest.param(CODE, "", ["old_text is empty", "write_file"], id="empty"),
     ],
 )
 def test_refuses_what_is_not_there_once(text: str, old: str, said: list[str]) -> None:
@@ -57,22 +56,22 @@ def test_refuses_what_is_not_there_once(text: str, old: str, said: list[str]) ->
             "a = 3\nb = 2",
             "a = 3\nb = 2\n",
             "trailing",
-            id="row-16-file-trails",
+            id="file-trails",
         ),
-        pytest.param("a = 1\nb\n", "a = 1   \nb", "c", "c\n", "trailing", id="row-16-model-trails"),
-        pytest.param("a\r\nb\r\nc\r\n", "a\nb", "x\ny", "x\ny\nc\n", "exact", id="row-16-crlf"),
-        pytest.param("a\nb\n", "a\r\nb\r\n", "x\r\n", "x\n", "exact", id="row-16-model-crlf"),
-        pytest.param("say “hi” now", 'say "hi"', "call", "call now", "punctuation", id="row-16-quotes"),
-        pytest.param('x = "a"\n', "x = “a”", 'x = "b"', 'x = "b"\n', "punctuation", id="row-16-model-quotes"),
-        pytest.param("it’s 1–2 — ok\n", "it's 1-2 - ok", "fine", "fine\n", "punctuation", id="row-16-dashes"),
-        pytest.param("a\u00a0b\n", "a b", "c", "c\n", "punctuation", id="row-16-nbsp"),
+        pytest.param("a = 1\nb\n", "a = 1   \nb", "c", "c\n", "trailing", id="model-trails"),
+        pytest.param("a\r\nb\r\nc\r\n", "a\nb", "x\ny", "x\ny\nc\n", "exact", id="crlf"),
+        pytest.param("a\nb\n", "a\r\nb\r\n", "x\r\n", "x\n", "exact", id="model-crlf"),
+        pytest.param("say “hi” now", 'say "hi"', "call", "call now", "punctuation", id="quotes"),
+        pytest.param('x = "a"\n', "x = “a”", 'x = "b"', 'x = "b"\n', "punctuation", id="model-quotes"),
+        pytest.param("it’s 1–2 — ok\n", "it's 1-2 - ok", "fine", "fine\n", "punctuation", id="dashes"),
+        pytest.param("a\u00a0b\n", "a b", "c", "c\n", "punctuation", id="nbsp"),
         pytest.param(
             CODE,
             "def one(self):\n    return 1\n",
             "def one(self):\n    if x:\n        return 3\n",
             CODE.replace("        return 1\n", "        if x:\n            return 3\n"),
             "indentation",
-            id="row-16-less-indented",
+            id="less-indented",
         ),
         pytest.param(
             "if a:\n    b()\n",
@@ -80,7 +79,7 @@ def test_refuses_what_is_not_there_once(text: str, old: str, said: list[str]) ->
             "        if a:\n            c()\n        d()",
             "if a:\n    c()\nd()\n",
             "indentation",
-            id="row-16-more-indented",
+            id="more-indented",
         ),
         pytest.param(
             "\tif a:\n\t\tb()\n",
@@ -88,12 +87,10 @@ def test_refuses_what_is_not_there_once(text: str, old: str, said: list[str]) ->
             "    if a:\n        c()",
             "\tif a:\n\t\tc()\n",
             "indentation",
-            id="row-16-tabs",
+            id="tabs",
         ),
-        pytest.param(
-            "    x = ‘a’\n    y\n", "x = 'a' \ny", "z", "    z\n", "punctuation", id="row-16-all-at-once"
-        ),
-        pytest.param("    a\n    b", "a\nb\n", "c\n", "    c", "indentation", id="row-16-no-final-newline"),
+        pytest.param("    x = ‘a’\n    y\n", "x = 'a' \ny", "z", "    z\n", "punctuation", id="all-at-once"),
+        pytest.param("    a\n    b", "a\nb\n", "c\n", "    c", "indentation", id="no-final-newline"),
     ],
 )
 def test_finds_what_differs_in_form_only(text: str, old: str, new: str, expected: str, grade: Grade) -> None:
@@ -127,9 +124,9 @@ async def test_an_exact_match_is_not_marked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tool", "args"),
     [
-        pytest.param("edit_file", {"old_text": "a", "new_text": "a"}, id="row-18-same-texts"),
-        pytest.param("write_file", {"content": "a\nb\n"}, id="row-18-same-content"),
-        pytest.param("edit_file", {"patch": "@@\n a\n b\n"}, id="row-18-patch-of-nothing"),
+        pytest.param("edit_file", {"old_text": "a", "new_text": "a"}, id="same-texts"),
+        pytest.param("write_file", {"content": "a\nb\n"}, id="same-content"),
+        pytest.param("edit_file", {"patch": "@@\n a\n b\n"}, id="patch-of-nothing"),
     ],
 )
 async def test_what_is_already_so_counts_as_done(tool: str, args: dict[str, str], tmp_path: Path) -> None:
@@ -155,7 +152,7 @@ LONG = "".join(f"line_{number} = {number}\n" for number in range(40))
         "# rest of the code",
     ],
 )
-async def test_row_19_a_part_left_out_is_asked_and_told(line: str, tmp_path: Path) -> None:
+async def test_content_with_a_part_left_out_is_asked_and_reported(line: str, tmp_path: Path) -> None:
     desk = Desk(tmp_path, {"a.py": LONG})
     await desk.call("read_file", path="a.py")
     result = await desk.call("write_file", path="a.py", content=f"line_0 = 5\n{line}\n")
@@ -174,7 +171,7 @@ async def test_row_19_a_part_left_out_is_asked_and_told(line: str, tmp_path: Pat
         "# the other side of the file\nx = 1\n",
     ],
 )
-async def test_row_19_other_texts_raise_no_doubt(content: str, tmp_path: Path) -> None:
+async def test_other_content_raises_no_doubt(content: str, tmp_path: Path) -> None:
     desk = Desk(tmp_path, {"a.py": LONG})
     assert (await desk.call("write_file", path="a.py", content=content)).ok
     assert desk.context.doubtful == set()
@@ -183,13 +180,13 @@ async def test_row_19_other_texts_raise_no_doubt(content: str, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        pytest.param("a.py", "```python\nx = 1\n```", "x = 1\n", id="row-20"),
-        pytest.param("a.py", "\n~~~\nx = 1\n~~~\n", "x = 1\n", id="row-20-tildes"),
-        pytest.param("a.py", "````py\nx = '```'\n````\n", "x = '```'\n", id="row-20-longer"),
-        pytest.param("a.md", "```python\nx = 1\n```", None, id="row-20-markdown"),
-        pytest.param("a.py", "```\na\n```\ntext\n```\nb\n```", None, id="row-20-two-fences"),
-        pytest.param("a.py", "x = 1\n```\ny\n```", None, id="row-20-not-the-whole"),
-        pytest.param("a.py", "```", None, id="row-20-no-end"),
+        pytest.param("a.py", "```python\nx = 1\n```", "x = 1\n", id="backticks"),
+        pytest.param("a.py", "\n~~~\nx = 1\n~~~\n", "x = 1\n", id="tildes"),
+        pytest.param("a.py", "````py\nx = '```'\n````\n", "x = '```'\n", id="longer"),
+        pytest.param("a.md", "```python\nx = 1\n```", None, id="markdown"),
+        pytest.param("a.py", "```\na\n```\ntext\n```\nb\n```", None, id="two-fences"),
+        pytest.param("a.py", "x = 1\n```\ny\n```", None, id="not-the-whole"),
+        pytest.param("a.py", "```", None, id="no-end"),
     ],
 )
 async def test_the_one_fence_around_everything_goes(

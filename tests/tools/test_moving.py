@@ -22,7 +22,7 @@ FILES = {"a.txt": "a\n", "d/x.txt": "x\n", "d/e/y.txt": "y\n", "b.txt": "b\n"}
         ("a.txt", "./a.txt", "a.txt"),
     ],
 )
-async def test_row_45_rename(path: str, new_path: str, at: str, tmp_path: Path) -> None:
+async def test_files_and_folders_are_renamed(path: str, new_path: str, at: str, tmp_path: Path) -> None:
     desk = Desk(tmp_path, FILES)
     result = await desk.call("rename_path", path=path, new_path=new_path)
     assert result.ok, result.text
@@ -40,14 +40,16 @@ async def test_row_45_rename(path: str, new_path: str, at: str, tmp_path: Path) 
         (".", "c", "workspace folder itself"),
     ],
 )
-async def test_row_45_rename_refused(path: str, new_path: str, said: str, tmp_path: Path) -> None:
+async def test_a_rename_that_cannot_be_made_is_refused(
+    path: str, new_path: str, said: str, tmp_path: Path
+) -> None:
     desk = Desk(tmp_path / "w", FILES)
     result = await desk.call("rename_path", path=path, new_path=new_path)
     assert not result.ok and said in result.text, result.text
     assert desk.changes().changes == ()
 
 
-async def test_row_45_a_deleted_folder_tells_what_it_holds(tmp_path: Path) -> None:
+async def test_deleting_a_folder_lists_its_files(tmp_path: Path) -> None:
     desk = Desk(tmp_path, {f"d/{n:03}.txt": "x\n" for n in range(120)})
     result = await desk.call("delete_path", path="d")
     assert result.ok and "120 files" in result.summary
@@ -81,7 +83,7 @@ async def test_one_step_deletes_only_so_much(tmp_path: Path) -> None:
         "dangling",
     ],
 )
-async def test_threat_32_some_places_are_never_deleted(
+async def test_some_places_are_never_deleted(
     path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = tmp_path / "w"

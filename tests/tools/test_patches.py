@@ -81,7 +81,7 @@ def begin(*lines: str) -> str:
         pytest.param("a\n\nb\n", "@@\n a\n\n-b\n+c\n", "a\n\nc\n", id="blank-context-without-space"),
     ],
 )
-async def test_row_21_patches_apply(text: str, patch: str, expected: str, tmp_path: Path) -> None:
+async def test_patches_apply(text: str, patch: str, expected: str, tmp_path: Path) -> None:
     desk = Desk(tmp_path, {"x": text})
     result = await desk.call("edit_file", path="x", patch=patch)
     assert result.ok, result.text
@@ -92,7 +92,7 @@ async def test_row_21_patches_apply(text: str, patch: str, expected: str, tmp_pa
 @pytest.mark.parametrize(
     ("patch", "said"),
     [
-        pytest.param("@@\n-one\n+1\n two\n@@\n two\n-three\n+3\n", "overlap", id="row-21-overlap"),
+        pytest.param("@@\n-one\n+1\n two\n@@\n two\n-three\n+3\n", "overlap", id="overlap"),
         pytest.param(
             "@@\n-one\n+1\n@@\n-nine\n+9\n", "Hunk 2 of the patch does not stand there", id="one-missing"
         ),
@@ -103,9 +103,7 @@ async def test_row_21_patches_apply(text: str, patch: str, expected: str, tmp_pa
         pytest.param("@@\n-one\nwhat\n", "begins with none of", id="bad-line"),
     ],
 )
-async def test_row_21_nothing_is_staged_by_a_patch_that_does_not_fit(
-    patch: str, said: str, tmp_path: Path
-) -> None:
+async def test_a_patch_that_does_not_fit_stages_nothing(patch: str, said: str, tmp_path: Path) -> None:
     desk = Desk(tmp_path, {"x": TEXT + "x\nx\n", "y": ""})
     result = await desk.call("edit_file", path="x", patch=patch)
     assert not result.ok and said in result.text, result.text

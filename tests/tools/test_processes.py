@@ -80,7 +80,7 @@ async def test_a_signal_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stubborn", ["", "trap '' TERM HUP INT; "])
-async def test_threat_21_time_is_limited_and_the_group_ends(stubborn: str, tmp_path: Path) -> None:
+async def test_a_command_is_limited_in_time_and_its_process_group_ends(stubborn: str, tmp_path: Path) -> None:
     began = time.monotonic()
     ended = await sh(f"{stubborn}sleep 60 & echo $! > pid; sleep 61", tmp_path, 0.5)
     assert ended.timed_out and ended.code is None
@@ -150,7 +150,7 @@ async def test_a_flood_is_bounded(tmp_path: Path) -> None:
     assert sum(map(len, heard)) < 2_000_000 and "not shown" in heard[-1] + heard[-2]
 
 
-async def test_threat_21_no_secret_reaches_a_command(tmp_path: Path) -> None:
+async def test_no_secret_reaches_a_command(tmp_path: Path) -> None:
     given_ = {
         "PATH": f"relative:{os.environ['PATH']}::.",
         "HOME": "/home/x",
@@ -192,7 +192,7 @@ CONTROL = st.text(alphabet="ab\n\r\t\x1b[]0;m\x07\\\x9b\x9d\u202e\u200bP", max_s
 
 
 @given(CONTROL)
-def test_threat_23_nothing_clean_can_command_a_terminal(text: str) -> None:
+def test_cleaned_text_cannot_control_a_terminal(text: str) -> None:
     for clean in (plain(text), escaped(text)):
         assert all(char.isprintable() or char in "\n\t" for char in clean)
     assert "\n" not in escaped(text)
@@ -222,7 +222,7 @@ def test_pieces_of_a_stream_are_cleaned_as_one(parts: list[str], data: st.DataOb
         ("x\x1b[8m", "x<U+001B>[8m"),
     ],
 )
-def test_threat_22_a_command_shows_what_it_is(command: str, shown: str) -> None:
+def test_a_command_is_shown_with_its_hidden_characters(command: str, shown: str) -> None:
     assert escaped(command) == shown
 
 

@@ -95,7 +95,7 @@ async def test_what_is_searched(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [".env", "keys/id_rsa", "server.pem"])
-async def test_row_49_secrets_are_not_shown(name: str, tmp_path: Path) -> None:
+async def test_secrets_are_not_shown(name: str, tmp_path: Path) -> None:
     desk = Desk(tmp_path, {name: "Needle=canary\n", "a.txt": "Needle\n"})
     (tmp_path / "link").symlink_to(tmp_path / name)
     desk.editor.open(desk.path(name))

@@ -15,7 +15,7 @@ BEFORE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
 AFTER = BEFORE.replace("two", "TWO")
 
 
-async def test_row22_an_unsaved_buffer_is_edited_and_the_disk_left_alone(tmp_path: Path) -> None:
+async def test_an_unsaved_buffer_is_edited_and_the_disk_left_alone(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a.txt": "on disk\n"})
     room.editor.open(room.path("a.txt"), BEFORE)
     outcome = await room.apply(room.edit("a.txt", BEFORE, AFTER))
@@ -29,7 +29,7 @@ async def test_row22_an_unsaved_buffer_is_edited_and_the_disk_left_alone(tmp_pat
     assert [edit.new_text for edit in operation.edits] == ["TWO"]
 
 
-async def test_row23_text_typed_elsewhere_meanwhile_is_merged_and_nothing_is_asked(tmp_path: Path) -> None:
+async def test_text_typed_elsewhere_meanwhile_is_merged_and_nothing_is_asked(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a.txt": BEFORE})
     room.editor.open(room.path("a.txt"))
     room.editor.replace(room.path("a.txt"), "six", "six and a half")
@@ -39,7 +39,7 @@ async def test_row23_text_typed_elsewhere_meanwhile_is_merged_and_nothing_is_ask
     assert room.text("a.txt") == AFTER.replace("six", "six and a half")
 
 
-async def test_row23_an_overlap_is_a_conflict_with_both_sides(tmp_path: Path) -> None:
+async def test_an_overlap_is_a_conflict_with_both_sides(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a.txt": BEFORE})
     room.editor.open(room.path("a.txt"))
     room.editor.replace(room.path("a.txt"), "two", "zwei")
@@ -51,7 +51,7 @@ async def test_row23_an_overlap_is_a_conflict_with_both_sides(tmp_path: Path) ->
     assert room.journal.intents == []
 
 
-async def test_row23_text_typed_while_the_edit_is_under_way_is_kept(tmp_path: Path) -> None:
+async def test_text_typed_while_the_edit_is_under_way_is_kept(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a.txt": BEFORE})
     path = room.path("a.txt")
     room.editor.open(path)
@@ -63,7 +63,7 @@ async def test_row23_text_typed_while_the_edit_is_under_way_is_kept(tmp_path: Pa
     assert [bool(settled.applied) for settled in room.journal.settlements] == [False, True]
 
 
-async def test_row54_a_second_refusal_is_final_and_says_why(tmp_path: Path) -> None:
+async def test_a_second_refusal_is_final_and_says_why(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a.txt": BEFORE}, script=[Refuse("no"), Refuse("not now")])
     room.editor.open(room.path("a.txt"))
     outcome = await room.apply(room.edit("a.txt", BEFORE, AFTER))
@@ -73,7 +73,7 @@ async def test_row54_a_second_refusal_is_final_and_says_why(tmp_path: Path) -> N
     assert room.text("a.txt") == BEFORE
 
 
-async def test_row56_format_on_save_is_noted(tmp_path: Path) -> None:
+async def test_format_on_save_is_noted(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a.txt": BEFORE}, script=[FormatAfter(lambda text: text.replace("\n", " \n"))])
     room.editor.open(room.path("a.txt"))
     outcome = await room.apply(room.edit("a.txt", BEFORE, AFTER))
@@ -81,14 +81,14 @@ async def test_row56_format_on_save_is_noted(tmp_path: Path) -> None:
     assert outcome.outcome == "normalized"
 
 
-async def test_row56_a_lie_is_found_out(tmp_path: Path) -> None:
+async def test_an_edit_reported_as_applied_that_was_not_is_found_out(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a.txt": BEFORE}, script=[Lie()])
     room.editor.open(room.path("a.txt"))
     outcome = await room.apply(room.edit("a.txt", BEFORE, AFTER))
     assert outcome.kind == "refused"
 
 
-async def test_row57_silence_is_settled_by_the_files(tmp_path: Path) -> None:
+async def test_without_an_answer_the_files_decide_what_was_applied(tmp_path: Path) -> None:
     for silence, kind in ((Silent(0), "refused"), (Silent(None), "applied")):
         room = Room(tmp_path, {"a.txt": BEFORE}, script=[silence])
         room.editor.open(room.path("a.txt"))
@@ -97,7 +97,7 @@ async def test_row57_silence_is_settled_by_the_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("says", [True, False])
-async def test_row55_half_an_edit_is_told_file_by_file(tmp_path: Path, says: bool) -> None:
+async def test_half_an_edit_is_reported_file_by_file(tmp_path: Path, says: bool) -> None:
     room = Room(tmp_path, {"a.txt": BEFORE, "b.txt": BEFORE}, script=[ApplyOnly(1, says)])
     for name in ("a.txt", "b.txt"):
         room.editor.open(room.path(name))
@@ -107,7 +107,7 @@ async def test_row55_half_an_edit_is_told_file_by_file(tmp_path: Path, says: boo
     assert [file.uri for file in outcome.not_applied] == [room.uri("b.txt")]
 
 
-async def test_row31_cancelled_while_the_editor_works_it_waits_and_records(tmp_path: Path) -> None:
+async def test_a_cancel_while_the_editor_works_waits_and_records(tmp_path: Path) -> None:
     answer = asyncio.Event()
     room = Room(tmp_path, {"a.txt": BEFORE}, script=[Wait(answer)])
     room.editor.open(room.path("a.txt"))
@@ -140,7 +140,7 @@ CAPABILITIES = [
     ("capabilities", "closed"),
     [*((able, "open") for able in CAPABILITIES), (EVERYTHING, "hidden"), (EVERYTHING, "disk")],
 )
-async def test_rows50_51_52_53_every_set_of_abilities_does_the_same(
+async def test_every_set_of_editor_capabilities_leads_to_the_same_files(
     tmp_path: Path, capabilities: EditorCapabilities, closed: str
 ) -> None:
     room = Room(
@@ -179,7 +179,7 @@ def _deletes(edit: object) -> bool:
     return any(operation.kind == "delete" for operation in edit.operations)  # type: ignore[attr-defined]
 
 
-async def test_row53_nothing_is_written_under_an_unsaved_buffer(tmp_path: Path) -> None:
+async def test_nothing_is_written_under_an_unsaved_buffer(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a.txt": BEFORE}, capabilities=EditorCapabilities())
     room.editor.open(room.path("a.txt"))
     room.editor.replace(room.path("a.txt"), "seven", "7")
@@ -189,7 +189,7 @@ async def test_row53_nothing_is_written_under_an_unsaved_buffer(tmp_path: Path) 
     assert room.path("a.txt").read_text() == BEFORE
 
 
-async def test_row53_what_the_user_begins_to_type_in_while_others_are_written_is_left_alone(
+async def test_a_file_that_the_user_begins_to_type_in_while_others_are_written_is_left_alone(
     tmp_path: Path,
 ) -> None:
     files = [f"{number}.txt" for number in range(60)]

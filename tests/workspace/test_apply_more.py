@@ -23,7 +23,7 @@ TEXT_ONLY = EditorCapabilities(apply_edit=True)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
-async def test_rows1_3_positions_are_in_the_negotiated_encoding(tmp_path: Path, encoding: Encoding) -> None:
+async def test_positions_are_in_the_negotiated_encoding(tmp_path: Path, encoding: Encoding) -> None:
     before = "😀 one é\n👨‍👩‍👧 two\r\nx\u2028😀y\n"
     after = before.replace("two", "zwei 😀").replace("y", "z")
     room = Room(tmp_path, {"a": before}, encoding=encoding)
@@ -33,9 +33,7 @@ async def test_rows1_3_positions_are_in_the_negotiated_encoding(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("capabilities", [EVERYTHING, NO_EDITOR])
-async def test_row6_one_line_of_a_crlf_file_is_one_edit(
-    tmp_path: Path, capabilities: EditorCapabilities
-) -> None:
+async def test_one_line_of_a_crlf_file_is_one_edit(tmp_path: Path, capabilities: EditorCapabilities) -> None:
     before = TEXT.replace("\n", "\r\n")
     after = before.replace("line 77", "LINE 77")
     room = Room(tmp_path, {"a": before}, capabilities=capabilities, closed="disk")
@@ -48,7 +46,7 @@ async def test_row6_one_line_of_a_crlf_file_is_one_edit(
         assert edit.range.end.line - edit.range.start.line <= 1
 
 
-async def test_row7_line_ends_that_the_editor_made_uniform_are_no_conflict(tmp_path: Path) -> None:
+async def test_line_ends_that_the_editor_made_uniform_are_no_conflict(tmp_path: Path) -> None:
     before = "one\ntwo\r\nthree\nfour\r\n"
     room = Room(tmp_path, {"a": before})
     room.editor.open(room.path("a"), before.replace("\r\n", "\n"))
@@ -59,7 +57,7 @@ async def test_row7_line_ends_that_the_editor_made_uniform_are_no_conflict(tmp_p
 
 
 @pytest.mark.parametrize("mark_kept", [True, False])
-async def test_row9_a_mark_is_kept_wherever_it_is(tmp_path: Path, mark_kept: bool) -> None:
+async def test_a_byte_order_mark_is_kept_open_and_closed(tmp_path: Path, mark_kept: bool) -> None:
     room = Room(tmp_path, {"a": b"\xef\xbb\xbfone\ntwo\n"})
     room.editor.open(room.path("a"), ("\ufeff" if mark_kept else "") + "one\ntwo\n")
     assert (await room.apply(room.edit("a", "one\ntwo\n", "ONE\ntwo\n"))).kind == "applied"
@@ -71,7 +69,7 @@ async def test_row9_a_mark_is_kept_wherever_it_is(tmp_path: Path, mark_kept: boo
 
 @pytest.mark.parametrize("before", ["", "\n\n\n", "x", "x\n"])
 @pytest.mark.parametrize("after", ["", "\n\n\n", "x", "x\n", "a\nb"])
-async def test_rows8_10_empty_files_and_final_newlines(tmp_path: Path, before: str, after: str) -> None:
+async def test_empty_files_and_final_newlines(tmp_path: Path, before: str, after: str) -> None:
     room = Room(tmp_path, {"a": before})
     room.editor.open(room.path("a"))
     outcome = await room.apply(room.edit("a", before, after))
@@ -80,20 +78,20 @@ async def test_rows8_10_empty_files_and_final_newlines(tmp_path: Path, before: s
     assert len(room.editor.received) == (before != after)
 
 
-async def test_row13_a_closed_file_in_utf16_is_written_in_utf16(tmp_path: Path) -> None:
+async def test_a_closed_file_in_utf16_is_written_in_utf16(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a": "\ufeffone é\r\n".encode("utf-16-le")})
     assert (await room.apply(room.edit("a", "one é\r\n", "two é\r\n"))).kind == "applied"
     assert room.path("a").read_bytes() == "\ufefftwo é\r\n".encode("utf-16-le")
 
 
 @pytest.mark.parametrize("content", [b"caf\xe9\n", b"\x89PNG\x00"])
-async def test_rows12_13_what_is_no_text_is_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+async def test_a_file_that_is_no_text_is_left_as_it_is(tmp_path: Path, content: bytes) -> None:
     room = Room(tmp_path, {"a": content})
     assert (await room.apply(room.edit("a", "x", "y"))).kind == "refused"
     assert room.path("a").read_bytes() == content
 
 
-async def test_row24_a_closed_file_that_changed_on_disk_is_merged(tmp_path: Path) -> None:
+async def test_a_closed_file_that_changed_on_disk_is_merged(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a": TEXT}, capabilities=NO_EDITOR)
     room.path("a").write_text(TEXT.replace("line 150", "theirs"))
     outcome = await room.apply(room.edit("a", TEXT, TEXT.replace("line 7\n", "ours\n")))
@@ -102,7 +100,7 @@ async def test_row24_a_closed_file_that_changed_on_disk_is_merged(tmp_path: Path
     assert room.path("a").read_text() == TEXT.replace("line 150", "theirs").replace("line 7\n", "ours\n")
 
 
-async def test_row25_a_deleted_file_is_not_made_again_unasked(tmp_path: Path) -> None:
+async def test_a_deleted_file_is_not_made_again_unasked(tmp_path: Path) -> None:
     room = Room(tmp_path)
     outcome = await room.apply(room.edit("a", "old\n", "new\n"))
     assert outcome.kind == "superseded"
@@ -111,7 +109,7 @@ async def test_row25_a_deleted_file_is_not_made_again_unasked(tmp_path: Path) ->
     assert tree(tmp_path) == {}
 
 
-async def test_row26_a_renamed_file_is_not_edited_under_its_new_name(tmp_path: Path) -> None:
+async def test_a_renamed_file_is_not_edited_under_its_new_name(tmp_path: Path) -> None:
     room = Room(tmp_path, {"new": "old\n"})
     room.view.did_rename(room.uri("a"), room.uri("new"))
     outcome = await room.apply(room.edit("a", "old\n", "new\n"))
@@ -120,7 +118,7 @@ async def test_row26_a_renamed_file_is_not_edited_under_its_new_name(tmp_path: P
     assert room.text("new") == "old\n"
 
 
-async def test_row27_a_file_opened_before_the_edit_arrives_is_compared_anew(tmp_path: Path) -> None:
+async def test_a_file_opened_before_the_edit_arrives_is_compared_anew(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a": TEXT})
     intend = room.journal.intend
 
@@ -136,7 +134,7 @@ async def test_row27_a_file_opened_before_the_edit_arrives_is_compared_anew(tmp_
     assert room.text("a") == TEXT.replace("line 7\n", "ours\n") + "unsaved\n"
 
 
-async def test_row27_a_file_opened_under_another_name_is_edited_there(tmp_path: Path) -> None:
+async def test_a_file_opened_under_another_name_is_edited_there(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a": TEXT})
     room.path("other").symlink_to("a")
     room.editor.open(room.path("other"), TEXT + "unsaved\n")
@@ -146,7 +144,7 @@ async def test_row27_a_file_opened_under_another_name_is_edited_there(tmp_path: 
     assert room.text("other") == TEXT.replace("line 7\n", "ours\n") + "unsaved\n"
 
 
-async def test_row29_a_change_that_is_not_the_approved_one_any_more_is_not_made(tmp_path: Path) -> None:
+async def test_a_change_that_is_not_the_approved_one_any_more_is_not_made(tmp_path: Path) -> None:
     before = "".join(f"{n}\n" for n in range(30))
     after = before.replace("\n3\n", "\nthree\n").replace("\n20\n", "\ntwenty\n")
     room = Room(tmp_path, {"a": before})
@@ -160,7 +158,7 @@ async def test_row29_a_change_that_is_not_the_approved_one_any_more_is_not_made(
     assert room.editor.received == []
 
 
-async def test_row18_what_is_already_so_is_not_sent(tmp_path: Path) -> None:
+async def test_a_change_that_is_there_already_is_not_sent(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a": "new\n", "d/x": ""})
     outcome = await room.apply(
         room.edit("a", "old\n", "new\n"), room.delete("gone", "x"), room.create("a", "new\n")
@@ -170,7 +168,7 @@ async def test_row18_what_is_already_so_is_not_sent(tmp_path: Path) -> None:
     assert room.journal.intents == []
 
 
-async def test_row44_create_never_overwrites(tmp_path: Path) -> None:
+async def test_create_never_overwrites(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a": "theirs\n"})
     outcome = await room.apply(room.create("a", "ours\n"))
     assert outcome.kind == "conflicted"
@@ -179,7 +177,9 @@ async def test_row44_create_never_overwrites(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("capabilities", [EVERYTHING, NO_EDITOR])
-async def test_row45_deletes_and_renames(tmp_path: Path, capabilities: EditorCapabilities) -> None:
+async def test_deletes_and_renames_that_meet_other_files_are_refused(
+    tmp_path: Path, capabilities: EditorCapabilities
+) -> None:
     room = Room(tmp_path, {"a": "a", "b": "b", "d/x": "x"}, capabilities=capabilities)
     for change in (room.rename("a", "b", "a"), room.rename("nothing", "c"), room.delete("a", None)):
         assert (await room.apply(change)).kind == "refused"
@@ -190,7 +190,7 @@ async def test_row45_deletes_and_renames(tmp_path: Path, capabilities: EditorCap
     assert list(tree(tmp_path)) == ["a", "b", "d", "d/x"]
 
 
-async def test_row35_a_link_put_in_the_way_after_the_approval(tmp_path: Path) -> None:
+async def test_a_link_put_in_the_way_after_the_approval_is_refused(tmp_path: Path) -> None:
     outside = tmp_path / "out"
     outside.mkdir()
     (outside / "a").write_text("old\n")
@@ -209,7 +209,7 @@ async def test_row35_a_link_put_in_the_way_after_the_approval(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", [".git/hooks/pre-commit", ".planloom/x.md", "../x"])
-async def test_row41_what_is_never_touched_is_not_even_with_an_approval(tmp_path: Path, name: str) -> None:
+async def test_some_names_are_never_written_even_with_an_approval(tmp_path: Path, name: str) -> None:
     room = Room(tmp_path / "w")
     (tmp_path / "w").mkdir()
     outcome = await room.apply(room.create(name, "x"))
@@ -220,7 +220,7 @@ async def test_row41_what_is_never_touched_is_not_even_with_an_approval(tmp_path
 @pytest.mark.parametrize(
     "uri", ["untitled:Untitled-1", "vscode-notebook-cell:/x#1", "git:/x", "file:///etc/motd"]
 )
-async def test_row48_only_files_of_the_workspace_are_edited(tmp_path: Path, uri: str) -> None:
+async def test_only_files_of_the_workspace_are_edited(tmp_path: Path, uri: str) -> None:
     room = Room(tmp_path)
     room.documents.did_open(uri, "text", 1, "old\n")
     outcome = await room.apply(EditFile(uri=Uri(uri), before="old\n", after="new\n"))
@@ -236,7 +236,7 @@ async def test_row48_only_files_of_the_workspace_are_edited(tmp_path: Path, uri:
         ("a.json", "{}", False),
     ],
 )
-async def test_row52_what_is_dangerous_is_confirmed_in_the_editor_too(
+async def test_dangerous_changes_are_confirmed_in_the_editor_too(
     tmp_path: Path, name: str, text: str, asks: bool
 ) -> None:
     room = Room(tmp_path, {name: "{ }"})
@@ -245,14 +245,14 @@ async def test_row52_what_is_dangerous_is_confirmed_in_the_editor_too(
 
 
 @pytest.mark.parametrize(("new", "asks"), [("other", False), (".vscode", True)])
-async def test_row52_a_folder_is_confirmed_by_the_names_in_it(tmp_path: Path, new: str, asks: bool) -> None:
+async def test_a_folder_is_confirmed_by_the_names_in_it(tmp_path: Path, new: str, asks: bool) -> None:
     room = Room(tmp_path, {"d/deep/a.txt": "a\n"})
     rename = RenameFile(uri=Uri(room.uri("d")), new_uri=Uri(room.uri(f"parts/{new}")))
     assert (await room.apply(rename)).kind == "applied"
     assert room.editor.received[0].needs_confirmation is asks
 
 
-async def test_row52_what_an_earlier_rename_brings_into_a_folder_is_judged_too(tmp_path: Path) -> None:
+async def test_a_file_that_an_earlier_rename_brings_into_a_folder_is_judged_too(tmp_path: Path) -> None:
     room = Room(tmp_path, {"config.json": "{}\n", "d/a.txt": "a\n"})
     into = RenameFile(uri=Uri(room.uri("config.json")), new_uri=Uri(room.uri("d/config.json")), before="{}\n")
     away = RenameFile(uri=Uri(room.uri("d")), new_uri=Uri(room.uri(".docker")))
@@ -261,7 +261,7 @@ async def test_row52_what_an_earlier_rename_brings_into_a_folder_is_judged_too(t
 
 
 @pytest.mark.parametrize("reason", [None, "busy"])
-async def test_row54_a_first_refusal_is_offered_once_more(tmp_path: Path, reason: str | None) -> None:
+async def test_an_edit_is_offered_once_more_after_a_first_refusal(tmp_path: Path, reason: str | None) -> None:
     room = Room(tmp_path, {"a": TEXT}, script=[Refuse(reason)])
     outcome = await room.apply(room.edit("a", TEXT, TEXT + "more\n"), room.create("d/new", "x\n"))
     assert outcome.kind == "applied"
@@ -269,7 +269,7 @@ async def test_row54_a_first_refusal_is_offered_once_more(tmp_path: Path, reason
     assert ("createFolder", room.uri("d")) in [(file.change, file.uri) for file in outcome.files]
 
 
-async def test_row54_folders_made_for_a_refused_edit_go_again(tmp_path: Path) -> None:
+async def test_folders_made_for_a_refused_edit_are_removed(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a": "x\n"}, script=[Refuse(), Refuse("no")])
     outcome = await room.apply(room.rename("a", "d/e/new", "x\n"), room.create("f/g", "y\n"))
     assert outcome.kind == "refused"
@@ -277,9 +277,7 @@ async def test_row54_folders_made_for_a_refused_edit_go_again(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("done", [0, 1, 2, None])
-async def test_rows30_57_silence_and_crashes_are_settled_file_by_file(
-    tmp_path: Path, done: int | None
-) -> None:
+async def test_silence_and_crashes_are_settled_file_by_file(tmp_path: Path, done: int | None) -> None:
     room = Room(tmp_path, {"a": TEXT, "b": TEXT}, script=[Silent(done)])
     for name in ("a", "b"):
         room.editor.open(room.path(name))
@@ -292,7 +290,7 @@ async def test_rows30_57_silence_and_crashes_are_settled_file_by_file(
     assert [finding == "verified" for finding in findings] == [count > 0, count > 1]
 
 
-async def test_row58_a_new_file_is_on_disk_with_its_text_and_the_rest_is_one_edit(tmp_path: Path) -> None:
+async def test_a_new_file_is_on_disk_with_its_text_and_the_rest_is_one_edit(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a": "a\n"})
     await room.apply(room.create("new", "x\n"), room.edit("a", "a\n", "b\n"), room.rename("a", "c", "a\n"))
     [sent] = room.editor.received
@@ -300,7 +298,7 @@ async def test_row58_a_new_file_is_on_disk_with_its_text_and_the_rest_is_one_edi
     assert room.path("new").read_text() == "x\n"
 
 
-async def test_row28_two_steps_at_one_file_are_one_after_the_other(tmp_path: Path) -> None:
+async def test_steps_at_one_file_run_one_after_the_other(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a": TEXT})
     room.editor.open(room.path("a"))
     changes = [room.edit("a", TEXT, TEXT.replace(f"line {n * 10}\n", f"step {n}\n")) for n in range(1, 11)]
@@ -313,7 +311,7 @@ async def test_row28_two_steps_at_one_file_are_one_after_the_other(tmp_path: Pat
 
 
 @pytest.mark.slow
-async def test_row60_five_hundred_files_go_in_batches(tmp_path: Path) -> None:
+async def test_five_hundred_files_go_in_batches(tmp_path: Path) -> None:
     room = Room(tmp_path, {f"d/{n}": "old\n" for n in range(500)}, closed="disk")
     outcome = await room.apply(*(room.edit(f"d/{n}", "old\n", "new\n") for n in range(500)))
     assert outcome.kind == "applied"
@@ -321,7 +319,7 @@ async def test_row60_five_hundred_files_go_in_batches(tmp_path: Path) -> None:
     assert len(room.editor.received) == len(room.journal.settlements) == 5
 
 
-async def test_row60_a_cancel_takes_effect_between_batches(tmp_path: Path) -> None:
+async def test_a_cancel_takes_effect_between_batches(tmp_path: Path) -> None:
     room = Room(tmp_path, {f"d/{n}": "old\n" for n in range(150)}, closed="disk")
     job = asyncio.create_task(room.apply(*(room.edit(f"d/{n}", "old\n", "new\n") for n in range(150))))
     room.editor.script.append(Before(job.cancel))

@@ -40,21 +40,21 @@ def over(folder: Path, name: str) -> FileFingerprint:
 
 
 @pytest.mark.parametrize(
-    ("row", "content", "kind", "text"),
+    ("content", "kind", "text"),
     [
-        (9, b"\xef\xbb\xbfa\n", "text", "a\n"),
-        (10, b"", "text", ""),
-        (10, b"\n\n", "text", "\n\n"),
-        (5, b"a\rb\r\nc", "text", "a\rb\r\nc"),
-        (4, "a\fb\u2028c\x85d\n".encode(), "text", "a\fb\u2028c\x85d\n"),
-        (12, b"\x89PNG\r\n\x1a\n\x00\x00", "binary", None),
-        (12, b"a\x00b", "binary", None),
-        (13, b"caf\xe9\n", "undecodable", None),
-        (13, "\ufeffhé\r\n".encode("utf-16-le"), "text", "hé\r\n"),
-        (11, b"x" * 101, "too_large", None),
+        (b"\xef\xbb\xbfa\n", "text", "a\n"),
+        (b"", "text", ""),
+        (b"\n\n", "text", "\n\n"),
+        (b"a\rb\r\nc", "text", "a\rb\r\nc"),
+        ("a\fb\u2028c\x85d\n".encode(), "text", "a\fb\u2028c\x85d\n"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "binary", None),
+        (b"a\x00b", "binary", None),
+        (b"caf\xe9\n", "undecodable", None),
+        ("\ufeffhé\r\n".encode("utf-16-le"), "text", "hé\r\n"),
+        (b"x" * 101, "too_large", None),
     ],
 )
-def test_what_a_file_holds(tmp_path: Path, row: int, content: bytes, kind: str, text: str | None) -> None:
+def test_what_a_file_holds(tmp_path: Path, content: bytes, kind: str, text: str | None) -> None:
     (tmp_path / "f").write_bytes(content)
     found = read(at(tmp_path, "f"), limit=100)
     assert found.kind == kind
@@ -78,7 +78,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
     assert read(at(tmp_path, "pipe/x")).kind == "unreadable"
 
 
-def test_row53_writing_keeps_mode_and_owner_and_leaves_nothing_beside(tmp_path: Path) -> None:
+def test_writing_keeps_mode_and_owner_and_leaves_nothing_beside(tmp_path: Path) -> None:
     path = tmp_path / "run.sh"
     path.write_text("old")
     path.chmod(0o4751)
@@ -99,7 +99,7 @@ def test_a_new_file_has_the_mode_that_the_user_gives_new_files(tmp_path: Path) -
     assert (tmp_path / "new").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
-def test_row44_nothing_is_overwritten(tmp_path: Path) -> None:
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("a")
     (tmp_path / "b").write_text("b")
     (tmp_path / "d").mkdir()
@@ -117,7 +117,7 @@ def test_row44_nothing_is_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "b").read_text() == "b"
 
 
-def test_row24_a_file_that_changed_is_not_replaced(tmp_path: Path) -> None:
+def test_a_file_that_changed_is_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text("one")
     known = over(tmp_path, "a")
@@ -135,7 +135,7 @@ def test_row24_a_file_that_changed_is_not_replaced(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
-def test_row47_a_read_only_file_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_read_only_file_stays_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text("a")
     path.chmod(0o444)
@@ -147,7 +147,7 @@ def test_row47_a_read_only_file_stays_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may do everything")
-def test_row47_no_permission(tmp_path: Path) -> None:
+def test_a_write_without_permission_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "d"
     folder.mkdir(mode=0o555)
     refused = write(at(tmp_path, "d/a"), b"x", over=None)
@@ -155,7 +155,7 @@ def test_row47_no_permission(tmp_path: Path) -> None:
     assert refused.cause == "permission"
 
 
-def test_row47_a_disk_that_is_full_leaves_the_old_file(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text("old")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -183,19 +183,19 @@ def test_row47_a_disk_that_is_full_leaves_the_old_file(tmp_path: Path) -> None:
         (errno.EIO, "failed"),
     ],
 )
-def test_row47_every_failure_has_its_cause(number: int, cause: str) -> None:
+def test_every_failure_has_its_cause(number: int, cause: str) -> None:
     refused = refusal(OSError(number, os.strerror(number)), ConfinedPath(Path("/w"), ("a",)))
     assert refused.cause == cause
     assert refused.reason.startswith("/w/a ")
 
 
-def test_row43_a_name_that_is_too_long(tmp_path: Path) -> None:
+def test_a_name_that_is_too_long_is_refused(tmp_path: Path) -> None:
     refused = write(at(tmp_path, "x" * 300), b"x", over=None)
     assert refused is not None
     assert refused.cause == "too_long"
 
 
-def test_row42_folders_are_made_and_only_empty_ones_removed(tmp_path: Path) -> None:
+def test_folders_are_made_and_only_empty_ones_removed(tmp_path: Path) -> None:
     made = create_folders(at(tmp_path, "a/b/c/d/e"))
     assert isinstance(made, tuple)
     assert len(made) == 5
@@ -210,7 +210,7 @@ def test_row42_folders_are_made_and_only_empty_ones_removed(tmp_path: Path) -> N
     assert isinstance(refused, DiskRefused)
 
 
-def test_row40_a_name_may_change_its_case(tmp_path: Path) -> None:
+def test_a_name_may_change_its_case(tmp_path: Path) -> None:
     (tmp_path / "Readme.md").write_text("x")
     assert rename(at(tmp_path, "Readme.md"), at(tmp_path, "README.md")) is None
     assert names(tmp_path) == ["README.md"]
@@ -224,7 +224,7 @@ def test_hard_links_are_two_files_for_a_rename(tmp_path: Path) -> None:
     assert names(tmp_path) == ["a", "b"]
 
 
-def test_row35_a_link_in_the_path_is_not_followed(tmp_path: Path) -> None:
+def test_a_link_in_the_path_is_not_followed(tmp_path: Path) -> None:
     inside, outside = tmp_path / "in", tmp_path / "out"
     inside.mkdir()
     outside.mkdir()
@@ -248,7 +248,7 @@ def test_row35_a_link_in_the_path_is_not_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_row35_a_thousand_swaps_write_nothing_outside(tmp_path: Path) -> None:
+def test_a_thousand_swaps_write_nothing_outside(tmp_path: Path) -> None:
     inside, outside = tmp_path / "in", tmp_path / "out"
     (inside / "d").mkdir(parents=True)
     outside.mkdir()

@@ -14,7 +14,7 @@ PIECES = ["a", "é", "😀", "\n", "\r\n", "\r", "\f", "\u2028", "\x85", "\t", "
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
-def test_rows1_4_random_typing_arrives_exactly(encoding: Encoding) -> None:
+def test_random_typing_arrives_exactly(encoding: Encoding) -> None:
     chance = random.Random(4)
     store = DocumentStore(encoding)
     text = "".join(chance.choices(PIECES, k=40))
@@ -45,7 +45,7 @@ def test_states_are_values_of_their_own() -> None:
     assert (first.dirty, second.dirty) == (False, True)
 
 
-def test_row22_dirty_is_what_is_not_on_disk_as_far_as_known() -> None:
+def test_a_buffer_is_dirty_while_it_differs_from_the_disk() -> None:
     store = DocumentStore()
     store.did_open("file:///a", "text", 1, "kept by the editor", on_disk="old")
     assert store.get("file:///a").dirty  # type: ignore[union-attr]
@@ -57,7 +57,7 @@ def test_row22_dirty_is_what_is_not_on_disk_as_far_as_known() -> None:
     assert not store.get("file:///a").dirty  # type: ignore[union-attr]
 
 
-def test_row38_one_document_under_all_its_spellings() -> None:
+def test_one_document_is_found_under_all_its_spellings() -> None:
     store = DocumentStore()
     store.did_open("file:///C%3A/a%20b", "text", 1, "x")
     for spelling in ("file:///c:/a b", "file:///C:/a%20b", "file:///c%3A/a%20b"):

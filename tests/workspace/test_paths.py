@@ -42,7 +42,7 @@ def check(app: Path, text: str, *, for_: str = "write") -> str:
 
 
 INSIDE = {
-    "32": [
+    "dots": [
         ("main.py", "main.py"),
         ("./main.py", "main.py"),
         ("src//b.py", "src/b.py"),
@@ -74,8 +74,8 @@ INSIDE = {
         ("${HOME}/x", "[outside]"),
         ("%USERPROFILE%\\x", "[outside]"),
     ],
-    "34": [("../app-secrets/key", "[outside]"), ("../app-secrets", "[outside]")],
-    "37": [
+    "neighbour": [("../app-secrets/key", "[outside]"), ("../app-secrets", "[outside]")],
+    "foreign": [
         ("src\\b.py", "src/b.py"),
         ("src\\new.py", "src/new.py"),
         (".\\main.py", "main.py"),
@@ -99,8 +99,8 @@ INSIDE = {
         (" main.py", "[invalid]"),
         ("src./b.py", "[invalid]"),
     ],
-    "38": [("a b/c#d%20.txt", "a b/c#d%20.txt"), ("日本/😀?.txt", "日本/😀?.txt")],
-    "41": [
+    "characters": [("a b/c#d%20.txt", "a b/c#d%20.txt"), ("日本/😀?.txt", "日本/😀?.txt")],
+    "never": [
         (".git/config", "[forbidden]"),
         (".git", "[forbidden]"),
         ("./.git/hooks/pre-commit", "[forbidden]"),
@@ -115,7 +115,7 @@ INSIDE = {
         ("store.git/config", "[forbidden]"),
         (".planloom/a.plan.md", "[forbidden]"),
     ],
-    "43": [
+    "impossible": [
         ("main.py/x", "[not_a_folder]"),
         ("src/b.py/x/y", "[not_a_folder]"),
         ("", "[empty]"),
@@ -138,8 +138,8 @@ INSIDE = {
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param(text, expected, id=f"row{row}-{text[:30]!r}")
-        for row, cases in INSIDE.items()
+        pytest.param(text, expected, id=f"{kind}-{text[:30]!r}")
+        for kind, cases in INSIDE.items()
         for text, expected in cases
     ],
 )
@@ -147,7 +147,7 @@ def test_paths_for_writing(app: Path, text: str, expected: str) -> None:
     assert check(app, text) == expected
 
 
-def test_row33_absolute_paths(app: Path) -> None:
+def test_absolute_paths_are_taken_inside_and_refused_outside(app: Path) -> None:
     assert check(app, str(app / "main.py")) == "main.py"
     assert check(app, f"{app}/src/../main.py") == "main.py"
     assert check(app, f"{app}-secrets/key") == "[outside]"
@@ -189,7 +189,9 @@ def test_names_that_really_are_there_are_taken(app: Path) -> None:
         ("v -> .vscode, .vscode/ ", "v/settings.json", ".vscode/settings.json", ""),
     ],
 )
-def test_row35_links(app: Path, layout: str, text: str, expected: str, names: str) -> None:
+def test_links_are_followed_inside_and_refused_outside(
+    app: Path, layout: str, text: str, expected: str, names: str
+) -> None:
     for part in layout.split(", "):
         name, arrow, target = part.partition(" -> ")
         if arrow:
@@ -204,7 +206,7 @@ def test_row35_links(app: Path, layout: str, text: str, expected: str, names: st
         assert "link" in said
 
 
-def test_row35_forty_links_are_enough(app: Path) -> None:
+def test_a_chain_of_more_than_forty_links_is_a_loop(app: Path) -> None:
     (app / "l0").symlink_to("main.py")
     for n in range(1, 60):
         (app / f"l{n}").symlink_to(f"l{n - 1}")
@@ -212,7 +214,7 @@ def test_row35_forty_links_are_enough(app: Path) -> None:
     assert check(app, "l59") == "[loop]"
 
 
-def test_row36_a_second_hard_link_is_said(app: Path) -> None:
+def test_a_second_hard_link_is_noted(app: Path) -> None:
     os.link(app.parent / "app-secrets/key", app / "hard")
     result = resolve(Roots((root_at(app),)), "hard", for_="write")
     assert isinstance(result, ResolvedPath)
@@ -222,14 +224,14 @@ def test_row36_a_second_hard_link_is_said(app: Path) -> None:
 @pytest.mark.parametrize(
     ("there", "asked"), [("cafe\u0301.txt", "caf\u00e9.txt"), ("caf\u00e9.txt", "cafe\u0301.txt")]
 )
-def test_row39_an_existing_file_is_found_under_either_form(app: Path, there: str, asked: str) -> None:
+def test_an_existing_file_is_found_under_either_unicode_form(app: Path, there: str, asked: str) -> None:
     (app / there).write_text("x")
     assert check(app, asked) == there
     (app / asked).write_text("twin")
     assert check(app, asked) == asked
 
 
-def test_row40_a_name_that_differs_in_case_is_said(app: Path) -> None:
+def test_a_name_that_differs_in_case_is_noted(app: Path) -> None:
     result = resolve(Roots((root_at(app),)), "MAIN.PY", for_="write")
     assert isinstance(result, ResolvedPath)
     assert result.relative in ("MAIN.PY", "main.py")
@@ -275,7 +277,7 @@ class Forgiving:
         (".VSCODE/settings.json", ".vscode/settings.json"),
     ],
 )
-def test_row40_where_case_is_ignored_the_real_spelling_is_found(text: str, expected: str) -> None:
+def test_where_case_is_ignored_the_real_spelling_is_found(text: str, expected: str) -> None:
     disk = Forgiving("/work/app/ReadMe.md", "/work/app/src/main.py", "/work/app/.vscode/settings.json")
     result = resolve(Roots((root_at("/work/app"),)), text, for_="write", disk=disk)
     assert isinstance(result, ResolvedPath), result
@@ -306,7 +308,9 @@ def roots_of(tmp_path: Path, *names: str) -> Roots:
         ("three/x", None, "[ambiguous]"),
     ],
 )
-def test_row46_several_folders(tmp_path: Path, text: str, home: int | None, expected: str) -> None:
+def test_a_path_is_found_in_one_of_several_folders(
+    tmp_path: Path, text: str, home: int | None, expected: str
+) -> None:
     roots = roots_of(tmp_path, "one", "two")
     (tmp_path / "one/src").mkdir()
     for name in ("one/only-one.py", "two/only-two.py", "one/both.py", "two/both.py"):
@@ -320,7 +324,7 @@ def test_row46_several_folders(tmp_path: Path, text: str, home: int | None, expe
         assert f"{result.root.name}/{result.relative}" == expected
 
 
-def test_row46_folders_inside_each_other_and_of_one_name(tmp_path: Path) -> None:
+def test_folders_inside_each_other_and_of_one_name(tmp_path: Path) -> None:
     roots = roots_of(tmp_path, "w", "w/sub")
     result = resolve(roots, str(tmp_path / "w/sub/x"), for_="write")
     assert isinstance(result, ResolvedPath)
@@ -361,7 +365,7 @@ def test_pipes_and_devices_are_refused(app: Path) -> None:
     assert check(app, "pipe", for_="read") == "[special]"
 
 
-def test_row49_a_secret_is_seen_behind_a_link(app: Path) -> None:
+def test_a_secret_is_recognized_behind_a_link(app: Path) -> None:
     (app / ".env").write_text("KEY=1")
     (app / "harmless.txt").symlink_to(".env")
     result = resolve(Roots((root_at(app),)), "harmless.txt", for_="read")
@@ -375,7 +379,7 @@ def test_row49_a_secret_is_seen_behind_a_link(app: Path) -> None:
     st.text()
     | st.lists(st.sampled_from(["..", ".", "a", "src", "out", "", "\\", "/", "~", ":", " "])).map("/".join)
 )
-def test_row32_any_text_is_answered_and_stays_inside(text: str) -> None:
+def test_no_text_leads_outside_the_workspace(text: str) -> None:
     folder = Path("/tmp/planloom-no-such-folder")
     result = resolve(Roots((root_at(folder),)), text, for_="write")
     if isinstance(result, ResolvedPath):

@@ -9,7 +9,7 @@ from planloom.domain.values import Uri
 from planloom.workspace.path_locks import PathLocks
 
 
-async def test_row28_turns_at_one_file_follow_each_other() -> None:
+async def test_turns_at_one_file_follow_each_other() -> None:
     queues = PathLocks()
     order: list[int] = []
     running = 0
@@ -29,7 +29,7 @@ async def test_row28_turns_at_one_file_follow_each_other() -> None:
     assert order == list(range(50))
 
 
-async def test_row28_different_files_run_side_by_side_and_folders_hold_what_is_in_them() -> None:
+async def test_different_files_run_side_by_side_and_a_folder_waits_for_its_files() -> None:
     queues = PathLocks()
     async with queues.hold((Uri("file:///d/a"),)):
         async with asyncio.timeout(5), queues.hold((Uri("file:///d/b"), Uri("file:///e"))):

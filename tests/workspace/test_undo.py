@@ -14,7 +14,7 @@ from tests.workspace.room import Room, tree
 TEXT = "".join(f"line {n}\n" for n in range(10))
 
 
-async def test_row42_a_plan_is_taken_back_byte_for_byte_and_done_again(tmp_path: Path) -> None:
+async def test_a_plan_is_undone_byte_for_byte_and_redone(tmp_path: Path) -> None:
     room = Room(
         tmp_path,
         {
@@ -89,7 +89,7 @@ async def test_several_edits_of_one_file_are_taken_back_together(tmp_path: Path)
 
 
 @pytest.mark.parametrize("added", [True, False])
-async def test_row42_a_folder_goes_only_if_it_is_empty(tmp_path: Path, added: bool) -> None:
+async def test_undo_removes_only_empty_folders(tmp_path: Path, added: bool) -> None:
     room = Room(tmp_path, closed="disk")
     await room.apply(room.create("d/e/new.txt", "x\n"))
     if added:

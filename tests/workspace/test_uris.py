@@ -25,7 +25,7 @@ from planloom.workspace.paths.uris import (
 NAMES = "ab é日😀 #%?&+;=@[]{}!$'()*,~^`|<>\"\\\n\u0301\u200d.-_"
 
 
-def test_row38_500_random_names_round_trip() -> None:
+def test_500_random_names_round_trip() -> None:
     chance = random.Random(38)
     for _ in range(500):
         names = ["".join(chance.choices(NAMES, k=chance.randint(1, 12))) for _ in range(chance.randint(1, 4))]
@@ -38,7 +38,7 @@ def test_row38_500_random_names_round_trip() -> None:
 
 
 @given(st.binary(min_size=1, max_size=30).filter(lambda raw: b"\0" not in raw and b"/" not in raw))
-def test_row38_names_that_are_not_unicode_round_trip(raw: bytes) -> None:
+def test_names_that_are_not_unicode_round_trip(raw: bytes) -> None:
     path = Path("/w") / os.fsdecode(raw)
     assert to_path(from_path(path)) == path
 
@@ -58,7 +58,7 @@ def test_row38_names_that_are_not_unicode_round_trip(raw: bytes) -> None:
         ("file:///a@b+c", "file:///a%40b%2Bc"),
     ],
 )
-def test_row38_spellings_of_one_document(one: str, other: str) -> None:
+def test_spellings_of_one_document_are_equal(one: str, other: str) -> None:
     assert normalized(one) == normalized(other)
     assert normalized(normalized(one)) == normalized(one)
 
@@ -67,7 +67,7 @@ def test_row38_spellings_of_one_document(one: str, other: str) -> None:
     ("one", "other"),
     [("file:///a%2523", "file:///a%23"), ("file:///A", "file:///a"), ("file:///e\u0301", "file:///é")],
 )
-def test_row38_different_documents_stay_different(one: str, other: str) -> None:
+def test_different_documents_stay_different(one: str, other: str) -> None:
     assert normalized(one) != normalized(other)
 
 
@@ -82,7 +82,7 @@ def test_row38_different_documents_stay_different(one: str, other: str) -> None:
         "x",
     ],
 )
-def test_row48_other_schemes_are_no_files_and_stay_as_they_are(uri: str) -> None:
+def test_other_schemes_are_no_files_and_stay_as_they_are(uri: str) -> None:
     assert not is_file(uri)
     assert to_path(uri) is None
     assert normalized(uri) == uri

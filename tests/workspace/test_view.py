@@ -11,7 +11,7 @@ from planloom.workspace.paths.roots import Roots, root_at
 from tests.workspace.room import Room
 
 
-async def test_row22_a_buffer_is_what_is_read(tmp_path: Path) -> None:
+async def test_an_open_buffer_is_read_before_the_disk(tmp_path: Path) -> None:
     room = Room(tmp_path, {"a.txt": "disk\r\n"})
     found = await room.view.snapshot(room.uri("a.txt"))
     assert (found.text, found.source, found.eol, found.version) == ("disk\r\n", "disk", "\r\n", None)
@@ -27,7 +27,7 @@ async def test_row22_a_buffer_is_what_is_read(tmp_path: Path) -> None:
     ("content", "problem"),
     [(b"\x89PNG\x00", "binary"), (b"caf\xe9", "undecodable"), (b"x" * 6_000_000, "too_large")],
 )
-async def test_rows11_12_13_what_is_no_text_says_so(tmp_path: Path, content: bytes, problem: str) -> None:
+async def test_a_file_that_is_no_text_names_its_problem(tmp_path: Path, content: bytes, problem: str) -> None:
     room = Room(tmp_path, {"f": content})
     found = await room.view.snapshot(room.uri("f"))
     assert (found.exists, found.text, found.problem) == (True, None, problem)
@@ -36,7 +36,7 @@ async def test_rows11_12_13_what_is_no_text_says_so(tmp_path: Path, content: byt
     assert (await room.view.snapshot(room.uri("f"))).text == "the editor reads it"
 
 
-async def test_row9_a_mark_is_never_part_of_the_text(tmp_path: Path) -> None:
+async def test_a_byte_order_mark_is_never_part_of_the_text(tmp_path: Path) -> None:
     room = Room(tmp_path, {"f": b"\xef\xbb\xbfx\n"})
     found = await room.view.snapshot(room.uri("f"))
     assert (found.text, found.bom) == ("x\n", True)
@@ -48,7 +48,7 @@ async def test_row9_a_mark_is_never_part_of_the_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "uri", ["untitled:Untitled-1", "git:/x?y", "file:///etc/passwd", "vscode-remote://x/y"]
 )
-async def test_row48_what_is_outside_is_read_only_if_it_is_open(tmp_path: Path, uri: str) -> None:
+async def test_a_file_outside_is_read_only_while_it_is_open(tmp_path: Path, uri: str) -> None:
     room = Room(tmp_path)
     found = await room.view.snapshot(uri)
     assert (found.exists, found.text, found.problem) == (False, None, "refused")
@@ -108,7 +108,7 @@ async def test_acknowledged_files_are_listed(tmp_path: Path) -> None:
     assert (await room.view.list_folder("file:///etc")).problem == "refused"
 
 
-async def test_row46_roots_added_and_removed_are_honoured(tmp_path: Path) -> None:
+async def test_roots_added_and_removed_are_honoured(tmp_path: Path) -> None:
     room = Room(tmp_path / "one", {"a": "a"})
     (tmp_path / "two").mkdir()
     (tmp_path / "two/b").write_text("b")

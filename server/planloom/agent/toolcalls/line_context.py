@@ -1,4 +1,7 @@
-"""What stands around a position in a text: cues (T5), quotations, inline code, JSON that is no call (T14)."""
+"""What stands around a position in a text: cues, quotations, inline code, JSON that is no call.
+
+See docs/model-text.md, T5 and T14.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The events of a reader that were not passed on yet: adjacent text is merged, an identical call put out once (T12)."""
+"""The events of a reader that were not passed on yet: adjacent text is merged, an identical call put out once.
+
+See docs/model-text.md, T12.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walks once through a model's text, from mark to mark, and says what each stretch of it is.
+"""Walks once through a model's text, from mark to mark, and says what each stretch of it is (docs/model-text.md).
 
 At each moment the scanner is in one of these states, tried in this order:
 
