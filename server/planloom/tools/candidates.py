@@ -15,7 +15,7 @@ from planloom.tools.globs import NameGlob
 from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.index.file_index import MOST_FILES, FileIndex
 from planloom.workspace.index.ignore import IgnoreChain, chain_of, top_chain
-from planloom.workspace.index.scan import walked
+from planloom.workspace.index.scan import walk_files
 from planloom.workspace.paths.resolver import ResolvedPath
 from planloom.workspace.paths.uris import child, is_below, normalized, to_path
 from planloom.workspace.view import WorkspaceView
@@ -105,9 +105,9 @@ def _walked(place: ResolvedPath, exclude: Sequence[str]) -> tuple[str, ...]:
     if place.relative == "." or chain_at(place, exclude) is None:
         # A folder that is hidden is searched all the same when it is named.
         within = exclude if place.relative == "." else ()
-        return tuple(name for batch in walked(place.path, within) for name in batch)
+        return tuple(name for batch in walk_files(place.path, within) for name in batch)
     prefix = f"{place.relative}/"
-    batches = walked(place.root.path, exclude, place.relative)
+    batches = walk_files(place.root.path, exclude, place.relative)
     return tuple(name.removeprefix(prefix) for batch in batches for name in batch)
 
 

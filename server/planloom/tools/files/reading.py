@@ -14,7 +14,7 @@ from planloom.tools.candidates import chain_at, excluded_of
 from planloom.tools.context import READ_LIMIT_BYTES, ToolContext
 from planloom.tools.globs import NameGlob, no_glob
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
-from planloom.workspace.index.ignore import IgnoreChain, deeper
+from planloom.workspace.index.ignore import IgnoreChain, child_chain
 from planloom.workspace.paths.listings import Entry
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.snapshots import Snapshot
@@ -153,7 +153,7 @@ class _Below(NamedTuple):
             yield f"{prefix}{entry.name}{'/' if folder else ''}"
             if folder and self.recursive:
                 inner, path = f"{prefix}{entry.name}/", f"{whole}{entry.name}/"
-                under = chain and await asyncio.to_thread(deeper, chain, self.place.root.path, path)
+                under = chain and await asyncio.to_thread(child_chain, chain, self.place.root.path, path)
                 listing = await self.context.files.list_folder(entry.uri)
                 async for name in self.names(listing.entries, inner, under):
                     yield name
@@ -161,7 +161,7 @@ class _Below(NamedTuple):
     async def _is_known(self, entry: Entry) -> bool:
         """Whether the index lists what rules hide: git shows what it tracks all the same."""
         index = self.context.index()
-        return index is not None and await index.lists(entry.uri)
+        return index is not None and await index.contains(entry.uri)
 
 
 READ_FILE = Tool(

@@ -21,7 +21,7 @@ from planloom.tools.search.search_pattern import MAX_PATTERN, BadPattern, Patter
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 from planloom.workspace.disk import read
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
-from planloom.workspace.view import spot
+from planloom.workspace.view import confined_path
 
 MAX_RESULTS: Final = 1_000
 _SECONDS: Final = 20.0
@@ -160,7 +160,7 @@ def _scan(
 
 def _text(place: ResolvedPath, folder: Path, name: str, pattern: Pattern) -> str | None:
     """The text of a file on disk; None if it has none, or cannot hold a match."""
-    base = spot(place)
+    base = confined_path(place)
     if folder != place.path:
         base = base._replace(names=base.names[:-1])
     found = read(base._replace(names=(*base.names, *name.split("/"))), admits=pattern.may_match)

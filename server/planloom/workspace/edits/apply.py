@@ -46,7 +46,7 @@ async def apply_changeset(
     Waits for its turn at every file. Cancelled while the editor works, it waits for the answer and records it
     first; between batches it stops at once. What the journal raises passes through.
     """
-    async with view.queues.hold(changeset.uris()):
+    async with view.locks.lock(changeset.uris()):
         prepared = await prepare(view, changeset, editor.capabilities, known)
         if not isinstance(prepared, ApplyPlan):
             return prepared

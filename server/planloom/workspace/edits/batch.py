@@ -27,7 +27,7 @@ from planloom.workspace.edits.prepare import ApplyPlan, Known, PlannedEffect, is
 from planloom.workspace.edits.shielded import uninterrupted
 from planloom.workspace.edits.verify import FileOutcome, ResultWatcher, arrived, is_awaited, verified
 from planloom.workspace.paths.uris import is_below
-from planloom.workspace.snapshots import MARK
+from planloom.workspace.snapshots import BOM
 from planloom.workspace.view import WorkspaceView
 
 _MOVES: Final = 20
@@ -232,10 +232,10 @@ async def _performed(view: WorkspaceView, work: PlannedEffect) -> DiskRefused | 
     if _is_typed_in(view, work):
         return DiskRefused(cause="changed", reason=unsaved(work))
     # Before the change, since an editor may reload the file before this hears that it is made.
-    overtaken = () if is_folder(work.change) else view.overtake(work.source)
+    stale = () if is_folder(work.change) else view.mark_stale(work.source)
     refused = await asyncio.to_thread(perform, work)
     if refused is not None:
-        for uri in overtaken:
+        for uri in stale:
             view.forget(uri)
     return refused
 
@@ -245,7 +245,7 @@ def _is_typed_in(view: WorkspaceView, work: PlannedEffect) -> bool:
     if work.change.kind not in ("edit", "delete") or work.source != work.change.uri:
         return False
     now = view.buffer(work.source)
-    return now is not None and now.text.removeprefix(MARK) != work.live.text
+    return now is not None and now.text.removeprefix(BOM) != work.live.text
 
 
 async def _settled(

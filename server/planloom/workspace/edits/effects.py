@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from planloom.domain.text.diff import text_edits
 from planloom.domain.text.positions import FileForm, encode, with_eol
-from planloom.workspace.disk import ConfinedPath, DiskRefused, FileOnDisk, read, stamp_at
+from planloom.workspace.disk import ConfinedPath, DiskRefused, FileOnDisk, fingerprint_at, read
 from planloom.workspace.disk_changes import create_folders, delete_file, delete_folder, rename, write
 from planloom.workspace.editor import (
     DeleteOperation,
@@ -18,7 +18,7 @@ from planloom.workspace.editor import (
 )
 from planloom.workspace.edits.prepare import Carried, PlannedEffect
 from planloom.workspace.paths.names import shown
-from planloom.workspace.snapshots import MARK
+from planloom.workspace.snapshots import BOM
 
 
 def editor_edit(label: str, works: Sequence[PlannedEffect], capabilities: EditorCapabilities) -> EditorEdit:
@@ -39,7 +39,7 @@ def _operations(work: PlannedEffect, capabilities: EditorCapabilities) -> tuple[
         case "edit":
             document = work.document
             raw = document.text if document is not None else change.before
-            mark = MARK if raw.startswith(MARK) else ""
+            mark = BOM if raw.startswith(BOM) else ""
             versioned = document is not None and capabilities.document_changes and work.source == change.uri
             return (
                 TextOperation(
@@ -61,32 +61,32 @@ def perform(work: PlannedEffect) -> DiskRefused | None:
     change = work.change
     match change.kind:
         case "create":
-            return _above(work.spot) or _written(work.spot, change.form, change.after, None)
+            return _above(work.confined) or _written(work.confined, change.form, change.after, None)
         case "edit":
-            found = read(work.spot)
-            changed = _differs(work.spot, found, change.before)
-            return changed or _written(work.spot, change.form or found.decoded, change.after, found)
+            found = read(work.confined)
+            changed = _differs(work.confined, found, change.before)
+            return changed or _written(work.confined, change.form or found.decoded, change.after, found)
         case "delete":
             if change.before is None:
-                return delete_folder(work.spot)
-            found = read(work.spot)
-            changed = _differs(work.spot, found, change.before if work.on_disk is None else work.on_disk)
+                return delete_folder(work.confined)
+            found = read(work.confined)
+            changed = _differs(work.confined, found, change.before if work.on_disk is None else work.on_disk)
             if changed is not None or found.fingerprint is None:
                 return changed
-            return delete_file(work.spot, was=found.fingerprint)
+            return delete_file(work.confined, was=found.fingerprint)
         case "rename":
-            target = work.new_spot
+            target = work.new_confined
             assert target is not None
-            return _carried(work.carried) or _above(target) or rename(work.spot, target)
+            return _carried(work.carried) or _above(target) or rename(work.confined, target)
         case "createFolder":
-            made = create_folders(work.spot)
+            made = create_folders(work.confined)
             return made if isinstance(made, DiskRefused) else None
 
 
 def is_untouched(works: Sequence[PlannedEffect]) -> bool:
     """Whether the closed files are on disk as they were compared; call it from a thread."""
     return all(
-        stamp_at(work.spot) == work.live.fingerprint
+        fingerprint_at(work.confined) == work.live.fingerprint
         for work in works
         if work.document is None and work.change.kind in ("edit", "delete") and work.source == work.change.uri
     )
@@ -104,24 +104,26 @@ def _carried(files: Sequence[Carried]) -> DiskRefused | None:
     return None
 
 
-def _above(spot: ConfinedPath) -> DiskRefused | None:
-    made = create_folders(ConfinedPath(spot.root, spot.names[:-1]))
+def _above(confined: ConfinedPath) -> DiskRefused | None:
+    made = create_folders(ConfinedPath(confined.root, confined.names[:-1]))
     return made if isinstance(made, DiskRefused) else None
 
 
 def _written(
-    spot: ConfinedPath, form: FileForm | None, text: str, over: FileOnDisk | None
+    confined: ConfinedPath, form: FileForm | None, text: str, over: FileOnDisk | None
 ) -> DiskRefused | None:
     try:
         data = encode(form or FileForm(), text)
     except UnicodeEncodeError:
-        reason = f"{shown(str(spot.path))} cannot hold half of a surrogate pair: leave that character out."
+        reason = (
+            f"{shown(str(confined.path))} cannot hold half of a surrogate pair: leave that character out."
+        )
         return DiskRefused(cause="failed", reason=reason)
-    return write(spot, data, over=over.fingerprint if over is not None else None)
+    return write(confined, data, over=over.fingerprint if over is not None else None)
 
 
-def _differs(spot: ConfinedPath, found: FileOnDisk, before: str) -> DiskRefused | None:
+def _differs(confined: ConfinedPath, found: FileOnDisk, before: str) -> DiskRefused | None:
     text = found.decoded.text if found.decoded is not None else None
     if text is not None and (text == before or with_eol(text, "\n") == with_eol(before, "\n")):
         return None
-    return DiskRefused(cause="changed", reason=f"{shown(str(spot.path))} has changed on disk meanwhile.")
+    return DiskRefused(cause="changed", reason=f"{shown(str(confined.path))} has changed on disk meanwhile.")

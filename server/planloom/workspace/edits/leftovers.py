@@ -9,7 +9,7 @@ from planloom.domain.values import Uri
 from planloom.workspace.disk_changes import remove_leftovers
 from planloom.workspace.paths.resolver import PathRefused
 from planloom.workspace.paths.uris import parent
-from planloom.workspace.view import WorkspaceView, spot
+from planloom.workspace.view import WorkspaceView, confined_path
 
 
 async def clear_leftovers(view: WorkspaceView, plan: Plan) -> None:
@@ -29,4 +29,4 @@ def _clear(view: WorkspaceView, places: set[Uri]) -> None:
     for place in places:
         folder = view.locate(place, "write")
         if not isinstance(folder, PathRefused):
-            remove_leftovers(spot(folder))
+            remove_leftovers(confined_path(folder))

@@ -13,7 +13,7 @@ from planloom.workspace.edits.rebase import three_way
 from planloom.workspace.edits.staging import Move, Stage, Staged, entry_at, named, seen
 from planloom.workspace.paths.listings import Listing
 from planloom.workspace.paths.uris import child, is_below, normalized, parent
-from planloom.workspace.snapshots import MARK, Snapshot
+from planloom.workspace.snapshots import BOM, Snapshot
 from planloom.workspace.view import WorkspaceView
 
 DELETE_LIMIT: Final = 1000
@@ -152,7 +152,7 @@ class Overlay:
         base = earlier.base if earlier is not None else self._stage.read.get(key, found)
         self._stage.keep_folders(key)
         if not exact:
-            text = text.removeprefix(MARK)
+            text = text.removeprefix(BOM)
             eol = None if base.text is not None or "\n" not in text else await self._habit(key)
             text = with_eol(text, eol) if eol is not None else adapt_eol(text, base.text or "")
         form = form or (earlier.form if earlier is not None else None)

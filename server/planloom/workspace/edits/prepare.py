@@ -33,14 +33,14 @@ from planloom.workspace.edits.touched_places import TouchedPlace, judged
 from planloom.workspace.paths.names import shown
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.paths.uris import is_below, normalized, parent
-from planloom.workspace.snapshots import MARK, Snapshot, of_document
-from planloom.workspace.view import ResolvedSnapshot, WorkspaceView, spot
+from planloom.workspace.snapshots import BOM, Snapshot, of_document
+from planloom.workspace.view import ResolvedSnapshot, WorkspaceView, confined_path
 
 
 class Carried(NamedTuple):
     """A file whose buffer is newer than the disk, and the text with which it is to be renamed on disk."""
 
-    spot: ConfinedPath
+    confined: ConfinedPath
     on_disk: str
     text: str
 
@@ -57,12 +57,12 @@ class PlannedEffect:
 
     change: FileChange
     live: Snapshot
-    spot: ConfinedPath
+    confined: ConfinedPath
     relative: str
     source: Uri
     asked: Uri
     document: Document | None = None
-    new_spot: ConfinedPath | None = None
+    new_confined: ConfinedPath | None = None
     dangers: tuple[str, ...] = ()
     way: Literal["editor", "disk"] = "disk"
     on_disk: str | None = None
@@ -115,9 +115,9 @@ async def prepare(
 ) -> ApplyPlan | ChangesetRefused | ChangesetConflicted | ChangesetSuperseded:
     """Compare every change with the file it is for, before anything is sent anywhere."""
     renames = tuple(change for change in changeset.changes if change.kind == "rename")
-    looks = await view.look([rename.new_uri for rename in renames], for_="write")
+    looks = await view.resolve_all([rename.new_uri for rename in renames], for_="write")
     targets = _as_renames_go(dict(zip(renames, looks, strict=True)))
-    looks = await view.look([change.uri for change in changeset.changes], for_="write")
+    looks = await view.resolve_all([change.uri for change in changeset.changes], for_="write")
     marks = await _judged(view, changeset, looks, targets)
     works: list[PlannedEffect] = []
     changes: list[FileChange] = []
@@ -218,12 +218,12 @@ async def _work(
     return PlannedEffect(
         change,
         live,
-        spot(place),
+        confined_path(place),
         place.relative,
         source,
         asked,
         document,
-        spot(new_place) if new_place is not None else None,
+        confined_path(new_place) if new_place is not None else None,
     )
 
 
@@ -291,7 +291,7 @@ def _way(
     # An editor guesses the encoding of a file that it opens; only UTF-8 is sure to be guessed right. It cannot be
     # asked to write another one.
     sure = _wanted_form(work.change) is None and (work.document is not None or work.live.encoding == "utf-8")
-    return "editor" if capabilities.apply_edit and sure and not view.is_overtaken(work.source) else "disk"
+    return "editor" if capabilities.apply_edit and sure and not view.is_stale(work.source) else "disk"
 
 
 async def _before_moves(view: WorkspaceView, works: Sequence[PlannedEffect]) -> tuple[PlannedEffect, ...]:
@@ -350,13 +350,13 @@ async def _unsaved(
                 continue
             if not await view.is_dirty(here):
                 continue
-            text, saved = document.text.removeprefix(MARK), await view.saved_text(here)
+            text, saved = document.text.removeprefix(BOM), await view.saved_text(here)
             place = await asyncio.to_thread(view.locate, here, "write")
             ours = known(text) and saved is not None and known(saved)
             if not ours or saved is None or isinstance(place, PathRefused) or work.change.kind == "edit":
                 return ChangesetRefused(reason=unsaved(work), files=(work.change.uri,))
             on_disk = saved
-            carried.append(Carried(spot(place), saved, after.get(here, text)))
+            carried.append(Carried(confined_path(place), saved, after.get(here, text)))
         moved = tuple(carried) if work.change.kind == "rename" else ()
         safe.append(replace(work, carried=moved, on_disk=None if moved else on_disk))
     return tuple(safe)
@@ -385,10 +385,10 @@ def _parents(works: Sequence[PlannedEffect]) -> tuple[tuple[Uri, ConfinedPath], 
     found: dict[Uri, ConfinedPath] = {}
     for work in works:
         change = work.change
-        if change.kind == "rename" and work.new_spot is not None:
-            uri, here = change.new_uri, work.new_spot
+        if change.kind == "rename" and work.new_confined is not None:
+            uri, here = change.new_uri, work.new_confined
         elif change.kind in ("create", "createFolder"):
-            uri, here = change.uri, work.spot
+            uri, here = change.uri, work.confined
         else:
             continue
         while len(here.names) > 1:

@@ -87,7 +87,7 @@ async def verified(
 
 async def compared(view: WorkspaceView, files: Sequence[JournalFile]) -> tuple[FileOutcome, ...]:
     """Each file of an edit compared with both of its texts, which also settles one that a crash cut short."""
-    looks = await view.look([uri for file in files for uri in (file.uri, file.new_uri or file.uri)])
+    looks = await view.resolve_all([uri for file in files for uri in (file.uri, file.new_uri or file.uri)])
     snapshots = [look.snapshot for look in looks]
     return tuple(
         _finding(file, snapshots[2 * index], snapshots[2 * index + 1]) for index, file in enumerate(files)
@@ -98,7 +98,7 @@ async def after_crash(view: WorkspaceView, files: Sequence[JournalFile]) -> tupl
     """The same for an edit whose outcome is not known: a text in which none of its changes can be found, while
     all of them could be made, is one in which the user has typed and the edit was never made."""
     found = await compared(view, files)
-    looks = await view.look([file.uri for file in files])
+    looks = await view.resolve_all([file.uri for file in files])
     return tuple(
         "not_applied" if finding == "unexpected" and _lacks(look.snapshot.text, file) else finding
         for file, finding, look in zip(files, found, looks, strict=True)
