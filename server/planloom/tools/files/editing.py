@@ -120,7 +120,7 @@ async def _patch(path: str, text: str, context: ToolContext) -> ToolResult:
             nothing = " Nothing was changed." if len(named) > 1 else ""
             return failed(result.text + nothing)
         said.append(result.summary)
-    await trial.settle()
+    await trial.merge_down()
     return succeeded("; ".join(said), "\n".join(said), path)
 
 
