@@ -23,7 +23,7 @@ from planloom.planning.model.assemble import StepBuilder
 from planloom.planning.rules.planner import plan_by_rules
 from planloom.tools.files.patches import BadPatch, read_patch
 from planloom.tools.files.patching import apply_hunks
-from planloom.tools.files.replacing import Replaced, replace, with_lf
+from planloom.tools.files.replacing import Replacement, replace, with_lf
 from tests.scoring import offered_tools
 from tests.support.small_tools import TOOL_NAMES as TOOLS
 
@@ -172,7 +172,7 @@ def _patched(text: str) -> None:
         for other in ("", "\n", "a\n\n"):
             apply_hunks(other, file.hunks)
         result = apply_hunks("\n".join(old) + "\n", file.hunks)
-        if isinstance(result, Replaced) and len(file.hunks) == 1 and old and file.hunks[0].newline is None:
+        if isinstance(result, Replacement) and len(file.hunks) == 1 and old and file.hunks[0].newline is None:
             wanted = [line for sign, line in file.hunks[0].ops if sign != "-"]
             assert result.text.split("\n")[:-1] == wanted or not wanted, "not what the patch says"
 
@@ -182,7 +182,7 @@ def check_patches(text: str, _: random.Random) -> None:
     old, _, new = text.partition("=======")
     for document in (f"{old}\n{new}", f"a\n    {old}\nb\n", new):
         result = replace(document, old, new)
-        if isinstance(result, Replaced) and result.grade == "exact":
+        if isinstance(result, Replacement) and result.grade == "exact":
             assert result.text == with_lf(document).replace(with_lf(old), with_lf(new)), "not exact"
 
 

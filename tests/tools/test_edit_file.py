@@ -11,28 +11,28 @@ from pydantic import ValidationError
 
 from planloom.tools.files.editing import EditFile
 from planloom.tools.files.fuzzy_match import Grade
-from planloom.tools.files.replacing import NoMatch, Replaced, replace
+from planloom.tools.files.replacing import NoMatch, Replacement, replace
 from tests.tools.desk import Desk
 
 CODE = "class A:\n    def one(self):\n        return 1\n\n    def two(self):\n        return 2\n"
 
 
 def check(text: str, old: str, new: str, expected: str, grade: Grade) -> None:
-    assert replace(text, old, new) == Replaced(expected, 1, grade)
+    assert replace(text, old, new) == Replacement(expected, 1, grade)
 
 
 @pytest.mark.parametrize(
     ("text", "old", "said"),
     [
-        pytest.param(CODE, "        return 3\n", ["does not stand there", ":         return "], id="missing"),
-        pytest.param(CODE, "nothing like it", ["does not stand there", "Read the file again"], id="far"),
+        pytest.param(CODE, "        return 3\n", ["was not found", ":         return "], id="missing"),
+        pytest.param(CODE, "nothing like it", ["was not found", "Read the file again"], id="far"),
         pytest.param("a\n" * 500, "b" * 9000, ["Read the file again"], id="long"),
         pytest.param("x = 1\ny = 1\nx = 1\n", "x = 1", ["2 times (lines 1, 3)", "replace_all"], id="twice"),
         pytest.param("aXbXc", "X", ["2 times (lines 1, 1)"], id="twice-in-one-line"),
         pytest.param(
             "a \nb\na  \nb\n",
             "a\nb",
-            ["not stand there exactly", "2 times (lines 1, 3)"],
+            ["not found exactly", "2 times (lines 1, 3)"],
             id="trailing-twice",
         ),
         pytest.param("“a” “a”", '"a"', ["dashes or spaces", "2 times"], id="quotes-twice"),
@@ -225,6 +225,6 @@ def test_nothing_but_the_one_place_changes(text: str, old: str, new: str, everyw
     flat, wanted, put = (each.replace("\r\n", "\n").replace("\r", "\n") for each in (text, old, new))
     if wanted and flat.count(wanted) == 1:
         head, _, tail = flat.partition(wanted)
-        assert result == Replaced(head + put + tail, 1)
-    elif isinstance(result, Replaced) and not everywhere:
-        assert result.places == 1
+        assert result == Replacement(head + put + tail, 1)
+    elif isinstance(result, Replacement) and not everywhere:
+        assert result.occurrences == 1

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from planloom.intake.contents import LineSpan, lines_of
-from planloom.tools.globs import expanded
+from planloom.tools.globs import expand_braces
 from planloom.workspace.index.file_index import FileIndex
 from tests.tools.desk import Desk
 
@@ -80,12 +80,12 @@ async def test_every_tool_reads_a_glob_alike(
     ],
 )
 def test_braces_stand_for_each_of_their_parts(glob: str, globs: Sequence[str]) -> None:
-    assert expanded(glob) == tuple(globs)
+    assert expand_braces(glob) == tuple(globs)
 
 
 def test_braces_within_braces_have_an_end() -> None:
-    assert len(expanded("{a,b}" * 30)) <= 100
-    assert len(expanded("{a," * 500 + "}" * 500)) <= 100
+    assert len(expand_braces("{a,b}" * 30)) <= 100
+    assert len(expand_braces("{a," * 500 + "}" * 500)) <= 100
 
 
 async def test_listing_leaves_out_what_is_ignored_unless_it_is_named(tmp_path: Path) -> None:

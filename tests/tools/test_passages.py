@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.tools.files.fuzzy_match import Found, Lines
+from planloom.tools.files.fuzzy_match import Lines, Match
 
 two_kinds = st.lists(st.sampled_from(["a", "b", ""]), max_size=300)
 
@@ -17,11 +17,11 @@ two_kinds = st.lists(st.sampled_from(["a", "b", ""]), max_size=300)
 def test_every_place_is_found(lines: list[str], run: list[str]) -> None:
     there = tuple(n for n in range(len(lines) - len(run) + 1) if lines[n : n + len(run)] == run)
     found = Lines(lines).find(run)
-    assert (found.places if found is not None and found.grade == "exact" else ()) == there
+    assert (found.starts if found is not None and found.grade == "exact" else ()) == there
 
 
 def test_a_run_that_overlaps_itself_many_times() -> None:
-    assert Lines(["x"] * 500).find(["x"] * 3) == Found(tuple(range(498)), "exact")
+    assert Lines(["x"] * 500).find(["x"] * 3) == Match(tuple(range(498)), "exact")
 
 
 @pytest.mark.parametrize("lines", [["x"], ["x", "y"], ["x", "x", "y"]])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from planloom.tools.files.patches import BadPatch, read_patch
 from planloom.tools.files.patching import apply_hunks
-from planloom.tools.files.replacing import Replaced
+from planloom.tools.files.replacing import Replacement
 from tests.tools.desk import Desk
 
 TEXT = "one\ntwo\nthree\nfour\nfive\nsix\n"
@@ -93,14 +93,12 @@ async def test_patches_apply(text: str, patch: str, expected: str, tmp_path: Pat
     ("patch", "said"),
     [
         pytest.param("@@\n-one\n+1\n two\n@@\n two\n-three\n+3\n", "overlap", id="overlap"),
-        pytest.param(
-            "@@\n-one\n+1\n@@\n-nine\n+9\n", "Hunk 2 of the patch does not stand there", id="one-missing"
-        ),
-        pytest.param("@@\n-x\n+y\n", "fits in 2 places (lines 7, 8)", id="ambiguous"),
-        pytest.param("hello", "no patch that can be read", id="no-patch"),
+        pytest.param("@@\n-one\n+1\n@@\n-nine\n+9\n", "Hunk 2 of the patch was not found", id="one-missing"),
+        pytest.param("@@\n-x\n+y\n", "matches in 2 places (lines 7, 8)", id="ambiguous"),
+        pytest.param("hello", "The patch cannot be parsed", id="no-patch"),
         pytest.param("*** Begin Patch\n*** Update File: x\n@@\n-one\n", "cut off", id="cut"),
         pytest.param("--- a/y\n+++ b/y\n@@\n-one\n+1\n", "the patch is for y", id="other-file"),
-        pytest.param("@@\n-one\nwhat\n", "begins with none of", id="bad-line"),
+        pytest.param("@@\n-one\nwhat\n", "must begin with a space", id="bad-line"),
     ],
 )
 async def test_a_patch_that_does_not_fit_stages_nothing(patch: str, said: str, tmp_path: Path) -> None:
@@ -156,14 +154,14 @@ def test_a_whole_unified_diff_gives_the_new_text(before: list[str], after: list[
     files = read_patch("".join(lines))
     assert not isinstance(files, BadPatch)
     result = apply_hunks(old, files[0].hunks)
-    assert isinstance(result, Replaced) and result.text == new
+    assert isinstance(result, Replacement) and result.text == new
 
 
 @pytest.mark.parametrize("kept", [" \n", "\n", "-\n", " a\n"])
 def test_an_empty_file_holds_no_line_that_a_hunk_could_keep(kept: str) -> None:
     files = read_patch(f"@@ -1 +1 @@\n{kept}+a\n")
     assert not isinstance(files, BadPatch)
-    assert not isinstance(apply_hunks("", files[0].hunks), Replaced)
+    assert not isinstance(apply_hunks("", files[0].hunks), Replacement)
 
 
 @pytest.mark.parametrize("heading", ["", "def f", "class {number}"])
@@ -173,12 +171,12 @@ def test_many_hunks_of_one_kind_take_linear_time(heading: str) -> None:
     hunks = "".join(f"@@ {heading.format(number=number)}\n-a\n+b\n" for number in range(count))
     files = read_patch(f"*** Begin Patch\n*** Update File: x\n{hunks}*** End Patch")
     assert not isinstance(files, BadPatch)
-    assert not isinstance(apply_hunks(text, files[0].hunks), Replaced)
+    assert not isinstance(apply_hunks(text, files[0].hunks), Replacement)
     same = "".join(f"@@ -{number} +{number} @@\n-a\n+b\n" for number in range(1, count + 1))
     files = read_patch(same)
     assert not isinstance(files, BadPatch)
     result = apply_hunks("a\n" * count, files[0].hunks)
-    assert isinstance(result, Replaced)
+    assert isinstance(result, Replacement)
     assert result.text == "b\n" * count
 
 
@@ -187,4 +185,4 @@ def test_large_texts_take_linear_time() -> None:
     patch = "@@\n" + " a\n" * 100_000 + "-b\n"
     files = read_patch(patch)
     assert not isinstance(files, BadPatch)
-    assert not isinstance(apply_hunks(text, files[0].hunks), Replaced)
+    assert not isinstance(apply_hunks(text, files[0].hunks), Replacement)

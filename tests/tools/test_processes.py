@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.tools.processes.child_process import Capture, Ended, run_process, shell_argv
+from planloom.tools.processes.child_process import Capture, ProcessResult, run_process, shell_argv
 from planloom.tools.terminal_text import Cleaner, escaped, plain
 from planloom.workspace.index.programs import environment
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="these are shell commands")
 
 
-async def sh(command: str, folder: Path, seconds: float = 20, **more: Any) -> Ended:
+async def sh(command: str, folder: Path, seconds: float = 20, **more: Any) -> ProcessResult:
     return await run_process(
         shell_argv(command), cwd=folder, env=environment(os.environ), timeout_seconds=seconds, **more
     )

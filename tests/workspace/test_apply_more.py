@@ -12,7 +12,7 @@ from planloom.domain.changes import EditFile, RenameFile
 from planloom.domain.text.positions import Encoding
 from planloom.domain.values import Uri
 from planloom.workspace.editor import EditorCapabilities, TextOperation
-from planloom.workspace.edits.apply import settled_by_files
+from planloom.workspace.edits.after_crash import outcomes_after_crash
 from planloom.workspace.edits.touched_places import touched
 from tests.support.fake_editor import EVERYTHING, ApplyOnly, Before, Refuse, Silent
 from tests.workspace.room import Room, tree
@@ -284,7 +284,7 @@ async def test_silence_and_crashes_are_settled_file_by_file(tmp_path: Path, done
     after = TEXT.replace("line 7\n", "ours\n")
     outcome = await room.apply(room.edit("a", TEXT, after), room.edit("b", TEXT, after))
     room.editor.type(room.path("a"), len(room.text("a")), len(room.text("a")), "typed\n")
-    findings = await settled_by_files(room.view, room.journal.intents[0])
+    findings = await outcomes_after_crash(room.view, room.journal.intents[0])
     count = 2 if done is None else done
     assert outcome.kind == ("refused", "partly_applied", "applied")[count]
     assert [finding == "verified" for finding in findings] == [count > 0, count > 1]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from planloom.workspace.disk import ConfinedPath, DiskRefused, FileFingerprint, read, refusal, stamp_at
+from planloom.workspace.disk import ConfinedPath, DiskRefused, FileFingerprint, fingerprint_at, read, refusal
 from planloom.workspace.disk_changes import (
     create_folders,
     delete_file,
@@ -34,7 +34,7 @@ def names(folder: Path) -> list[str]:
 
 
 def over(folder: Path, name: str) -> FileFingerprint:
-    found = stamp_at(at(folder, name))
+    found = fingerprint_at(at(folder, name))
     assert found is not None
     return found
 

@@ -147,11 +147,11 @@ async def _act(overlay: Overlay, room: Room, act: str) -> object:
         ("folder a", "file"),
         ("write new 1; folder new", "file"),
         ("delete d", "2 entries"),
-        ("delete nothing", "not there"),
+        ("delete nothing", "does not exist"),
         ("delete bin", "binary"),
         ("rename a d", "exists"),
         ("rename d d/e", "into itself"),
-        ("rename nothing b", "not there"),
+        ("rename nothing b", "does not exist"),
         ("write bin 1", "binary"),
         ("write latin 1", "encoding"),
         ("write .git/config 1", "Git"),
@@ -195,14 +195,14 @@ async def test_a_step_over_its_plan_hands_its_changes_down(tmp_path: Path) -> No
     await first.stage_write(room.uri("a"), "ONE\ntwo\nthree\n")
     await second.stage_write(room.uri("a"), "one\ntwo\nTHREE\n")
     await second.stage_rename(room.uri("b"), room.uri("c"))
-    assert await first.settle() == ()
+    assert await first.merge_down() == ()
     assert first.changeset().changes == ()
-    assert await second.settle() == ()
+    assert await second.merge_down() == ()
     assert (await plan.peek(room.uri("a"))).text == "ONE\ntwo\nTHREE\n"
     assert told(plan.changeset().changes, room) == ["edit a", "rename b c"]
     third = Overlay(plan)
     await third.read(room.uri("a"))
     await third.stage_write(room.uri("a"), "one\ntwo\nTHREE\n")
     await plan.stage_write(room.uri("a"), "Eins\ntwo\nTHREE\n")
-    [conflict] = await third.settle()
+    [conflict] = await third.merge_down()
     assert conflict.uri == room.uri("a")

@@ -27,8 +27,8 @@ async def both(folder: Path, one: list[tuple[str, ...]], other: list[tuple[str, 
     await work(room, first, one, "ONE")
     await work(room, second, other, "TWO")
     wanted = (*first.changeset().changes,), (*second.changeset().changes,)
-    assert await first.settle() == ()
-    named = {each.uri for each in await second.settle()}
+    assert await first.merge_down() == ()
+    named = {each.uri for each in await second.merge_down()}
     # A rename that both have made is made once, and one that cannot be made moves nothing.
     moves = [c for c in wanted[1] if c.kind == "rename" and c not in wanted[0]]
     for change in wanted[0]:
@@ -138,6 +138,6 @@ async def test_what_cannot_be_joined_is_named_with_a_reason(
     first, second = Overlay(plan), Overlay(plan)
     await work(room, first, [one], "ONE")
     await work(room, second, [other], "TWO")
-    assert await first.settle() == ()
-    left = await second.settle()
+    assert await first.merge_down() == ()
+    left = await second.merge_down()
     assert room.uri(named) in [each.uri for each in left] and all(each.reason for each in left)

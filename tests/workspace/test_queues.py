@@ -10,13 +10,13 @@ from planloom.workspace.path_locks import PathLocks
 
 
 async def test_turns_at_one_file_follow_each_other() -> None:
-    queues = PathLocks()
+    locks = PathLocks()
     order: list[int] = []
     running = 0
 
     async def turn(number: int) -> None:
         nonlocal running
-        async with queues.hold((Uri("file:///a"),)):
+        async with locks.lock((Uri("file:///a"),)):
             running += 1
             assert running == 1
             await asyncio.sleep(0)
@@ -30,11 +30,11 @@ async def test_turns_at_one_file_follow_each_other() -> None:
 
 
 async def test_different_files_run_side_by_side_and_a_folder_waits_for_its_files() -> None:
-    queues = PathLocks()
-    async with queues.hold((Uri("file:///d/a"),)):
-        async with asyncio.timeout(5), queues.hold((Uri("file:///d/b"), Uri("file:///e"))):
+    locks = PathLocks()
+    async with locks.hold((Uri("file:///d/a"),)):
+        async with asyncio.timeout(5), locks.hold((Uri("file:///d/b"), Uri("file:///e"))):
             pass
-        folder = asyncio.create_task(queues.hold((Uri("file:///d"),)).__aenter__())
+        folder = asyncio.create_task(locks.lock((Uri("file:///d"),)).__aenter__())
         await asyncio.sleep(0.01)
         assert not folder.done()
     async with asyncio.timeout(5):
@@ -42,13 +42,13 @@ async def test_different_files_run_side_by_side_and_a_folder_waits_for_its_files
 
 
 async def test_random_turns_never_overlap_nor_wait_for_ever() -> None:
-    queues = PathLocks()
+    locks = PathLocks()
     chance = random.Random(28)
     places = [Uri(f"file:///{name}") for name in ("a", "b", "c", "d/x", "d/y", "d")]
     held: set[str] = set()
 
     async def turn(wanted: tuple[Uri, ...]) -> None:
-        async with queues.hold(wanted):
+        async with locks.lock(wanted):
             for place in wanted:
                 assert not any(
                     h == place or h.startswith(place + "/") or place.startswith(h + "/") for h in held
@@ -64,11 +64,11 @@ async def test_random_turns_never_overlap_nor_wait_for_ever() -> None:
 
 
 async def test_a_cancelled_turn_frees_its_place() -> None:
-    queues = PathLocks()
-    async with queues.hold((Uri("file:///a"),)):
-        waiting = asyncio.create_task(queues.hold((Uri("file:///a"),)).__aenter__())
+    locks = PathLocks()
+    async with locks.lock((Uri("file:///a"),)):
+        waiting = asyncio.create_task(locks.lock((Uri("file:///a"),)).__aenter__())
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.wait({waiting})
-    async with asyncio.timeout(5), queues.hold((Uri("file:///a"),)):
+    async with asyncio.timeout(5), locks.lock((Uri("file:///a"),)):
         pass

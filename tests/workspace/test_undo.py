@@ -141,7 +141,7 @@ async def test_what_was_moved_back_is_found_by_its_older_name(tmp_path: Path, li
     room.path("c.txt").unlink()
     room.path("a.txt").write_text(live)
     back = await reverse(room.view, room.journal.intents[-1])
-    assert back.kept == () and back.taken == {0, 1, 2}
+    assert back.kept == () and back.reverted == {0, 1, 2}
     assert (await room.apply(*back.changeset.changes)).kind == "applied"
     assert tree(tmp_path) == {"a.txt": TEXT, "b.txt": TEXT}
 
@@ -165,6 +165,6 @@ async def test_a_file_made_under_an_older_name_is_not_taken_for_the_one_that_was
     await room.apply(room.create("a.txt", "made\n"))
     await room.apply(room.delete("c.txt", TEXT))
     back = await reverse(room.view, [file for intent in room.journal.intents for file in intent])
-    assert {1, 2} <= back.taken
+    assert {1, 2} <= back.reverted
     assert (await room.apply(*back.changeset.changes)).kind == "applied"
     assert tree(tmp_path) == {"c.txt": TEXT}

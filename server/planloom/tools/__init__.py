@@ -1,4 +1,4 @@
 """The tools that plans and models call. Imported by `agent`, `planning`, `execution`.
 
-Read `tool` and `registry`. A new tool is one module and one entry of the registry.
+Start with `tool` and `registry`. A new tool is one module and one entry of the registry.
 """

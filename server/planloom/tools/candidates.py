@@ -1,4 +1,4 @@
-"""Which files are searched: those of the index, as a step sees them with what is unsaved and staged."""
+"""Lists the files to search: those of the index, with the step's staged and the user's unsaved changes."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ from planloom.tools.globs import NameGlob
 from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.index.file_index import MOST_FILES, FileIndex
 from planloom.workspace.index.ignore import IgnoreChain, chain_of, top_chain
-from planloom.workspace.index.scan import walked
+from planloom.workspace.index.scan import walk_files
 from planloom.workspace.paths.resolver import ResolvedPath
 from planloom.workspace.paths.uris import child, is_below, normalized, to_path
 from planloom.workspace.view import WorkspaceView
 
 INDEX_SECONDS: Final = 20.0
-"""How long a search waits for the first listing of the workspace before it lists the folder itself."""
+"""How long a search waits for the first listing of the index before it walks the folder itself."""
 
 
-class Places(NamedTuple):
-    """Files below a folder: `names` relative to it, in order, on disk below `folder`; `live` are those, by the same
-    names, whose text is not what the disk has. A name in both counts as live. `relative` is the folder below its
-    workspace folder, `moved` are secrets that only have another name here. `partial` says that not all are known.
+class SearchScope(NamedTuple):
+    """The files below a folder, which is `folder` on disk and `relative` to its workspace folder.
+
+    `names` are paths below the folder, sorted, of files on disk; `live` maps paths of files whose text differs from
+    the disk to their URIs, and takes precedence. `moved` are secrets under a staged new name. `partial`: the index
+    is not complete.
     """
 
     folder: Path
@@ -38,24 +40,24 @@ class Places(NamedTuple):
     partial: bool = False
 
     def shows(self, name: str) -> bool:
-        """Whether a file, by its whole path, holds no secrets as far as names tell."""
+        """Whether a file may be shown: its path does not suggest secrets."""
         whole = name if self.relative == "." else f"{self.relative}/{name}"
         return name not in self.moved and not is_secret(whole)
 
 
-async def places_below(context: ToolContext, place: ResolvedPath) -> Places:
-    """The files below a folder that no ignore rule hides, those made in this step among them.
+async def scope_below(context: ToolContext, place: ResolvedPath) -> SearchScope:
+    """The files below a folder that no ignore rule hides, including files created in this step.
 
-    What may hold secrets is among them: to ask that of every name would cost more than all the rest.
+    Includes files that may hold secrets, since checking every name would cost more than the rest; see `shows`.
     """
     index = context.index()
-    known = await _of_index(index, place) if index is not None else None
-    if known is None:
-        known = await asyncio.to_thread(_walked, place, excluded_of(context))
-    names = set(known)
+    listed = await _of_index(index, place) if index is not None else None
+    if listed is None:
+        listed = await asyncio.to_thread(_walk, place, excluded_of(context))
+    names = set(listed)
     live: dict[str, Uri] = {}
     for old, new in _moves(context.files):
-        moved = [name for name in names if _at(child(place.uri, name), old)]
+        moved = [name for name in names if _is_at(child(place.uri, name), old)]
         names.difference_update(moved)
         if new is not None and (is_below(new, place.uri) or new == place.uri):
             for name in moved:
@@ -72,7 +74,7 @@ async def places_below(context: ToolContext, place: ResolvedPath) -> Places:
             live[name] = uri
     partial = index is not None and not index.complete
     secrets = frozenset([name for name, uri in live.items() if await context.is_moved_secret(uri)])
-    return Places(place.path, tuple(sorted(names)), live, place.relative, secrets, partial)
+    return SearchScope(place.path, tuple(sorted(names)), live, place.relative, secrets, partial)
 
 
 async def _of_index(index: FileIndex, place: ResolvedPath) -> tuple[str, ...] | None:
@@ -83,31 +85,31 @@ async def _of_index(index: FileIndex, place: ResolvedPath) -> tuple[str, ...] | 
         return None
     found = await index.below(folder.rstrip("/"), MOST_FILES)
     if not found and folder:
-        # It may be hidden, and is searched all the same when it is named.
+        # The folder may be hidden; since it was named, it is searched anyway.
         return None
     prefix = f"{folder.rstrip('/')}/" if folder else ""
     return tuple(path.removeprefix(prefix) for path in found if not path.endswith("/"))
 
 
 def excluded_of(context: ToolContext) -> tuple[str, ...]:
-    """What the settings leave out."""
+    """The exclude patterns of the settings."""
     index = context.index()
     return index.exclude if index is not None else ()
 
 
 def chain_at(place: ResolvedPath, exclude: Sequence[str]) -> IgnoreChain | None:
-    """What hides names in a folder; None if the folder is hidden itself. Reads files: for a thread."""
+    """The ignore rules for names in a folder; None if the folder is hidden. Reads files: call it from a thread."""
     folder = "" if place.relative == "." else place.relative
     return chain_of(place.root.path, folder, top_chain(place.root.path, exclude))
 
 
-def _walked(place: ResolvedPath, exclude: Sequence[str]) -> tuple[str, ...]:
+def _walk(place: ResolvedPath, exclude: Sequence[str]) -> tuple[str, ...]:
     if place.relative == "." or chain_at(place, exclude) is None:
-        # A folder that is hidden is searched all the same when it is named.
+        # A hidden folder that was named is searched anyway.
         within = exclude if place.relative == "." else ()
-        return tuple(name for batch in walked(place.path, within) for name in batch)
+        return tuple(name for batch in walk_files(place.path, within) for name in batch)
     prefix = f"{place.relative}/"
-    batches = walked(place.root.path, exclude, place.relative)
+    batches = walk_files(place.root.path, exclude, place.relative)
     return tuple(name.removeprefix(prefix) for batch in batches for name in batch)
 
 
@@ -120,7 +122,7 @@ def _moves(files: Overlay) -> Iterator[tuple[Uri, Uri | None]]:
 
 
 def _changed(files: Overlay) -> Iterable[Uri]:
-    """Every file whose text may not be that of the disk: staged, open, or only acknowledged."""
+    """Every file whose text may differ from the disk: staged, open, or acknowledged by the editor."""
     under: Overlay | WorkspaceView = files
     found: dict[Uri, None] = {}
     while isinstance(under, Overlay):
@@ -137,7 +139,7 @@ def _changed(files: Overlay) -> Iterable[Uri]:
 
 
 def _is_shown(place: ResolvedPath, name: str, exclude: Sequence[str]) -> bool:
-    """Whether no rule hides a file that the index does not know, in a folder that may itself be hidden."""
+    """Whether no rule hides a file that is not in the index, in a folder that may itself be hidden."""
     root = place.root.path
     relative = f"{place.relative}/{name}" if place.relative != "." else name
     folder, _, last = relative.rpartition("/")
@@ -146,7 +148,7 @@ def _is_shown(place: ResolvedPath, name: str, exclude: Sequence[str]) -> bool:
     return chain is not None and not chain.inside(f"{folder}/" if folder else "")(last, False)
 
 
-def _at(uri: Uri, place: Uri) -> bool:
+def _is_at(uri: Uri, place: Uri) -> bool:
     return uri == place or is_below(uri, place)
 
 
@@ -157,16 +159,16 @@ def _relative(uri: Uri, folder: Uri) -> str:
 
 
 def chunks(names: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    """The names, so many at a time."""
-    for at in range(0, len(names), size):
-        yield names[at : at + size]
+    """The names in slices of `size`."""
+    for start in range(0, len(names), size):
+        yield names[start : start + size]
 
 
-def matching(places: Places, wanted: NameGlob | None) -> Places:
-    """Those of the files that match a glob, all if there is none."""
+def matching(scope: SearchScope, wanted: NameGlob | None) -> SearchScope:
+    """The files that match a glob; all if there is none."""
     if wanted is None:
-        return places
-    return places._replace(
-        names=tuple(name for name in places.names if wanted(name)),
-        live={name: uri for name, uri in places.live.items() if wanted(name)},
+        return scope
+    return scope._replace(
+        names=tuple(name for name in scope.names if wanted(name)),
+        live={name: uri for name, uri in scope.live.items() if wanted(name)},
     )

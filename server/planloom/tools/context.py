@@ -1,4 +1,4 @@
-"""What a tool call may use: the files as the step sees them, and the way from a path to a place."""
+"""The context of a tool call: files as the step sees them, path resolution, index, diagnostics and commands."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from planloom.tools.processes.run_command import CommandRunner
 
 READ_LIMIT_BYTES = 5_000_000
-"""A larger file is read by ranges only."""
+"""A larger file can only be read by line ranges."""
 
 
 class Diagnostics(Protocol):
-    """Where findings of the editor's other tools come from."""
+    """The source of diagnostics from other language servers and linters."""
 
     async def __call__(self, uris: tuple[Uri, ...]) -> tuple[FileDiagnostics, ...] | None:
-        """The findings for these files; None if the editor does not tell, or not in time."""
+        """The diagnostics of these files; None if the editor does not provide them, or not in time."""
         ...
 
 
@@ -36,12 +36,12 @@ def _no_index() -> FileIndex | None:
 
 @dataclass
 class ToolContext:
-    """One step's view of the workspace. Writing tools only stage; the gate turns what is staged into effects.
+    """One step's view of the workspace. Tools that write only stage; the gate applies staged changes.
 
-    `blind` collects files that a call replaces without their having been read: that counts as destroying.
-    `doubtful` are files whose new text seems to have lost a part: a person is asked, whatever the policy says.
-    Without an `index` the folders are walked; without `diagnostics` or `commands` the tools for them say so.
-    `programs` are those that tools may start by themselves.
+    `blind` collects files that a call replaced without having read them, which counts as destructive.
+    `doubtful` collects files whose new text seems incomplete: they always need approval.
+    Without an `index` the folders are walked; without `diagnostics` or `commands` their tools fail with a message.
+    `programs` are those that tools may start without approval.
     """
 
     files: Overlay
@@ -55,17 +55,14 @@ class ToolContext:
     programs: Programs = TRUSTED
 
     async def resolve(self, path: str, for_: Literal["read", "write"]) -> ResolvedPath | PathRefused:
-        """Where a path of the plan or the model leads, or why it is not used.
-
-        A file that is only staged to have another name stays the secret that it is.
-        """
+        """Resolve a path from the plan or the model. A secret stays secret under a staged new name."""
         place = await asyncio.to_thread(resolve, self.roots, path, for_=for_, home=self.home)
         if isinstance(place, ResolvedPath) and not place.secret and await self.is_moved_secret(place.uri):
             return place.model_copy(update={"secret": True})
         return place
 
     async def is_moved_secret(self, uri: Uri) -> bool:
-        """Whether a file may hold secrets by the name that it has until staged renames are made."""
+        """Whether the file's name before staged renames suggests secrets."""
         origin = self.files.origin(uri)
         if origin == uri:
             return False
@@ -73,5 +70,5 @@ class ToolContext:
         return isinstance(place, ResolvedPath) and place.secret
 
     async def resolve_uri(self, uri: str) -> ResolvedPath | PathRefused:
-        """The same for reading a document by its URI."""
+        """Resolve the URI of a document for reading."""
         return await asyncio.to_thread(resolve_uri, self.roots, uri, for_="read")

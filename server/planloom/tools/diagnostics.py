@@ -1,4 +1,4 @@
-"""The tool that tells what the editor's other tools find wrong in files."""
+"""The tool `read_diagnostics`: errors and warnings that the editor shows for files."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ class ReadDiagnostics(BaseModel):
 
 
 async def read_diagnostics(args: ReadDiagnostics, context: ToolContext) -> ToolResult:
-    """Errors and warnings of the editor's other tools, as of now."""
-    uris = await _asked(args.path, context)
+    """The current errors and warnings of the editor."""
+    uris = await _requested_files(args.path, context)
     if isinstance(uris, ToolResult):
         return uris
-    told = await context.diagnostics(tuple(uris)) if context.diagnostics is not None and uris else None
+    reports = await context.diagnostics(tuple(uris)) if context.diagnostics is not None and uris else None
     if not uris:
         return succeeded("No file is open", "No file is open. Give a path.", [])
-    if told is None:
+    if reports is None:
         return failed(
-            "This editor does not tell its diagnostics. Run the project's own checks with run_command instead."
+            "This editor does not provide diagnostics. Run the project's own checks with run_command instead."
         )
     found = [
-        (uris[key], item) for file in told if (key := normalized(file.uri)) in uris for item in file.items
+        (uris[key], item) for file in reports if (key := normalized(file.uri)) in uris for item in file.items
     ]
     found.sort(key=lambda pair: (_ORDER[pair[1].severity], pair[0], pair[1].range.start.line))
     where = next(iter(uris.values())) if len(uris) == 1 else f"{len(uris)} open files"
@@ -56,7 +56,7 @@ async def read_diagnostics(args: ReadDiagnostics, context: ToolContext) -> ToolR
         lines.append(f"[{len(found) - MOST_SHOWN} more]")
     staged = {change.uri for change in context.files.changeset().changes} & uris.keys()
     if staged:
-        lines.append("[the changes of this step are not made yet: these are the problems from before]")
+        lines.append("[these are the problems before the changes of this step, which are not applied yet]")
     errors = sum(item.severity == "error" for _, item in found)
     value: list[Json] = [
         {"path": name, "line": item.range.start.line + 1, "severity": item.severity, "message": item.message}
@@ -65,17 +65,17 @@ async def read_diagnostics(args: ReadDiagnostics, context: ToolContext) -> ToolR
     return succeeded(f"{len(found)} problems in {where}, {errors} of them errors", "\n".join(lines), value)
 
 
-async def _asked(path: str, context: ToolContext) -> dict[Uri, str] | ToolResult:
-    """The files to ask about, with the names to show."""
+async def _requested_files(path: str, context: ToolContext) -> dict[Uri, str] | ToolResult:
+    """The requested files by URI, with their paths to show."""
     if path:
         place = await context.resolve(path, "read")
         if isinstance(place, PathRefused):
             return failed(place.reason)
-        seen = await context.files.peek(place.uri)
-        if not seen.exists or seen.problem == "folder":
-            problem = "is a folder: give a file" if seen.exists else "is not there"
+        snapshot = await context.files.peek(place.uri)
+        if not snapshot.exists or snapshot.problem == "folder":
+            problem = "is a folder: give a file" if snapshot.exists else "does not exist"
             return failed(f"{place.relative} {problem}.")
-        return {normalized(seen.uri): place.relative}
+        return {normalized(snapshot.uri): place.relative}
     under: Overlay | WorkspaceView = context.files
     while isinstance(under, Overlay):
         under = under.under

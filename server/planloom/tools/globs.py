@@ -20,7 +20,7 @@ class NameGlob:
         # What is asked for are files, and a folder is said to mean those in it.
         plain = f"{plain}**" if plain.endswith("/") else plain
         self._literal = plain.removeprefix("/")
-        self._globs = [found for each in expanded(plain) if (found := read_glob(each)) is not None]
+        self._globs = [found for each in expand_braces(plain) if (found := read_glob(each)) is not None]
 
     @property
     def is_glob(self) -> bool:
@@ -34,17 +34,17 @@ class NameGlob:
         return any(glob.matches(path, name, folder=folder) for glob in self._globs)
 
 
-def has_signs(pattern: str) -> bool:
+def is_glob_pattern(pattern: str) -> bool:
     """Whether a pattern is meant as a glob and not as a part of a name."""
-    return any(sign in pattern for sign in _SIGNS) or len(expanded(pattern)) > 1
+    return any(sign in pattern for sign in _SIGNS) or len(expand_braces(pattern)) > 1
 
 
-def no_glob(pattern: str) -> str:
+def invalid_glob(pattern: str) -> str:
     """What to say of a text that can match nothing."""
     return f"{pattern[:80]!r} is no glob: give one such as *.py, *.{{ts,tsx}} or src/**/test_*.ts."
 
 
-def expanded(glob: str) -> tuple[str, ...]:
+def expand_braces(glob: str) -> tuple[str, ...]:
     """The globs that one with braces stands for; braces without a comma, or behind a backslash, are themselves."""
     found = [glob]
     done: list[str] = []

@@ -1,4 +1,4 @@
-"""The tools that exist: what plans, validation, prompts and schemas all read."""
+"""The registry of tools, from which plans, validation, prompts and schemas are derived."""
 
 from __future__ import annotations
 
@@ -35,28 +35,28 @@ class Registry:
         return iter(self._tools.values())
 
     def get(self, name: str) -> Tool | None:
-        """The tool of this exact name."""
+        """The tool with this exact name."""
         return self._tools.get(name)
 
     def names(self) -> tuple[str, ...]:
-        """Every name."""
+        """All names."""
         return tuple(self._tools)
 
     def only(self, effects: Collection[Effect]) -> Registry:
-        """The tools with one of these effects: without a grant, those that only read."""
+        """The tools with one of these effects."""
         return Registry(tool for tool in self if tool.effect in effects)
 
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools as a model is shown them."""
+        """The tools in the form that models get."""
         return tuple(_spec(tool.name, tool.description, tool.arguments) for tool in self)
 
     def rules(self) -> Mapping[str, ToolRules]:
-        """What validation needs to know of each tool."""
+        """The tools' rules for plan validation."""
         return {tool.name: _rules(tool) for tool in self}
 
 
 def builtin() -> Registry:
-    """The tools that ship."""
+    """The built-in tools."""
     return Registry(
         (
             READ_FILE,
@@ -76,15 +76,15 @@ def builtin() -> Registry:
 
 @cache
 def _spec(name: str, description: str, arguments: type[BaseModel]) -> ToolSpec:
-    """Made once a tool like its schema: to check JSON that is known to be right takes milliseconds a turn."""
+    """Cached per tool: pydantic would take milliseconds in every turn to validate the schema."""
     return ToolSpec(name=name, description=description, parameters=schema(arguments))
 
 
 @cache
 def schema(arguments: type[BaseModel]) -> dict[str, Json]:
-    """The JSON schema of a tool's arguments, without the titles that only cost tokens.
+    """The JSON schema of a tool's arguments, without titles, which would only cost tokens.
 
-    Made once a tool, since every turn of a model shows it; it is shared, so it is never changed.
+    Cached, since every turn needs it; callers must not change it.
     """
     return cast("dict[str, Json]", _plain(arguments.model_json_schema()))
 
@@ -122,30 +122,30 @@ def _rules(tool: Tool) -> ToolRules:
 
 
 def argument_problems(tool: Tool, args: Args) -> tuple[ArgumentProblem, ...]:
-    """What is wrong with a call's arguments: the argument's name, and a sentence."""
+    """The problems of a call's arguments, as pairs of the argument's name and a sentence."""
     try:
         tool.arguments.model_validate(args)
     except ValidationError as error:
         return tuple(
-            (str(each["loc"][0]) if each["loc"] else "", _said(each["type"], each["msg"]))
+            (str(each["loc"][0]) if each["loc"] else "", _problem_text(each["type"], each["msg"]))
             for each in error.errors(include_url=False, include_context=False, include_input=False)
         )
     return ()
 
 
 def callable_tool(tools: Registry, name: str, args: Args) -> Tool | ToolResult:
-    """The tool that a call means, or an answer to the model that tells what to do instead."""
+    """The tool for a call, or a failure for the model if the tool is unknown or the arguments are invalid."""
     tool = tools.get(name)
     if tool is None:
         return failed(f"There is no tool {name!r}. The tools are: {', '.join(tools.names())}.")
     problems = argument_problems(tool, args)
     if problems:
-        told = "; ".join(f"{argument or name}: {problem}" for argument, problem in problems)
-        return failed(f"The arguments do not fit ({told}). Call {name} again with all of them right.")
+        problems_text = "; ".join(f"{argument or name}: {problem}" for argument, problem in problems)
+        return failed(f"The arguments are wrong ({problems_text}). Correct them and call {name} again.")
     return tool
 
 
-def _said(kind: str, message: str) -> str:
+def _problem_text(kind: str, message: str) -> str:
     if kind == "missing":
         return "it is required"
     if kind == "extra_forbidden":

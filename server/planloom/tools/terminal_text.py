@@ -1,4 +1,4 @@
-"""What programs print, made safe to read: nothing in it can hide, reorder or command a terminal."""
+"""Makes the output of programs safe to show: removes escape sequences and escapes invisible characters."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ _ESCAPES: Final = re.compile(
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]{0,4096}(?:\x07|\x1b\\|\x9c)?"
     r"|\x1b[ -/]{0,16}[0-~]?"
 )
-"""CSI; OSC and the other strings (ECMA-48), which end at BEL or ST and here at the line's end; the rest."""
+"""CSI sequences; OSC and other strings (ECMA-48), up to BEL, ST or the end of the line; other escapes."""
 _OPEN: Final = re.compile(
     r"(?:(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,16}|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]{0,4096}\x1b?"
     r"|\x1b[ -/]{0,16}|\r)\Z"
 )
-"""What may go on in the next piece of a stream."""
+"""A sequence at the end of a piece that may continue in the next piece of the stream."""
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
 _BLANK_LETTERS: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _LONGEST_OPEN: Final = 4200
 
 
 def plain(text: str) -> str:
-    """The text without escape sequences; invisible and bidirectional characters written out as `<U+202E>`.
+    """The text without escape sequences, with invisible and bidirectional characters as `<U+202E>`.
 
-    A line that was overwritten after a carriage return shows what was written last. Linear in time.
+    Of a line overwritten after a carriage return, only the last text remains. Linear in time.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -36,7 +36,7 @@ def plain(text: str) -> str:
 
 
 def visible(text: str, keep: str = "") -> str:
-    """The text with every control, invisible and bidirectional character written out, but those to `keep`."""
+    """The text with control, invisible and bidirectional characters escaped, except those in `keep`."""
     if text.isascii() and text.isprintable():
         return text
     table = {ord(char): f"<U+{ord(char):04X}>" for char in set(text) if char not in keep and _hidden(char)}
@@ -44,15 +44,15 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def hides(text: str) -> bool:
-    """Whether a text holds characters that nobody can see, line ends and tabs aside."""
+    """Whether a text contains invisible characters other than line ends and tabs."""
     return any(char not in "\n\t" and _hidden(char) for char in set(text))
 
 
 def escaped(command: str) -> str:
-    """A command on one line, for whoever approves it: line ends, tabs and what cannot be seen written out."""
+    """A command on one line for approval, with line ends, tabs and invisible characters escaped."""
     named = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
     if any(char in command for char in named):
-        # A backslash that stands there itself must not read as one of these marks.
+        # A literal backslash must not look like one of these escapes.
         command = command.replace("\\", "\\\\")
         for char, name in named.items():
             command = command.replace(char, name)
@@ -60,24 +60,24 @@ def escaped(command: str) -> str:
 
 
 class Cleaner:
-    """Cleans a stream piece by piece; a sequence that is cut between two pieces is still one."""
+    """Applies `plain` to a stream piece by piece, also to sequences that are split between pieces."""
 
     def __init__(self) -> None:
         self._held = ""
 
     def clean(self, piece: str, *, last: bool = False) -> str:
-        """The clean text of as much as is certain."""
+        """The clean text so far; an unfinished sequence at the end is held back unless this is the `last` piece."""
         text = self._held + piece
         self._held = ""
         if not last:
-            # Only the end may be open, and an open sequence has a bounded length.
+            # Only the end can be unfinished, and an unfinished sequence has a bounded length.
             tail = text[-_LONGEST_OPEN:]
             opened = _OPEN.search(tail, max(tail.rfind("\x1b", 0, -1), tail.rfind("\n"), 0)) or (
                 _OPEN.search(tail, len(tail) - 1) if tail else None
             )
             if opened is not None:
-                at = len(text) - len(tail) + opened.start()
-                text, self._held = text[:at], text[at:]
+                start = len(text) - len(tail) + opened.start()
+                text, self._held = text[:start], text[start:]
         return plain(text)
 
 

@@ -1,4 +1,4 @@
-"""What a tool is: a name, a description for models, an argument model, an effect and one async function."""
+"""A tool: a name, a description for models, an argument model, an effect and an async function."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from planloom.domain.safety.approvals import Effect
 from planloom.domain.values import Json, Value
 
 SUMMARY_LIMIT = 500
-"""Characters a summary may have."""
+"""Most characters of a summary."""
 
 
 class ToolResult(Value):
-    """What a call came to: a summary for people, a text for the model, a value for later steps.
+    """The result of a call: a summary for people, a text for the model, a value for later steps.
 
-    A failed call is a value too: `ok` is False and `text` tells the model what to do instead. `ended` tells that
-    a command ran to its end, with any exit code; `refused` that a person or the policy did not allow it.
+    For a failed call `ok` is False and `text` tells the model what to do instead. `ended`: a command ran to its
+    end, with any exit code. `refused`: a person or the policy did not allow the call.
     """
 
     ok: bool
@@ -31,19 +31,19 @@ class ToolResult(Value):
 
 
 def succeeded(summary: str, text: str | None = None, value: Json = None) -> ToolResult:
-    """A call that did what it should."""
+    """The result of a successful call; `text` defaults to the summary."""
     return ToolResult(
         ok=True, summary=shortened(summary), text=summary if text is None else text, value=value
     )
 
 
 def failed(sentence: str) -> ToolResult:
-    """A call that could not; the sentence says what to do instead."""
+    """The result of a failed call; the sentence tells the model what to do instead."""
     return ToolResult(ok=False, summary=shortened(sentence), text=sentence)
 
 
 def refused(sentence: str) -> ToolResult:
-    """A call that was not allowed; the sentence says why."""
+    """The result of a call that was not allowed; the sentence says why."""
     return failed(sentence).model_copy(update={"refused": True})
 
 
@@ -58,10 +58,10 @@ def shortened(text: str, limit: int = SUMMARY_LIMIT) -> str:
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool that a step or a model can call. `run` gets a parsed `arguments` model and the context.
+    """A tool that a step or a model can call. `run` takes the parsed `arguments` model and the context.
 
-    `paths` names the arguments that are workspace paths, `writes` those of them that the call changes,
-    `removes` those that are gone after it, `replaces` those whose whole content it sets.
+    `paths` names the arguments that are workspace paths; of these, `writes` are those that the call changes,
+    `removes` those that it deletes or moves away, `replaces` those whose whole content it sets.
     """
 
     name: str

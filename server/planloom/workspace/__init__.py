@@ -1,4 +1,4 @@
 """The user's files as the editor shows them. Imported by `tools`, `intake`, `execution`, `service`.
 
-Read `view` (open buffer, then what the editor acknowledged, then disk), `paths/resolver`, and `edits/apply`.
+Start with `view` (open buffer, then text the editor acknowledged, then disk), `paths/resolver` and `edits/apply`.
 """

@@ -1,4 +1,4 @@
-"""Files on disk as they are: reached without following any link that was put in the way, and read."""
+"""Reads files on disk without following links."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from planloom.domain.text.positions import Decoded, decode
 from planloom.domain.values import Value
 
 TEXT_LIMIT: Final = 5 * 1024 * 1024
-"""Bytes up to which a file is read as text."""
+"""Largest file, in bytes, that is read as text."""
 
 Cause = Literal[
     "read_only",
@@ -37,24 +37,24 @@ NO_FOLLOW: Final = (
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)
 )
-"""How a file is opened: not through a link, and without waiting at the other end of a pipe."""
+"""Flags for opening a file: follow no link, and do not block on a pipe."""
 _ENTER: Final = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
 
 
 class ConfinedPath(NamedTuple):
-    """A place by a real workspace folder and the names below it; no name is followed if it is a link."""
+    """A path as a real workspace folder and the names below it; a name that is a link is not followed."""
 
     root: Path
     names: tuple[str, ...]
 
     @property
     def path(self) -> Path:
-        """The whole path, for sentences."""
+        """The whole path, for messages."""
         return self.root.joinpath(*self.names)
 
 
 class FileFingerprint(NamedTuple):
-    """What tells one state of a file from another without reading it."""
+    """Distinguishes states of a file without reading it."""
 
     device: int
     inode: int
@@ -63,7 +63,7 @@ class FileFingerprint(NamedTuple):
 
 
 class FileOnDisk(Value):
-    """What is at a place. `decoded` is there for `text` alone; `size` is in bytes."""
+    """The result of reading a path. Only `text` has `decoded`, unless the reader declined it; `size` is in bytes."""
 
     kind: Literal["text", "missing", "binary", "undecodable", "too_large", "folder", "special", "unreadable"]
     decoded: Decoded | None = None
@@ -73,7 +73,7 @@ class FileOnDisk(Value):
 
 
 class DiskRefused(Value):
-    """An effect that did not happen, nothing half done, and why."""
+    """Why a change on disk was not made; nothing is half done."""
 
     kind: Literal["refused"] = "refused"
     cause: Cause
@@ -81,35 +81,35 @@ class DiskRefused(Value):
 
 
 def read(
-    spot: ConfinedPath, limit: int = TEXT_LIMIT, admits: Callable[[bytes], bool] = lambda _: True
+    confined: ConfinedPath, limit: int = TEXT_LIMIT, admits: Callable[[bytes], bool] = lambda _: True
 ) -> FileOnDisk:
-    """What is there, as text if it is text of at most `limit` bytes; never raises OSError.
+    """Read a file as text of at most `limit` bytes; never raises OSError.
 
-    Bytes that `admits` does not want are not decoded: the text is left out.
+    If `admits` rejects the bytes, they are not decoded.
     """
-    if not spot.names:
-        return FileOnDisk(kind="folder" if spot.root.is_dir() else "missing")
+    if not confined.names:
+        return FileOnDisk(kind="folder" if confined.root.is_dir() else "missing")
     try:
-        with holding(spot) as (name, folder):
+        with open_parent(confined) as (name, folder):
             found = os.lstat(name, dir_fd=folder)
             if stat.S_ISDIR(found.st_mode):
-                return FileOnDisk(kind="folder", fingerprint=stamp_of(found))
+                return FileOnDisk(kind="folder", fingerprint=fingerprint_of(found))
             if not stat.S_ISREG(found.st_mode):
-                return FileOnDisk(kind="special", fingerprint=stamp_of(found))
+                return FileOnDisk(kind="special", fingerprint=fingerprint_of(found))
             handle = os.open(name, os.O_RDONLY | NO_FOLLOW, dir_fd=folder)
     except FileNotFoundError:
         return FileOnDisk(kind="missing")
     except OSError as error:
-        return FileOnDisk(kind="unreadable", detail=refusal(error, spot).reason)
+        return FileOnDisk(kind="unreadable", detail=refusal(error, confined).reason)
     try:
         with os.fdopen(handle, "rb") as file:
             found = os.fstat(handle)
-            fingerprint = stamp_of(found)
+            fingerprint = fingerprint_of(found)
             if found.st_size > limit:
                 return FileOnDisk(kind="too_large", size=found.st_size, fingerprint=fingerprint)
             data = file.read(limit + 1)
     except OSError as error:
-        return FileOnDisk(kind="unreadable", detail=refusal(error, spot).reason)
+        return FileOnDisk(kind="unreadable", detail=refusal(error, confined).reason)
     if len(data) > limit:
         return FileOnDisk(kind="too_large", size=len(data), fingerprint=fingerprint)
     if not admits(data):
@@ -120,11 +120,11 @@ def read(
     return FileOnDisk(kind=decoded.kind, size=decoded.size, fingerprint=fingerprint, detail=decoded.detail)
 
 
-def stamp_at(spot: ConfinedPath) -> FileFingerprint | None:
-    """The present state of a place; None if nothing is there, or nothing that can be seen."""
+def fingerprint_at(confined: ConfinedPath) -> FileFingerprint | None:
+    """The current fingerprint of a path; None if it does not exist or cannot be read."""
     try:
-        with holding(spot) as (name, folder):
-            return stamp_of(os.lstat(name, dir_fd=folder))
+        with open_parent(confined) as (name, folder):
+            return fingerprint_of(os.lstat(name, dir_fd=folder))
     except OSError:
         return None
 
@@ -138,47 +138,47 @@ _CAUSES: Final[dict[int, tuple[Cause, str]]] = {
     errno.EFBIG: ("full", "is larger than this system allows"),
     errno.ENAMETOOLONG: ("too_long", "has a name that is too long"),
     errno.EEXIST: ("exists", "exists already"),
-    errno.ENOENT: ("missing", "is not there"),
-    errno.ENOTDIR: ("changed", "lies below something that is no folder any more"),
+    errno.ENOENT: ("missing", "does not exist"),
+    errno.ENOTDIR: ("changed", "lies below something that is not a folder any more"),
     errno.ELOOP: ("changed", "has become a link"),
     errno.EISDIR: ("folder", "is a folder"),
     errno.ENOTEMPTY: ("not_empty", "is a folder that is not empty"),
 }
 
 
-def refusal(error: OSError, spot: ConfinedPath) -> DiskRefused:
-    """The sentence for a failure of the system."""
+def refusal(error: OSError, confined: ConfinedPath) -> DiskRefused:
+    """Turn an OSError into a refusal with a sentence."""
     fallback: tuple[Cause, str] = ("failed", f"cannot be used ({error.strerror or error})")
     cause, sentence = _CAUSES.get(error.errno or 0, fallback)
-    return DiskRefused(cause=cause, reason=f"{spot.path} {sentence}.")
+    return DiskRefused(cause=cause, reason=f"{confined.path} {sentence}.")
 
 
 @contextmanager
-def holding(spot: ConfinedPath) -> Iterator[tuple[str, int | None]]:
-    """The last name of a place and a handle of its folder, reached without following any link.
+def open_parent(confined: ConfinedPath) -> Iterator[tuple[str, int | None]]:
+    """The last name of a path and a handle of its parent folder, opened without following any link.
 
-    With the handle held, nobody can move the place by putting a link into the path. Where there are no such
-    handles, the whole path is given, and checked to be free of links.
+    While the handle is open, nobody can redirect the path by putting a link into it. On systems without folder
+    handles the name is the whole path, checked to be free of links.
     """
-    if not spot.names:
+    if not confined.names:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if not _HAS_FOLDER_HANDLES:
-        parent = spot.path.parent
+        parent = confined.path.parent
         if parent.resolve() != parent:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-        yield str(spot.path), None
+        yield str(confined.path), None
         return
-    folder = os.open(spot.root, _ENTER)
+    folder = os.open(confined.root, _ENTER)
     try:
-        for name in spot.names[:-1]:
+        for name in confined.names[:-1]:
             inner = os.open(name, _ENTER | NO_FOLLOW, dir_fd=folder)
             os.close(folder)
             folder = inner
-        yield spot.names[-1], folder
+        yield confined.names[-1], folder
     finally:
         os.close(folder)
 
 
-def stamp_of(found: os.stat_result) -> FileFingerprint:
-    """The part of a file's state that tells it from another one."""
+def fingerprint_of(found: os.stat_result) -> FileFingerprint:
+    """The fingerprint of a stat result."""
     return FileFingerprint(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)

@@ -1,4 +1,4 @@
-"""Effects on disk: a file is written whole or not at all, and nothing is ever overwritten by accident."""
+"""Changes on disk: writes are atomic, and nothing is overwritten by accident."""
 
 from __future__ import annotations
 
@@ -17,83 +17,83 @@ from planloom.workspace.disk import (
     ConfinedPath,
     DiskRefused,
     FileFingerprint,
-    holding,
+    fingerprint_of,
+    open_parent,
     refusal,
-    stamp_of,
 )
 
 _LEFTOVER: Final = re.compile(r"\.planloom-(\d{1,9})-[0-9a-f]{16}\.tmp")
 
 
-def write(spot: ConfinedPath, data: bytes, *, over: FileFingerprint | None) -> DiskRefused | None:
-    """Put `data` into a file, atomically: anyone sees the old content or the new, never a part.
+def write(confined: ConfinedPath, data: bytes, *, over: FileFingerprint | None) -> DiskRefused | None:
+    """Write a file atomically: readers see the old content or the new, never a part.
 
-    `over` is the state that is replaced, with mode and owner kept; None for a file that must not exist yet.
+    `over` is the state to replace, keeping mode and owner; None if the file must not exist yet.
     """
     try:
-        with holding(spot) as (name, folder):
+        with open_parent(confined) as (name, folder):
             held = _checked(name, folder, over)
             if isinstance(held, DiskRefused):
                 return held
             return _put(name, folder, data, held)
     except OSError as error:
-        return refusal(error, spot)
+        return refusal(error, confined)
 
 
-def create_folders(spot: ConfinedPath) -> tuple[ConfinedPath, ...] | DiskRefused:
-    """Make a folder and the parents it lacks; the folders that were made, outermost first."""
+def create_folders(confined: ConfinedPath) -> tuple[ConfinedPath, ...] | DiskRefused:
+    """Create a folder and its missing parents; returns the created folders, outermost first."""
     made = []
-    for depth in range(1, len(spot.names) + 1):
-        part = ConfinedPath(spot.root, spot.names[:depth])
+    for depth in range(1, len(confined.names) + 1):
+        part = ConfinedPath(confined.root, confined.names[:depth])
         try:
-            with holding(part) as (name, folder):
+            with open_parent(part) as (name, folder):
                 try:
                     os.mkdir(name, dir_fd=folder)
                     made.append(part)
                 except FileExistsError:
                     if not stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode):
-                        return DiskRefused(cause="not_a_folder", reason=f"{part.path} is no folder.")
+                        return DiskRefused(cause="not_a_folder", reason=f"{part.path} is not a folder.")
         except OSError as error:
             return refusal(error, part)
     return tuple(made)
 
 
-def delete_file(spot: ConfinedPath, *, was: FileFingerprint) -> DiskRefused | None:
-    """Remove a file that is still as it `was`."""
+def delete_file(confined: ConfinedPath, *, was: FileFingerprint) -> DiskRefused | None:
+    """Delete a file if its fingerprint is still `was`."""
     try:
-        with holding(spot) as (name, folder):
+        with open_parent(confined) as (name, folder):
             held = _checked(name, folder, was)
             if isinstance(held, DiskRefused):
                 return held
             os.unlink(name, dir_fd=folder)
             _flush(folder, name)
     except OSError as error:
-        return refusal(error, spot)
+        return refusal(error, confined)
     return None
 
 
-def delete_folder(spot: ConfinedPath) -> DiskRefused | None:
-    """Remove a folder that is empty."""
+def delete_folder(confined: ConfinedPath) -> DiskRefused | None:
+    """Delete an empty folder."""
     try:
-        with holding(spot) as (name, folder):
+        with open_parent(confined) as (name, folder):
             os.rmdir(name, dir_fd=folder)
     except OSError as error:
-        return refusal(error, spot)
+        return refusal(error, confined)
     return None
 
 
-def rename(spot: ConfinedPath, new: ConfinedPath) -> DiskRefused | None:
-    """Give a file or folder another name, never over something; a change of case alone is fine."""
+def rename(confined: ConfinedPath, new: ConfinedPath) -> DiskRefused | None:
+    """Rename a file or folder, never over something; a change of case alone is allowed."""
     try:
-        with holding(spot) as (name, folder), holding(new) as (new_name, new_folder):
+        with open_parent(confined) as (name, folder), open_parent(new) as (new_name, new_folder):
             found = os.lstat(name, dir_fd=folder)
             there = _entry(new_name, new_folder)
             if (
                 there is not None
                 and _same_file(found, there)
-                and folded(spot.names[-1]) == folded(new.names[-1])
+                and folded(confined.names[-1]) == folded(new.names[-1])
             ):
-                # The same file under another case: some systems take this only through a third name.
+                # The same file in another case: some systems rename it only through a third name.
                 between = _beside(name, folder, "moving")
                 os.rename(name, between, src_dir_fd=folder, dst_dir_fd=folder)
                 os.rename(between, new_name, src_dir_fd=folder, dst_dir_fd=new_folder)
@@ -106,14 +106,14 @@ def rename(spot: ConfinedPath, new: ConfinedPath) -> DiskRefused | None:
             _flush(folder, name)
             _flush(new_folder, new_name)
     except OSError as error:
-        return refusal(error, new if error.errno in (errno.EEXIST, errno.ENAMETOOLONG) else spot)
+        return refusal(error, new if error.errno in (errno.EEXIST, errno.ENAMETOOLONG) else confined)
     return None
 
 
 def _checked(
     name: str, folder: int | None, expected: FileFingerprint | None
 ) -> os.stat_result | DiskRefused | None:
-    """The file that is replaced, if it is the expected one and may be written; None if none is expected."""
+    """The file to replace, if it is the expected one and writable; None if none is expected."""
     found = _entry(name, folder)
     if expected is None:
         if found is None:
@@ -121,11 +121,11 @@ def _checked(
         return DiskRefused(cause="exists", reason=f"{name} exists already.")
     if found is None:
         return DiskRefused(cause="missing", reason=f"{name} is not there any more.")
-    if not stat.S_ISREG(found.st_mode) or stamp_of(found) != expected:
+    if not stat.S_ISREG(found.st_mode) or fingerprint_of(found) != expected:
         return DiskRefused(cause="changed", reason=f"{name} has changed on disk meanwhile.")
     if not found.st_mode & 0o222:
         return DiskRefused(cause="read_only", reason=f"{name} is read-only.")
-    # Renaming over a file needs no right to write it, so that right is asked for here.
+    # Renaming over a file needs no write permission on it, so check that here.
     os.close(os.open(name, os.O_WRONLY | NO_FOLLOW, dir_fd=folder))
     return found
 
@@ -146,8 +146,8 @@ def _put(name: str, folder: int | None, data: bytes, held: os.stat_result | None
                 _keep(handle, held, name, folder)
             os.fsync(handle)
         if held is not None:
-            # Flushing takes long enough for somebody to save the file.
-            now = _checked(name, folder, stamp_of(held))
+            # Somebody may have saved the file during the flush.
+            now = _checked(name, folder, fingerprint_of(held))
             if isinstance(now, DiskRefused):
                 os.unlink(beside, dir_fd=folder)
                 return now
@@ -165,20 +165,20 @@ def _put(name: str, folder: int | None, data: bytes, held: os.stat_result | None
 
 
 def remove_leftovers(folder: ConfinedPath) -> None:
-    """Remove from a folder what a process that has ended was writing: no file has got that content yet."""
+    """Remove a folder's temporary files whose process has ended: their content was never moved into place."""
     with contextlib.suppress(OSError):
         for name in [entry.name for entry in folder.path.iterdir()]:
             ours = _LEFTOVER.fullmatch(name)
             if ours is None or _is_alive(int(ours[1])):
                 continue
-            with holding(ConfinedPath(folder.root, (*folder.names, name))) as (here, handle):
+            with open_parent(ConfinedPath(folder.root, (*folder.names, name))) as (here, handle):
                 found = os.lstat(here, dir_fd=handle)
                 if stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid():
                     os.unlink(here, dir_fd=handle)
 
 
 def _is_alive(process: int) -> bool:
-    """Whether a process may still run; one that cannot be asked for may."""
+    """Whether a process may still run; True if unknown."""
     if os.name == "nt":
         return True
     try:
@@ -191,13 +191,13 @@ def _is_alive(process: int) -> bool:
 
 
 def _beside(name: str, folder: int | None, ending: Literal["tmp", "moving"]) -> str:
-    """A name in the same folder that nobody can foresee; it tells whose it is, in case the process ends."""
+    """An unpredictable name in the same folder; contains the process id, for `remove_leftovers`."""
     fresh = f".planloom-{os.getpid()}-{secrets.token_hex(8)}.{ending}"
     return str(Path(name).parent / fresh) if folder is None else fresh
 
 
 def _keep(handle: int, held: os.stat_result, name: str, folder: int | None) -> None:
-    """Give the new file the owner, the mode and, where there are any, the attributes of the old one."""
+    """Copy owner, mode and extended attributes of the old file to the new one."""
     if os.name == "nt":
         return
     now = os.fstat(handle)
@@ -207,7 +207,7 @@ def _keep(handle: int, held: os.stat_result, name: str, folder: int | None) -> N
         old = os.open(name, os.O_RDONLY | NO_FOLLOW, dir_fd=folder)
         try:
             for attribute in os.listxattr(old):
-                # Some attributes may only be set by the system, and it sets them by itself.
+                # Only the system may set some attributes, and it sets them by itself.
                 with contextlib.suppress(PermissionError):
                     os.setxattr(handle, attribute, os.getxattr(old, attribute))
         except OSError as error:
@@ -219,7 +219,7 @@ def _keep(handle: int, held: os.stat_result, name: str, folder: int | None) -> N
 
 
 def _linked(name: str, folder: int | None, new_name: str, new_folder: int | None) -> bool:
-    """Give a file a second name, which fails if that exists; False on a system without such links."""
+    """Hard-link a file, which fails if the new name exists; False if the system does not support it."""
     try:
         os.link(name, new_name, src_dir_fd=folder, dst_dir_fd=new_folder, follow_symlinks=False)
     except OSError as error:
@@ -241,12 +241,12 @@ def _entry(name: str, folder: int | None) -> os.stat_result | None:
 
 
 def _flush(folder: int | None, name: str) -> None:
-    """Make a change of names durable, where folders can be flushed."""
+    """Flush a folder to make a change of names durable, where supported."""
     if os.name == "nt":
         return
     where = str(Path(name).parent) if folder is None else "."
     with contextlib.suppress(OSError):
-        # A file system that cannot flush a folder keeps names safe in its own way.
+        # A file system that cannot flush a folder makes names durable by itself.
         handle = os.open(where, os.O_RDONLY, dir_fd=folder)
         try:
             os.fsync(handle)

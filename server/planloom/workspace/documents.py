@@ -1,4 +1,4 @@
-"""The open documents as the editor last told them: what the user has typed, saved or not, comes from here."""
+"""The open documents as the editor last reported them, with unsaved text."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from planloom.domain.values import Sha256, Uri
 from planloom.workspace.paths.uris import normalized
 
 Listener = Callable[[Uri], None]
-"""Called at once with the normalised URI of a document that was opened, changed, saved or closed."""
+"""Called synchronously with the normalised URI of a document that was opened, changed, saved or closed."""
 
 
 class Saved(NamedTuple):
-    """The text on disk, as far as opening and saving tell: by its hash, and its length, which costs less to ask.
+    """Hash and length of the text on disk, inferred from open and save notifications; the length is cheap to compare.
 
-    `seen` tells that it was really there, since it was saved or read; a document that was opened may never have been.
+    `confirmed` is False for a document that was only opened: its text may never have been on disk.
     """
 
     sha256: Sha256
     length: int
-    seen: bool = False
+    confirmed: bool = False
 
 
 @dataclass(frozen=True)
 class Document:
     """One state of an open document; `client_uri` is the URI in the editor's own spelling.
 
-    What costs time in proportion to the text is done when it is asked for: nobody asks at every keystroke.
+    `text` and `dirty` cost time in proportion to the text, so they are computed on demand, not at every keystroke.
     """
 
     uri: Uri
@@ -49,14 +49,14 @@ class Document:
 
     @cached_property
     def dirty(self) -> bool:
-        """Whether the text is not the one on disk, as far as opening, saving and typing tell."""
+        """Whether the text differs from the one on disk, inferred from the editor's notifications alone."""
         return self.content.length != self.saved.length or sha256(self.text) != self.saved.sha256
 
 
 class DocumentStore:
-    """The open documents by normalised URI; every state is a value of its own that never changes.
+    """The open documents by normalised URI; every state is an immutable `Document`.
 
-    All calls are immediate, so that the states follow the order in which the editor's messages arrive.
+    No call awaits, so the states follow the order of the editor's messages.
     """
 
     def __init__(self, encoding: Encoding = "utf-16") -> None:
@@ -65,7 +65,7 @@ class DocumentStore:
         self._listeners: list[Listener] = []
 
     def get(self, uri: str) -> Document | None:
-        """The document as it is now, under any spelling of its URI; None if it is not open."""
+        """The current state, by any spelling of the URI; None if the document is not open."""
         return self._open.get(normalized(uri))
 
     def all(self) -> tuple[Document, ...]:
@@ -80,10 +80,7 @@ class DocumentStore:
     def did_open(
         self, uri: str, language_id: str, version: int, text: str, *, on_disk: str | None = None
     ) -> Document:
-        """Take in a document; without the text `on_disk` it is taken to be what is on disk.
-
-        An editor that opens a document twice is taken at its latest word.
-        """
+        """Add a document. Without `on_disk`, `text` is assumed to be on disk; a second open replaces the first."""
         key = normalized(uri)
         document = Document(
             uri=key,
@@ -97,7 +94,7 @@ class DocumentStore:
         return self._put(document)
 
     def did_change(self, uri: str, version: int, changes: Iterable[ContentChange]) -> Document | None:
-        """Apply what was typed, each change on the result of the one before; None if it is not open."""
+        """Apply changes, each to the result of the one before; None if the document is not open."""
         document = self.get(uri)
         if document is None:
             return None
@@ -107,7 +104,7 @@ class DocumentStore:
         return self._put(replace(document, version=version, content=content))
 
     def did_save(self, uri: str, text: str | None = None) -> Document | None:
-        """The text is on disk now; `text` is what was saved, if the editor sends it along."""
+        """Record a save; `text` is the saved text, if the editor sends it along. None if the document is not open."""
         document = self.get(uri)
         if document is None:
             return None
@@ -115,36 +112,36 @@ class DocumentStore:
         return self._put(self._open[document.uri])
 
     def note_saved(self, uri: str, text: str) -> None:
-        """Take down what is on disk of an open document, as somebody has seen it there; nobody is told."""
+        """Record the text of an open document as read from disk, without calling listeners."""
         document = self.get(uri)
         if document is not None:
-            self._open[document.uri] = replace(document, saved=_saved(text, seen=True))
+            self._open[document.uri] = replace(document, saved=_saved(text, confirmed=True))
 
-    def is_as_saved(self, uri: str) -> bool:
-        """Whether a document holds what is known to have been on disk, so that nothing in it was typed since."""
+    def is_saved(self, uri: str) -> bool:
+        """Whether a document holds exactly the text that was last confirmed on disk."""
         document = self.get(uri)
-        return document is not None and document.saved.seen and not document.dirty
+        return document is not None and document.saved.confirmed and not document.dirty
 
     def did_close(self, uri: str) -> None:
-        """From now on the disk says what the file holds; a document that is not open is passed over."""
+        """Remove a document; one that is not open is ignored."""
         key = normalized(uri)
         if self._open.pop(key, None) is not None:
-            self._tell(key)
+            self._notify(key)
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener` after every change of a document; the result ends that."""
+        """Call `listener` after every change of a document; call the result to unsubscribe."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def _put(self, document: Document) -> Document:
         self._open[document.uri] = document
-        self._tell(document.uri)
+        self._notify(document.uri)
         return document
 
-    def _tell(self, uri: Uri) -> None:
+    def _notify(self, uri: Uri) -> None:
         for listener in tuple(self._listeners):
             listener(uri)
 
 
-def _saved(text: str, *, seen: bool = False) -> Saved:
-    return Saved(sha256(text), len(text), seen)
+def _saved(text: str, *, confirmed: bool = False) -> Saved:
+    return Saved(sha256(text), len(text), confirmed)

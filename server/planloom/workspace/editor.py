@@ -1,4 +1,4 @@
-"""The port to the editor: what it can do, what we ask of it, and what it answers."""
+"""The port to the editor: its capabilities, requests and answers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from planloom.domain.values import Uri, Value
 
 
 class EditorCapabilities(Value):
-    """What the client said it can do; everything absent is off.
-
-    `failure_handling` is LSP's word for what remains of an edit that failed half-way; None if unsaid.
-    """
+    """The client's capabilities; an absent one is off. `failure_handling` is LSP's `FailureHandlingKind`."""
 
     apply_edit: bool = False
     document_changes: bool = False
@@ -28,7 +25,7 @@ class EditorCapabilities(Value):
 
 
 class TextOperation(Value):
-    """Edits of one text, none overlapping, all against the same state; `version` None for a closed file."""
+    """Non-overlapping edits of one text, all against the same state; `version` is None for a closed file."""
 
     kind: Literal["text"] = "text"
     uri: Uri
@@ -37,7 +34,7 @@ class TextOperation(Value):
 
 
 class RenameOperation(Value):
-    """Another name for a file or folder; never overwrites."""
+    """Renames a file or folder; never overwrites."""
 
     kind: Literal["rename"] = "rename"
     uri: Uri
@@ -45,7 +42,7 @@ class RenameOperation(Value):
 
 
 class DeleteOperation(Value):
-    """A file or folder that goes away; a folder that is not empty only if `recursive`."""
+    """Deletes a file or folder; a folder that is not empty only if `recursive`."""
 
     kind: Literal["delete"] = "delete"
     uri: Uri
@@ -56,7 +53,7 @@ Operation = Annotated[TextOperation | RenameOperation | DeleteOperation, Field(d
 
 
 class EditorEdit(Value):
-    """What goes to the editor as one edit, and so as one undo step, its operations in order."""
+    """Operations that the editor applies in order as one edit, and so as one undo step."""
 
     label: str
     operations: tuple[Operation, ...]
@@ -64,7 +61,7 @@ class EditorEdit(Value):
 
 
 class EditorAnswer(Value):
-    """What the client said; `failed_change` is the index of the operation that it names as failed."""
+    """The client's answer to an edit; `failed_change` is the index of the operation that it reports as failed."""
 
     applied: bool
     reason: str | None = None
@@ -79,14 +76,14 @@ class SaveFailure(Value):
 
 
 class SaveAnswer(Value):
-    """Which documents the editor has saved."""
+    """The documents that the editor saved, and those that it could not save."""
 
     saved: tuple[Uri, ...] = ()
     failed: tuple[SaveFailure, ...] = ()
 
 
 class Diagnostic(Value):
-    """One finding of another tool of the editor, positions in the negotiated encoding."""
+    """One diagnostic from another language server or linter; positions in the negotiated encoding."""
 
     range: Range
     severity: Literal["error", "warning", "information", "hint"]
@@ -96,7 +93,7 @@ class Diagnostic(Value):
 
 
 class FileDiagnostics(Value):
-    """What the editor's other tools say of one file; `version` is the text that they looked at, if known."""
+    """The diagnostics of one file; `version` is the document version they were computed for, if known."""
 
     uri: Uri
     items: tuple[Diagnostic, ...]
@@ -104,14 +101,14 @@ class FileDiagnostics(Value):
 
 
 class EditorSilent(Exception):
-    """The editor gave no answer in time, or is gone: what it did must be seen from the files."""
+    """The editor did not answer in time or is gone: only the files show what it did."""
 
 
 class Editor(Protocol):
     """The editor as the tools see it. Each call may raise `EditorSilent`.
 
-    `apply` must send its request before it first yields to the event loop: what was compared just before the
-    call is then what the edit was made for. It must also survive the cancellation of its caller.
+    `apply` must send its request before it first yields to the event loop, so that buffers compared just before
+    the call cannot change in between. It must also survive the cancellation of its caller.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""Turns at files: two changes of one place never overlap in time, whoever asks first goes first."""
+"""Locks on files and folders, granted in the order of the requests."""
 
 from __future__ import annotations
 
@@ -11,34 +11,33 @@ from planloom.domain.values import Uri
 from planloom.workspace.paths.uris import is_below
 
 
-class _Turn(NamedTuple):
+class _Holder(NamedTuple):
     places: frozenset[Uri]
-    ended: asyncio.Event
+    released: asyncio.Event
 
 
 class PathLocks:
-    """Who waits for which files. A folder counts for everything in it, so nothing changes below a rename.
+    """Exclusive locks on sets of URIs; a folder's URI locks everything in it, so nothing changes below a rename.
 
-    Turns follow the order in which they were asked for, and nobody holds one while waiting for another that
-    came later: there is no deadlock, and nobody waits for ever behind others.
+    A request waits only for requests made before it, so there is neither deadlock nor starvation.
     """
 
     def __init__(self) -> None:
-        self._turns: list[_Turn] = []
+        self._holders: list[_Holder] = []
 
     @asynccontextmanager
-    async def hold(self, places: Iterable[Uri]) -> AsyncIterator[None]:
-        """Wait for every earlier turn at one of the places, then keep them until the block ends."""
-        turn = _Turn(frozenset(places), asyncio.Event())
-        earlier = [other.ended for other in self._turns if _overlap(turn.places, other.places)]
-        self._turns.append(turn)
+    async def lock(self, places: Iterable[Uri]) -> AsyncIterator[None]:
+        """Wait for every earlier request that overlaps `places`, then hold them until the block ends."""
+        holder = _Holder(frozenset(places), asyncio.Event())
+        earlier = [other.released for other in self._holders if _overlap(holder.places, other.places)]
+        self._holders.append(holder)
         try:
-            for ended in earlier:
-                await ended.wait()
+            for released in earlier:
+                await released.wait()
             yield
         finally:
-            self._turns.remove(turn)
-            turn.ended.set()
+            self._holders.remove(holder)
+            holder.released.set()
 
 
 def _overlap(one: frozenset[Uri], other: frozenset[Uri]) -> bool:

@@ -1,4 +1,4 @@
-"""A file at one moment: its text with all that is known of it, or why there is none."""
+"""Immutable snapshots of files: the text with its properties, or why there is none."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from planloom.domain.values import Sha256, Uri, Value
 from planloom.workspace.disk import FileFingerprint, FileOnDisk
 from planloom.workspace.documents import Document
 
-MARK = "\ufeff"
-"""The byte-order mark, as some editors keep it at the start of a buffer."""
+BOM = "\ufeff"
+"""The byte-order mark, which some editors keep at the start of a buffer."""
 
 Problem = Literal["binary", "undecodable", "too_large", "folder", "special", "unreadable", "refused"]
-"""Why a place has no text here; `refused` is one that is never looked at, see `Snapshot.detail`."""
+"""Why there is no text; a `refused` path is never read, `Snapshot.detail` says why."""
 
 
 class Snapshot(Value):
-    """One file at one moment. `text` is None where there is no file, or none that can be read as text.
+    """One file at one moment. `text` is None if there is no file or it cannot be read as text.
 
-    The text never holds a byte-order mark; `bom` says that the file has one. That and `encoding` are not known of an
-    open buffer, which may hide them. `version` is that of the open
-    buffer. `uri` is the document that really holds the text, if it is open under another name. `dirty` says
-    that the buffer holds what is not on disk. `size` is in bytes, 0 for a buffer. `fingerprint` is of the disk.
+    The text never contains a byte-order mark; `bom` says that the file has one. For an open buffer `bom` and
+    `encoding` are unreliable, since the editor may hide them. `version` is that of the open buffer. `uri` is that
+    of the document, if the file is open under another name. `dirty`: the buffer has unsaved text. `size` is in
+    bytes, 0 for a buffer. `fingerprint` is that of the file on disk.
     """
 
     uri: Uri
@@ -43,13 +43,13 @@ class Snapshot(Value):
 
     @property
     def form(self) -> FileForm:
-        """How the text is written as a file."""
+        """Encoding and byte-order mark of the file."""
         return FileForm(encoding=self.encoding, bom=self.bom)
 
 
 def of_document(document: Document) -> Snapshot:
     """The snapshot of an open buffer."""
-    text = document.text.removeprefix(MARK)
+    text = document.text.removeprefix(BOM)
     return Snapshot(
         uri=document.uri,
         exists=True,
@@ -57,14 +57,14 @@ def of_document(document: Document) -> Snapshot:
         sha256=sha256(text),
         version=document.version,
         eol=dominant_eol(text),
-        bom=document.text.startswith(MARK),
+        bom=document.text.startswith(BOM),
         source="buffer",
         dirty=document.dirty,
     )
 
 
 def of_acknowledged(uri: Uri, text: str | None, found: FileOnDisk) -> Snapshot:
-    """The snapshot of a file by what its editor says it holds."""
+    """The snapshot of a closed file with the text that the editor reported."""
     return Snapshot(
         uri=uri,
         exists=text is not None,
@@ -79,7 +79,7 @@ def of_acknowledged(uri: Uri, text: str | None, found: FileOnDisk) -> Snapshot:
 
 
 def of_disk(uri: Uri, found: FileOnDisk) -> Snapshot:
-    """The snapshot of a file as it is on disk."""
+    """The snapshot of a file on disk."""
     match found.kind:
         case "missing":
             return Snapshot(uri=uri, exists=False)

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from planloom.cli.client.messages import Json
 from planloom.domain.text.positions import Encoding, Position, Range, TextEdit, apply_edits, encode
 from planloom.workspace import disk_changes
-from planloom.workspace.disk import ConfinedPath, DiskRefused, read, stamp_at
+from planloom.workspace.disk import ConfinedPath, DiskRefused, fingerprint_at, read
 from planloom.workspace.paths.uris import to_path
 
 T = TypeVar("T")
@@ -166,11 +166,11 @@ def _make_parents(spot: ConfinedPath, place: _Place) -> None:
 
 
 def _write_back(spot: ConfinedPath, data: bytes) -> None:
-    _done(disk_changes.write(spot, data, over=stamp_at(spot)))
+    _done(disk_changes.write(spot, data, over=fingerprint_at(spot)))
 
 
 def _remove(spot: ConfinedPath) -> None:
-    fingerprint = stamp_at(spot)
+    fingerprint = fingerprint_at(spot)
     if fingerprint is not None:
         _done(disk_changes.delete_file(spot, was=fingerprint))
 

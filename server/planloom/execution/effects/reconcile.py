@@ -14,7 +14,7 @@ from planloom.domain.plans.plan import Plan
 from planloom.domain.values import Uri
 from planloom.execution.effects.journal import outcome_of
 from planloom.execution.plan_store import EventStore, PlanStore
-from planloom.workspace.edits.apply import settled_by_files
+from planloom.workspace.edits.after_crash import outcomes_after_crash
 from planloom.workspace.edits.batch import weakest
 from planloom.workspace.edits.outcomes import JournalFile, Settlement
 from planloom.workspace.paths.uris import display_name, is_below
@@ -31,7 +31,7 @@ async def settle_intents(plan_store: PlanStore, view: WorkspaceView, plan: Plan)
 
 async def _settle(plan_store: PlanStore, view: WorkspaceView, plan: Plan, edit: EditRecord) -> Plan:
     """Record the outcome per file. Files whose text does not show it become doubtful, so that a retry is asked."""
-    findings = await settled_by_files(view, journal_files((edit,), plan_store.store))
+    findings = await outcomes_after_crash(view, journal_files((edit,), plan_store.store))
     made: list[EditedFile] = []
     missing: list[EditedFile] = []
     doubtful: list[EditedFile] = []

@@ -16,7 +16,7 @@ from planloom.execution.effects.commit_results import CommitResult, Committed, D
 from planloom.execution.effects.gate import Gate, grant_of
 from planloom.execution.effects.proposals import ChangeProposal, StepPart
 from planloom.execution.plan_store import PlanStore
-from planloom.workspace.edits.overlay import Overlay, Unsettled
+from planloom.workspace.edits.overlay import Overlay, Unmerged
 from planloom.workspace.edits.shielded import uninterrupted
 from planloom.workspace.paths.uris import display_name, is_below
 from planloom.workspace.view import WorkspaceView
@@ -106,7 +106,7 @@ class StagingArea:
     async def _take_over(self, area: _Area, proposal: ChangeProposal, files: Overlay) -> str | None:
         """Stage for the plan what a step has staged, and record it. The reason if others were in its way."""
         before = area.overlay.changeset().uris()
-        unsettled = await files.settle()
+        unsettled = await files.merge_down()
         clashed = frozenset(each.uri for each in unsettled)
         refused = _refusal(unsettled) if unsettled else None
         area.blind |= proposal.blind - clashed
@@ -280,7 +280,7 @@ def _proposal(plan: Plan, area: _Area, changes: Changeset) -> ChangeProposal:
     )
 
 
-def _refusal(unsettled: Iterable[Unsettled]) -> str:
+def _refusal(unsettled: Iterable[Unmerged]) -> str:
     reasons = " ".join(dict.fromkeys(each.reason for each in unsettled))
     return f"{reasons} What was written to other files stays."
 

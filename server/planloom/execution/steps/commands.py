@@ -16,7 +16,7 @@ from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.unsaved import Unsaved
 from planloom.execution.plan_store import PlanStore
-from planloom.tools.processes.child_process import Ended, run_process, shell_argv
+from planloom.tools.processes.child_process import ProcessResult, run_process, shell_argv
 from planloom.tools.processes.run_command import Command
 from planloom.workspace.index.programs import environment
 
@@ -66,7 +66,7 @@ class StepCommands:
         self._refresh = refresh
         self._terminal = terminal
 
-    async def run(self, command: Command) -> Ended:
+    async def run(self, command: Command) -> ProcessResult:
         """Ask and run. Raises CommandDenied, CancelledByUser, UnsavedFiles, UntrustedWorkspace.
 
         The permission is for the scripts as they were shown. They are compared once more when the terminal is
@@ -91,7 +91,7 @@ class StepCommands:
                     return await self._run(command)
             again = _CHANGED
 
-    async def _run(self, command: Command) -> Ended:
+    async def _run(self, command: Command) -> ProcessResult:
         """Run it. That it starts is durable before it does, so that a crash can tell it from one that waited."""
         begins = ev.TaskUpdate(task_id=self._step.step_id, status="running", command_started=True)
         self._plan_store.record(self._plan_id, begins)
@@ -107,14 +107,14 @@ class StepCommands:
         finally:
             await self._refresh()
 
-    async def _staged(self) -> Ended | None:
+    async def _staged(self) -> ProcessResult | None:
         """A command must find the files as the plan has left them: what it has staged is asked for first."""
         verdict = await self._staging.commit_staged(self._plan_id)
         if verdict is None or isinstance(verdict, Committed):
             return None
         reason = f"The changes before it were not made: {verdict.reason}"
         if not isinstance(verdict, Denied):
-            return Ended(code=None, problem=reason)
+            return ProcessResult(code=None, problem=reason)
         if verdict.cancelled:
             raise CancelledByUser
         raise CommandDenied(reason)

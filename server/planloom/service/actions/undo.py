@@ -104,7 +104,7 @@ class UndoService:
         grant = Grant(plan_id=plan.plan_id, version=plan.version, source="request")
         label = "Planloom: redo" if redo else "Planloom: undo"
         outcome = await apply_changeset(
-            self._view, self._editor, reversal.changeset, grant, label, journal, known=self._is_kept
+            self._view, self._editor, reversal.changeset, grant, label, journal, is_journaled=self._is_kept
         )
         match outcome:
             case ChangesetApplied():
@@ -148,7 +148,9 @@ def _taken(
     found = []
     begins = 0
     for edit in chosen:
-        files = tuple(file for place, file in enumerate(edit.files, start=begins) if place in reversal.taken)
+        files = tuple(
+            file for place, file in enumerate(edit.files, start=begins) if place in reversal.reverted
+        )
         found.append((edit, files))
         begins += len(edit.files)
     return tuple(found)

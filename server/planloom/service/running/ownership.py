@@ -18,7 +18,7 @@ from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.summary import execution_summary
 from planloom.storage.ledger import LEASE_SECONDS, Ledger, owned_elsewhere
-from planloom.workspace.edits.leftovers import clear_leftovers
+from planloom.workspace.edits.after_crash import clear_leftovers
 from planloom.workspace.view import WorkspaceView
 
 STOPPED = "The plan was stopped, since what it did could not be written to the plan ledger."

@@ -1,1 +1,1 @@
-"""Tools that read and stage changes of files, and how an edit finds the text that it means."""
+"""Tools that read files and stage changes, and the matching of edits against the text of a file."""

@@ -1,4 +1,4 @@
-"""The tool that changes parts of files: by old and new text, or by a patch. It stages; the gate asks and applies."""
+"""The tool `edit_file`: stages a change of parts of files, by old and new text or by a patch."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from planloom.tools.context import ToolContext
-from planloom.tools.files.fuzzy_match import SAID, Grade
+from planloom.tools.files.fuzzy_match import GRADE_TEXT, Grade
 from planloom.tools.files.patches import BadPatch, FilePatch, read_patch
 from planloom.tools.files.patching import apply_hunks
 from planloom.tools.files.reading import unreadable
-from planloom.tools.files.replacing import CLOSEST, NoMatch, Replaced, replace, with_lf
+from planloom.tools.files.replacing import CLOSEST, NoMatch, Replacement, replace, with_lf
 from planloom.tools.files.writing import MAX_CONTENT, names_folder
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 from planloom.workspace.edits.overlay import Overlay
@@ -28,7 +28,7 @@ class EditFile(BaseModel):
     path: str = Field(description="Path of the file, relative to the workspace folder.", max_length=4096)
     old_text: str | None = Field(
         None,
-        description="Text to replace, exactly as it stands in the file, with enough lines around it to be unique.",
+        description="Text to replace, exactly as in the file, with enough lines around it to be unique.",
         max_length=MAX_CONTENT,
     )
     new_text: str | None = Field(None, description="Text to put in its place.", max_length=MAX_CONTENT)
@@ -43,10 +43,10 @@ class EditFile(BaseModel):
     )
 
     @model_validator(mode="after")
-    def _one_way(self) -> Self:
+    def _texts_or_patch(self) -> Self:
         texts = (self.old_text, self.new_text)
         if self.patch is not None:
-            # Some models fill in every argument that the schema knows.
+            # Some models fill in every argument of the schema.
             if any(texts):
                 raise ValueError("give old_text and new_text, or patch, not both")
         elif None in texts:
@@ -58,13 +58,13 @@ async def edit_file(args: EditFile, context: ToolContext) -> ToolResult:
     """Replace text in a file, or apply a patch to one or more."""
     if args.patch is not None:
         return await _patch(args.path, args.patch, context)
-    seen = await _read(args.path, context, context.files)
-    if isinstance(seen, ToolResult):
-        return seen
-    place, text = seen
+    file = await _read(args.path, context, context.files)
+    if isinstance(file, ToolResult):
+        return file
+    place, text = file
     result = replace(text, args.old_text or "", args.new_text or "", replace_all=args.replace_all)
     if isinstance(result, NoMatch):
-        return failed(_explained(place, result))
+        return failed(_failure(place, result))
     return await _stage(place, text, result, context.files)
 
 
@@ -72,36 +72,40 @@ async def _read(path: str, context: ToolContext, files: Overlay) -> tuple[Resolv
     place = await context.resolve(path, "write")
     if isinstance(place, PathRefused):
         return failed(place.reason)
-    seen = await files.read(place.uri)
-    if not seen.exists:
+    file = await files.read(place.uri)
+    if not file.exists:
         return failed(f"There is no file {place.relative}. Use write_file to create it.")
-    if seen.text is None:
-        return failed(unreadable(place.relative, seen))
-    return place, seen.text
+    if file.text is None:
+        return failed(unreadable(place.relative, file))
+    return place, file.text
 
 
-async def _stage(place: ResolvedPath, before: str, result: Replaced, files: Overlay) -> ToolResult:
+async def _stage(place: ResolvedPath, before: str, result: Replacement, files: Overlay) -> ToolResult:
     if result.text == with_lf(before):
         return succeeded(f"{place.relative} is already so", value=place.relative)
     refused = await files.stage_write(place.uri, result.text, notes=(*place.notes, *_notes(result.grade)))
     if refused is not None:
         return failed(refused.reason)
-    places = "1 place" if result.places == 1 else f"{result.places} places"
-    fuzzy = "" if result.grade == "exact" else f", found {SAID[result.grade]}: see that it is what you meant"
+    places = "1 place" if result.occurrences == 1 else f"{result.occurrences} places"
+    fuzzy = (
+        ""
+        if result.grade == "exact"
+        else f", found {GRADE_TEXT[result.grade]}: check that it is what you meant"
+    )
     return succeeded(f"Edited {place.relative} in {places}{fuzzy}", value=place.relative)
 
 
-def _explained(place: ResolvedPath, result: NoMatch) -> str:
-    """Why an edit does not fit; the lines of a file that may hold secrets are not shown."""
+def _failure(place: ResolvedPath, result: NoMatch) -> str:
+    """Why an edit does not match; does not quote lines of a file that may hold secrets."""
     reason = result.reason.partition(CLOSEST)[0] if place.secret else result.reason
     return f"{place.relative}: {reason}"
 
 
 def _notes(grade: Grade) -> tuple[str, ...]:
-    """What the person who approves is told of a match that was not exact."""
+    """Notes for the person who approves a match that was not exact."""
     if grade == "exact":
         return ()
-    return (f"Fuzzy: the text to replace stands there only {SAID[grade]}.",)
+    return (f"Fuzzy: the text to replace was found only {GRADE_TEXT[grade]}.",)
 
 
 async def _patch(path: str, text: str, context: ToolContext) -> ToolResult:
@@ -113,21 +117,21 @@ async def _patch(path: str, text: str, context: ToolContext) -> ToolResult:
     if isinstance(named, ToolResult):
         return named
     trial = Overlay(context.files)
-    said: list[str] = []
+    summaries: list[str] = []
     for patch in named:
         result = await _apply(patch, context, trial)
         if not result.ok:
             nothing = " Nothing was changed." if len(named) > 1 else ""
             return failed(result.text + nothing)
-        said.append(result.summary)
-    await trial.settle()
-    return succeeded("; ".join(said), "\n".join(said), path)
+        summaries.append(result.summary)
+    await trial.merge_down()
+    return succeeded("; ".join(summaries), "\n".join(summaries), path)
 
 
 def _named(path: str, patches: tuple[FilePatch, ...]) -> tuple[FilePatch, ...] | ToolResult:
-    """The files of a patch by their paths; `path` is that of a patch which names none, or one that it names."""
+    """The file patches with their paths; `path` is used if a patch names no file, else it must be one of its files."""
     if len(patches) > MOST_FILES:
-        return failed(f"The patch changes {len(patches)} files; at most {MOST_FILES} are taken at a time.")
+        return failed(f"The patch changes {len(patches)} files; one call may change at most {MOST_FILES}.")
     if len(patches) == 1:
         (patch,) = patches
         if patch.path is None or _same(path, patch.path):
@@ -144,7 +148,7 @@ def _named(path: str, patches: tuple[FilePatch, ...]) -> tuple[FilePatch, ...] |
 
 
 def _same(path: str, other: str) -> bool:
-    """Whether two spellings mean one file: some models write a patch's paths from another folder on."""
+    """Whether two paths mean one file: some models write a patch's paths relative to another folder."""
     a, b = (
         tuple(part for part in each.replace("\\", "/").split("/") if part not in ("", "."))
         for each in (path, other)
@@ -159,11 +163,11 @@ async def _apply(patch: FilePatch, context: ToolContext, files: Overlay) -> Tool
         case "add":
             return await _add(patch, context, files)
         case "delete":
-            seen = await _read(patch.path, context, files)
-            if isinstance(seen, ToolResult):
-                return seen
-            refused = await files.stage_delete(seen[0].uri)
-            return failed(refused.reason) if refused else succeeded(f"Deleted {seen[0].relative}")
+            file = await _read(patch.path, context, files)
+            if isinstance(file, ToolResult):
+                return file
+            refused = await files.stage_delete(file[0].uri)
+            return failed(refused.reason) if refused else succeeded(f"Deleted {file[0].relative}")
         case _:
             return await _update(patch, context, files)
 
@@ -184,13 +188,13 @@ async def _add(patch: FilePatch, context: ToolContext, files: Overlay) -> ToolRe
 
 
 async def _update(patch: FilePatch, context: ToolContext, files: Overlay) -> ToolResult:
-    seen = await _read(patch.path or "", context, files)
-    if isinstance(seen, ToolResult):
-        return seen
-    place, text = seen
+    file = await _read(patch.path or "", context, files)
+    if isinstance(file, ToolResult):
+        return file
+    place, text = file
     result = apply_hunks(text, patch.hunks)
     if isinstance(result, NoMatch):
-        return failed(_explained(place, result))
+        return failed(_failure(place, result))
     staged = await _stage(place, text, result, files)
     if not staged.ok or patch.move_to is None:
         return staged
@@ -206,7 +210,7 @@ async def _update(patch: FilePatch, context: ToolContext, files: Overlay) -> Too
 EDIT_FILE = Tool(
     name="edit_file",
     description=(
-        "Replace text in a file. old_text must stand in the file exactly once, or set replace_all. "
+        "Replace text in a file. old_text must occur in the file exactly once, or set replace_all. "
         "For several changes at once give patch instead."
     ),
     arguments=EditFile,

@@ -1,4 +1,4 @@
-"""Signs that a model left a part of a file out, or wrapped it up, when it wrote the whole."""
+"""Detects that a model left out a part of a file, or wrapped it in a code fence, when it wrote the whole file."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _PLACEHOLDER: Final = re.compile(
 )
 _MARKS: Final = r"[\s/#*;<>!\-{}(\[\])\"']*"
 _BARE: Final = re.compile(rf"{_MARKS}(?:{_DOTS}|existing code){_MARKS}\.?", re.IGNORECASE)
-"""A line that says nothing but that something was there."""
+"""A line that only marks an omission."""
 _LONGEST: Final = 240
 
 
 def without_fence(path: str, content: str) -> str:
-    """The content without the one fence around the whole of it; Markdown may mean its fences."""
+    """The content without a code fence around the whole of it; unchanged for Markdown, where a fence may be meant."""
     if path.lower().endswith(_MARKDOWN):
         return content
     body = content.strip("\r\n \t")
@@ -53,13 +53,13 @@ def _closes(line: str, mark: str) -> bool:
     return len(stripped) >= len(mark) and not stripped.strip(mark[0])
 
 
-def left_out(before: str, after: str) -> str | None:
-    """The line that stands for a part left out, if the text shrinks by more than a half; else None."""
+def left_out_line(before: str, after: str) -> str | None:
+    """A new line that marks an omission, if the text shrinks by more than half; else None."""
     if len(after) * 2 >= len(before):
         return None
-    known = set(before.split("\n"))
+    old_lines = set(before.split("\n"))
     for line in after.split("\n"):
-        if line not in known and len(line) <= _LONGEST and _is_placeholder(line):
+        if line not in old_lines and len(line) <= _LONGEST and _is_placeholder(line):
             return line.strip()
     return None
 

@@ -1,4 +1,4 @@
-"""Finding the lines or the text that an edit means: exactly, else by looser grades, and only where it is unique."""
+"""Finds the lines that an edit means: exactly, else by looser grades of comparison."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _PUNCTUATION: Final = str.maketrans(
         **dict.fromkeys("\u202f\u205f\u3000", " "),
     }
 )
-"""Signs that models and word processors put in the place of plain ones; each one for one, so places stay."""
+"""Typographic characters that models and word processors use for plain ones; one for one, so offsets stay valid."""
 
 
 def plain_punctuation(text: str) -> str:
-    """The text with typographic quotes, dashes and spaces as plain ones, of the same length."""
+    """The text with plain quotes, dashes and spaces in place of typographic ones; the length stays the same."""
     return text if text.isascii() else text.translate(_PUNCTUATION)
 
 
@@ -34,9 +34,9 @@ GRADES: Final[tuple[tuple[Grade, Callable[[str], str]], ...]] = (
     ("indentation", str.strip),
     ("punctuation", lambda line: plain_punctuation(line).strip()),
 )
-"""From strict to loose; a looser grade is only asked where a stricter one has found nothing."""
+"""From strict to loose; a looser grade is tried only if the stricter ones found nothing."""
 
-SAID: Final[Mapping[Grade, str]] = {
+GRADE_TEXT: Final[Mapping[Grade, str]] = {
     "exact": "exactly",
     "trailing": "apart from white space at line ends",
     "indentation": "apart from indentation",
@@ -45,95 +45,95 @@ SAID: Final[Mapping[Grade, str]] = {
 
 
 _FEW = 64
-"""Places of a run that are looked for as text, which is fast where they do not overlap."""
+"""Matches of a run that are found by text search, which is fast unless they overlap."""
 
 
-class Found(NamedTuple):
-    """Where a run of lines stands: the numbers of their first lines from 0, and how they were compared."""
+class Match(NamedTuple):
+    """The matches of a run of lines: the indices of their first lines, from 0, and how they were compared."""
 
-    places: tuple[int, ...]
+    starts: tuple[int, ...]
     grade: Grade
 
 
 class Lines:
-    """The lines of one text, searched for runs of lines; each search takes linear time."""
+    """The lines of one text, searchable for runs of lines in linear time."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = tuple(lines)
         self._joined: dict[Grade, str] = {}
-        self._known: dict[tuple[str, ...], Found | None] = {}
+        self._found: dict[tuple[str, ...], Match | None] = {}
 
-    def find(self, wanted: Sequence[str]) -> Found | None:
-        """Every place of a run, in order, by the strictest grade that finds any; None if no grade does."""
+    def find(self, wanted: Sequence[str]) -> Match | None:
+        """Every match of a run, in order, by the strictest grade that finds any; None if no grade does."""
         key = tuple(wanted)
-        if key not in self._known:
-            self._known[key] = self._find(key)
-        return self._known[key]
+        if key not in self._found:
+            self._found[key] = self._find(key)
+        return self._found[key]
 
     def beginning(self, wanted: str) -> tuple[int, ...]:
-        """The first two lines, at most, that begin with a text if indentation is left aside."""
+        """The indices of the first two lines, at most, that begin with a text, ignoring indentation."""
         text = self._text("indentation", str.strip)[:-1]
         first = text.find("\n" + wanted)
         second = text.find("\n" + wanted, first + 1) if first >= 0 else -1
-        return tuple(text.count("\n", 0, at) for at in (first, second) if at >= 0)
+        return tuple(text.count("\n", 0, offset) for offset in (first, second) if offset >= 0)
 
-    def _find(self, wanted: Sequence[str]) -> Found | None:
+    def _find(self, wanted: Sequence[str]) -> Match | None:
         for grade, normal in GRADES:
             run = [normal(line) for line in wanted]
             if grade != "exact" and not any(run):
                 return None
-            places = tuple(self._places(grade, normal, run))
-            if places:
-                return Found(places, grade)
+            starts = tuple(self._places(grade, normal, run))
+            if starts:
+                return Match(starts, grade)
         return None
 
     def _places(self, grade: Grade, normal: Callable[[str], str], run: Sequence[str]) -> Iterator[int]:
         text, needle = self._text(grade, normal), "\n" + "\n".join(run) + "\n"
         line = counted = 0
-        at = text.find(needle)
+        offset = text.find(needle)
         for _ in range(_FEW):
-            if at < 0:
+            if offset < 0:
                 return
-            line += text.count("\n", counted, at)
-            counted = at
+            line += text.count("\n", counted, offset)
+            counted = offset
             yield line
-            at = text.find(needle, at + 1)
-        if at >= 0:
-            # Runs that overlap would each be compared to their end; line by line none is.
+            offset = text.find(needle, offset + 1)
+        if offset >= 0:
+            # For overlapping runs a text search takes quadratic time; this takes linear time.
             yield from (
                 place for place in _repeated(text[1:-1].split("\n"), needle[1:-1].split("\n")) if place > line
             )
 
     def _text(self, grade: Grade, normal: Callable[[str], str]) -> str:
         if grade not in self._joined:
-            # Each line with its end, so that a text without lines holds no blank one.
+            # Every line with its end, so that an empty text does not contain a blank line.
             self._joined[grade] = "\n" + "".join(f"{normal(line)}\n" for line in self.lines)
         return self._joined[grade]
 
 
 def _repeated(lines: Sequence[str], run: Sequence[str]) -> Iterator[int]:
-    """Every place of a run in time linear in the lines, however it overlaps itself (Knuth, Morris and Pratt)."""
+    """The index of every match of a run, in linear time (Knuth-Morris-Pratt)."""
     back = [0] * len(run)
-    fits = 0
+    matched = 0
     for number in range(1, len(run)):
-        while fits and run[number] != run[fits]:
-            fits = back[fits - 1]
-        fits += run[number] == run[fits]
-        back[number] = fits
-    fits = 0
+        while matched and run[number] != run[matched]:
+            matched = back[matched - 1]
+        matched += run[number] == run[matched]
+        back[number] = matched
+    matched = 0
     for number, line in enumerate(lines):
-        while fits and (fits == len(run) or line != run[fits]):
-            fits = back[fits - 1]
-        fits += line == run[fits]
-        if fits == len(run):
+        while matched and (matched == len(run) or line != run[matched]):
+            matched = back[matched - 1]
+        matched += line == run[matched]
+        if matched == len(run):
             yield number - len(run) + 1
 
 
 class NoIndentation(Value):
-    """New lines whose indentation cannot be told from the file's."""
+    """The indentation of new lines cannot be derived from the file's."""
 
     reason: str = (
-        "old_text fits only if its indentation is ignored, and differently from line to line. "
+        "old_text matches only without its indentation, which differs from the file's by more than one shift. "
         "Read the file again and copy the lines with their indentation."
     )
 
@@ -141,7 +141,7 @@ class NoIndentation(Value):
 def reindented(
     new: Sequence[str], old: Sequence[str], actual: Sequence[str]
 ) -> tuple[str, ...] | NoIndentation:
-    """New lines, indented as the file indents the lines that `old` was meant to be (`actual`, one for one)."""
+    """The new lines, indented as the file indents `actual`, the lines that `old` matched one for one."""
     pairs = [
         (_indent(given), _indent(there))
         for given, there in zip(old, actual, strict=True)
@@ -157,7 +157,7 @@ def reindented(
 
 
 def _shift(pairs: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
-    """The prefix to take away and the one to put in front, if that is one for all lines."""
+    """The prefix to remove and the prefix to add, if they are the same for all lines."""
     given, there = min(pairs, key=lambda pair: len(pair[0]) + len(pair[1]))
     common = 0
     while common < min(len(given), len(there)) and given[-1 - common] == there[-1 - common]:

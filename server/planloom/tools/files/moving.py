@@ -1,4 +1,4 @@
-"""The tools that rename and delete. They stage; the gate asks and applies, and the journal can bring back."""
+"""The tools `rename_path` and `delete_path`, which stage renames and deletions."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from planloom.workspace.paths.uris import child
 
 MOST_LISTED = 100
 MOST_DELETED = 1_000
-"""Files that one step may delete."""
-_MOST_LOOKED_AT = 50_000
+"""Most files that one step may delete."""
+_MOST_CHECKED = 50_000
 
 
 class RenamePath(BaseModel):
@@ -31,7 +31,7 @@ class RenamePath(BaseModel):
         description="Path of the file or folder, relative to the workspace folder.", max_length=4096
     )
     new_path: str = Field(
-        description="Its new path, relative to the workspace folder; an existing folder is moved into.",
+        description="Its new path, relative to the workspace folder, or an existing folder to move it into.",
         max_length=4096,
     )
 
@@ -47,7 +47,7 @@ class DeletePath(BaseModel):
 
 
 async def rename_path(args: RenamePath, context: ToolContext) -> ToolResult:
-    """Let a file or folder have another name; never over something that exists."""
+    """Stage a rename of a file or folder; never over something that exists."""
     place = await _movable(args.path, context)
     if isinstance(place, ToolResult):
         return place
@@ -69,7 +69,7 @@ async def rename_path(args: RenamePath, context: ToolContext) -> ToolResult:
 
 
 async def delete_path(args: DeletePath, context: ToolContext) -> ToolResult:
-    """Let a file go away, or a folder with all that it holds."""
+    """Stage the deletion of a file, or of a folder with all its content."""
     place = await _movable(args.path, context)
     if isinstance(place, ToolResult):
         return place
@@ -88,7 +88,7 @@ async def delete_path(args: DeletePath, context: ToolContext) -> ToolResult:
         return succeeded(f"Deleted {place.relative}", value=place.relative)
     return succeeded(
         f"Deleted the folder {place.relative} with {_count(len(inside))}",
-        f"Deleted the folder {place.relative}. It holds {_count(len(inside))}{':' if inside else '.'}"
+        f"Deleted the folder {place.relative} with {_count(len(inside))}{':' if inside else '.'}"
         + "".join(f"\n{name}" for name in inside[:MOST_LISTED])
         + (f"\n[and {len(inside) - MOST_LISTED} more]" if len(inside) > MOST_LISTED else ""),
         place.relative,
@@ -96,13 +96,13 @@ async def delete_path(args: DeletePath, context: ToolContext) -> ToolResult:
 
 
 async def _movable(path: str, context: ToolContext) -> ResolvedPath | ToolResult:
-    """The place of something that may go from where it is."""
+    """Resolve the path of something that may be renamed or deleted."""
     place = await context.resolve(path, "write")
     if isinstance(place, PathRefused):
         return failed(place.reason)
     if place.is_link:
         return failed(f"{path} is a link to {place.relative}: only a person can rename or delete it.")
-    reason = await asyncio.to_thread(_kept, place, tuple(context.roots.private), _roots(context))
+    reason = await asyncio.to_thread(_protected_reason, place, tuple(context.roots.private), _roots(context))
     if reason is not None:
         return failed(reason)
     if not (await context.files.peek(place.uri)).exists:
@@ -114,8 +114,8 @@ def _roots(context: ToolContext) -> tuple[Path, ...]:
     return tuple(root.path for root in context.roots.folders)
 
 
-def _kept(place: ResolvedPath, private: Iterable[Path], roots: Iterable[Path]) -> str | None:
-    """Why something stays where it is whatever anyone says; looks at the disk, so call it from a thread."""
+def _protected_reason(place: ResolvedPath, private: Iterable[Path], roots: Iterable[Path]) -> str | None:
+    """Why a path must never be renamed or deleted, or None. Walks the disk: call it from a thread."""
     real = place.path
     for folder, what in (
         (Path.home(), "your home folder"),
@@ -123,21 +123,23 @@ def _kept(place: ResolvedPath, private: Iterable[Path], roots: Iterable[Path]) -
         *((own, "Planloom's own state") for own in private),
     ):
         if folder.resolve().is_relative_to(real):
-            return f"{place.relative} holds {what}, which is never moved or deleted."
-    looked_at = 0
+            return f"{place.relative} contains {what}, which is never moved or deleted."
+    checked = 0
     for folder_name, folders, files in os.walk(real):
-        held = next((name for name in (*folders, *files) if is_git(name)), None)
-        if held is not None:
-            where = Path(folder_name, held).relative_to(real.parent).as_posix()
-            return f"{place.relative} holds a repository ({where}), which only a person may move or delete."
-        looked_at += len(folders) + len(files)
-        if looked_at > _MOST_LOOKED_AT:
-            return f"{place.relative} holds more than {_MOST_LOOKED_AT} files: choose smaller parts."
+        repository = next((name for name in (*folders, *files) if is_git(name)), None)
+        if repository is not None:
+            where = Path(folder_name, repository).relative_to(real.parent).as_posix()
+            return (
+                f"{place.relative} contains a repository ({where}), which only a person may move or delete."
+            )
+        checked += len(folders) + len(files)
+        if checked > _MOST_CHECKED:
+            return f"{place.relative} contains more than {_MOST_CHECKED} files: choose smaller parts."
     return None
 
 
 async def _inside(context: ToolContext, place: ResolvedPath) -> tuple[str, ...]:
-    """The files in a folder by their paths; a few more than may be deleted at most."""
+    """The paths of the files in a folder; stops soon after `MOST_DELETED`."""
     found: list[str] = []
     stack = [(place.uri, f"{place.relative}/")]
     while stack and len(found) <= MOST_DELETED:
@@ -160,7 +162,7 @@ def _count(files: int) -> str:
 
 RENAME_PATH = Tool(
     name="rename_path",
-    description="Rename or move a file or folder. It never overwrites what is there.",
+    description="Rename or move a file or folder. It never overwrites an existing file.",
     arguments=RenamePath,
     effect="write",
     run=rename_path,
@@ -170,7 +172,7 @@ RENAME_PATH = Tool(
 )
 DELETE_PATH = Tool(
     name="delete_path",
-    description="Delete a file, or a folder with all that it holds. The user is asked first and can undo it.",
+    description="Delete a file, or a folder with all its content. The user is asked first and can undo it.",
     arguments=DeletePath,
     effect="destroy",
     run=delete_path,

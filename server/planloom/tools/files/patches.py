@@ -1,4 +1,4 @@
-"""Reading patches as models write them: unified diffs and `*** Begin Patch`, often with wrong numbers."""
+"""Parses patches as models write them: unified diffs and `*** Begin Patch`, often with wrong line numbers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ _MOST_HUNKS: Final = 2_000
 
 
 class Hunk(NamedTuple):
-    """One stretch of a file: lines kept, taken away and put in; where it may stand.
+    """One hunk: kept, removed and added lines, with hints about its position.
 
-    `line` is the number of its first old line from 1 as the patch says, often wrongly; where it has no old
-    lines, that of the line before them. `headings` are lines
-    that stand above it. `at_end` says that it is the end of the file. `newline` is what becomes of the newline
-    there, None where the patch does not say.
+    `line` is the line number in the patch, from 1 and often wrong: that of the first old line, or without old lines
+    that of the line above. `headings` are lines of the file above the hunk. `at_end`: the hunk ends the file.
+    `newline`: whether the file ends with a newline afterwards, None if the patch does not say.
     """
 
     ops: tuple[Op, ...]
@@ -32,12 +31,12 @@ class Hunk(NamedTuple):
 
     @property
     def old(self) -> tuple[str, ...]:
-        """The lines that the file must hold."""
+        """The lines that the file must contain."""
         return tuple(line for sign, line in self.ops if sign != "+")
 
 
 class FilePatch(NamedTuple):
-    """What a patch does to one file; `path` is None where it names none."""
+    """The changes of a patch to one file; `path` is None if the patch names no file."""
 
     kind: Literal["update", "add", "delete"]
     path: str | None
@@ -46,13 +45,13 @@ class FilePatch(NamedTuple):
 
 
 class BadPatch(Value):
-    """A text that is no patch, or a cut one; the sentence says what to do instead."""
+    """A text that is not a valid patch; `reason` says what to do instead."""
 
     reason: str
 
 
 def read_patch(text: str) -> tuple[FilePatch, ...] | BadPatch:
-    """The files of a patch, in its order; never raises, linear in time."""
+    """Parse a patch into its files, in order. Never raises; takes linear time."""
     lines = with_lf(text).strip("\n").split("\n")
     if lines and lines[0].startswith("```") and lines[-1].strip() == "```":
         lines = lines[1:-1]
@@ -72,7 +71,7 @@ def read_patch(text: str) -> tuple[FilePatch, ...] | BadPatch:
         return files
     if not files or sum(len(file.hunks) for file in files) > _MOST_HUNKS:
         return BadPatch(
-            reason="This is no patch that can be read. Give a unified diff, *** Begin Patch … *** End Patch, "
+            reason="The patch cannot be parsed. Give a unified diff, *** Begin Patch … *** End Patch, "
             "or old_text and new_text."
         )
     return files
@@ -80,12 +79,12 @@ def read_patch(text: str) -> tuple[FilePatch, ...] | BadPatch:
 
 def _begin_patch(lines: Sequence[str]) -> tuple[FilePatch, ...] | BadPatch:
     files: list[FilePatch] = []
-    at = 0
-    while at < len(lines):
-        kind, _, path = lines[at].partition(": ")
+    start = 0
+    while start < len(lines):
+        kind, _, path = lines[start].partition(": ")
         path = path.strip()
-        end = _section_end(lines, at + 1)
-        body = lines[at + 1 : end]
+        end = _section_end(lines, start + 1)
+        body = lines[start + 1 : end]
         match kind.strip():
             case "*** Add File":
                 files.append(FilePatch("add", path, (_added(body),)))
@@ -101,16 +100,16 @@ def _begin_patch(lines: Sequence[str]) -> tuple[FilePatch, ...] | BadPatch:
                 pass
             case _:
                 return BadPatch(
-                    reason=f"The line {lines[at][:100]!r} is none of *** Add File: path, *** Update File: path "
+                    reason=f"The line {lines[start][:100]!r} must be *** Add File: path, *** Update File: path "
                     "or *** Delete File: path."
                 )
-        at = end
+        start = end
     return tuple(files)
 
 
-def _section_end(lines: Sequence[str], at: int) -> int:
+def _section_end(lines: Sequence[str], start: int) -> int:
     names = ("*** Add File: ", "*** Update File: ", "*** Delete File: ")
-    return next((n for n in range(at, len(lines)) if lines[n].startswith(names)), len(lines))
+    return next((n for n in range(start, len(lines)) if lines[n].startswith(names)), len(lines))
 
 
 def _added(body: Sequence[str]) -> Hunk:
@@ -166,7 +165,7 @@ def _close_file(
 
 
 def _name(text: str) -> str:
-    """The path of a `---` or `+++` line, without git's prefix and without a time."""
+    """The path of a `---` or `+++` line, without git's prefix and timestamp."""
     name = text.partition("\t")[0].strip().strip('"')
     return name[2:] if name.startswith(("a/", "b/")) else name
 
@@ -175,18 +174,18 @@ def _hunks(body: Sequence[str]) -> tuple[Hunk, ...] | BadPatch:
     hunks: list[Hunk] = []
     ops: list[Op] = []
     headings: list[str] = []
-    at: int | None = None
+    start: int | None = None
     at_end = False
     newline: bool | None = None
     for line in [*body, "@@"]:
         if line.startswith("@@"):
             if ops:
-                hunks.append(Hunk(_trimmed(ops), at, tuple(headings), at_end, newline))
-                ops, headings, at, at_end, newline = [], [], None, False, None
+                hunks.append(Hunk(_trimmed(ops), start, tuple(headings), at_end, newline))
+                ops, headings, start, at_end, newline = [], [], None, False, None
             found = _RANGES.match(line)
             heading = found[2] if found else line.strip("@").strip()
             if found:
-                at = int(found[1])
+                start = int(found[1])
             elif heading:
                 headings.append(heading)
         elif line.strip() == "*** End of File":
@@ -201,14 +200,13 @@ def _hunks(body: Sequence[str]) -> tuple[Hunk, ...] | BadPatch:
             ops.append((" ", ""))
         else:
             return BadPatch(
-                reason=f"The patch line {line[:100]!r} begins with none of space, - and +. "
-                "Every line of a hunk must."
+                reason=f"The patch line {line[:100]!r} must begin with a space, - or +, as every line of a hunk."
             )
     return tuple(hunks)
 
 
 def _trimmed(ops: Sequence[Op]) -> tuple[Op, ...]:
-    """Without blank lines at the end that only separate hunks, and that no file need hold."""
+    """Remove trailing blank lines, which only separate hunks."""
     kept = list(ops)
     while kept and kept[-1] == (" ", ""):
         kept.pop()

@@ -1,4 +1,4 @@
-"""Applying a patch to one text: every hunk is placed in the same text, and two that meet are an error."""
+"""Applies the hunks of a patch to one text; overlapping hunks are an error."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from planloom.tools.files.fuzzy_match import GRADES, SAID, Grade, Lines, NoIndentation, reindented
+from planloom.tools.files.fuzzy_match import GRADE_TEXT, GRADES, Grade, Lines, NoIndentation, reindented
 from planloom.tools.files.patches import Hunk
-from planloom.tools.files.replacing import NoMatch, Replaced, not_found, with_lf
+from planloom.tools.files.replacing import NoMatch, Replacement, not_found, with_lf
 
 _ORDER: dict[Grade, int] = {grade: number for number, (grade, _) in enumerate(GRADES)}
 
 
-class _Placed(NamedTuple):
+class _PlacedHunk(NamedTuple):
     start: int
     end: int
     lines: tuple[str, ...]
@@ -22,16 +22,18 @@ class _Placed(NamedTuple):
     number: int
 
 
-def apply_hunks(text: str, hunks: Sequence[Hunk]) -> Replaced | NoMatch:
-    """The whole new text with LF line ends. Each hunk must have one place alone, by its lines, its heading, its
-    number or its order; `grade` is that of the loosest."""
+def apply_hunks(text: str, hunks: Sequence[Hunk]) -> Replacement | NoMatch:
+    """The whole new text with LF line ends; `grade` is that of the loosest match.
+
+    The lines, headings, line number or order of each hunk must determine a single place for it.
+    """
     text = with_lf(text)
     content = text.removesuffix("\n").split("\n") if text else []
     lines = Lines(content)
-    placed: list[_Placed] = []
+    placed: list[_PlacedHunk] = []
     after = 0
     for number, hunk in enumerate(hunks, 1):
-        found = _place(lines, hunk, after, number)
+        found = _place_hunk(lines, hunk, after, number)
         if isinstance(found, NoMatch):
             return found
         placed.append(found)
@@ -49,35 +51,35 @@ def apply_hunks(text: str, hunks: Sequence[Hunk]) -> Replaced | NoMatch:
         result += (*content[done : each.start], *each.lines)
         done = each.end
     result += content[done:]
-    said = next((hunk.newline for hunk in reversed(hunks) if hunk.newline is not None), None)
-    newline = said if said is not None else text.endswith("\n") or not text
+    stated = next((hunk.newline for hunk in reversed(hunks) if hunk.newline is not None), None)
+    newline = stated if stated is not None else text.endswith("\n") or not text
     grade: Grade = max((each.grade for each in placed), key=_ORDER.__getitem__, default="exact")
-    return Replaced("\n".join(result) + ("\n" if newline and result else ""), len(placed), grade)
+    return Replacement("\n".join(result) + ("\n" if newline and result else ""), len(placed), grade)
 
 
-def _place(lines: Lines, hunk: Hunk, after: int, number: int) -> _Placed | NoMatch:
+def _place_hunk(lines: Lines, hunk: Hunk, after: int, number: int) -> _PlacedHunk | NoMatch:
     old = hunk.old
     if not old:
         return _insertion(lines, hunk, number)
     found = lines.find(old)
     if found is None:
         return NoMatch(not_found(f"Hunk {number} of the patch", "\n".join(lines.lines), "\n".join(old)))
-    start = _chosen(lines, hunk, found.places, after)
+    start = _choose_start(lines, hunk, found.starts, after)
     if start is None:
-        shown = ", ".join(str(place + 1) for place in found.places[:20])
+        shown = ", ".join(str(start + 1) for start in found.starts[:20])
         return NoMatch(
-            f"Hunk {number} of the patch fits in {len(found.places)} places (lines {shown}), {SAID[found.grade]}. "
-            "Add lines around it, or an @@ line with the function or class above it."
+            f"Hunk {number} of the patch matches in {len(found.starts)} places (lines {shown}), "
+            f"{GRADE_TEXT[found.grade]}. Add lines around it, or an @@ line with the function or class above it."
         )
     actual = lines.lines[start : start + len(old)]
     new = _new_lines(hunk, actual)
     if isinstance(new, NoIndentation):
         return NoMatch(f"Hunk {number}: {new.reason}")
-    return _Placed(start, start + len(old), new, found.grade, number)
+    return _PlacedHunk(start, start + len(old), new, found.grade, number)
 
 
 def _new_lines(hunk: Hunk, actual: Sequence[str]) -> tuple[str, ...] | NoIndentation:
-    """The lines that the hunk leaves: kept ones as the file has them, new ones indented as the file is."""
+    """The lines after the hunk: kept ones as in the file, new ones with the file's indentation."""
     added = reindented([line for sign, line in hunk.ops if sign == "+"], hunk.old, actual)
     if isinstance(added, NoIndentation):
         return added
@@ -93,26 +95,26 @@ def _new_lines(hunk: Hunk, actual: Sequence[str]) -> tuple[str, ...] | NoIndenta
     return tuple(result)
 
 
-def _chosen(lines: Lines, hunk: Hunk, places: tuple[int, ...], after: int) -> int | None:
-    """The one place of these, in order, that is meant; None if that cannot be told."""
-    if hunk.at_end and places[-1] + len(hunk.old) == len(lines.lines):
-        places = places[-1:]
-    if len(places) == 1:
-        return places[0]
+def _choose_start(lines: Lines, hunk: Hunk, starts: tuple[int, ...], after: int) -> int | None:
+    """Choose one of several matches by the hunk's hints; None if they do not decide."""
+    if hunk.at_end and starts[-1] + len(hunk.old) == len(lines.lines):
+        starts = starts[-1:]
+    if len(starts) == 1:
+        return starts[0]
     for heading in hunk.headings:
         above = _heading(lines, heading)
         if above is not None:
-            below = bisect_right(places, above)
-            return places[below] if below < len(places) else None
+            below = bisect_right(starts, above)
+            return starts[below] if below < len(starts) else None
     if hunk.line is not None:
-        said = bisect_left(places, hunk.line - 1)
-        if places[said : said + 1] == (hunk.line - 1,):
+        index = bisect_left(starts, hunk.line - 1)
+        if starts[index : index + 1] == (hunk.line - 1,):
             return hunk.line - 1
-    return places[-1] if after and bisect_left(places, after) == len(places) - 1 else None
+    return starts[-1] if after and bisect_left(starts, after) == len(starts) - 1 else None
 
 
-def _insertion(lines: Lines, hunk: Hunk, number: int) -> _Placed | NoMatch:
-    """Where lines go that have none around them: below a heading, at the number given, else at the end."""
+def _insertion(lines: Lines, hunk: Hunk, number: int) -> _PlacedHunk | NoMatch:
+    """Place a hunk without old lines: below a heading, at its line number, else at the end."""
     new = tuple(line for _, line in hunk.ops)
     start = len(lines.lines)
     if not hunk.at_end:
@@ -120,18 +122,18 @@ def _insertion(lines: Lines, hunk: Hunk, number: int) -> _Placed | NoMatch:
             above = _heading(lines, heading)
             if above is None:
                 return NoMatch(
-                    f"Hunk {number} of the patch: the line {heading[:100]!r} does not stand there once."
+                    f"Hunk {number} of the patch: the line {heading[:100]!r} does not occur exactly once."
                 )
             start = above + 1
         if hunk.line is not None and not hunk.headings:
             start = min(hunk.line, len(lines.lines))
-    return _Placed(start, start, new, "exact", number)
+    return _PlacedHunk(start, start, new, "exact", number)
 
 
 def _heading(lines: Lines, heading: str) -> int | None:
-    """The one line that a heading is, whole or at its beginning, as git cuts them."""
+    """The index of the only line that equals a heading, or begins with it, since git truncates headings."""
     whole = lines.find((heading,))
-    if whole is not None and len(whole.places) == 1:
-        return whole.places[0]
+    if whole is not None and len(whole.starts) == 1:
+        return whole.starts[0]
     begun = lines.beginning(heading.strip())
     return begun[0] if len(begun) == 1 else None

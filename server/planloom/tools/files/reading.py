@@ -1,4 +1,4 @@
-"""The tools that look: `read_file` and `list_files`."""
+"""The tools `read_file` and `list_files`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from planloom.domain.text.positions import LineIndex
 from planloom.domain.values import Json
 from planloom.tools.candidates import chain_at, excluded_of
 from planloom.tools.context import READ_LIMIT_BYTES, ToolContext
-from planloom.tools.globs import NameGlob, no_glob
+from planloom.tools.globs import NameGlob, invalid_glob
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
-from planloom.workspace.index.ignore import IgnoreChain, deeper
+from planloom.workspace.index.ignore import IgnoreChain, child_chain
 from planloom.workspace.paths.listings import Entry
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.snapshots import Snapshot
@@ -49,7 +49,7 @@ class ListFiles(BaseModel):
 
 
 async def read_file(args: ReadFile, context: ToolContext) -> ToolResult:
-    """The text of a file as the user sees it now, unsaved changes included."""
+    """Read a file, including staged and unsaved changes."""
     place = await context.resolve(args.path, "read")
     if isinstance(place, PathRefused):
         return failed(place.reason)
@@ -58,40 +58,40 @@ async def read_file(args: ReadFile, context: ToolContext) -> ToolResult:
             f"{place.relative} may hold secrets, so it is not read by itself. Do without it, or ask the user to "
             f"attach it as @{place.relative}."
         )
-    seen = await context.files.read(place.uri)
-    if not seen.exists:
+    snapshot = await context.files.read(place.uri)
+    if not snapshot.exists:
         return failed(f"There is no file {place.relative}. List its folder to see what is there.")
-    if seen.text is None:
-        return failed(unreadable(place.relative, seen))
-    lines = LineIndex(seen.text)
+    if snapshot.text is None:
+        return failed(unreadable(place.relative, snapshot))
+    lines = LineIndex(snapshot.text)
     count = lines.counted
-    # A model that has the two the wrong way round means the same lines.
+    # A model that swaps the two means the same lines.
     first, last = sorted((args.start_line or 1, args.end_line or max(count, args.start_line or 1)))
     if first > count:
-        return failed(f"{place.relative} has {_lines(count)}; ask for lines within that.")
+        return failed(f"{place.relative} has {_lines(count)}; ask for lines in that range.")
     last = min(last, count, first + MAX_LINES - 1)
     whole = args.start_line is None and args.end_line is None
-    if whole and last == count and len(seen.text) <= READ_LIMIT_BYTES:
-        return succeeded(f"Read {place.relative} ({_lines(count)})", seen.text, seen.text)
-    end = lines.line_start(last) if last < count else len(seen.text)
-    text = seen.text[lines.line_start(first - 1) : end]
+    if whole and last == count and len(snapshot.text) <= READ_LIMIT_BYTES:
+        return succeeded(f"Read {place.relative} ({_lines(count)})", snapshot.text, snapshot.text)
+    end = lines.line_start(last) if last < count else len(snapshot.text)
+    text = snapshot.text[lines.line_start(first - 1) : end]
     note = f"[lines {first} to {last} of {count}; ask for other lines with start_line and end_line]"
     return succeeded(f"Read lines {first} to {last} of {place.relative}", f"{text}\n{note}", text)
 
 
-def unreadable(name: str, seen: Snapshot) -> str:
+def unreadable(name: str, snapshot: Snapshot) -> str:
     """Why a file that exists has no text to read, and what to do instead."""
-    match seen.problem:
+    match snapshot.problem:
         case "binary":
-            return f"{name} is binary, {seen.size} bytes: it can neither be read nor edited as text."
+            return f"{name} is binary, {snapshot.size} bytes: it can neither be read nor edited as text."
         case "folder":
             return f"{name} is a folder. Use list_files."
         case "too_large":
-            return f"{name} is too large ({seen.size} bytes). Read a range of lines of it while it is open."
+            return f"{name} is too large ({snapshot.size} bytes). Open it in the editor to read a range of its lines."
         case "undecodable":
-            return f"{name} is not valid UTF-8 ({seen.detail}): it is left alone so that no byte is lost."
+            return f"{name} is not valid UTF-8 ({snapshot.detail}): it is left unchanged so that no byte is lost."
         case _:
-            return f"{name} cannot be read ({seen.detail or seen.problem or 'no text'})."
+            return f"{name} cannot be read ({snapshot.detail or snapshot.problem or 'no text'})."
 
 
 def _lines(count: int) -> str:
@@ -99,7 +99,7 @@ def _lines(count: int) -> str:
 
 
 async def list_files(args: ListFiles, context: ToolContext) -> ToolResult:
-    """Names below a folder, folders with a slash at the end."""
+    """List the names below a folder; folders end with a slash."""
     place = await context.resolve(args.path or ".", "read")
     if isinstance(place, PathRefused):
         return failed(place.reason)
@@ -112,7 +112,7 @@ async def list_files(args: ListFiles, context: ToolContext) -> ToolResult:
         return failed(f"{place.relative} cannot be listed ({listing.detail or listing.problem}).")
     wanted = NameGlob(args.pattern) if args.pattern else None
     if wanted is not None and not wanted.is_glob:
-        return failed(no_glob(args.pattern or ""))
+        return failed(invalid_glob(args.pattern or ""))
     chain = await asyncio.to_thread(chain_at, place, excluded_of(context))
     below = _Below(context, place, recursive=args.recursive or "/" in (args.pattern or "").rstrip("/"))
     names: list[str] = []
@@ -132,7 +132,7 @@ async def list_files(args: ListFiles, context: ToolContext) -> ToolResult:
 
 
 class _Below(NamedTuple):
-    """Lists what is below a place, as far as no rule hides it."""
+    """Lists the names below a folder that no ignore rule hides."""
 
     context: ToolContext
     place: ResolvedPath
@@ -141,27 +141,27 @@ class _Below(NamedTuple):
     async def names(
         self, entries: tuple[Entry, ...], prefix: str, chain: IgnoreChain | None
     ) -> AsyncIterator[str]:
-        """The names in one folder, and in those below it. Without a chain all are shown: the place was named."""
+        """The names in one folder, and if `recursive` below it. Without a `chain` all names are listed."""
         whole = prefix if self.place.relative == "." else f"{self.place.relative}/{prefix}"
         hides = chain.inside(whole) if chain is not None else None
         for entry in entries:
             folder = entry.kind == "folder"
             if entry.name in _SKIPPED or (
-                hides is not None and hides(entry.name, folder) and not await self._is_known(entry)
+                hides is not None and hides(entry.name, folder) and not await self._is_indexed(entry)
             ):
                 continue
             yield f"{prefix}{entry.name}{'/' if folder else ''}"
             if folder and self.recursive:
                 inner, path = f"{prefix}{entry.name}/", f"{whole}{entry.name}/"
-                under = chain and await asyncio.to_thread(deeper, chain, self.place.root.path, path)
+                under = chain and await asyncio.to_thread(child_chain, chain, self.place.root.path, path)
                 listing = await self.context.files.list_folder(entry.uri)
                 async for name in self.names(listing.entries, inner, under):
                     yield name
 
-    async def _is_known(self, entry: Entry) -> bool:
-        """Whether the index lists what rules hide: git shows what it tracks all the same."""
+    async def _is_indexed(self, entry: Entry) -> bool:
+        """Whether the index contains the entry although a rule hides it, because git tracks it."""
         index = self.context.index()
-        return index is not None and await index.lists(entry.uri)
+        return index is not None and await index.contains(entry.uri)
 
 
 READ_FILE = Tool(
@@ -174,7 +174,7 @@ READ_FILE = Tool(
 )
 LIST_FILES = Tool(
     name="list_files",
-    description="List files under a folder. Ignored files are left out, unless the folder itself is one.",
+    description="List files under a folder. Ignored files are left out, unless the folder itself is ignored.",
     arguments=ListFiles,
     effect="read",
     run=list_files,

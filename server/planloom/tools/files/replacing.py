@@ -1,11 +1,18 @@
-"""Replacing text in a file: what `old_text` and `new_text` of an edit come to."""
+"""Replaces `old_text` by `new_text` in a text, with looser matching if there is no exact match."""
 
 from __future__ import annotations
 
 import difflib
 from typing import NamedTuple
 
-from planloom.tools.files.fuzzy_match import SAID, Grade, Lines, NoIndentation, plain_punctuation, reindented
+from planloom.tools.files.fuzzy_match import (
+    GRADE_TEXT,
+    Grade,
+    Lines,
+    NoIndentation,
+    plain_punctuation,
+    reindented,
+)
 
 CLOSEST = " The closest lines, with their numbers, are:"
 _SHOWN = 20
@@ -13,27 +20,27 @@ _LONGEST_LINE = 300
 _MOST_LINES = 5_000
 
 
-class Replaced(NamedTuple):
-    """The whole new text with LF line ends, in how many places it differs, and how the old text was found."""
+class Replacement(NamedTuple):
+    """The whole new text with LF line ends, the number of replaced occurrences, and how the old text was matched."""
 
     text: str
-    places: int
+    occurrences: int
     grade: Grade = "exact"
 
 
 class NoMatch(NamedTuple):
-    """Why nothing was replaced; the sentence tells the model what to do instead."""
+    """Why nothing was replaced; `reason` tells the model what to do instead."""
 
     reason: str
 
 
 def with_lf(text: str) -> str:
-    """The text with LF line ends; what the file has is put back when the change is staged."""
+    """The text with LF line ends; staging a change restores the file's own."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def replace(text: str, old: str, new: str, *, replace_all: bool = False) -> Replaced | NoMatch:
-    """Replace `old` by `new`, once or everywhere. Without an exact match a looser one counts, if it is unique."""
+def replace(text: str, old: str, new: str, *, replace_all: bool = False) -> Replacement | NoMatch:
+    """Replace `old` by `new`, once or everywhere; without an exact match, a unique looser match is replaced."""
     text, old, new = with_lf(text), with_lf(old), with_lf(new)
     if old == "":
         return NoMatch(
@@ -41,34 +48,33 @@ def replace(text: str, old: str, new: str, *, replace_all: bool = False) -> Repl
         )
     count = text.count(old)
     if count == 1 or (count and replace_all):
-        return Replaced(text.replace(old, new), count)
+        return Replacement(text.replace(old, new), count)
     if count:
-        return _several(_exact_lines(text, old), "exact")
+        return _ambiguous(_exact_lines(text, old), "exact")
     for attempt in (_punctuation(text, old, new), _whole_lines(text, old, new)):
         if attempt is not None:
             return attempt
     if new.strip() and text.count(new):
         return NoMatch(
-            "old_text does not stand there, but new_text does: the edit seems to be made already. "
-            "Read the file to see."
+            "old_text was not found, but new_text was: the edit seems to be made already. Read the file to check."
         )
     return NoMatch(not_found("old_text", text, old))
 
 
-def _punctuation(text: str, old: str, new: str) -> Replaced | NoMatch | None:
-    """The same text but for typographic signs, anywhere in a line."""
+def _punctuation(text: str, old: str, new: str) -> Replacement | NoMatch | None:
+    """Replace a match that differs only in typographic characters; None if there is none."""
     plain, wanted = plain_punctuation(text), plain_punctuation(old)
     count = plain.count(wanted)
     if count == 0 or not wanted.strip():
         return None
     if count > 1:
-        return _several(_exact_lines(plain, wanted), "punctuation")
-    at = plain.index(wanted)
-    return Replaced(text[:at] + new + text[at + len(old) :], 1, "punctuation")
+        return _ambiguous(_exact_lines(plain, wanted), "punctuation")
+    start = plain.index(wanted)
+    return Replacement(text[:start] + new + text[start + len(old) :], 1, "punctuation")
 
 
-def _whole_lines(text: str, old: str, new: str) -> Replaced | NoMatch | None:
-    """The same lines but for white space at their ends, indentation, typographic signs."""
+def _whole_lines(text: str, old: str, new: str) -> Replacement | NoMatch | None:
+    """Replace whole lines that differ only in white space or typographic characters; None if there are none."""
     ended = text.endswith("\n")
     lines = Lines(text.removesuffix("\n").split("\n"))
     closed = old.endswith("\n")
@@ -76,50 +82,50 @@ def _whole_lines(text: str, old: str, new: str) -> Replaced | NoMatch | None:
     found = lines.find(wanted)
     if found is None:
         return None
-    if len(found.places) > 1:
-        return _several([place + 1 for place in found.places], found.grade)
-    start = found.places[0]
+    if len(found.starts) > 1:
+        return _ambiguous([place + 1 for place in found.starts], found.grade)
+    start = found.starts[0]
     actual = lines.lines[start : start + len(wanted)]
-    # Whole lines that are replaced by nothing go away with their ends.
+    # Whole lines that are replaced by nothing are removed with their line ends.
     put = [] if closed and not new else (new.removesuffix("\n") if closed else new).split("\n")
     placed = reindented(put, wanted, actual)
     if isinstance(placed, NoIndentation):
         return NoMatch(placed.reason)
     kept = (*lines.lines[:start], *placed, *lines.lines[start + len(wanted) :])
     end = "\n" if ended and kept else ""
-    return Replaced("\n".join(kept) + end, 1, found.grade)
+    return Replacement("\n".join(kept) + end, 1, found.grade)
 
 
-def _several(numbers: list[int], grade: Grade) -> NoMatch:
+def _ambiguous(numbers: list[int], grade: Grade) -> NoMatch:
     shown = ", ".join(str(number) for number in numbers[:_SHOWN])
     more = " and more" if len(numbers) > _SHOWN else ""
     if grade == "exact":
         return NoMatch(
-            f"old_text stands there {len(numbers)} times (lines {shown}{more}). "
+            f"old_text occurs {len(numbers)} times (lines {shown}{more}). "
             "Add lines around it to make it unique, or set replace_all."
         )
     return NoMatch(
-        f"old_text does not stand there exactly; {SAID[grade]} it does {len(numbers)} times "
+        f"old_text was not found exactly; {GRADE_TEXT[grade]} it occurs {len(numbers)} times "
         f"(lines {shown}{more}). Copy it exactly, with enough lines around it to be unique."
     )
 
 
 def _exact_lines(text: str, old: str) -> list[int]:
-    """The line of every occurrence."""
+    """The line number of every occurrence."""
     numbers: list[int] = []
     line, counted = 1, 0
-    at = text.find(old)
-    while at >= 0:
-        line += text.count("\n", counted, at)
-        counted = at
+    offset = text.find(old)
+    while offset >= 0:
+        line += text.count("\n", counted, offset)
+        counted = offset
         numbers.append(line)
-        at = text.find(old, at + len(old))
+        offset = text.find(old, offset + len(old))
     return numbers
 
 
 def not_found(name: str, text: str, old: str) -> str:
-    """Say that exact text is needed, and show the stretch of the file that comes closest, at most 20 lines."""
-    sentence = f"{name} does not stand there. It must be the file's text exactly, white space included."
+    """A message that the text was not found, with at most 20 of the most similar lines of the file."""
+    sentence = f"{name} was not found. It must be the file's text exactly, white space included."
     lines = text.split("\n")
     wanted = old.strip("\n").split("\n")
     first = next((number for number, line in enumerate(wanted) if line.strip()), 0)

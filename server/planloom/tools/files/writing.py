@@ -1,11 +1,11 @@
-"""The tools that make files and folders. They stage; the gate asks and applies."""
+"""The tools `write_file` and `create_folder`, which stage new content and folders."""
 
 from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from planloom.tools.context import ToolContext
-from planloom.tools.files.elision import left_out, without_fence
+from planloom.tools.files.elision import left_out_line, without_fence
 from planloom.tools.files.reading import unreadable
 from planloom.tools.files.replacing import with_lf
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
@@ -32,7 +32,7 @@ class CreateFolder(BaseModel):
 
 
 def names_folder(path: str) -> ToolResult | None:
-    """The refusal of a path of a file that ends as that of a folder; None if it does not."""
+    """The refusal of a file path that ends in a slash, or None."""
     if not path.endswith(("/", "\\")):
         return None
     return failed(
@@ -41,36 +41,39 @@ def names_folder(path: str) -> ToolResult | None:
 
 
 async def write_file(args: WriteFile, context: ToolContext) -> ToolResult:
-    """Create a file, or replace the whole of one."""
+    """Create a file, or replace its whole content."""
     folder = names_folder(args.path)
     if folder is not None:
         return folder
     place = await context.resolve(args.path, "write")
     if isinstance(place, PathRefused):
         return failed(place.reason)
-    known = context.files.has_read(place.uri)
-    seen = await context.files.read(place.uri)
-    if seen.exists and seen.text is None:
-        return failed(unreadable(place.relative, seen))
-    if seen.text and not args.content:
+    was_read = context.files.has_read(place.uri)
+    snapshot = await context.files.read(place.uri)
+    if snapshot.exists and snapshot.text is None:
+        return failed(unreadable(place.relative, snapshot))
+    if snapshot.text and not args.content:
         return succeeded(
-            f"{place.relative} is there already and is left as it is",
-            f"{place.relative} is there already and is left as it is: an empty write_file makes a new file, it "
-            "empties none. Use edit_file to take text out.",
+            f"{place.relative} exists already and is left as it is",
+            f"{place.relative} exists already and is left as it is: write_file with empty content creates a new "
+            "file, but does not empty an existing one. Use edit_file to remove text.",
             place.relative,
         )
     content = without_fence(place.relative, args.content)
-    if seen.text is not None and with_lf(seen.text) == with_lf(content):
+    if snapshot.text is not None and with_lf(snapshot.text) == with_lf(content):
         return succeeded(f"{place.relative} already has this content", value=place.relative)
-    omission = left_out(seen.text or "", content)
-    notes = place.notes if omission is None else (*place.notes, _doubt(seen.text or "", content, omission))
+    before = snapshot.text or ""
+    placeholder = left_out_line(before, content)
+    notes = (
+        place.notes if placeholder is None else (*place.notes, _omission_note(before, content, placeholder))
+    )
     refused = await context.files.stage_write(place.uri, content, notes=notes)
     if refused is not None:
         return failed(refused.reason)
-    if seen.exists and not known and seen.text:
+    if snapshot.exists and not was_read and snapshot.text:
         context.blind.add(place.uri)
     context.doubtful.discard(place.uri)
-    if omission is not None:
+    if placeholder is not None:
         context.doubtful.add(place.uri)
         return succeeded(
             f"Replaced {place.relative}, which may have lost a part",
@@ -78,19 +81,19 @@ async def write_file(args: WriteFile, context: ToolContext) -> ToolResult:
             "complete content, or edit_file for the part that changes.",
             place.relative,
         )
-    verb = "Replaced" if seen.exists else "Created"
+    verb = "Replaced" if snapshot.exists else "Created"
     return succeeded(f"{verb} {place.relative}", value=place.relative)
 
 
-def _doubt(before: str, after: str, omission: str) -> str:
+def _omission_note(before: str, after: str, placeholder: str) -> str:
     return (
         f"The new text is {100 - 100 * len(after) // len(before)} % shorter than the old one and has the line "
-        f"{omission[:120]!r}: a part seems to be left out."
+        f"{placeholder[:120]!r}: a part seems to be left out."
     )
 
 
 async def create_folder(args: CreateFolder, context: ToolContext) -> ToolResult:
-    """Create a folder and its parents; one that is there already is fine."""
+    """Create a folder and its parents; succeeds if it exists already."""
     place = await context.resolve(args.path, "write")
     if isinstance(place, PathRefused):
         return failed(place.reason)
@@ -112,7 +115,7 @@ WRITE_FILE = Tool(
 )
 CREATE_FOLDER = Tool(
     name="create_folder",
-    description="Create a folder, with its parents.",
+    description="Create a folder and its missing parents.",
     arguments=CreateFolder,
     effect="write",
     run=create_folder,

@@ -1,1 +1,1 @@
-"""The tool that runs a command, and one bounded child process."""
+"""The tool that runs a command, and the child process it runs in."""

@@ -1,4 +1,4 @@
-"""Runs one child process: its own group, no input, bounded in time and memory, gone when it ends."""
+"""Runs one child process in its own group, without input, with limits on time and captured output."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ from planloom.workspace.edits.shielded import uninterrupted
 
 Kind = Literal["stdout", "stderr"]
 OnOutput = Callable[[Kind, str], None]
-"""Told of output as it comes, clean of escape sequences; with a flood of it, only of a part."""
+"""Called with output as it arrives, without escape sequences; a flood of output is passed on only in part."""
 
 HEAD_BYTES: Final = 24_000
 TAIL_BYTES: Final = 24_000
-"""How much of the output's beginning and end is kept."""
+"""How much of the output's beginning, and of its end, is kept."""
 _FORCE: Final[signal.Signals] = getattr(signal, "SIGKILL", signal.SIGTERM)
 _LIVE_BYTES: Final = 8_000
 _LIVE_SECONDS: Final = 1 / 20
 _GRACE_SECONDS: Final = 0.7
-"""How long a group may take to end by itself when it is asked to."""
+"""How long a process group may take to end after SIGTERM."""
 _DRAIN_SECONDS: Final = 0.3
-"""How long what the process has left behind may go on writing after its end."""
+"""How long remaining processes of the group may go on writing after the process has ended."""
 
 
-class Ended(Value):
-    """How a process ended; `code` is None where a signal ended it or it never started.
+class ProcessResult(Value):
+    """How a process ended; `code` is None if a signal ended it or it never started.
 
-    `output` is both streams in the order in which they came, with its middle left out if it was long.
+    `output` is both streams in order of arrival, without the middle if it was long. `problem` says why the process
+    could not start.
     """
 
     code: int | None
@@ -49,7 +50,7 @@ class Ended(Value):
 
 
 def shell_argv(command: str) -> tuple[str, ...]:
-    """What runs a shell command: the system's own shell, at its absolute path."""
+    """The arguments that run a command in the system's shell, by the shell's absolute path."""
     if sys.platform == "win32":
         return (os.environ.get("COMSPEC", r"C:\Windows\System32\cmd.exe"), "/d", "/s", "/c", command)
     return ("/bin/sh", "-c", command)
@@ -66,7 +67,7 @@ class Capture:
         self.total = 0
 
     def add(self, data: bytes) -> None:
-        """Take in more."""
+        """Append data."""
         self.total += len(data)
         room = self._head_limit - len(self._head)
         if room > 0:
@@ -81,11 +82,11 @@ class Capture:
 
     @property
     def left_out(self) -> int:
-        """How many bytes of the middle are not kept."""
+        """How many bytes of the middle were dropped."""
         return max(0, self.total - len(self._head) - min(len(self._tail), self._tail_limit))
 
     def text(self) -> str:
-        """The clean text, with a line that says how much was left out; cut between lines where there are any."""
+        """The clean text, cut at line ends where possible, with a line that says how much was left out."""
         head, tail = bytes(self._head), bytes(self._tail[-self._tail_limit :])
         if not self.left_out:
             return plain((head + tail).decode("utf-8", "replace"))
@@ -97,7 +98,7 @@ class Capture:
 
 
 class _Live:
-    """Passes on output as it comes, a bounded amount at a time, and says what was passed over."""
+    """Passes on output as it arrives, rate-limited, and reports how much was skipped."""
 
     def __init__(self, kind: Kind, on_output: OnOutput | None) -> None:
         self._kind: Kind = kind
@@ -129,7 +130,7 @@ class _Live:
 
 
 class _Child(asyncio.SubprocessProtocol):
-    """What is heard of a running process; both streams end in one capture, in the order in which they came."""
+    """Receives the events of a running process; one capture gets both streams in order of arrival."""
 
     def __init__(self, on_output: OnOutput | None) -> None:
         self.capture = Capture()
@@ -165,16 +166,16 @@ async def run_process(
     env: Mapping[str, str],
     timeout_seconds: float,
     on_output: OnOutput | None = None,
-) -> Ended:
-    """Run a program to its end; whatever it has started in its group ends with it.
+) -> ProcessResult:
+    """Run a program to its end, then end every other process of its group.
 
-    Never raises OSError. A cancellation ends the whole group before it goes on its way, within two seconds.
+    Never raises OSError. A cancellation first ends the whole group, which takes at most two seconds.
     """
     child = _Child(on_output)
     timed_out = False
     try:
         try:
-            # Cut off in its start, it would leave its group behind, and asyncio would wait for all that it runs.
+            # A cancellation during the start would leave the group running, and asyncio waiting for it.
             await uninterrupted(
                 asyncio.get_running_loop().subprocess_exec(
                     lambda: child, *argv, cwd=cwd, env=dict(env), stdin=subprocess.DEVNULL, **_own_group()
@@ -182,7 +183,7 @@ async def run_process(
             )
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            return Ended(code=None, problem=f"{argv[0]} cannot be started: {reason}.")
+            return ProcessResult(code=None, problem=f"{argv[0]} cannot be started: {reason}.")
         async with asyncio.timeout(timeout_seconds):
             await child.exited.wait()
         await _within(_DRAIN_SECONDS, child.drained)
@@ -192,7 +193,7 @@ async def run_process(
         if child.transport is not None:
             await _end(child.transport, child)
     code = None if timed_out or child.transport is None else child.transport.get_returncode()
-    return Ended(
+    return ProcessResult(
         code=code if code is not None and code >= 0 else None,
         signal=-code if code is not None and code < 0 else None,
         timed_out=timed_out,
@@ -216,19 +217,19 @@ async def _within(seconds: float, event: asyncio.Event) -> bool:
 
 
 async def _end(transport: asyncio.SubprocessTransport, child: _Child) -> None:
-    """End the group: asked first, then by force. A cancellation meanwhile only makes it shorter."""
+    """End the group with SIGTERM, then SIGKILL. A cancellation meanwhile only shortens the wait."""
     try:
         if not child.exited.is_set():
             _signal(transport, signal.SIGTERM)
             await _within(_GRACE_SECONDS, child.exited)
     finally:
-        # What the process has left running in its group ends too, whether it had ended by itself or not.
+        # Processes that remain in the group end too, even if the main process ended by itself.
         _signal(transport, _FORCE)
         try:
             await _within(_GRACE_SECONDS, child.exited)
             await _within(_DRAIN_SECONDS, child.drained)
         finally:
-            # Something outside the group may still hold the other ends of the pipes.
+            # A process outside the group may still have the pipes open.
             transport.close()
 
 

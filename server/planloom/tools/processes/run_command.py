@@ -1,4 +1,4 @@
-"""The tool that runs a command: it says what is to be run, and whoever may ask for it lets it run."""
+"""The tool `run_command`: checks the arguments, and passes the command to the step's `CommandRunner`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from planloom.domain.values import Value
 from planloom.tools.context import ToolContext
-from planloom.tools.processes.child_process import Ended
+from planloom.tools.processes.child_process import ProcessResult
 from planloom.tools.tool import Tool, ToolResult, failed, shortened
 from planloom.workspace.paths.resolver import PathRefused
 
@@ -42,14 +42,14 @@ class RunCommand(BaseModel):
         if not words or not words[0].strip():
             raise ValueError("it is empty: give the command to run")
         if any("\0" in word for word in words):
-            raise ValueError("it holds a NUL character, which no command can")
+            raise ValueError("it contains a NUL character, which no command can")
         if sum(map(len, words)) > MAX_COMMAND:
             raise ValueError(f"it is longer than {MAX_COMMAND} characters: write a script and run that")
         return command
 
 
 class Command(Value):
-    """A command with its place: `line` for a shell, or `argv` without one; `cwd` is a real folder."""
+    """A command: `line` for a shell, or `argv` without one. `cwd` is a real path, `folder` its workspace path."""
 
     line: str | None = None
     argv: tuple[str, ...] = ()
@@ -59,27 +59,27 @@ class Command(Value):
 
     @property
     def text(self) -> str:
-        """The command as one line of text: for a list, quoted as a shell would need it."""
+        """The command as one line; a list is quoted for a shell."""
         return self.line if self.line is not None else shlex.join(self.argv)
 
 
 class CommandRunner(Protocol):
-    """Who asks for a command and runs it."""
+    """Asks for approval of a command, and runs it."""
 
-    async def run(self, command: Command) -> Ended:
-        """Ask, settle what the command may need, and run it to its end. Raises its own way where it may not run."""
+    async def run(self, command: Command) -> ProcessResult:
+        """Ask for approval, apply staged changes, and run the command to its end. Raises if it is not allowed."""
         ...
 
 
 async def run_command(args: RunCommand, context: ToolContext) -> ToolResult:
-    """Run a command in the workspace, once a person or the policy has allowed it."""
+    """Run a command in the workspace after a person or the policy has allowed it."""
     if context.commands is None:
         return failed("Commands cannot be run here. Use the other tools.")
     place = await context.resolve(args.cwd or ".", "read")
     if isinstance(place, PathRefused):
         return failed(f"cwd: {place.reason}")
     if not place.path.is_dir():
-        return failed(f"cwd: {place.relative} is no folder. Give a folder of the workspace that exists.")
+        return failed(f"cwd: {place.relative} is not a folder. Give an existing folder of the workspace.")
     shell = isinstance(args.command, str)
     command = Command(
         line=args.command if isinstance(args.command, str) else None,
@@ -93,13 +93,13 @@ async def run_command(args: RunCommand, context: ToolContext) -> ToolResult:
         hint = (
             ""
             if shell
-            else " A shell command is given as one string; a list names a program that is installed."
+            else " Give a shell command as one string; a list must begin with an installed program."
         )
         return failed(f"{ended.problem}{hint}")
-    return _told(command, ended)
+    return _tool_result(command, ended)
 
 
-def _told(command: Command, ended: Ended) -> ToolResult:
+def _tool_result(command: Command, ended: ProcessResult) -> ToolResult:
     name = shortened(" ".join(command.text.split()), _SHOWN)
     if ended.timed_out:
         how = f"was ended after {command.timeout_seconds:g} seconds"
@@ -119,7 +119,7 @@ def _told(command: Command, ended: Ended) -> ToolResult:
     return ToolResult(ok=ok, summary=summary, text=text, value=value, ended=True)
 
 
-def _last_line(ended: Ended) -> str:
+def _last_line(ended: ProcessResult) -> str:
     lines = ended.output.rstrip().rsplit("\n", 1)
     return f": {lines[-1].strip()[:200]}" if lines[-1].strip() else ""
 

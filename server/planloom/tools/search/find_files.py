@@ -1,4 +1,4 @@
-"""The tool that finds files by name."""
+"""The tool `find_files`: finds files by name."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from planloom.domain.safety.protected import is_secret
 from planloom.domain.values import Json
-from planloom.tools.candidates import places_below
+from planloom.tools.candidates import scope_below
 from planloom.tools.context import ToolContext
-from planloom.tools.globs import NameGlob, has_signs, no_glob
+from planloom.tools.globs import NameGlob, invalid_glob, is_glob_pattern
 from planloom.tools.search.search_files import MAX_RESULTS
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 from planloom.workspace.paths.resolver import PathRefused
@@ -31,20 +31,20 @@ class FindFiles(BaseModel):
 
 
 async def find_files(args: FindFiles, context: ToolContext) -> ToolResult:
-    """Files by name, as the user has them now."""
+    """Find files by name, including staged and unsaved ones."""
     place = await context.resolve(args.path or ".", "read")
     if isinstance(place, PathRefused):
         return failed(place.reason)
-    seen = await context.files.peek(place.uri)
-    if seen.problem != "folder":
-        problem = "is a file" if seen.exists else "is not there"
-        return failed(f"{place.relative} {problem}. Give a folder as path, or none to look everywhere.")
-    wanted = NameGlob(args.pattern) if has_signs(args.pattern) else None
+    snapshot = await context.files.peek(place.uri)
+    if snapshot.problem != "folder":
+        problem = "is a file" if snapshot.exists else "does not exist"
+        return failed(f"{place.relative} {problem}. Give a folder as path, or none to search everywhere.")
+    wanted = NameGlob(args.pattern) if is_glob_pattern(args.pattern) else None
     if wanted is not None and not wanted.is_glob:
-        return failed(no_glob(args.pattern))
-    places = await places_below(context, place)
-    names = sorted({*places.names, *places.live})
-    found = [name for name in _by_name(names, args.pattern, wanted) if places.shows(name)]
+        return failed(invalid_glob(args.pattern))
+    scope = await scope_below(context, place)
+    names = sorted({*scope.names, *scope.live})
+    found = [name for name in _by_name(names, args.pattern, wanted) if scope.shows(name)]
     prefix = "" if place.relative == "." else f"{place.relative}/"
     paths = [prefix + name for name in found[: args.max_results]]
     what = f"“{args.pattern[:80]}”"
@@ -60,7 +60,7 @@ async def find_files(args: FindFiles, context: ToolContext) -> ToolResult:
 
 
 def _by_name(names: Sequence[str], pattern: str, wanted: NameGlob | None) -> list[str]:
-    """A glob decides if the pattern is one, else a part of the name, or of the path if it has a slash."""
+    """The names that match the glob, or contain the pattern in the name, or in the path if it has a slash."""
     if wanted is not None:
         return [name for name in names if wanted(name)]
     part = pattern.removeprefix("./").strip("/").casefold()

@@ -1,4 +1,4 @@
-"""ripgrep, where there is one: it tells quickly which of many files can hold a match, and decides nothing."""
+"""Uses ripgrep, if installed, to find quickly which of many files can contain a match."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from planloom.workspace.index.programs import finished
 
 _SECONDS: Final = 10.0
 _MOST_BYTES: Final = 25_000 if os.name == "nt" else 500_000
-"""Bytes of names on one command line: well below what the system takes."""
+"""Bytes of names on one command line, well below the system's limit."""
 
 
-def holding(
+def files_containing(
     program: Path, folder: Path, names: Sequence[str], needle: str, *, ignore_case: bool
 ) -> frozenset[str] | None:
-    """Those of the files that hold the needle; None if ripgrep cannot tell. For a thread.
+    """The files that contain the needle; None if ripgrep fails. Call it from a thread.
 
-    The names are given one by one, so that no ignore rule of ripgrep's own counts; its configuration file is
-    not read.
+    The names are passed explicitly, so ripgrep's own ignore rules do not apply; its configuration is not read.
     """
     found: set[str] = set()
     options = (
@@ -30,8 +29,7 @@ def holding(
     for batch in _batches(names):
         arguments = (*options, "-e", needle, "--", *(f"./{name}" for name in batch))
         done = finished(program, arguments, cwd=folder, seconds=_SECONDS)
-        # 2 is also said when a single file could not be read, and then what was found is still right,
-        # but that file may be one that we can read.
+        # Exit code 2 can mean that ripgrep could not read one file, which we may be able to read.
         if done is None or done.returncode not in (0, 1):
             return None
         found.update(os.fsdecode(name).removeprefix("./") for name in done.stdout.split(b"\0") if name)

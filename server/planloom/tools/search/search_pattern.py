@@ -1,4 +1,4 @@
-"""What to search for: a text or a regular expression, with a limit of time, and what a file must hold to match."""
+"""Compiles a search pattern with a time limit, and finds the plain text that every match must contain."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ MAX_PATTERN: Final = 1_000
 _QUANTIFIED: Final = "?*{"
 _PLAIN_ESCAPES: Final = frozenset("\\.^$*+?{}[]()|/-\"'#&~@!%,:;<>=` ")
 _FOLDED: Final = frozenset("iIsSkK")
-"""Letters that match others than their own two cases, such as the sign for kelvin."""
-_LEAST: Final = 3
+"""Letters that case-insensitively match more than their two cases: k matches the Kelvin sign."""
+_SHORTEST_NEEDLE: Final = 3
 _RECURSION: Final = re.compile(r"(?<!\\)(?:\\\\)*\(\?(?:R|[+-]?\d|&|P>|\(DEFINE\))")
-"""Constructs that match a group of the pattern, or all of it, once more inside of it."""
+"""Recursive constructs: they match a group, or the whole pattern, inside itself."""
 
 
 class BadPattern(Value):
-    """A pattern that cannot be searched for; the sentence says what to do instead."""
+    """A pattern that cannot be searched for; `reason` says what to do instead."""
 
     reason: str
 
 
 class TooSlow(Exception):
-    """The pattern needs more time, or memory, than it is given."""
+    """The pattern exceeds its limit of time or memory."""
 
 
 class Pattern(NamedTuple):
-    """A compiled pattern. `needle` is plain ASCII that every match holds, whatever else; empty if none is known."""
+    """A compiled pattern. `needle` is ASCII text that every match contains; "" if none is known."""
 
     compiled: Any
     needle: str
     ignore_case: bool
 
     def may_match(self, data: bytes) -> bool:
-        """Whether a file of these bytes can hold a match at all; quick, and never wrongly False."""
+        """Whether a file with these bytes can contain a match; fast, and never wrongly False."""
         if not self.needle or data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             return True
         needle = self.needle.encode()
         return needle.lower() in data.lower() if self.ignore_case else needle in data
 
     def matches(self, text: str, seconds: float) -> Iterator[int]:
-        """Where matches begin, from the first on. Raises TooSlow."""
+        """The start offsets of the matches, in order. Raises TooSlow."""
         if seconds <= 0:
             raise TooSlow
         try:
@@ -54,31 +54,31 @@ class Pattern(NamedTuple):
 
 
 def read_pattern(pattern: str, *, literal: bool, ignore_case: bool) -> Pattern | BadPattern:
-    """Compile what is searched for. Line ends in the text searched must be LF; `^` and `$` are those of lines."""
-    # The standard module cannot be stopped on a pattern that backtracks for ever; this one has a limit of time.
-    # It is large, and only searches need it.
+    """Compile a pattern. The text to search must have LF line ends; `^` and `$` match at line ends."""
+    # The standard `re` cannot be stopped when a pattern backtracks for ever; `regex` takes a timeout. It is large,
+    # and only searches need it.
     import regex
 
     if not pattern:
         return BadPattern(reason="The pattern is empty. Give the text to search for.")
     if not literal and _RECURSION.search(pattern):
         return BadPattern(
-            reason="The pattern calls itself or another group, such as (?R) or (?1), which can take any amount of "
-            "memory. Write the nesting out as deep as it is needed, or search for a plain text."
+            reason="The pattern calls itself or another group, such as (?R) or (?1), which can take unlimited "
+            "memory. Write the nesting out as deep as needed, or search for a plain text."
         )
     flags = regex.MULTILINE | (regex.IGNORECASE if ignore_case else 0)
     try:
         compiled = regex.compile(regex.escape(pattern) if literal else pattern, flags)
     except (regex.error, RecursionError, OverflowError, ValueError, MemoryError) as error:
         return BadPattern(
-            reason=f"The pattern is no regular expression ({error}). Mend it, or leave regex out."
+            reason=f"The pattern is not a valid regular expression ({error}). Correct it, or leave regex out."
         )
     runs = [pattern] if literal else list(_literal_runs(pattern))
     return Pattern(compiled, _needle(runs, ignore_case), ignore_case)
 
 
 def _needle(runs: list[str], ignore_case: bool) -> str:
-    """The longest piece that stands in every match byte for byte, or in either case of its letters."""
+    """The longest piece that every match contains byte for byte, or in either case of its letters."""
     pieces: list[str] = []
     for run in runs:
         piece = ""
@@ -89,14 +89,14 @@ def _needle(runs: list[str], ignore_case: bool) -> str:
             else:
                 piece += char
     longest = max(pieces, key=len, default="")
-    return longest if len(longest) >= _LEAST else ""
+    return longest if len(longest) >= _SHORTEST_NEEDLE else ""
 
 
 def _literal_runs(pattern: str) -> Iterator[str]:
-    """Stretches of plain text that every match of a regular expression must hold; none if that is not sure.
+    """Plain text that every match of a regular expression must contain; empty if uncertain.
 
-    Only what stands at the top level counts: groups and classes are passed over, and any alternative there,
-    or flags set inside, leave nothing sure.
+    Considers only the top level: groups and classes are skipped, and a top-level alternative or inline flags make
+    the result empty.
     """
     runs: list[str] = []
     run = ""
@@ -109,14 +109,14 @@ def _literal_runs(pattern: str) -> Iterator[str]:
             char = pattern[at + 1 : at + 2]
             plain = char in _PLAIN_ESCAPES
             if not plain and char in "QEpPNxuUgGkKLmMXRhHoO0123456789":
-                # These take more of what follows, or mean another part of the pattern.
+                # These consume following characters, or refer to another part of the pattern.
                 return
         elif char == "|":
             return
         elif char == "(":
             end = _group_end(pattern, at)
             if end is None or (pattern[at + 1 : at + 2] == "?" and pattern[at + 2 : at + 3] != ":"):
-                # Flags may be set, or something looked for that is no part of the match.
+                # It may set flags, or be a look-around, which is not part of the match.
                 return
             size, plain = end - at, False
         elif char == "[":

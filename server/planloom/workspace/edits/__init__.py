@@ -1,4 +1,4 @@
 """A changeset from staging to a verified effect, and back: prepare, apply, verify, undo.
 
-Read `apply`, `batch`, `prepare`, `verify`.
+Start with `apply`, `batch`, `prepare` and `verify`.
 """

@@ -1,8 +1,7 @@
-"""The one place where an approved changeset becomes effects: in order, and told as it went."""
+"""Applies an approved changeset in batches; the only place where approved changes take effect."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final, assert_never
 
 from planloom.domain.changes import Changeset
@@ -14,18 +13,16 @@ from planloom.workspace.edits.outcomes import (
     ChangesetApplied,
     ChangesetPartlyApplied,
     Journal,
-    JournalFile,
     recorded,
 )
-from planloom.workspace.edits.prepare import ApplyPlan, Known, nothing_known, prepare
-from planloom.workspace.edits.verify import FileOutcome, after_crash
+from planloom.workspace.edits.prepare import ApplyPlan, IsJournaled, nothing_journaled, prepare
 from planloom.workspace.view import WorkspaceView
 
 BATCH: Final = 100
-"""Changes that go to the editor as one edit, and so as one undo step; a cancel takes effect between them."""
+"""Most changes in one edit, which is one undo step in the editor; a cancel takes effect between batches."""
 
 PATIENCE: Final = 2.0
-"""Seconds that an editor gets to tell of a change that it says it has made."""
+"""Seconds to wait until the editor reports the buffers that it says it has changed."""
 
 
 async def apply_changeset(
@@ -37,22 +34,22 @@ async def apply_changeset(
     journal: Journal,
     *,
     patience: float = PATIENCE,
-    known: Known = nothing_known,
+    is_journaled: IsJournaled = nothing_journaled,
 ) -> ApplyOutcome:
-    """Make the approved changes, or say why not; nothing is sent unless all of them can be.
+    """Apply the approved changes; sends nothing unless all of them can be made.
 
-    Texts that are `known` are kept elsewhere: a buffer that holds one unsaved does not stand in the way.
+    A buffer whose unsaved text `is_journaled` does not block a change on disk, since that text cannot be lost.
 
-    Waits for its turn at every file. Cancelled while the editor works, it waits for the answer and records it
-    first; between batches it stops at once. What the journal raises passes through.
+    Waits for a lock on every file. If cancelled while the editor applies a batch, it first waits for the answer
+    and records it; between batches it stops at once. Exceptions of the journal are not caught.
     """
-    async with view.queues.hold(changeset.uris()):
-        prepared = await prepare(view, changeset, editor.capabilities, known)
+    async with view.locks.lock(changeset.uris()):
+        prepared = await prepare(view, changeset, editor.capabilities, is_journaled)
         if not isinstance(prepared, ApplyPlan):
             return prepared
-        wanted = {work.asked for work in prepared.works}
+        wanted = {effect.requested for effect in prepared.effects}
         changes = [change for change in changeset.changes if change.uri in wanted]
-        edit = Edit(view, editor, grant, label, journal, patience, known)
+        edit = Edit(view, editor, grant, label, journal, patience, is_journaled)
         whole: ApplyOutcome = ChangesetApplied(files=())
         for start in range(0, len(changes), BATCH):
             if not isinstance(whole, ChangesetApplied):
@@ -63,13 +60,8 @@ async def apply_changeset(
         return whole
 
 
-async def settled_by_files(view: WorkspaceView, files: Sequence[JournalFile]) -> tuple[FileOutcome, ...]:
-    """How an edit ended whose outcome was never recorded: each file compared with both of its texts."""
-    return await after_crash(view, files)
-
-
 def _joined(whole: ChangesetApplied, outcome: ApplyOutcome, waiting: Changeset) -> ApplyOutcome:
-    """What all batches so far came to; `waiting` are the changes from this batch on."""
+    """Combine the outcome of the batches so far with the next; `waiting` are the changes from this batch on."""
     if isinstance(outcome, ChangesetApplied):
         return ChangesetApplied(
             files=whole.files + outcome.files,
@@ -82,7 +74,7 @@ def _joined(whole: ChangesetApplied, outcome: ApplyOutcome, waiting: Changeset) 
     partly = outcome if isinstance(outcome, ChangesetPartlyApplied) else None
     applied = partly.applied if partly is not None else ()
     unexpected = partly.unexpected if partly is not None else ()
-    known = {file.uri for file in applied + unexpected}
+    reported = {file.uri for file in applied + unexpected}
     match outcome.kind:
         case "refused" | "partly_applied":
             reason = outcome.reason
@@ -94,7 +86,9 @@ def _joined(whole: ChangesetApplied, outcome: ApplyOutcome, waiting: Changeset) 
             assert_never(outcome)
     return ChangesetPartlyApplied(
         applied=whole.files + applied,
-        not_applied=tuple(recorded(change).edited() for change in waiting.changes if change.uri not in known),
+        not_applied=tuple(
+            recorded(change).edited() for change in waiting.changes if change.uri not in reported
+        ),
         unexpected=unexpected,
         reason=reason,
         merged=whole.merged,

@@ -1,4 +1,4 @@
-"""One edit from its intent in the journal to its outcome: prepared, sent, looked at, settled."""
+"""Makes one edit: prepare it, record the intent, send it, verify the files, record the outcome."""
 
 from __future__ import annotations
 
@@ -23,34 +23,41 @@ from planloom.workspace.edits.outcomes import (
     Settlement,
     recorded,
 )
-from planloom.workspace.edits.prepare import ApplyPlan, Known, PlannedEffect, is_folder, prepare, unsaved
+from planloom.workspace.edits.prepare import (
+    ApplyPlan,
+    IsJournaled,
+    PlannedEffect,
+    is_folder,
+    prepare,
+    unsaved,
+)
 from planloom.workspace.edits.shielded import uninterrupted
-from planloom.workspace.edits.verify import FileOutcome, ResultWatcher, arrived, is_awaited, verified
+from planloom.workspace.edits.verify import FileOutcome, ResultWatcher, is_awaited, verified, wait_for_buffers
 from planloom.workspace.paths.uris import is_below
-from planloom.workspace.snapshots import MARK
+from planloom.workspace.snapshots import BOM
 from planloom.workspace.view import WorkspaceView
 
-_MOVES: Final = 20
-"""How often an edit is computed anew because its files moved before it was sent."""
+_MOST_ATTEMPTS: Final = 20
+"""How often an edit is prepared again because its files changed before it was sent."""
 
-_MOVED: Final = "The file changed before the edit was sent."
-_RESTLESS: Final = "The files keep changing while the edit is prepared: try again later."
+_CHANGED: Final = "The file changed before the edit was sent."
+_UNSTABLE: Final = "The files keep changing while the edit is prepared: try again later."
 _WEAKEST_FIRST: Final[tuple[EditOutcome, ...]] = ("unverified", "normalized")
 
 
-class _Moved(Value):
-    """The files moved before anything was sent."""
+class _FilesChanged(Value):
+    """The files changed before anything was sent."""
 
 
 class _Rejected(Value):
-    """The editor said no, and nothing is done."""
+    """The editor refused the edit, and nothing was changed."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Edit:
-    """What every batch of one changeset shares; `patience` in seconds."""
+    """What all batches of one changeset share; `patience` is in seconds."""
 
     view: WorkspaceView
     editor: Editor
@@ -58,12 +65,12 @@ class Edit:
     label: str
     journal: Journal
     patience: float
-    known: Known
+    is_journaled: IsJournaled
 
 
 @dataclass
-class _Tally:
-    """What is known of the files of one batch, as it happens."""
+class _BatchResult:
+    """The outcomes of the files of one batch so far."""
 
     applied: list[EditedFile] = field(default_factory=list)
     rejected: list[EditedFile] = field(default_factory=list)
@@ -71,8 +78,8 @@ class _Tally:
     outcomes: set[EditOutcome] = field(default_factory=set)
     reason: str | None = None
 
-    def take(self, work: PlannedEffect, finding: FileOutcome) -> None:
-        edited = work.recorded().edited()
+    def record(self, effect: PlannedEffect, finding: FileOutcome) -> None:
+        edited = effect.recorded().edited()
         if finding == "not_applied":
             self.rejected.append(edited)
         elif finding == "unexpected":
@@ -81,9 +88,9 @@ class _Tally:
             self.applied.append(edited)
             self.outcomes.add(finding)
 
-    def leave(self, works: Iterable[PlannedEffect]) -> None:
-        for work in works:
-            self.take(work, "not_applied")
+    def reject(self, effects: Iterable[PlannedEffect]) -> None:
+        for effect in effects:
+            self.record(effect, "not_applied")
 
     @property
     def stopped(self) -> bool:
@@ -95,41 +102,41 @@ class _Tally:
 
 
 def weakest(outcomes: Iterable[EditOutcome]) -> EditOutcome:
-    """What can be said of several files together."""
-    known = set(outcomes)
+    """The outcome that holds for all of several files."""
+    present = set(outcomes)
     for outcome in _WEAKEST_FIRST:
-        if outcome in known:
+        if outcome in present:
             return outcome
     return "verified"
 
 
 async def apply_batch(edit: Edit, changeset: Changeset, first: ApplyPlan | None = None) -> ApplyOutcome:
-    """Make the changes as one edit: anew while files move, and once more after a first refusal.
+    """Make the changes as one edit. Prepares again while files change, and retries once if the editor refuses.
 
-    `first` is what the caller has prepared just before, if it is the same.
+    `first` is an `ApplyPlan` of these changes that the caller has just prepared.
     """
     rejected = False
     parents: dict[Uri, ConfinedPath] = {}
     made: tuple[ConfinedPath, ...] = ()
-    outcome: ApplyOutcome = ChangesetRefused(reason=_RESTLESS, files=changeset.uris())
-    for _ in range(_MOVES):
-        prepared = first or await prepare(edit.view, changeset, edit.editor.capabilities, edit.known)
+    outcome: ApplyOutcome = ChangesetRefused(reason=_UNSTABLE, files=changeset.uris())
+    for _ in range(_MOST_ATTEMPTS):
+        prepared = first or await prepare(edit.view, changeset, edit.editor.capabilities, edit.is_journaled)
         first = None
         if not isinstance(prepared, ApplyPlan):
             outcome = prepared
             break
-        if not prepared.works:
+        if not prepared.effects:
             return ChangesetApplied(files=())
         parents |= dict(prepared.parents)
         if rejected:
-            # Not every editor makes the folders of a new file by itself.
+            # Not every editor creates the parent folders of a new file.
             made += await asyncio.to_thread(_make_folders, tuple(parents.values()))
         ended = await uninterrupted(_attempt(edit, replace(prepared, parents=tuple(parents.items()))))
         if isinstance(ended, ChangesetApplied | ChangesetPartlyApplied):
             return ended
         if isinstance(ended, _Rejected) and not rejected:
             rejected = True
-        elif not isinstance(ended, _Moved):
+        elif not isinstance(ended, _FilesChanged):
             outcome = ChangesetRefused(reason=ended.reason, files=changeset.uris())
             break
     for place in reversed(made):
@@ -139,144 +146,144 @@ async def apply_batch(edit: Edit, changeset: Changeset, first: ApplyPlan | None 
 
 async def _attempt(
     edit: Edit, prepared: ApplyPlan
-) -> ChangesetApplied | ChangesetPartlyApplied | ChangesetRefused | _Moved | _Rejected:
-    """Write down what is intended, do it, look at the files, and write down what became of it."""
-    by_editor = tuple(work for work in prepared.works if work.way == "editor")
-    first, last = _disk_order(prepared.works)
+) -> ChangesetApplied | ChangesetPartlyApplied | ChangesetRefused | _FilesChanged | _Rejected:
+    """Record the intent, make the changes, verify the files and record the outcome."""
+    by_editor = tuple(effect for effect in prepared.effects if effect.executor == "editor")
+    first, last = _disk_order(prepared.effects)
     sent = await asyncio.to_thread(editor_edit, edit.label, by_editor, edit.editor.capabilities)
     if not prepared.is_current(edit.view):
-        return _Moved()
+        return _FilesChanged()
     edit_id = await edit.journal.intend(edit.grant, prepared.journal())
-    tally = _Tally()
-    untouched = await asyncio.to_thread(is_untouched, prepared.works)
+    result = _BatchResult()
+    untouched = await asyncio.to_thread(is_untouched, prepared.effects)
     if untouched:
-        await _on_disk(edit.view, first, tally)
-    if not tally.applied and not (untouched and prepared.is_current(edit.view)):
-        tally.leave(prepared.works)
-        await edit.journal.settle(edit_id, Settlement(rejected=tuple(tally.rejected), reason=_MOVED))
-        return _Moved()
+        await _on_disk(edit.view, first, result)
+    if not result.applied and not (untouched and prepared.is_current(edit.view)):
+        result.reject(prepared.effects)
+        await edit.journal.settle(edit_id, Settlement(rejected=tuple(result.rejected), reason=_CHANGED))
+        return _FilesChanged()
     answer: EditorAnswer | None = None
-    if tally.stopped or not prepared.is_current(edit.view):
-        tally.reason = tally.reason or _MOVED
-        tally.leave(by_editor)
+    if result.stopped or not prepared.is_current(edit.view):
+        result.reason = result.reason or _CHANGED
+        result.reject(by_editor)
     elif by_editor:
-        # Nothing is awaited between the comparison and this call, so the edit meets what was compared.
+        # No await between the comparison and the send: the buffers are still as they were compared.
         watcher = ResultWatcher(edit.view, by_editor)
         try:
             answer = await _answer(edit.editor, sent)
-            await _look(edit, by_editor, answer, tally, watcher)
+            await _record_findings(edit, by_editor, answer, result, watcher)
         finally:
-            watcher.leave()
-    if tally.stopped:
-        tally.leave(last)
+            watcher.stop()
+    if result.stopped:
+        result.reject(last)
     else:
-        await _on_disk(edit.view, last, tally)
-    return await _settled(edit, edit_id, prepared, tally, answer)
+        await _on_disk(edit.view, last, result)
+    return await _settled(edit, edit_id, prepared, result, answer)
 
 
 async def _answer(editor: Editor, sent: EditorEdit) -> EditorAnswer | None:
-    """What the editor says; None if it says nothing."""
+    """The editor's answer; None if it gave none."""
     try:
         return await editor.apply(sent)
     except EditorSilent:
         return None
 
 
-async def _look(
+async def _record_findings(
     edit: Edit,
-    works: Sequence[PlannedEffect],
+    effects: Sequence[PlannedEffect],
     answer: EditorAnswer | None,
-    tally: _Tally,
+    result: _BatchResult,
     watcher: ResultWatcher,
 ) -> None:
-    """Take down what the files show, which may not be what the editor said."""
-    told = answer is not None and answer.applied
+    """Record what the files show, which may differ from the editor's answer."""
+    acknowledged = answer is not None and answer.applied
     refused = answer is not None and not answer.applied
-    came = told and await arrived(edit.view, works, edit.patience)
-    findings = await verified(edit.view, works, told=told)
-    if came and any(is_awaited(edit.view, work) for work in works):
-        # One may have been opened while the files were looked at, and be told of only now.
-        await arrived(edit.view, works, edit.patience)
-        findings = await verified(edit.view, works, told=told)
-    for work, finding in zip(works, findings, strict=True):
+    arrived = acknowledged and await wait_for_buffers(edit.view, effects, edit.patience)
+    findings = await verified(edit.view, effects, acknowledged=acknowledged)
+    if arrived and any(is_awaited(edit.view, effect) for effect in effects):
+        # The editor may have opened a file during the check, and report its change only now.
+        await wait_for_buffers(edit.view, effects, edit.patience)
+        findings = await verified(edit.view, effects, acknowledged=acknowledged)
+    for effect, finding in zip(effects, findings, strict=True):
         made = finding in ("verified", "normalized", "unverified") or (
-            not refused and watcher.saw(work.change.uri)
+            not refused and watcher.observed(effect.change.uri)
         )
-        tally.take(work, "verified" if made and finding in ("not_applied", "unexpected") else finding)
-    if not tally.stopped:
+        result.record(effect, "verified" if made and finding in ("not_applied", "unexpected") else finding)
+    if not result.stopped:
         return
     if answer is None:
-        tally.reason = "The editor did not answer in time."
+        result.reason = "The editor did not answer in time."
     elif answer.applied:
-        tally.reason = "The editor says that it applied the edit, but not every file is as expected."
+        result.reason = "The editor says that it applied the edit, but not every file is as expected."
     else:
-        tally.reason = f"The editor refused the edit: {answer.reason or 'it gave no reason'}."
+        result.reason = f"The editor refused the edit: {answer.reason or 'it gave no reason'}."
 
 
-async def _on_disk(view: WorkspaceView, works: Sequence[PlannedEffect], tally: _Tally) -> None:
-    """Make changes on disk one after the other, up to the first that fails."""
-    if not works:
-        # Nothing is awaited here, since the comparison with the buffers must still hold afterwards.
+async def _on_disk(view: WorkspaceView, effects: Sequence[PlannedEffect], result: _BatchResult) -> None:
+    """Make changes on disk in order, up to the first that fails."""
+    if not effects:
+        # No await here: the comparison with the buffers must still hold afterwards.
         return
-    for done, work in enumerate(works):
-        refused = await _performed(view, work)
+    for done, effect in enumerate(effects):
+        refused = await _performed(view, effect)
         if refused is not None:
-            tally.reason = refused.reason
-            tally.leave(works[done:])
+            result.reason = refused.reason
+            result.reject(effects[done:])
             return
-        tally.take(work, "verified")
+        result.record(effect, "verified")
 
 
-async def _performed(view: WorkspaceView, work: PlannedEffect) -> DiskRefused | None:
-    """Make one change on disk, unless the user has begun to type in the file while others were written."""
-    if _is_typed_in(view, work):
-        return DiskRefused(cause="changed", reason=unsaved(work))
-    # Before the change, since an editor may reload the file before this hears that it is made.
-    overtaken = () if is_folder(work.change) else view.overtake(work.source)
-    refused = await asyncio.to_thread(perform, work)
+async def _performed(view: WorkspaceView, effect: PlannedEffect) -> DiskRefused | None:
+    """Make one change on disk, unless the user has typed in the file since it was compared."""
+    if _is_typed_in(view, effect):
+        return DiskRefused(cause="changed", reason=unsaved(effect))
+    # Before the change, since the editor may reload the file before the thread returns.
+    stale = () if is_folder(effect.change) else view.mark_stale(effect.source)
+    refused = await asyncio.to_thread(perform, effect)
     if refused is not None:
-        for uri in overtaken:
+        for uri in stale:
             view.forget(uri)
     return refused
 
 
-def _is_typed_in(view: WorkspaceView, work: PlannedEffect) -> bool:
-    """Whether a buffer tells another text than the one that the change was made for."""
-    if work.change.kind not in ("edit", "delete") or work.source != work.change.uri:
+def _is_typed_in(view: WorkspaceView, effect: PlannedEffect) -> bool:
+    """Whether the buffer differs from the text that the change was prepared for."""
+    if effect.change.kind not in ("edit", "delete") or effect.source != effect.change.uri:
         return False
-    now = view.buffer(work.source)
-    return now is not None and now.text.removeprefix(MARK) != work.live.text
+    now = view.buffer(effect.source)
+    return now is not None and now.text.removeprefix(BOM) != effect.live.text
 
 
 async def _settled(
-    edit: Edit, edit_id: EditId, prepared: ApplyPlan, tally: _Tally, answer: EditorAnswer | None
+    edit: Edit, edit_id: EditId, prepared: ApplyPlan, result: _BatchResult, answer: EditorAnswer | None
 ) -> ChangesetApplied | ChangesetPartlyApplied | ChangesetRefused | _Rejected:
-    """Record how the batch ended, and say it."""
-    done = bool(tally.applied or tally.unexpected)
+    """Record the outcome of the batch, and return it."""
+    done = bool(result.applied or result.unexpected)
     folders = [
         recorded(CreateFolder(uri=uri)).edited()
         for uri, place in prepared.parents
         if done and await asyncio.to_thread(place.path.is_dir)
     ]
-    # They were made first: what is taken back in the reverse order leaves them empty.
-    tally.applied[:0] = folders
-    tally.outcomes.update({"verified"} if folders else ())
-    for file in tally.applied:
+    # Folders come first, as they were made: an undo in reverse order empties them before it removes them.
+    result.applied[:0] = folders
+    result.outcomes.update({"verified"} if folders else ())
+    for file in result.applied:
         if file.new_uri is not None:
             edit.view.did_rename(file.uri, file.new_uri)
     settlement = Settlement(
-        applied=tuple(tally.applied),
-        rejected=tuple(tally.rejected),
-        unexpected=tuple(tally.unexpected),
+        applied=tuple(result.applied),
+        rejected=tuple(result.rejected),
+        unexpected=tuple(result.unexpected),
         merged=prepared.merged,
-        outcome=tally.outcome if tally.applied else None,
-        reason=tally.reason,
+        outcome=result.outcome if result.applied else None,
+        reason=result.reason,
     )
     await edit.journal.settle(edit_id, settlement)
-    reason = tally.reason or "The edit was not applied."
-    if not tally.stopped:
+    reason = result.reason or "The edit was not applied."
+    if not result.stopped:
         return ChangesetApplied(
-            files=settlement.applied, merged=prepared.merged, outcome=tally.outcome, edit_ids=(edit_id,)
+            files=settlement.applied, merged=prepared.merged, outcome=result.outcome, edit_ids=(edit_id,)
         )
     if not done:
         refused = answer is not None and not answer.applied
@@ -292,21 +299,21 @@ async def _settled(
 
 
 def _disk_order(
-    works: Sequence[PlannedEffect],
+    effects: Sequence[PlannedEffect],
 ) -> tuple[tuple[PlannedEffect, ...], tuple[PlannedEffect, ...]]:
-    """What must be on disk before the editor's part, which is renames that its edits build on; and the rest.
+    """The disk changes to make before the editor's part, and those to make after it.
 
-    All else comes after it, so that nothing has happened yet if the editor refuses.
+    Only renames that the editor's edits depend on come before, so that little is done if the editor refuses.
     """
-    disk = [work for work in works if work.way == "disk"]
-    places = [work.change.uri for work in works if work.way == "editor"]
+    disk = [effect for effect in effects if effect.executor == "disk"]
+    places = [effect.change.uri for effect in effects if effect.executor == "editor"]
     first = tuple(
-        work
-        for work in disk
-        if work.change.kind == "rename"
-        and any(place == work.change.new_uri or is_below(place, work.change.new_uri) for place in places)
+        effect
+        for effect in disk
+        if effect.change.kind == "rename"
+        and any(place == effect.change.new_uri or is_below(place, effect.change.new_uri) for place in places)
     )
-    return first, tuple(work for work in disk if work not in first)
+    return first, tuple(effect for effect in disk if effect not in first)
 
 
 def _make_folders(places: Sequence[ConfinedPath]) -> tuple[ConfinedPath, ...]:

@@ -1,4 +1,4 @@
-"""Prepared changes as an edit for the editor, and as effects on disk where the editor cannot make them."""
+"""Turns planned changes into an edit for the editor, and makes those on disk that the editor cannot make."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from planloom.domain.text.diff import text_edits
 from planloom.domain.text.positions import FileForm, encode, with_eol
-from planloom.workspace.disk import ConfinedPath, DiskRefused, FileOnDisk, read, stamp_at
+from planloom.workspace.disk import ConfinedPath, DiskRefused, FileOnDisk, fingerprint_at, read
 from planloom.workspace.disk_changes import create_folders, delete_file, delete_folder, rename, write
 from planloom.workspace.editor import (
     DeleteOperation,
@@ -18,34 +18,34 @@ from planloom.workspace.editor import (
 )
 from planloom.workspace.edits.prepare import Carried, PlannedEffect
 from planloom.workspace.paths.names import shown
-from planloom.workspace.snapshots import MARK
+from planloom.workspace.snapshots import BOM
 
 
-def editor_edit(label: str, works: Sequence[PlannedEffect], capabilities: EditorCapabilities) -> EditorEdit:
-    """One edit for all the works, in their order; positions in the negotiated encoding.
+def editor_edit(label: str, effects: Sequence[PlannedEffect], capabilities: EditorCapabilities) -> EditorEdit:
+    """One edit for all the effects, in order; positions in the negotiated encoding.
 
-    Takes time in proportion to the texts: call it from a thread if they are large.
+    Takes time in proportion to the texts: call it from a thread.
     """
-    operations = tuple(operation for work in works for operation in _operations(work, capabilities))
-    asked = capabilities.change_annotations and any(
-        work.change.kind == "delete" or work.dangers for work in works
+    operations = tuple(operation for effect in effects for operation in _operations(effect, capabilities))
+    confirm = capabilities.change_annotations and any(
+        effect.change.kind == "delete" or effect.dangers for effect in effects
     )
-    return EditorEdit(label=label, operations=operations, needs_confirmation=asked)
+    return EditorEdit(label=label, operations=operations, needs_confirmation=confirm)
 
 
-def _operations(work: PlannedEffect, capabilities: EditorCapabilities) -> tuple[Operation, ...]:
-    change = work.change
+def _operations(effect: PlannedEffect, capabilities: EditorCapabilities) -> tuple[Operation, ...]:
+    change = effect.change
     match change.kind:
         case "edit":
-            document = work.document
+            document = effect.document
             raw = document.text if document is not None else change.before
-            mark = MARK if raw.startswith(MARK) else ""
-            versioned = document is not None and capabilities.document_changes and work.source == change.uri
+            bom = BOM if raw.startswith(BOM) else ""
+            versioned = document is not None and capabilities.document_changes and effect.source == change.uri
             return (
                 TextOperation(
                     uri=change.uri,
                     version=document.version if document is not None and versioned else None,
-                    edits=text_edits(raw, mark + change.after, capabilities.encoding),
+                    edits=text_edits(raw, bom + change.after, capabilities.encoding),
                 ),
             )
         case "rename":
@@ -56,72 +56,82 @@ def _operations(work: PlannedEffect, capabilities: EditorCapabilities) -> tuple[
             return ()
 
 
-def perform(work: PlannedEffect) -> DiskRefused | None:
-    """Make one change on disk if the file is still what the change was made for; call it from a thread."""
-    change = work.change
+def perform(effect: PlannedEffect) -> DiskRefused | None:
+    """Make one change on disk if the file is still as it was compared; call it from a thread."""
+    change = effect.change
     match change.kind:
         case "create":
-            return _above(work.spot) or _written(work.spot, change.form, change.after, None)
+            return _create_parents(effect.confined) or _write(
+                effect.confined, change.form, change.after, None
+            )
         case "edit":
-            found = read(work.spot)
-            changed = _differs(work.spot, found, change.before)
-            return changed or _written(work.spot, change.form or found.decoded, change.after, found)
+            found = read(effect.confined)
+            changed = _differs(effect.confined, found, change.before)
+            return changed or _write(effect.confined, change.form or found.decoded, change.after, found)
         case "delete":
             if change.before is None:
-                return delete_folder(work.spot)
-            found = read(work.spot)
-            changed = _differs(work.spot, found, change.before if work.on_disk is None else work.on_disk)
+                return delete_folder(effect.confined)
+            found = read(effect.confined)
+            changed = _differs(
+                effect.confined, found, change.before if effect.on_disk is None else effect.on_disk
+            )
             if changed is not None or found.fingerprint is None:
                 return changed
-            return delete_file(work.spot, was=found.fingerprint)
+            return delete_file(effect.confined, was=found.fingerprint)
         case "rename":
-            target = work.new_spot
+            target = effect.new_confined
             assert target is not None
-            return _carried(work.carried) or _above(target) or rename(work.spot, target)
+            return (
+                _write_carried(effect.carried) or _create_parents(target) or rename(effect.confined, target)
+            )
         case "createFolder":
-            made = create_folders(work.spot)
+            made = create_folders(effect.confined)
             return made if isinstance(made, DiskRefused) else None
 
 
-def is_untouched(works: Sequence[PlannedEffect]) -> bool:
-    """Whether the closed files are on disk as they were compared; call it from a thread."""
+def is_untouched(effects: Sequence[PlannedEffect]) -> bool:
+    """Whether the closed files are still as they were compared; call it from a thread."""
     return all(
-        stamp_at(work.spot) == work.live.fingerprint
-        for work in works
-        if work.document is None and work.change.kind in ("edit", "delete") and work.source == work.change.uri
+        fingerprint_at(effect.confined) == effect.live.fingerprint
+        for effect in effects
+        if effect.document is None
+        and effect.change.kind in ("edit", "delete")
+        and effect.source == effect.change.uri
     )
 
 
-def _carried(files: Sequence[Carried]) -> DiskRefused | None:
-    """Give files that are about to be renamed the texts that they are to have under their new names."""
+def _write_carried(files: Sequence[Carried]) -> DiskRefused | None:
+    """Write the texts that files must have before they are renamed."""
     for place, on_disk, text in files:
         found = read(place)
         if found.decoded is not None and found.decoded.text == text:
             continue
-        refused = _differs(place, found, on_disk) or _written(place, found.decoded, text, found)
+        refused = _differs(place, found, on_disk) or _write(place, found.decoded, text, found)
         if refused is not None:
             return refused
     return None
 
 
-def _above(spot: ConfinedPath) -> DiskRefused | None:
-    made = create_folders(ConfinedPath(spot.root, spot.names[:-1]))
+def _create_parents(confined: ConfinedPath) -> DiskRefused | None:
+    made = create_folders(ConfinedPath(confined.root, confined.names[:-1]))
     return made if isinstance(made, DiskRefused) else None
 
 
-def _written(
-    spot: ConfinedPath, form: FileForm | None, text: str, over: FileOnDisk | None
+def _write(
+    confined: ConfinedPath, form: FileForm | None, text: str, over: FileOnDisk | None
 ) -> DiskRefused | None:
     try:
         data = encode(form or FileForm(), text)
     except UnicodeEncodeError:
-        reason = f"{shown(str(spot.path))} cannot hold half of a surrogate pair: leave that character out."
+        reason = (
+            f"{shown(str(confined.path))} cannot hold half of a surrogate pair: leave that character out."
+        )
         return DiskRefused(cause="failed", reason=reason)
-    return write(spot, data, over=over.fingerprint if over is not None else None)
+    return write(confined, data, over=over.fingerprint if over is not None else None)
 
 
-def _differs(spot: ConfinedPath, found: FileOnDisk, before: str) -> DiskRefused | None:
+def _differs(confined: ConfinedPath, found: FileOnDisk, before: str) -> DiskRefused | None:
     text = found.decoded.text if found.decoded is not None else None
     if text is not None and (text == before or with_eol(text, "\n") == with_eol(before, "\n")):
         return None
-    return DiskRefused(cause="changed", reason=f"{shown(str(spot.path))} has changed on disk meanwhile.")
+    return DiskRefused(cause="changed", reason=f"{shown(str(confined.path))} has changed on disk meanwhile.")

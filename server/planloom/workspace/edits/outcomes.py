@@ -1,4 +1,4 @@
-"""What becomes of an approved changeset, and the journal that is written around it."""
+"""The possible outcomes of applying a changeset, and the journal that records them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from planloom.domain.values import EditId, Uri, Value
 
 
 class JournalFile(Value):
-    """One file of an edit with its whole texts; None stands for no file, or for a folder.
+    """One file of an edit with its whole texts; a text is None if there is no file, or for a folder.
 
-    `form` is that of the file before, if the edit does not keep it.
+    `form` is the file's encoding before the edit, if the edit changes it.
     """
 
     uri: Uri
@@ -34,7 +34,7 @@ class JournalFile(Value):
     form: FileForm | None = None
 
     def edited(self) -> EditedFile:
-        """The same by hash."""
+        """The record with hashes in place of texts."""
         return EditedFile(
             uri=self.uri,
             change=self.change,
@@ -46,7 +46,7 @@ class JournalFile(Value):
 
 
 def recorded(change: FileChange) -> JournalFile:
-    """The record of one change with its whole texts."""
+    """The journal record of one change."""
     match change.kind:
         case "create":
             return JournalFile(uri=change.uri, change="create", after=change.after)
@@ -66,9 +66,9 @@ def recorded(change: FileChange) -> JournalFile:
 
 
 class Settlement(Value):
-    """How an edit ended, file by file. `unexpected` are files that hold neither the old text nor the new one.
+    """How an edit ended, file by file. `unexpected` files contain neither the old text nor the new one.
 
-    `outcome` is None if nothing was applied; `reason` says why not everything was.
+    `outcome` is None if nothing was applied; `reason` says why some files were not changed.
     """
 
     applied: tuple[EditedFile, ...] = ()
@@ -80,7 +80,7 @@ class Settlement(Value):
 
 
 class Journal(Protocol):
-    """Where edits are written down. Both calls return when what they are told is durable; both may raise."""
+    """Records intents and outcomes of edits. Both calls return when the record is durable; both may raise."""
 
     async def intend(self, grant: Grant, files: tuple[JournalFile, ...]) -> EditId: ...
 
@@ -88,7 +88,7 @@ class Journal(Protocol):
 
 
 class ChangesetApplied(Value):
-    """Every change is done; `files` are those that had to change, `edit_ids` their places in the journal."""
+    """Every change was made; `files` are those that had to change, `edit_ids` the edits in the journal."""
 
     kind: Literal["applied"] = "applied"
     files: tuple[EditedFile, ...]
@@ -98,7 +98,7 @@ class ChangesetApplied(Value):
 
 
 class ChangesetRefused(Value):
-    """Nothing is done; `reason` is a sentence for the model and the user."""
+    """Nothing was changed; `reason` is a sentence for the model and the user."""
 
     kind: Literal["refused"] = "refused"
     reason: str
@@ -106,9 +106,9 @@ class ChangesetRefused(Value):
 
 
 class ChangesetConflicted(Value):
-    """Nothing is done: the user has changed the same lines; the other files wait with them.
+    """Nothing was changed in any file, since the user has changed the same lines of `files`.
 
-    `texts` are the user's whole texts in which the overlaps were found, one for each of the files.
+    `texts` are the user's whole texts, one for each of `files`.
     """
 
     kind: Literal["conflicted"] = "conflicted"
@@ -117,14 +117,14 @@ class ChangesetConflicted(Value):
 
 
 class ChangesetSuperseded(Value):
-    """Nothing is done: against what is there now the changes are these, which must be approved anew."""
+    """Nothing was changed: against the current files the changes are different ones, which need a new approval."""
 
     kind: Literal["superseded"] = "superseded"
     changeset: Changeset
 
 
 class ChangesetPartlyApplied(Value):
-    """Some of it is done. `unexpected` are files that hold neither the old text nor the new one."""
+    """Some changes were made. `unexpected` files contain neither the old text nor the new one."""
 
     kind: Literal["partly_applied"] = "partly_applied"
     applied: tuple[EditedFile, ...]

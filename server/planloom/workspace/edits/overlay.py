@@ -1,4 +1,4 @@
-"""Staged changes over the workspace: read as if they had happened, while nothing has."""
+"""An overlay of staged changes: reads see them as if they had been made, while no file has changed."""
 
 from __future__ import annotations
 
@@ -10,54 +10,54 @@ from planloom.domain.changes import Changeset
 from planloom.domain.text.positions import Eol, FileForm, adapt_eol, with_eol
 from planloom.domain.values import Uri, Value
 from planloom.workspace.edits.rebase import three_way
-from planloom.workspace.edits.staging import Move, Stage, Staged, entry_at, named, seen
+from planloom.workspace.edits.staging import Move, Stage, Staged, entry_at, named, staged_snapshot
 from planloom.workspace.paths.listings import Listing
 from planloom.workspace.paths.uris import child, is_below, normalized, parent
-from planloom.workspace.snapshots import MARK, Snapshot
+from planloom.workspace.snapshots import BOM, Snapshot
 from planloom.workspace.view import WorkspaceView
 
 DELETE_LIMIT: Final = 1000
-"""Files that one deletion of a folder may take along."""
+"""Most entries of a folder that one deletion may remove."""
 
-_HABIT_FILES: Final = 8
-_HABIT_BYTES: Final = 65_536
+_SAMPLE_FILES: Final = 8
+_SAMPLE_BYTES: Final = 65_536
 
 
 class StageRefused(Value):
-    """A change that cannot be staged; the sentence says what to do instead."""
+    """A change that cannot be staged; `reason` says what to do instead."""
 
     reason: str
 
 
-class Unsettled(Value):
-    """A change that cannot be joined with what was staged meanwhile; the sentence says why, and what to do."""
+class Unmerged(Value):
+    """A change that conflicts with what another step has staged meanwhile; `reason` says what to do."""
 
     uri: Uri
     reason: str
 
 
 class Overlay:
-    """Staged → buffer → disk. An overlay may lie over another one: a step's over its plan's."""
+    """Reads in the order staged, buffer, disk. Overlays stack: a step's lies over its plan's."""
 
     def __init__(self, under: WorkspaceView | Overlay) -> None:
         self.under = under
         self._stage = Stage()
 
     async def read(self, uri: str) -> Snapshot:
-        """The file as the author of the changes sees it; this reading is the base of what it writes next."""
+        """Read a file; the snapshot becomes the merge base of the next write to it."""
         found = await self.peek(uri)
         if found.uri not in self._stage.staged:
             self._stage.read[found.uri] = found
         return found
 
     async def peek(self, uri: str) -> Snapshot:
-        """The same for Planloom's own eyes: what the author has read stays the base."""
+        """Like `read`, but does not record the snapshot as the merge base."""
         key = self._key(uri)
         staged = self._stage.staged.get(key)
         if staged is not None:
-            return seen(key, staged)
+            return staged_snapshot(key, staged)
         origin = self._stage.origin(key)
-        if origin is None or self._stage.is_below_gone(key):
+        if origin is None or self._stage.is_below_deleted(key):
             return Snapshot(uri=key, exists=False, source="staged")
         if isinstance(self.under, Overlay):
             found = await self.under.peek(origin)
@@ -66,17 +66,17 @@ class Overlay:
         if origin != key:
             return found.model_copy(update={"uri": key, "version": None, "source": "staged"})
         if found.uri != key:
-            # The file is open under another name, and that is its name from here on.
+            # The file is open under another name: use that name from here on.
             self._stage.names[key] = found.uri
             staged = self._stage.staged.get(found.uri)
-        return found if staged is None else seen(found.uri, staged)
+        return found if staged is None else staged_snapshot(found.uri, staged)
 
     async def saved_text(self, uri: str) -> str | None:
-        """The text on disk, whatever is staged or open; None if there is none."""
+        """The text on disk, ignoring staged changes and buffers; None if there is none."""
         return await self.under.saved_text(self._stage.origin(self._key(uri)) or uri)
 
     async def list_folder(self, uri: str) -> Listing:
-        """The names in a folder, staged ones among them."""
+        """The entries of a folder, including staged ones."""
         key = self._key(uri)
         listing = await self._listed_under(key)
         entries = {}
@@ -93,22 +93,22 @@ class Overlay:
                 entries.setdefault(direct, entry_at(direct, folder=True))
             there = there or is_below(move.new, key)
         for place, staged in self._stage.staged.items():
-            there = there or (not staged.gone and (place == key or is_below(place, key)))
+            there = there or (not staged.deleted and (place == key or is_below(place, key)))
             if not is_below(place, key):
                 continue
             direct = Uri(key + "/" + place[len(key) + 1 :].partition("/")[0])
-            if direct == place and staged.gone:
+            if direct == place and staged.deleted:
                 entries.pop(place, None)
             elif direct == place:
                 entries[place] = entry_at(place, folder=staged.folder, text=staged.text)
-            elif direct not in entries and not staged.gone:
+            elif direct not in entries and not staged.deleted:
                 entries[direct] = entry_at(direct, folder=True)
         if not there:
             return listing
         return Listing(uri=key, entries=tuple(sorted(entries.values(), key=lambda entry: entry.name)))
 
     def origin(self, uri: str) -> Uri:
-        """Where a file lies in the workspace, whatever staged renames call it here; its own name if it is new."""
+        """The file's URI in the workspace, before staged renames; its own URI if it is new."""
         key = self._key(uri)
         origin = self._stage.origin(key)
         if origin is None:
@@ -116,7 +116,7 @@ class Overlay:
         return self.under.origin(origin) if isinstance(self.under, Overlay) else origin
 
     def has_read(self, uri: str) -> bool:
-        """Whether the author of the changes has seen, or written, the text of this file."""
+        """Whether the text of this file was read or written through this overlay."""
         key = self._key(uri)
         read = self._stage.read.get(key)
         return key in self._stage.staged or (read is not None and read.text is not None)
@@ -130,10 +130,10 @@ class Overlay:
         exact: bool = False,
         form: FileForm | None = None,
     ) -> StageRefused | None:
-        """Let the file hold `text`; None when staged. A text that the file holds already stages nothing.
+        """Stage `text` as the content of a file; returns None on success. An unchanged text stages nothing.
 
-        Line ends become those of the file, or for a new file those of its neighbours, unless it is `exact`.
-        With a `form` the change is staged even if the text is there, since the file may have another form.
+        Line ends are adapted to those of the file, or of neighbouring files for a new one, unless `exact`.
+        With a `form` the change is staged even if the text is unchanged, since the encoding may change.
         """
         found = await self.peek(uri)
         key = found.uri
@@ -147,27 +147,25 @@ class Overlay:
         earlier = self._stage.staged.get(key)
         if earlier is not None and earlier.base.problem == "folder":
             return StageRefused(
-                reason=f"{named(key)} is a folder that goes in these same changes: choose another name."
+                reason=f"{named(key)} is a folder that these same changes delete: choose another name."
             )
         base = earlier.base if earlier is not None else self._stage.read.get(key, found)
         self._stage.keep_folders(key)
         if not exact:
-            text = text.removeprefix(MARK)
-            eol = None if base.text is not None or "\n" not in text else await self._habit(key)
+            text = text.removeprefix(BOM)
+            eol = None if base.text is not None or "\n" not in text else await self._usual_eol(key)
             text = with_eol(text, eol) if eol is not None else adapt_eol(text, base.text or "")
         form = form or (earlier.form if earlier is not None else None)
         if text == base.text and form is None:
             self._stage.staged.pop(key, None)
             self._stage.read[key] = base
         else:
-            known = earlier.notes if earlier is not None else ()
-            self._stage.staged[key] = Staged(
-                base, text, notes=tuple(dict.fromkeys((*known, *notes))), form=form
-            )
+            notes = (*(earlier.notes if earlier is not None else ()), *notes)
+            self._stage.staged[key] = Staged(base, text, notes=tuple(dict.fromkeys(notes)), form=form)
         return None
 
     async def stage_create_folder(self, uri: str) -> StageRefused | None:
-        """Let the folder be there, and its parents; one that exists is fine."""
+        """Stage the creation of a folder and its missing parents; None on success, or if it exists."""
         missing = []
         found = await self.peek(uri)
         while found.problem != "folder":
@@ -178,7 +176,7 @@ class Overlay:
             earlier = self._stage.staged.get(found.uri)
             if earlier is not None and earlier.base.exists and earlier.base.problem != "folder":
                 return StageRefused(
-                    reason=f"{named(found.uri)} is a file that goes in these same changes: choose another name."
+                    reason=f"{named(found.uri)} is a file that these same changes delete: choose another name."
                 )
             missing.append(found)
             found = await self.peek(parent(found.uri))
@@ -190,13 +188,13 @@ class Overlay:
         return None
 
     async def stage_delete(self, uri: str, *, recursive: bool = False) -> StageRefused | None:
-        """Let a file go away, or a folder with, if `recursive`, everything in it.
+        """Stage the deletion of a file, or of a folder, if `recursive` with everything in it.
 
-        What could not be brought back, since it is no text, is refused.
+        Refuses to delete anything that is not text, since an undo could not restore it.
         """
         found = await self.peek(uri)
         if not found.exists:
-            return StageRefused(reason=found.detail or f"{named(found.uri)} is not there.")
+            return StageRefused(reason=found.detail or f"{named(found.uri)} does not exist.")
         inside: tuple[Snapshot, ...] | StageRefused = ()
         if found.problem == "folder":
             inside = await self._inside(found.uri)
@@ -204,7 +202,7 @@ class Overlay:
             return inside
         if inside and not recursive:
             return StageRefused(
-                reason=f"{named(found.uri)} is a folder with {len(inside)} entries: say that they go with it."
+                reason=f"{named(found.uri)} is a folder with {len(inside)} entries: delete it with its content."
             )
         places = (*inside, found)
         unfit = next((place for place in places if place.problem not in (None, "folder")), None)
@@ -218,11 +216,11 @@ class Overlay:
         return None
 
     async def stage_rename(self, uri: str, new_uri: str) -> StageRefused | None:
-        """Let a file or folder have another name; never over something that exists."""
+        """Stage a rename of a file or folder; never over something that exists."""
         found, target = await self.peek(uri), await self.peek(new_uri)
         old, new = found.uri, self._key(new_uri)
         if not found.exists:
-            return StageRefused(reason=found.detail or f"{named(old)} is not there.")
+            return StageRefused(reason=found.detail or f"{named(old)} does not exist.")
         if old == new:
             return None
         case_only = old.casefold() == new.casefold() and found.fingerprint == target.fingerprint is not None
@@ -241,59 +239,58 @@ class Overlay:
         self._stage.move(old, new, found)
         return None
 
-    async def settle(self) -> tuple[Unsettled, ...]:
-        """Hand what is staged down to the overlay below, and start afresh.
+    async def merge_down(self) -> tuple[Unmerged, ...]:
+        """Move the staged changes to the overlay below, merging them with what was staged there meanwhile.
 
-        What was staged there meanwhile is merged. What cannot be joined with it is returned, and stays staged
-        here: whatever is not returned is in the overlay below.
+        Conflicting changes are returned and stay staged here; all others are in the overlay below.
         """
-        assert isinstance(self.under, Overlay), "Only an overlay over an overlay can be settled."
-        unsettled: list[Unsettled] = []
+        assert isinstance(self.under, Overlay), "Only an overlay over an overlay can be merged down."
+        unmerged: list[Unmerged] = []
         moves: list[Move] = []
         kept: dict[Uri, Staged] = {}
         for move in self._stage.moves:
-            refused = await self.under.take_move(move)
+            refused = await self.under.merge_move(move)
             if refused is not None:
-                unsettled.append(refused)
+                unmerged.append(refused)
                 moves.append(move)
         for place, staged in self._stage.staged.items():
-            stuck = next((move for move in moves if place == move.new or is_below(place, move.new)), None)
-            if stuck is not None:
-                reason = f"{named(place)} is not changed, since {named(stuck.old)} was not renamed."
-                refused = Unsettled(uri=place, reason=reason)
+            unmoved = next((move for move in moves if place == move.new or is_below(place, move.new)), None)
+            if unmoved is not None:
+                reason = f"{named(place)} is not changed, since {named(unmoved.old)} was not renamed."
+                refused = Unmerged(uri=place, reason=reason)
             else:
-                refused = await self.under.take(place, staged)
+                refused = await self.under.merge_staged(place, staged)
             if refused is not None:
-                unsettled.append(refused)
+                unmerged.append(refused)
                 kept[place] = staged
         self._stage = Stage(read=self._stage.read, staged=kept, moves=moves, names=self._stage.names)
-        return tuple(unsettled)
+        return tuple(unmerged)
 
-    async def take_move(self, move: Move) -> Unsettled | None:
-        """Stage a rename that an overlay above has staged; what it says if this one has moved on."""
+    async def merge_move(self, move: Move) -> Unmerged | None:
+        """Merge a rename that an overlay above has staged; returns a conflict."""
         if any((each.old, each.new) == (move.old, move.new) for each in self._stage.moves):
             return None
-        refused = self._gone(move.new) or await self.stage_rename(move.old, move.new)
-        return None if refused is None else Unsettled(uri=move.old, reason=refused.reason)
+        refused = self._deleted_above(move.new) or await self.stage_rename(move.old, move.new)
+        return None if refused is None else Unmerged(uri=move.old, reason=refused.reason)
 
-    async def take(self, place: Uri, staged: Staged) -> Unsettled | None:
-        """Stage what an overlay above has staged at a place; what it says if this one has moved on."""
+    async def merge_staged(self, place: Uri, staged: Staged) -> Unmerged | None:
+        """Merge a change that an overlay above has staged; returns a conflict."""
         if staged.folder:
-            refused = self._gone(place) or await self.stage_create_folder(place)
+            refused = self._deleted_above(place) or await self.stage_create_folder(place)
         elif staged.text is None:
-            refused = await self._take_deletion(place, staged.base)
+            refused = await self._merge_deletion(place, staged.base)
         else:
-            refused = await self._take_text(place, staged.text, staged)
-        return None if refused is None else Unsettled(uri=place, reason=refused.reason)
+            refused = await self._merge_text(place, staged.text, staged)
+        return None if refused is None else Unmerged(uri=place, reason=refused.reason)
 
-    async def _take_deletion(self, place: Uri, base: Snapshot) -> StageRefused | None:
+    async def _merge_deletion(self, place: Uri, base: Snapshot) -> StageRefused | None:
         found = await self.peek(place)
         if not found.exists:
-            # What another step has deleted is gone; what it has renamed is somewhere else.
-            moved = place not in self._stage.staged and not self._stage.is_below_gone(place)
+            # If another step has deleted it, there is nothing to do; if it was renamed, that is a conflict.
+            moved = place not in self._stage.staged and not self._stage.is_below_deleted(place)
             return StageRefused(reason=f"Another step has renamed {named(place)}.") if moved else None
         if found.problem == "folder" and (await self.list_folder(place)).entries:
-            return StageRefused(reason=f"Another step has put something into {named(place)}.")
+            return StageRefused(reason=f"Another step has added something to {named(place)}.")
         if self._has_touched(place) and found.text != base.text:
             return StageRefused(
                 reason=f"Another step has changed {named(place)}: read it again before you delete it."
@@ -303,7 +300,7 @@ class Overlay:
         self._stage.remove(found)
         return None
 
-    async def _take_text(self, place: Uri, text: str, staged: Staged) -> StageRefused | None:
+    async def _merge_text(self, place: Uri, text: str, staged: Staged) -> StageRefused | None:
         found = await self.peek(place)
         if self._has_touched(place):
             if not found.exists and staged.base.exists:
@@ -318,31 +315,31 @@ class Overlay:
                 text = merged.text
         else:
             self._stage.read[place] = staged.base.model_copy(update={"source": found.source})
-        return self._gone(place) or await self.stage_write(
+        return self._deleted_above(place) or await self.stage_write(
             place, text, notes=staged.notes, exact=True, form=staged.form
         )
 
-    def _gone(self, place: Uri) -> StageRefused | None:
-        """Why nothing comes to a place, if another step has deleted the folder that it lies in."""
-        if not self._stage.is_below_gone(place):
+    def _deleted_above(self, place: Uri) -> StageRefused | None:
+        """The refusal of a change in a folder that another step has deleted, or None."""
+        if not self._stage.is_below_deleted(place):
             return None
         return StageRefused(reason=f"Another step has deleted the folder of {named(place)}.")
 
     def _has_touched(self, place: Uri) -> bool:
-        """Whether a place is not what it is below this overlay."""
+        """Whether this overlay changes anything at the URI."""
         stage = self._stage
-        return place in stage.staged or stage.origin(place) != place or stage.is_below_gone(place)
+        return place in stage.staged or stage.origin(place) != place or stage.is_below_deleted(place)
 
     def changeset(self) -> Changeset:
-        """What is staged, one change a file, in the order in which it must happen."""
+        """The staged changes, one per file, in the order in which they must be made."""
         return self._stage.changeset()
 
     def clear(self) -> None:
-        """Forget what is staged and what was read."""
+        """Drop all staged changes and recorded reads."""
         self._stage = Stage()
 
     def file_above(self, key: Uri) -> Uri | None:
-        """A place above this one that is staged as a file, here or below."""
+        """An ancestor of this URI that is staged as a file, here or in an overlay below."""
         found = self._stage.file_above(key)
         return self.under.file_above(key) if found is None and isinstance(self.under, Overlay) else found
 
@@ -352,8 +349,8 @@ class Overlay:
 
     async def _listed_under(self, key: Uri) -> Listing:
         origin = self._stage.origin(key)
-        if origin is None or self._stage.is_below_gone(key):
-            return Listing(uri=key, problem="missing", detail=f"{named(key)} is not there.")
+        if origin is None or self._stage.is_below_deleted(key):
+            return Listing(uri=key, problem="missing", detail=f"{named(key)} does not exist.")
         return (await self.under.list_folder(origin)).model_copy(update={"uri": key})
 
     async def _inside(self, folder: Uri) -> tuple[Snapshot, ...] | StageRefused:
@@ -374,8 +371,8 @@ class Overlay:
                 )
         return tuple(inside)
 
-    async def _habit(self, key: Uri) -> Eol:
-        """The line end that most files near a new one have, those of its own kind before all."""
+    async def _usual_eol(self, key: Uri) -> Eol:
+        """The line end of most files near a new one; files with the same suffix are sampled first."""
         folder = parent(key)
         listing = await self.list_folder(folder)
         while listing.problem is not None and len(folder) > len("file:///"):
@@ -385,20 +382,20 @@ class Overlay:
                 return "\n"
         suffix = PurePosixPath(key).suffix
         files = [
-            e for e in listing.entries if e.kind == "file" and 0 < e.size <= _HABIT_BYTES and e.uri != key
+            e for e in listing.entries if e.kind == "file" and 0 < e.size <= _SAMPLE_BYTES and e.uri != key
         ]
         files.sort(key=lambda entry: PurePosixPath(entry.name).suffix != suffix)
-        ends = Counter([(await self.peek(entry.uri)).eol for entry in files[:_HABIT_FILES]])
+        ends = Counter([(await self.peek(entry.uri)).eol for entry in files[:_SAMPLE_FILES]])
         return "\r\n" if ends["\r\n"] > ends["\n"] else "\n"
 
 
 def _kind(found: Snapshot) -> str:
     kinds = {
-        "binary": "no text but binary",
-        "undecodable": "text in an encoding that cannot be told",
+        "binary": "binary",
+        "undecodable": "text in an unknown encoding",
         "too_large": "too large",
         "folder": "a folder",
-        "special": "no regular file",
+        "special": "not a regular file",
     }
     return kinds.get(found.problem or "", "unreadable")
 

@@ -1,4 +1,4 @@
-"""A change that was computed on one text, carried over to the text that is there now."""
+"""Rebases a change that was computed on one text onto the current text."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from planloom.workspace.snapshots import Snapshot
 
 
 class Ready(Value):
-    """A change against what is there now; `merged` if that had moved but the change is still the same."""
+    """A change against the current file; `merged` if the file had changed but the change is still the same."""
 
     kind: Literal["ready"] = "ready"
     change: FileChange
     merged: bool = False
 
 
-class Already(Value):
-    """The file is as the change would leave it."""
+class AlreadyDone(Value):
+    """The file already is as the change would leave it."""
 
-    kind: Literal["already"] = "already"
+    kind: Literal["already_done"] = "already_done"
 
 
-class Overlapping(Value):
-    """Someone else changed the same lines."""
+class Overlap(Value):
+    """The user has changed the same lines."""
 
-    kind: Literal["overlapping"] = "overlapping"
+    kind: Literal["overlap"] = "overlap"
     conflict: ConflictFile
 
 
-class Other(Value):
-    """The change is another one now, so that it must be approved anew."""
+class Different(Value):
+    """Against the current file the change is a different one, which needs a new approval."""
 
-    kind: Literal["other"] = "other"
+    kind: Literal["different"] = "different"
     change: FileChange
 
 
@@ -59,11 +59,11 @@ class Impossible(Value):
     reason: str
 
 
-Rebased = Annotated[Ready | Already | Overlapping | Other | Impossible, Field(discriminator="kind")]
+Rebased = Annotated[Ready | AlreadyDone | Overlap | Different | Impossible, Field(discriminator="kind")]
 
 
 def three_way(base: str, mine: str, theirs: str) -> merge.Merged | merge.Conflicted:
-    """A merge in which line ends alone are no change: an editor makes them uniform when it opens a file."""
+    """Merge, ignoring changes of line ends alone: an editor makes them uniform when it opens a file."""
     eol = dominant_eol(mine)
     if eol is None or base == mine or with_eol(mine, eol) != mine or with_eol(base, eol) == base:
         return merge.merge(base, mine, theirs)
@@ -71,7 +71,7 @@ def three_way(base: str, mine: str, theirs: str) -> merge.Merged | merge.Conflic
 
 
 def conflict_of(uri: Uri, conflicted: merge.Conflicted) -> ConflictFile:
-    """A failed merge, where `mine` is the user's side, for those who must decide."""
+    """The conflict of a failed merge; `mine` is the user's side."""
     return ConflictFile(
         uri=uri,
         hunks=tuple(
@@ -84,9 +84,9 @@ def conflict_of(uri: Uri, conflicted: merge.Conflicted) -> ConflictFile:
 def rebase(
     change: FileChange, live: Snapshot, target: Snapshot | None = None, *, renamed: bool = False
 ) -> Rebased:
-    """Carry a change over to the `live` file; `target` is what is at the new name of a rename.
+    """Rebase a change onto the `live` file; `target` is the file at the new name of a rename.
 
-    `renamed` says that the file is known to have got that name, whatever was done to its text since.
+    `renamed`: the rename is known to have been made already, even if the text has changed since.
     """
     match change.kind:
         case "edit":
@@ -107,22 +107,24 @@ def _edit(change: EditFile, live: Snapshot) -> Rebased:
     if live.problem is not None:
         return _unreadable(live)
     if live.text is None:
-        return Other(change=CreateFile(uri=change.uri, after=change.after, form=change.form or FileForm()))
+        return Different(
+            change=CreateFile(uri=change.uri, after=change.after, form=change.form or FileForm())
+        )
     if live.text == change.after and change.form is None:
-        return Already()
+        return AlreadyDone()
     if live.text == change.before:
         return Ready(change=change)
     merged = three_way(change.before, live.text, change.after)
     if merged.kind == "conflicted":
-        return Overlapping(conflict=conflict_of(change.uri, merged))
+        return Overlap(conflict=conflict_of(change.uri, merged))
     if merged.text == live.text and change.form is None:
-        return Already()
+        return AlreadyDone()
     moved = change.model_copy(update={"before": live.text, "after": merged.text})
     if _alike(change.before, live.text):
         return Ready(change=moved)
     if hunks(change.before, change.after) == hunks(live.text, merged.text):
         return Ready(change=moved, merged=True)
-    return Other(change=moved)
+    return Different(change=moved)
 
 
 def _create(change: CreateFile, live: Snapshot) -> Rebased:
@@ -131,33 +133,35 @@ def _create(change: CreateFile, live: Snapshot) -> Rebased:
     if live.text is None:
         return _unreadable(live)
     if _alike(live.text, change.after):
-        return Already()
+        return AlreadyDone()
     merged = merge.merge("", live.text, change.after)
     if merged.kind == "conflicted":
-        return Overlapping(conflict=conflict_of(change.uri, merged))
-    return Other(change=EditFile(uri=change.uri, before=live.text, after=merged.text))
+        return Overlap(conflict=conflict_of(change.uri, merged))
+    return Different(change=EditFile(uri=change.uri, before=live.text, after=merged.text))
 
 
 def _delete(change: DeleteFile, live: Snapshot) -> Rebased:
     if not live.exists and live.problem is None:
-        return Already()
+        return AlreadyDone()
     if change.before is None:
         folder = live.problem == "folder"
         return (
-            Ready(change=change) if folder else Impossible(reason=f"{named(live.uri)} is no folder any more.")
+            Ready(change=change)
+            if folder
+            else Impossible(reason=f"{named(live.uri)} is not a folder any more.")
         )
     if live.text is None:
         return _unreadable(live)
     now = DeleteFile(uri=change.uri, before=live.text)
-    return Ready(change=now) if _alike(live.text, change.before) else Other(change=now)
+    return Ready(change=now) if _alike(live.text, change.before) else Different(change=now)
 
 
 def _rename(change: RenameFile, live: Snapshot, target: Snapshot | None, *, renamed: bool) -> Rebased:
     occupied = target is not None and target.exists
     if not live.exists:
         if occupied and target is not None and (renamed or target.text == change.before):
-            return Already()
-        return Impossible(reason=f"{named(change.uri)} is not there any more, so it cannot be renamed.")
+            return AlreadyDone()
+        return Impossible(reason=f"{named(change.uri)} does not exist any more, so it cannot be renamed.")
     same_file = target is not None and target.fingerprint == live.fingerprint is not None
     if occupied and not (same_file and change.uri.casefold() == change.new_uri.casefold()):
         return Impossible(reason=f"{named(change.new_uri)} exists already, and nothing is overwritten.")
@@ -166,7 +170,7 @@ def _rename(change: RenameFile, live: Snapshot, target: Snapshot | None, *, rena
 
 def _folder(change: CreateFolder, live: Snapshot) -> Rebased:
     if live.problem == "folder":
-        return Already()
+        return AlreadyDone()
     if live.exists:
         return Impossible(reason=f"{named(change.uri)} is a file, so it cannot be a folder.")
     return Ready(change=change) if live.problem is None else _unreadable(live)
@@ -182,7 +186,7 @@ def _alike(one: str, other: str) -> bool:
 
 
 def hunks(before: str, after: str) -> list[tuple[list[str], list[str]]]:
-    """What a change takes away and puts in, wherever that is."""
+    """The removed and inserted lines of each hunk, without positions."""
     old, new = split_lines(with_eol(before, "\n")), split_lines(with_eol(after, "\n"))
     return [
         (old[block.before_start : block.before_end], new[block.after_start : block.after_end])

@@ -1,4 +1,4 @@
-"""Work that must not be half done: a cancellation waits for its end."""
+"""Shields a coroutine from cancellation until it ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 async def uninterrupted(work: Coroutine[Any, Any, T]) -> T:
-    """Let `work` finish, with its own limits of time, before a cancellation takes effect."""
+    """Await `work`; a cancellation takes effect only after it ends, so `work` must limit its own time."""
     job = asyncio.create_task(work)
     try:
         return await asyncio.shield(job)

@@ -1,4 +1,4 @@
-"""What is staged, place by place, and the changeset that it makes."""
+"""The data of an overlay: staged changes by URI, and the changeset they form."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from planloom.workspace.snapshots import Snapshot
 
 @dataclass(frozen=True)
 class Staged:
-    """What a place will be: a `text`, a folder, or nothing any more; `base` is what its author read.
+    """The staged state of a URI: a `text`, a folder, or deleted; `base` is the snapshot that its author read.
 
-    `form` is the one that the file gets, None if it keeps its own or gets that of every new file.
+    `form` is the encoding to set; None keeps the file's own, or uses the default for a new file.
     """
 
     base: Snapshot
@@ -37,14 +37,17 @@ class Staged:
     form: FileForm | None = None
 
     @property
-    def gone(self) -> bool:
-        """Whether nothing will be there."""
+    def deleted(self) -> bool:
+        """Whether the file or folder is staged for deletion."""
         return self.text is None and not self.folder
 
 
 @dataclass(frozen=True)
 class Move:
-    """A place that lies under `old` below an overlay, and under `new` in it; `before` is a file's text."""
+    """A staged rename: the underlying file is at `old`, readers of this overlay see it at `new`.
+
+    `before` is the text of a file.
+    """
 
     old: Uri
     new: Uri
@@ -54,7 +57,7 @@ class Move:
 
 @dataclass
 class Stage:
-    """All that an overlay holds; `names` leads to the names under which documents are really open."""
+    """The state of an overlay; `names` maps URIs to those under which documents are really open."""
 
     read: dict[Uri, Snapshot] = field(default_factory=dict)
     staged: dict[Uri, Staged] = field(default_factory=dict)
@@ -62,7 +65,7 @@ class Stage:
     names: dict[Uri, Uri] = field(default_factory=dict)
 
     def origin(self, key: Uri) -> Uri | None:
-        """Where a place is found below the overlay; None if it was moved away from there."""
+        """The URI below the overlay; None if a staged rename moved the file away."""
         for move in reversed(self.moves):
             if _is_at(key, move.new):
                 key = Uri(move.old + key.removeprefix(move.new))
@@ -70,32 +73,32 @@ class Stage:
                 return None
         return key
 
-    def is_below_gone(self, key: Uri) -> bool:
-        """Whether a place lies in a folder that will be gone."""
+    def is_below_deleted(self, key: Uri) -> bool:
+        """Whether the URI lies in a folder that is staged for deletion."""
         return any(
-            staged.gone and staged.base.problem == "folder" and is_below(key, place)
+            staged.deleted and staged.base.problem == "folder" and is_below(key, place)
             for place, staged in self.staged.items()
         )
 
     def keep_folders(self, key: Uri) -> None:
-        """Let folders stay that were to go, since a place in them, or the place itself, is to be there."""
-        for place in [p for p, staged in self.staged.items() if staged.gone and _is_at(key, p)]:
+        """Cancel staged deletions of folders at or above the URI."""
+        for place in [p for p, staged in self.staged.items() if staged.deleted and _is_at(key, p)]:
             if self.staged[place].base.problem == "folder":
                 del self.staged[place]
 
     def holds_below(self, key: Uri) -> bool:
-        """Whether a place must be a folder, since something will lie below it."""
-        return any(not staged.gone and is_below(p, key) for p, staged in self.staged.items()) or any(
+        """Whether something is staged below the URI, so that it must be a folder."""
+        return any(not staged.deleted and is_below(p, key) for p, staged in self.staged.items()) or any(
             is_below(move.new, key) for move in self.moves
         )
 
     def file_above(self, key: Uri) -> Uri | None:
-        """A place above this one that will be a file."""
+        """An ancestor of the URI that is staged as a file."""
         found = (p for p, staged in self.staged.items() if staged.text is not None and is_below(key, p))
         return next(found, None)
 
     def move(self, old: Uri, new: Uri, found: Snapshot) -> None:
-        """Let everything at and below `old` be at `new`, what is staged there too."""
+        """Stage the rename of everything at and below `old`, including what is staged there."""
         here = self.staged.get(old)
         if here is None or here.base.exists:
             before = here.base.text if here is not None else found.text
@@ -116,7 +119,7 @@ class Stage:
             self.read[place] = self.read.pop(key).model_copy(update={"uri": place})
 
     def remove(self, found: Snapshot) -> None:
-        """Let a place be gone; what was only staged there is forgotten."""
+        """Stage a deletion; a file that was only staged is dropped."""
         earlier = self.staged.pop(found.uri, None)
         base = earlier.base if earlier is not None else self.read.get(found.uri, found)
         if earlier is not None and not base.exists:
@@ -127,7 +130,7 @@ class Stage:
         if move is None:
             self.staged[place] = Staged(base)
             return
-        # What was moved, then deleted, is deleted where it was; a new file there changes the old one.
+        # A renamed file that is then deleted is deleted at its old URI; a new file staged there becomes an edit.
         self.moves.remove(move)
         for key in [key for key in self.staged if is_below(key, move.new)]:
             below = self.staged.pop(key)
@@ -138,16 +141,16 @@ class Stage:
         self.staged[move.old] = Staged(base) if successor is None else replace(successor, base=base)
 
     def changeset(self) -> Changeset:
-        """One change a file, in the order in which they must happen."""
+        """The staged changes, one per file, in the order in which they must be made."""
         places = [place for move in self.moves for place in (move.old, move.new)]
         renames = tuple(RenameFile(uri=m.old, new_uri=m.new, before=m.before) for m in self.moves)
-        # What is written at a name that a rename frees or fills must wait for that rename.
+        # A change at a URI that a rename frees or fills must come after that rename.
         early = any(_is_at(key, place) for key in self.staged for place in places)
         changes = [_change(place, staged) for place, staged in self.staged.items()]
         folders = _of_kind(changes, "createFolder")
         moved = tuple(f for f in folders if any(_is_at(f.uri, place) for place in places))
         deleted = sorted(_of_kind(changes, "delete"), key=_deletion_order)
-        # What lies in a folder that goes is moved out of it first.
+        # Files are moved out of a folder before it is deleted.
         emptied = tuple(c for c in deleted if c.kind == "delete" and c.before is None)
         return Changeset(
             changes=(
@@ -163,8 +166,8 @@ class Stage:
         )
 
 
-def seen(key: Uri, staged: Staged) -> Snapshot:
-    """A staged place as if it had happened."""
+def staged_snapshot(key: Uri, staged: Staged) -> Snapshot:
+    """The snapshot of a URI as if its staged change had been made."""
     if staged.folder:
         return Snapshot(uri=key, exists=True, problem="folder", source="staged")
     if staged.text is None:
@@ -182,13 +185,13 @@ def seen(key: Uri, staged: Staged) -> Snapshot:
 
 
 def entry_at(uri: Uri, *, folder: bool, text: str | None = None) -> Entry:
-    """The entry of a staged place in its folder."""
+    """The folder entry of a staged file or folder."""
     size = len((text or "").encode("utf-8", "surrogatepass"))
     return Entry(name=_name(uri), uri=uri, kind="folder" if folder else "file", size=0 if folder else size)
 
 
 def named(uri: Uri) -> str:
-    """The last name of a place, for sentences."""
+    """The last name of a URI in quotes, for use in a sentence."""
     return shown(_name(uri))
 
 

@@ -1,4 +1,4 @@
-"""Every place that changes touch, judged: one judgement for whoever asks, refuses or marks a change."""
+"""Finds every path that a changeset touches, and which of them are refused or always need approval."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from planloom.workspace.paths.uris import is_below, to_path
 from planloom.workspace.view import WorkspaceView
 
 MOST_INSIDE: Final = 50_000
-"""Names of one folder that are looked at; a larger folder counts as protected."""
+"""Most names of one folder that are checked; a larger folder counts as protected."""
 _NAMED: Final = 3
-"""Secrets that a warning names."""
+"""Most secrets that a warning names."""
 
 
 class TouchedPlace(NamedTuple):
-    """What a change touches, with what it moves. `place` and `target` are where it leads behind links.
+    """The resolved paths of a change. `target` is the new path of a rename.
 
-    `dangers` say, each in a sentence, why the change is always asked. `refused` says why it cannot be made.
+    `dangers` are sentences that say why the change always needs approval. `refused` says why it cannot be made.
     """
 
     place: ResolvedPath | PathRefused
@@ -36,27 +36,27 @@ class TouchedPlace(NamedTuple):
 
 
 async def touched(view: WorkspaceView, changes: Sequence[FileChange]) -> tuple[TouchedPlace, ...]:
-    """All that each of the changes touches, if they are made in this order."""
+    """What each change touches, if they are made in this order."""
     known = tuple(document.uri for document in view.documents.all()) + view.acknowledged()
 
-    def judge() -> tuple[TouchedPlace, ...]:
+    def judge_all() -> tuple[TouchedPlace, ...]:
         places = [view.locate(change.uri, "write") for change in changes]
         targets = [
             view.locate(change.new_uri, "write") if isinstance(change, RenameFile) else None
             for change in changes
         ]
-        return judged(changes, places, targets, known)
+        return judge(changes, places, targets, known)
 
-    return await asyncio.to_thread(judge)
+    return await asyncio.to_thread(judge_all)
 
 
-def judged(
+def judge(
     changes: Sequence[FileChange],
     places: Sequence[ResolvedPath | PathRefused],
     targets: Sequence[ResolvedPath | PathRefused | None],
     known: Iterable[Uri] = (),
 ) -> tuple[TouchedPlace, ...]:
-    """The same for places that are resolved already; looks into folders on disk, so call it from a thread.
+    """Like `touched`, for paths that are resolved already. Lists folders on disk: call it from a thread.
 
     `known` are files that may not be on disk.
     """
@@ -66,22 +66,22 @@ def judged(
         inside: tuple[str, ...] | None = ()
         if isinstance(change, RenameFile):
             inside = _inside(change, changes[:number], known)
-        found.append(_judged(change, place, target, inside))
+        found.append(_judge(change, place, target, inside))
     return tuple(found)
 
 
-def _judged(
+def _judge(
     change: FileChange,
     place: ResolvedPath | PathRefused,
     target: ResolvedPath | PathRefused | None,
     inside: tuple[str, ...] | None,
 ) -> TouchedPlace:
-    """One change of a place, to a target if it is a rename; None for more inside than is looked at."""
+    """Judge one change; `inside` are the names that a rename moves, None if there are too many to check."""
     ends = [end for end in (place, target) if isinstance(end, ResolvedPath)]
     refused = next((end.reason for end in (place, target) if isinstance(end, PathRefused)), None)
     dangers = dict.fromkeys(end.protected for end in ends if end.protected is not None)
     names = [f"{end.relative}/{name}" for end in ends for name in inside or ()]
-    dangers |= dict.fromkeys(said for name in names if (said := danger(name)) is not None)
+    dangers |= dict.fromkeys(sentence for name in names if (sentence := danger(name)) is not None)
     forbidden = next((name for name in names if never_written(name) is not None), None)
     if refused is None and forbidden is not None:
         refused = f"{shown(forbidden)}: {never_written(forbidden)}"
@@ -89,7 +89,7 @@ def _judged(
         schema = remote_schema(place.relative, change.after)
         dangers |= {schema: None} if schema is not None else {}
     if inside is None:
-        dangers[f"It holds more than {MOST_INSIDE} files, whose names were not all looked at."] = None
+        dangers[f"It contains more than {MOST_INSIDE} files, not all of whose names were checked."] = None
     if target is not None:
         secrets = [end.relative for end in ends if end.secret] + [name for name in names if is_secret(name)]
         if secrets:
@@ -98,20 +98,20 @@ def _judged(
 
 
 def _moved_secrets(names: Sequence[str]) -> str:
-    told = ", ".join(shown(name) for name in names[:_NAMED])
+    listed = ", ".join(shown(name) for name in names[:_NAMED])
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return (
-        f"This gives another name to what usually holds keys or passwords, or such a name to something else"
-        f" ({told}{more}): a model reads what no name protects."
+        f"This renames a file that by its name holds keys or passwords, or gives such a name to another file"
+        f" ({listed}{more}): a model can read any file whose name does not protect it."
     )
 
 
 def _inside(
     change: RenameFile, earlier: Sequence[FileChange], known: Iterable[Uri]
 ) -> tuple[str, ...] | None:
-    """What a rename takes along, as paths below it; None if that is too much.
+    """The paths that a rename moves, relative to it; None if there are too many.
 
-    Changes before it in the same set have not happened yet: they say where it lies now, and what comes into it.
+    Accounts for `earlier` changes of the same set, which have not been made yet.
     """
     found: dict[str, None] = {}
     origin = change.uri

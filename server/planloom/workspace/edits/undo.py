@@ -1,4 +1,4 @@
-"""Taking applied edits back: the reverse changes against what is there now, all that was typed since kept."""
+"""Computes the changes that undo applied edits, keeping everything typed since."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from planloom.workspace.view import WorkspaceView
 
 
 class NotReverted(Value):
-    """A change that is not taken back, and why; `conflict` if the same lines were changed since."""
+    """A change that is not undone, and why; `conflict` if the same lines were changed since."""
 
     uri: Uri
     reason: str
@@ -25,44 +25,44 @@ class NotReverted(Value):
 
 
 class Reversal(Value):
-    """What takes edits back. Applied and journalled like any other changeset, it can be taken back itself.
+    """The changeset that undoes edits; it is applied and journalled like any other, and can be undone itself.
 
-    `taken` are the places, among the files that were to be taken back, of those that are.
+    `reverted` are the indices of the files that are undone, `kept` those that are not.
     """
 
     changeset: Changeset
     kept: tuple[NotReverted, ...] = ()
-    taken: frozenset[int] = frozenset()
+    reverted: frozenset[int] = frozenset()
 
 
 async def reverse(view: WorkspaceView, files: Sequence[JournalFile], folders: Sequence[Uri] = ()) -> Reversal:
-    """The changes that take back `files`, which are given in the order in which they were applied.
+    """The changes that undo `files`, which are in the order in which they were applied.
 
-    What is back already needs no change, so that a part which was cut off can be completed. Lines that were
-    changed again since stay as they are, and so does everything older in that file. A created folder goes only
-    if it is empty, a created file only if it is as it was made, or empty. `folders` were made by edits that were
-    taken back earlier: they go too if nothing is in them any more.
+    A file that is already undone needs no change, so an interrupted undo can be completed. Lines changed again
+    since stay, and so do all older changes of that file. A created folder is deleted only if it is empty, a created
+    file only if it is unchanged or empty. `folders` were made by edits that were undone earlier: they are deleted
+    too if they are empty now.
     """
     overlay = Overlay(view)
     kept: dict[Uri, NotReverted] = {}
-    taken: set[int] = set()
-    ours = _texts(files)
-    for place in reversed(range(len(files))):
-        file = files[place]
+    reverted: set[int] = set()
+    our_texts = _texts(files)
+    for index in reversed(range(len(files))):
+        file = files[index]
         if file.uri not in kept and file.new_uri not in kept:
-            here = await _whereabouts(overlay, files[:place], file.uri)
-            stays = await _back(overlay, file.model_copy(update={"uri": here}), ours)
-            if stays is None:
-                taken.add(place)
+            uri = await _current_uri(overlay, files[:index], file.uri)
+            not_reverted = await _reverse_file(overlay, file.model_copy(update={"uri": uri}), our_texts)
+            if not_reverted is None:
+                reverted.add(index)
             else:
-                kept[stays.uri] = stays
+                kept[not_reverted.uri] = not_reverted
     for uri in sorted(folders, key=len, reverse=True):
-        await _folder_back(overlay, uri)
-    return Reversal(changeset=overlay.changeset(), kept=tuple(kept.values()), taken=frozenset(taken))
+        await _reverse_folder(overlay, uri)
+    return Reversal(changeset=overlay.changeset(), kept=tuple(kept.values()), reverted=frozenset(reverted))
 
 
-async def _whereabouts(overlay: Overlay, earlier: Sequence[JournalFile], uri: Uri) -> Uri:
-    """Where a file is: by its older name, if the rename that gave it this one has been taken back already."""
+async def _current_uri(overlay: Overlay, earlier: Sequence[JournalFile], uri: Uri) -> Uri:
+    """The URI of a file now: its older one, if the rename that gave it this one has been undone already."""
     place = uri
     newer: set[Uri] = set()
     for file in reversed(earlier):
@@ -77,7 +77,7 @@ async def _whereabouts(overlay: Overlay, earlier: Sequence[JournalFile], uri: Ur
             return place
         place = Uri(file.uri + place.removeprefix(file.new_uri))
         if place in newer:
-            # What is there now was put there later.
+            # The file that is there now was created later.
             return uri
     return place if place == uri or (await overlay.peek(place)).exists else uri
 
@@ -86,7 +86,7 @@ _Texts = Mapping[Uri, frozenset[str]]
 
 
 def _texts(files: Sequence[JournalFile]) -> _Texts:
-    """All that the edits have made of each created file; nothing else of it may be lost with the file."""
+    """The texts that the edits gave each created file; an undo may delete the file only with one of these."""
     created = {file.uri for file in files if file.change == "create"}
     return {
         uri: frozenset(
@@ -96,76 +96,78 @@ def _texts(files: Sequence[JournalFile]) -> _Texts:
     }
 
 
-async def _back(overlay: Overlay, file: JournalFile, ours: _Texts) -> NotReverted | None:
+async def _reverse_file(overlay: Overlay, file: JournalFile, our_texts: _Texts) -> NotReverted | None:
     match file.change:
         case "edit":
-            return await _edit_back(overlay, file.uri, file.before or "", file.after or "", ours, file.form)
+            return await _reverse_edit(
+                overlay, file.uri, file.before or "", file.after or "", our_texts, file.form
+            )
         case "create":
-            return await _create_back(overlay, file.uri, file.after or "", ours)
+            return await _reverse_create(overlay, file.uri, file.after or "", our_texts)
         case "delete":
-            return await _delete_back(overlay, file.uri, file.before, file.form)
+            return await _reverse_delete(overlay, file.uri, file.before, file.form)
         case "rename":
             new_uri = file.new_uri
             assert new_uri is not None
             if (await overlay.peek(file.uri)).exists and not (await overlay.peek(new_uri)).exists:
                 return None
-            return _told(new_uri, await overlay.stage_rename(new_uri, file.uri))
+            return _not_reverted(new_uri, await overlay.stage_rename(new_uri, file.uri))
         case "createFolder":
-            return await _folder_back(overlay, file.uri)
+            return await _reverse_folder(overlay, file.uri)
 
 
-async def _folder_back(overlay: Overlay, uri: Uri) -> NotReverted | None:
+async def _reverse_folder(overlay: Overlay, uri: Uri) -> NotReverted | None:
     listing = await overlay.list_folder(uri)
     if listing.problem is None and not listing.entries:
-        return _told(uri, await overlay.stage_delete(uri))
+        return _not_reverted(uri, await overlay.stage_delete(uri))
     return None
 
 
-async def _edit_back(
-    overlay: Overlay, uri: Uri, before: str, after: str, ours: _Texts, form: FileForm | None = None
+async def _reverse_edit(
+    overlay: Overlay, uri: Uri, before: str, after: str, our_texts: _Texts, form: FileForm | None = None
 ) -> NotReverted | None:
     live = await overlay.read(uri)
     if live.text is None:
-        return NotReverted(uri=uri, reason=f"{named(uri)} is not there any more as a text.")
-    if await _is_emptied(overlay, live, ours):
+        return NotReverted(uri=uri, reason=f"{named(uri)} does not exist as a text file any more.")
+    if await _is_emptied(overlay, live, our_texts):
         return None
     merged = three_way(after, live.text, before)
     if merged.kind == "conflicted":
         reason = f"The same lines of {named(uri)} have been changed since."
         return NotReverted(uri=uri, reason=reason, conflict=conflict_of(uri, merged))
-    return _told(uri, await overlay.stage_write(uri, merged.text, exact=True, form=form))
+    return _not_reverted(uri, await overlay.stage_write(uri, merged.text, exact=True, form=form))
 
 
-async def _create_back(overlay: Overlay, uri: Uri, after: str, ours: _Texts) -> NotReverted | None:
+async def _reverse_create(overlay: Overlay, uri: Uri, after: str, our_texts: _Texts) -> NotReverted | None:
     live = await overlay.read(uri)
     if not live.exists:
         return None
     same = live.text is not None and with_eol(live.text, "\n") == with_eol(after, "\n")
-    if same or await _is_emptied(overlay, live, ours):
-        return _told(uri, await overlay.stage_delete(uri))
-    return await _edit_back(overlay, uri, "", after, {})
+    if same or await _is_emptied(overlay, live, our_texts):
+        return _not_reverted(uri, await overlay.stage_delete(uri))
+    return await _reverse_edit(overlay, uri, "", after, {})
 
 
-async def _is_emptied(overlay: Overlay, live: Snapshot, ours: _Texts) -> bool:
-    """Whether the user has emptied a file that the edits made, and never saved anything else in it."""
-    if live.text != "" or live.uri not in ours:
+async def _is_emptied(overlay: Overlay, live: Snapshot, our_texts: _Texts) -> bool:
+    """Whether the user has emptied a file that the edits created, and never saved another text in it."""
+    if live.text != "" or live.uri not in our_texts:
         return False
     saved = await overlay.saved_text(live.uri)
-    return not saved or saved in ours[live.uri]
+    return not saved or saved in our_texts[live.uri]
 
 
-async def _delete_back(
+async def _reverse_delete(
     overlay: Overlay, uri: Uri, before: str | None, form: FileForm | None
 ) -> NotReverted | None:
     live = await overlay.read(uri)
     if before is None:
-        return _told(uri, await overlay.stage_create_folder(uri))
+        return _not_reverted(uri, await overlay.stage_create_folder(uri))
     if not live.exists:
-        return _told(uri, await overlay.stage_write(uri, before, exact=True, form=form))
+        return _not_reverted(uri, await overlay.stage_write(uri, before, exact=True, form=form))
     if live.text == before:
         return None
     return NotReverted(uri=uri, reason=f"Another {named(uri)} is there now.")
 
 
-def _told(uri: Uri, refused: StageRefused | None) -> NotReverted | None:
+def _not_reverted(uri: Uri, refused: StageRefused | None) -> NotReverted | None:
     return None if refused is None else NotReverted(uri=uri, reason=refused.reason)

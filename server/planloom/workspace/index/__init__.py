@@ -1,1 +1,1 @@
-"""The index of the workspace's files: ignore rules, scan, search by name."""
+"""The index of the workspace's files: ignore rules, listing, fuzzy search by path."""

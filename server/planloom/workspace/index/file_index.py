@@ -1,4 +1,4 @@
-"""The index of the workspace's files: built in the background, kept fresh, asked at every keystroke."""
+"""The searchable index of the workspace's files, built in the background and updated with file events."""
 
 from __future__ import annotations
 
@@ -14,37 +14,36 @@ from planloom.domain.values import Uri
 from planloom.workspace.index.ignore import IGNORE_FILES, chain_of, top_chain
 from planloom.workspace.index.path_table import Hit, PathTable
 from planloom.workspace.index.programs import TRUSTED, Programs
-from planloom.workspace.index.scan import GitFailed, git_deleted, list_folder_tree, walked
+from planloom.workspace.index.scan import GitFailed, git_deleted, list_folder_tree, walk_files
 from planloom.workspace.paths.roots import Root
 from planloom.workspace.paths.uris import to_path
 
 logger = logging.getLogger(__name__)
 
 MOST_FILES = 1_000_000
-"""Files that are indexed; a larger workspace is indexed in part, and says so."""
+"""Most files that are indexed; a larger workspace is indexed in part, and `FileIndex.complete` is False."""
 
 _MOST_CHANGES = 2000
-"""Changes at a time above which listing everything anew costs less."""
-
+"""Most changes in one update; above it, listing everything again costs less."""
 
 _MOST_MATCHED = 500
 _MOST_DEAD = 1000
-"""Entries taken out after which the table is written anew."""
+"""Removed entries after which the table is rebuilt."""
 
 
 class Changed(NamedTuple):
-    """A file or folder that appeared, went away or has another content."""
+    """A file or folder that was created, deleted or changed."""
 
     uri: Uri
     kind: Literal["created", "deleted", "changed"]
 
 
 class FileIndex:
-    """Every path below the workspace folders that no ignore file and no exclude hides.
+    """Every path below the workspace folders that no ignore file and no exclude pattern hides.
 
-    Paths have forward slashes; with several folders open each begins with its folder's name. All work is done
-    in threads or by git, so that no call holds up the event loop. `build` and `update` are for one job, one
-    call after the other; searches may come at any time and see what is there by then.
+    Paths have forward slashes; with several folders open each begins with its folder's name. Work runs in threads
+    or in git, so no call blocks the event loop. `build` and `update` run one at a time; searches may run at any
+    time and see what has been indexed so far.
     """
 
     def __init__(
@@ -62,17 +61,17 @@ class FileIndex:
         self._table: PathTable | None = None
         self._ready = asyncio.Event()
         self._partial = False
-        self._turn = asyncio.Lock()
-        self._asked = self._answered = 0
+        self._building = asyncio.Lock()
+        self._requested = self._served = 0
 
     @property
     def complete(self) -> bool:
-        """Whether every file is in; until then answers are of what has been found so far."""
+        """Whether every file has been indexed."""
         return self._ready.is_set() and not self._partial
 
     @property
     def listed(self) -> bool:
-        """Whether the first listing has ended, even if of too large a workspace it holds a part alone."""
+        """Whether the first listing has ended, even if the workspace is too large and only a part is indexed."""
         return self._ready.is_set()
 
     @property
@@ -81,9 +80,9 @@ class FileIndex:
         return self._table.files if self._table else 0
 
     async def built(self, timeout_seconds: float) -> bool:
-        """Wait until the first listing has ended, for so long at most; whether it has."""
+        """Wait until the first listing has ended; False on timeout."""
         try:
-            # Not `wait_for`, which in Python 3.11 can swallow a cancellation that comes as the wait ends.
+            # Not `wait_for`, which in Python 3.11 can swallow a cancellation that arrives as the wait ends.
             async with asyncio.timeout(timeout_seconds):
                 await self._ready.wait()
         except TimeoutError:
@@ -91,21 +90,21 @@ class FileIndex:
         return True
 
     async def build(self) -> None:
-        """List everything. The first time, what is found can be searched at once; later, the old list stays
-        in use until the new one is whole. A listing serves all who asked before it began."""
-        self._asked += 1
-        mine = self._asked
-        async with self._turn:
-            if self._answered >= mine:
+        """List everything. The first listing can be searched while it grows; a later one replaces the old list
+        when it is complete. One listing serves every call made before it began."""
+        self._requested += 1
+        request = self._requested
+        async with self._building:
+            if self._served >= request:
                 return
-            asked = self._asked
+            requested = self._requested
             await self._build()
-            self._answered = asked
+            self._served = requested
 
     async def update(self, changes: Iterable[Changed]) -> None:
-        """Take in what has changed; an ignore file among it, or very much, lists everything anew."""
+        """Apply changes; if an ignore file or more than `_MOST_CHANGES` files changed, list everything again."""
         changes = tuple(changes)
-        async with self._turn:
+        async with self._building:
             if self._table is None or not self._ready.is_set():
                 return
             if len(changes) > _MOST_CHANGES or any(_is_ignore_file(change.uri) for change in changes):
@@ -121,16 +120,16 @@ class FileIndex:
                 self._table = await asyncio.to_thread(table.ordered)
 
     async def search(self, query: str, limit: int) -> tuple[Hit, ...]:
-        """The paths that match best, fuzzily; empty for an empty query."""
+        """The best fuzzy matches; empty for an empty query."""
         table = self._table
         return await asyncio.to_thread(table.search, query, limit) if table else ()
 
     async def match(self, query: str, paths: Sequence[str]) -> tuple[Hit, ...]:
-        """The same for a few paths that need not be listed: what is open, what was used lately."""
+        """Match a few paths that need not be in the index, such as open or recent files."""
         return PathTable.match(query, paths[:_MOST_MATCHED])
 
     async def ending_with(self, tail: str, limit: int = 20) -> tuple[str, ...]:
-        """The paths whose last names are `tail`; where there is none, those that differ in case alone."""
+        """The paths whose last names are `tail`; if there is none, those that differ only in case."""
         table = self._table
         if table is None:
             return ()
@@ -138,20 +137,20 @@ class FileIndex:
         return found or await asyncio.to_thread(table.ending_with_folded, tail, limit)
 
     async def below(self, folder: str, limit: int) -> tuple[str, ...]:
-        """The paths inside a folder ("" is everything) in order, folders with a slash at their end."""
+        """The paths inside a folder ("" is everything), sorted; folders end with a slash."""
         table = self._table
         return await asyncio.to_thread(table.below, folder, limit) if table else ()
 
-    async def lists(self, uri: str) -> bool:
-        """Whether a file, or something below a folder, has been found."""
+    async def contains(self, uri: str) -> bool:
+        """Whether a file, or anything below a folder, is in the index."""
         table, path = self._table, self.path_of(uri)
         if table is None or path is None:
             return False
         return table.contains(path) or bool(await self.below(path, 1))
 
     def path_of(self, uri: str) -> str | None:
-        """How the index writes the path of a file, whether it is listed or not; None outside the workspace."""
-        found = self._place(uri)
+        """The path of a file as the index writes it, even if it is not in the index; None outside the workspace."""
+        found = self._locate(uri)
         return self._prefix(found[0]) + found[1] if found else None
 
     async def _build(self) -> None:
@@ -165,7 +164,7 @@ class FileIndex:
         if not self._ready.is_set() or partial:
             self._table = table
             self._ready.set()
-        # From here on answers are complete; what follows makes them better.
+        # All files are in the table now; what follows sorts them and removes deleted ones.
         ordered = await asyncio.to_thread(table.ordered)
         for root in by_git:
             assert git is not None
@@ -175,21 +174,21 @@ class FileIndex:
         self._table = ordered
 
     async def _list(self, root: Root, table: PathTable, git: Path | None) -> bool:
-        """List one folder; whether git's word was taken for it."""
+        """List one folder; whether git listed it."""
         prefix = self._prefix(root)
         if git is not None:
             try:
-                if not await self._take(root, table, list_folder_tree(root.path, self.exclude, git)):
+                if not await self._add_listing(root, table, list_folder_tree(root.path, self.exclude, git)):
                     return True
             except GitFailed as error:
                 logger.info("%s is listed without git: %s", root.path, error)
-            # Git stopped half-way, or files that only search tools know may show what it hides.
+            # Git failed half-way, or an `.ignore` file, which git does not read, may show what git hides.
             await asyncio.to_thread(table.remove, prefix.rstrip("/"))
-        await self._take(root, table, list_folder_tree(root.path, self.exclude, None))
+        await self._add_listing(root, table, list_folder_tree(root.path, self.exclude, None))
         return False
 
-    async def _take(self, root: Root, table: PathTable, tree: AsyncGenerator[list[str], None]) -> bool:
-        """Put a listing into the table; whether there are ignore files in it that git does not know."""
+    async def _add_listing(self, root: Root, table: PathTable, tree: AsyncGenerator[list[str], None]) -> bool:
+        """Add a listing to the table; whether it contains `.ignore` files, which git does not read."""
         prefix = self._prefix(root)
         own = IGNORE_FILES[1]
         found = False
@@ -211,7 +210,7 @@ class FileIndex:
             table.remove(path)
 
     def _discover(self, table: PathTable, uri: str) -> None:
-        found = self._place(uri)
+        found = self._locate(uri)
         if found is None or not found[1]:
             return
         root, relative = found
@@ -226,12 +225,12 @@ class FileIndex:
         if is_folder:
             table.remove(path)
             table.add_folder(path)
-            for batch in walked(root.path, self.exclude, relative):
+            for batch in walk_files(root.path, self.exclude, relative):
                 table.extend([self._prefix(root) + inner for inner in batch])
         elif not table.contains(path):
             table.extend([path])
 
-    def _place(self, uri: str) -> tuple[Root, str] | None:
+    def _locate(self, uri: str) -> tuple[Root, str] | None:
         path = to_path(uri)
         if path is None:
             return None

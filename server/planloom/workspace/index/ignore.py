@@ -1,4 +1,4 @@
-"""What .gitignore, .ignore and `context.exclude` hide, fast enough to be asked for every name of a large folder."""
+"""Decides which files .gitignore, .ignore and `context.exclude` hide; fast enough for every name of a large folder."""
 
 from __future__ import annotations
 
@@ -9,50 +9,50 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from planloom.workspace.index.ignore_globs import Glob, Test, read_glob
+from planloom.workspace.index.ignore_globs import FolderGlob, Glob, read_glob
 
 _SUFFIX = re.compile(r"\.\*((?:[\w-]|\\[^\w\s])+)\\Z")
-"""What `*.suffix` is compiled to."""
+"""The regular expression that `*.suffix` compiles to."""
 
 IGNORE_FILES: Final = (".gitignore", ".ignore")
-"""In rising order of strength, as ripgrep has it."""
+"""In rising order of precedence, as in ripgrep."""
 
 _MOST_BYTES = 1_000_000
 _MOST_PATTERNS = 10_000
 
 
 Hides = Callable[[str, bool], bool]
-"""Of a name, and whether it is a folder."""
+"""Whether a name is hidden; the second argument says whether it is a folder."""
 
 
 class FolderRules(NamedTuple):
-    """What the rules of one file say of the names in one folder."""
+    """The rules of one ignore file, specialised to the names in one folder."""
 
     exact: Set[str]
     folders: Set[str]
     suffixes: tuple[str, ...]
-    tests: tuple[Test, ...]
+    globs: tuple[FolderGlob, ...]
 
     def verdict(self, relative: str, name: str, folder: bool) -> bool | None:
         """As `Rules.verdict`."""
         if name in self.exact or (folder and name in self.folders) or name.endswith(self.suffixes):
             return True
-        for test in self.tests:
-            if test.fits(relative, name, folder=folder):
-                return not test.glob.negated
+        for glob in self.globs:
+            if glob.matches(relative, name, folder=folder):
+                return not glob.glob.negated
         return None
 
 
 class Rules:
     """The patterns of one ignore file, for paths relative to its folder.
 
-    Without negations any match decides, so plain names and `*.suffix` are looked up all at once.
+    Without negations any match decides, so plain names and `*.suffix` patterns are matched by set lookup.
     """
 
     __slots__ = ("_exact", "_folders", "_globs", "_suffixes", "negates")
 
     def __init__(self, lines: Iterable[str]) -> None:
-        """`lines` are gitignore patterns; one that is no pattern hides nothing."""
+        """`lines` are gitignore patterns; an invalid one hides nothing."""
         globs = [glob for line in islice(lines, _MOST_PATTERNS) if (glob := read_glob(line)) is not None]
         self.negates: Final = any(glob.negated for glob in globs)
         self._exact: set[str] = set()
@@ -72,37 +72,37 @@ class Rules:
         self._suffixes: tuple[str, ...] = tuple(suffixes)
 
     def verdict(self, relative: str, name: str, *, folder: bool) -> bool | None:
-        """True if the path is hidden, False if it is shown whatever weaker rules say, else None."""
+        """True if these rules hide the path, False if they show it, None if no rule matches."""
         return self.inside(relative.split("/")[:-1]).verdict(relative, name, folder)
 
     def inside(self, names: Sequence[str]) -> FolderRules:
-        """The same for the names of one folder, which is `names` below the folder of these rules."""
-        tests = tuple(test for glob in self._globs if (test := glob.inside(names)) is not None)
-        return FolderRules(self._exact, self._folders, self._suffixes, tests)
+        """These rules specialised to one folder; `names` lead to it from the folder of the rules."""
+        globs = tuple(inside for glob in self._globs if (inside := glob.inside(names)) is not None)
+        return FolderRules(self._exact, self._folders, self._suffixes, globs)
 
     def __bool__(self) -> bool:
         return bool(self._exact or self._folders or self._suffixes or self._globs)
 
 
 class Layer(NamedTuple):
-    """The rules of one folder; `depth` is the length of its path below the root, with the slash after it."""
+    """The rules of one folder; `depth` is the length of its path below the root, trailing slash included."""
 
     depth: int
     rules: Rules
 
 
 class IgnoreChain(NamedTuple):
-    """Everything that decides on names: the rules of each folder on the way, the user's excludes above all."""
+    """All rules that apply to a folder: those of each folder on the way, and the user's excludes, which win."""
 
     layers: tuple[Layer, ...] = ()
     excludes: Rules | None = None
 
     def inside(self, prefix: str) -> Hides:
-        """What hides names in the folder at `prefix` (with a slash after it; "" is the root)."""
+        """The test for names in the folder at `prefix` (with a trailing slash; "" is the root)."""
         layers = [(depth, rules.inside(_names(prefix[depth:]))) for depth, rules in reversed(self.layers)]
         excluded = self.excludes.inside(_names(prefix)) if self.excludes is not None else None
-        if not any(rules.tests for _, rules in layers) and not (excluded and excluded.tests):
-            return _plainly([rules for _, rules in layers] + ([excluded] if excluded else []))
+        if not any(rules.globs for _, rules in layers) and not (excluded and excluded.globs):
+            return _hides_by_name([rules for _, rules in layers] + ([excluded] if excluded else []))
 
         def hides(name: str, folder: bool) -> bool:
             if name == ".git":
@@ -111,21 +111,21 @@ class IgnoreChain(NamedTuple):
             if excluded is not None and excluded.verdict(path, name, folder):
                 return True
             for depth, rules in layers:
-                said = rules.verdict(path[depth:], name, folder)
-                if said is not None:
-                    return said
+                verdict = rules.verdict(path[depth:], name, folder)
+                if verdict is not None:
+                    return verdict
             return False
 
         return hides
 
     def within(self, prefix: str, rules: Iterable[Rules]) -> IgnoreChain:
-        """The chain for a folder at `prefix` (with a slash after it) that has these rules of its own."""
+        """The chain for the folder at `prefix` (with a trailing slash), with the folder's own rules added."""
         own = tuple(Layer(len(prefix), each) for each in rules if each)
         return self._replace(layers=self.layers + own) if own else self
 
 
-def _plainly(several: Sequence[FolderRules]) -> Hides:
-    """The same where all rules are plain names and suffixes, of which any one decides."""
+def _hides_by_name(several: Sequence[FolderRules]) -> Hides:
+    """The test when all rules are plain names and suffixes."""
     exact = {".git"}.union(*(rules.exact for rules in several))
     folders: set[str] = set().union(*(rules.folders for rules in several))
     suffixes = tuple(suffix for rules in several for suffix in rules.suffixes)
@@ -141,16 +141,16 @@ def _names(prefix: str) -> list[str]:
 
 
 def top_chain(root: Path, exclude: Sequence[str]) -> IgnoreChain:
-    """The chain above the root's own ignore files: `context.exclude`, and what git keeps outside the tree."""
+    """The chain above the root's own ignore files: `context.exclude` and `.git/info/exclude`."""
     excludes = Rules(exclude)
     chain = IgnoreChain(excludes=excludes or None)
     return chain.within("", (read_rules(root / ".git" / "info" / "exclude"),))
 
 
 def chain_of(root: Path, folder: str, top: IgnoreChain) -> IgnoreChain | None:
-    """The chain for the names of one folder, given below the root ("" is the root); None if it is hidden.
+    """The chain for the names in `folder`, a path below the root ("" is the root); None if the folder is hidden.
 
-    Reads the ignore files on the way, so call it from a thread.
+    Reads ignore files: call it from a thread.
     """
     chain = top.within("", _own_rules(root))
     prefix = ""
@@ -158,19 +158,19 @@ def chain_of(root: Path, folder: str, top: IgnoreChain) -> IgnoreChain | None:
         if chain.inside(prefix)(name, True):
             return None
         prefix += name + "/"
-        chain = deeper(chain, root, prefix)
+        chain = child_chain(chain, root, prefix)
     return chain
 
 
-def deeper(chain: IgnoreChain, root: Path, prefix: str) -> IgnoreChain:
-    """The chain for the names of a folder, from that of the folder which holds it. Reads files: for a thread."""
+def child_chain(chain: IgnoreChain, root: Path, prefix: str) -> IgnoreChain:
+    """The chain for the names in a folder, from its parent's chain. Reads files: call it from a thread."""
     return chain.within(prefix, _own_rules(root / prefix))
 
 
 def read_rules(path: Path) -> Rules:
-    """The rules of an ignore file; none if it is missing, not a plain file, too large or unreadable."""
+    """The rules of an ignore file; empty if it is missing, not a regular file, too large or unreadable."""
     try:
-        # A pipe would wait for ever, and git does not follow links here either.
+        # Reading a pipe could block for ever, and git does not follow links here either.
         if not stat.S_ISREG(path.lstat().st_mode):
             return Rules(())
         with path.open("rb") as file:

@@ -1,4 +1,7 @@
-"""Patterns of ignore files, matched name by name in bounded time, whatever a folder from elsewhere writes into them."""
+"""Parses gitignore(5) patterns and matches them name by name in bounded time, since they may come from untrusted files.
+
+`tools/globs.py` builds the globs of tools on these; it adds braces, which in an ignore file are ordinary characters.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 Segment = str | re.Pattern[str] | None
-"""One name of a pattern: itself, a glob, or None for `**`."""
+"""One path segment of a pattern: a literal name, a compiled glob, or None for `**`."""
 
 _GLOB = re.compile(r"[*?\[\]\\]")
 _LONGEST = 4096
@@ -23,27 +26,25 @@ _CLASSES: Final = {
 }
 
 
-class Test(NamedTuple):
-    """A pattern within one folder: the name must fit `segment`, and if `whole` the way to it the rest.
-
-    Without a segment every name fits.
-    """
+class FolderGlob(NamedTuple):
+    """A pattern specialised to one folder: match `segment` against the name (None matches every name) and, if
+    `whole`, all segments against the relative path."""
 
     glob: Glob
     segment: Segment
     whole: bool
 
-    def fits(self, relative: str, name: str, *, folder: bool) -> bool:
-        """Whether this name of the folder is meant."""
+    def matches(self, relative: str, name: str, *, folder: bool) -> bool:
+        """Whether the pattern matches this name of the folder."""
         if self.glob.folders_only and not folder:
             return False
-        if self.segment is not None and not _fits(self.segment, name):
+        if self.segment is not None and not _match_name(self.segment, name):
             return False
-        return not self.whole or _leads(self.glob.segments, relative.split("/"))
+        return not self.whole or _match_path(self.glob.segments, relative.split("/"))
 
 
 class Glob(NamedTuple):
-    """One line of an ignore file; `anywhere` patterns look at the last name alone."""
+    """One pattern of an ignore file; an `anywhere` pattern matches the last name alone, at any depth."""
 
     segments: tuple[Segment, ...]
     negated: bool
@@ -53,30 +54,30 @@ class Glob(NamedTuple):
     def anywhere(self) -> bool:
         return len(self.segments) == 2 and self.segments[0] is None
 
-    def inside(self, names: Sequence[str]) -> Test | None:
-        """What is left to ask of the names in the folder that these names lead to; None if none can match."""
+    def inside(self, names: Sequence[str]) -> FolderGlob | None:
+        """This pattern specialised to the folder `names`; None if nothing in it can match."""
         last = self.segments[-1]
         if self.anywhere:
-            return Test(self, last, whole=False)
+            return FolderGlob(self, last, whole=False)
         if None not in self.segments:
-            if len(self.segments) != len(names) + 1 or not _leads(self.segments[:-1], names):
+            if len(self.segments) != len(names) + 1 or not _match_path(self.segments[:-1], names):
                 return None
-            return Test(self, last, whole=False)
-        if last is None and not _leads(self.segments, (*names, "")):
+            return FolderGlob(self, last, whole=False)
+        if last is None and not _match_path(self.segments, (*names, "")):
             return None
-        return Test(self, last, whole=last is not None)
+        return FolderGlob(self, last, whole=last is not None)
 
     def matches(self, relative: str, name: str, *, folder: bool) -> bool:
-        """Whether the pattern names this path; what lies below a named folder is not asked for."""
+        """Whether the pattern matches this path itself; paths below a matching folder do not match."""
         if self.folders_only and not folder:
             return False
         if self.anywhere:
-            return _fits(self.segments[1], name)
-        return _leads(self.segments, relative.split("/"))
+            return _match_name(self.segments[1], name)
+        return _match_path(self.segments, relative.split("/"))
 
 
 def read_glob(line: str) -> Glob | None:
-    """The pattern of a line (gitignore(5)); None for comments, blank lines and what can match nothing."""
+    """Parse a line of an ignore file; None for a comment, a blank line or a pattern that can match nothing."""
     text = _without_trailing_blanks(line.rstrip("\r\n"))
     if not text or text.startswith("#") or len(text) > _LONGEST:
         return None
@@ -102,72 +103,73 @@ def read_glob(line: str) -> Glob | None:
 def _without_trailing_blanks(line: str) -> str:
     stripped = line.rstrip(" ")
     backslashes = len(stripped) - len(stripped.rstrip("\\"))
-    # A blank behind a backslash is part of the name.
+    # A space after a backslash is part of the name.
     return line[: len(stripped) + 1] if backslashes % 2 and len(stripped) < len(line) else stripped
 
 
-def _leads(segments: Sequence[Segment], names: Sequence[str]) -> bool:
-    """Match name by name; only the last `**` is ever taken back, so time is bounded by both lengths multiplied."""
-    at = place = 0
+def _match_path(segments: Sequence[Segment], names: Sequence[str]) -> bool:
+    """Match name by name. Backtracks only to the last `**`, so time is at most the product of both lengths."""
+    segment = name = 0
     retry: tuple[int, int] | None = None
-    while place < len(names):
-        if at < len(segments) and segments[at] is None:
-            if at == len(segments) - 1:
+    while name < len(names):
+        if segment < len(segments) and segments[segment] is None:
+            if segment == len(segments) - 1:
                 # A `**` at the end means everything inside, not the folder itself.
                 return True
-            retry = (at + 1, place)
-            at += 1
-        elif at < len(segments) and _fits(segments[at], names[place]):
-            at += 1
-            place += 1
+            retry = (segment + 1, name)
+            segment += 1
+        elif segment < len(segments) and _match_name(segments[segment], names[name]):
+            segment += 1
+            name += 1
         elif retry is not None:
             retry = (retry[0], retry[1] + 1)
-            at, place = retry
+            segment, name = retry
         else:
             return False
-    return at == len(segments)
+    return segment == len(segments)
 
 
-def _fits(segment: Segment, name: str) -> bool:
+def _match_name(segment: Segment, name: str) -> bool:
     if isinstance(segment, str):
         return segment == name
     return segment is not None and segment.match(name) is not None
 
 
 def _segment(glob: str) -> Segment:
-    """One name of a pattern; None if it can match nothing."""
+    """Compile one path segment; None if it can match nothing."""
     if not glob:
         return None
     if not _GLOB.search(glob):
         return glob
     pieces = [""]
-    at = 0
-    while at < len(glob):
-        sign = glob[at]
-        at += 1
+    index = 0
+    while index < len(glob):
+        sign = glob[index]
+        index += 1
         if sign == "*":
             if len(pieces) == 1 or pieces[-1]:
                 pieces.append("")
         elif sign == "?":
             pieces[-1] += "."
         elif sign == "[":
-            found = _class(glob, at)
+            found = _class(glob, index)
             if found is None:
                 return None
             pieces[-1] += found[0]
-            at = found[1]
+            index = found[1]
         else:
             if sign == "\\":
-                if at == len(glob):
+                if index == len(glob):
                     return None
-                sign = glob[at]
-                at += 1
+                sign = glob[index]
+                index += 1
             pieces[-1] += re.escape(sign)
     return _compiled(pieces)
 
 
 def _compiled(pieces: Sequence[str]) -> Segment:
-    """Pieces of fixed width with stars between them: the first place where one fits is always good enough."""
+    """Compile pieces of fixed width with stars between them; atomic groups suffice, since the leftmost match of a
+    piece is always good enough."""
     if len(pieces) == 1:
         pattern = pieces[0]
     else:
@@ -179,32 +181,32 @@ def _compiled(pieces: Sequence[str]) -> Segment:
         return None
 
 
-def _class(glob: str, at: int) -> tuple[str, int] | None:
-    """The pattern of a bracket expression whose content starts at `at`, and the place behind it."""
-    negated = glob[at : at + 1] in ("!", "^")
-    at += negated
+def _class(glob: str, index: int) -> tuple[str, int] | None:
+    """The regex of a bracket expression whose content starts at `index`, and the index after it."""
+    negated = glob[index : index + 1] in ("!", "^")
+    index += negated
     content: list[str] = []
     first = True
-    while at < len(glob):
-        sign = glob[at]
+    while index < len(glob):
+        sign = glob[index]
         if sign == "]" and not first:
             inside = "".join(content)
-            return f"[{'^' if negated else ''}{inside}]", at + 1
+            return f"[{'^' if negated else ''}{inside}]", index + 1
         first = False
-        if glob.startswith("[:", at) and (end := glob.find(":]", at)) > 0:
-            content.append(_CLASSES.get(glob[at + 2 : end], ""))
-            at = end + 2
+        if glob.startswith("[:", index) and (end := glob.find(":]", index)) > 0:
+            content.append(_CLASSES.get(glob[index + 2 : end], ""))
+            index = end + 2
             continue
         if sign == "\\":
-            at += 1
-            sign = glob[at : at + 1]
-        at += 1
-        if glob[at : at + 1] == "-" and glob[at + 1 : at + 2] not in ("", "]"):
-            last = glob[at + 1]
-            at += 2
+            index += 1
+            sign = glob[index : index + 1]
+        index += 1
+        if glob[index : index + 1] == "-" and glob[index + 1 : index + 2] not in ("", "]"):
+            last = glob[index + 1]
+            index += 2
             if last == "\\":
-                last = glob[at : at + 1]
-                at += 1
+                last = glob[index : index + 1]
+                index += 1
             if sign <= last:
                 content.append(f"{re.escape(sign)}-{re.escape(last)}")
             continue

@@ -1,4 +1,4 @@
-"""The paths of a workspace, compact and searchable: a hundred thousand of them in a few megabytes."""
+"""A compact, searchable table of paths: a hundred thousand of them in a few megabytes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from frizbee import Matcher
 
 LONGEST_QUERY = 200
-"""Characters of a query that are looked at."""
+"""Characters of a query that are used."""
 
 _NAME_BONUS = 24
-"""What a match in the last name is worth more than one that needs the folders."""
+"""Score added to a match within the last name."""
 _SLICE = 1000
-"""Paths between which a long task gives way, so that the event loop's thread waits a millisecond for its turn."""
+"""Paths after which a long task yields to other threads, so that the event loop waits about a millisecond."""
 _SEPARATOR = b"\0"
 
 
@@ -33,13 +33,13 @@ class Hit(NamedTuple):
 
 
 class PathTable:
-    """Paths with forward slashes, files and the folders that hold them, in the order in which they came.
+    """Paths with forward slashes: files and the folders that contain them, in insertion order.
 
-    Every call may come from another thread; each holds the lock for milliseconds at most.
+    Thread-safe; each call holds the lock for milliseconds at most.
     """
 
     def __init__(self) -> None:
-        # The matcher is a compiled module that start-up need not load.
+        # The matcher is a compiled module that start-up need not wait for.
         from frizbee import Haystacks
 
         self._lock = Lock()
@@ -49,7 +49,7 @@ class PathTable:
         self._names = Haystacks()
         self._folders: set[str] = {""}
         self._dead: set[int] = set()
-        self._waiting: list[Sequence[str]] = []
+        self._pending: list[Sequence[str]] = []
         self._files = 0
 
     @property
@@ -59,31 +59,31 @@ class PathTable:
 
     @property
     def dead(self) -> int:
-        """How many entries were taken out and still take up room."""
+        """How many removed entries still occupy memory."""
         return len(self._dead)
 
     def extend(self, files: Sequence[str]) -> None:
-        """Add files, and the folders that lead to them. No file may be there already.
+        """Add files that are not in the table yet, and the folders that lead to them.
 
-        They are only taken down here; whoever looks something up first, or orders the table, puts them in.
+        They are only queued here; the next lookup, or `ordered`, inserts them.
         """
         with self._lock:
-            self._waiting.append(files)
+            self._pending.append(files)
             self._files += len(files)
 
     def add_folder(self, folder: str) -> None:
-        """Add a folder that may be empty, and those that lead to it."""
-        with self._settled():
+        """Add a folder, which may be empty, and the folders that lead to it."""
+        with self._up_to_date():
             self._put(self._new_folders(folder))
 
     def contains(self, path: str) -> bool:
-        """Whether the file, or the folder with a slash after it, is there."""
-        with self._settled():
+        """Whether the table holds a file, or a folder if the path ends with a slash."""
+        with self._up_to_date():
             return self._index(path) is not None
 
     def remove(self, path: str) -> bool:
-        """Take out a file, or a folder with everything in it ("" is everything); False if neither is there."""
-        with self._settled():
+        """Remove a file, or a folder with everything in it ("" is everything); False if neither exists."""
+        with self._up_to_date():
             prefix = path + "/" if path else ""
             gone = self._starting_with(prefix)
             if gone:
@@ -91,32 +91,32 @@ class PathTable:
             index = self._index(path)
             if index is not None:
                 gone.append(index)
-            self._files -= sum(not self._path(at).endswith("/") for at in gone)
+            self._files -= sum(not self._path(entry).endswith("/") for entry in gone)
             self._dead.update(gone)
             return bool(gone)
 
     def below(self, folder: str, limit: int) -> tuple[str, ...]:
-        """The paths inside a folder ("" is everything), in order, at most `limit`."""
-        with self._settled():
+        """The paths inside a folder ("" is everything), sorted, at most `limit`."""
+        with self._up_to_date():
             found = self._starting_with(f"{folder}/" if folder else "", limit)
-            return tuple(sorted(path for at in found if (path := self._path(at)) != f"{folder}/"))
+            return tuple(sorted(path for entry in found if (path := self._path(entry)) != f"{folder}/"))
 
     def ending_with(self, tail: str, limit: int = 20) -> tuple[str, ...]:
-        """The paths that are, or whose last names are, exactly `tail` (with a slash at its end: folders)."""
-        with self._settled():
+        """The paths whose last names are exactly `tail`; a tail that ends with a slash finds folders."""
+        with self._up_to_date():
             return self._with_tail(self._blob, tail.encode("utf-8", "replace"), limit)
 
     def ending_with_folded(self, tail: str, limit: int = 20) -> tuple[str, ...]:
-        """The same whatever the case of plain letters, and in either Unicode form of the others."""
+        """Like `ending_with`, ignoring the case of ASCII letters, and in both Unicode normal forms."""
         forms: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
         tails = dict.fromkeys(normalize(form, tail).encode("utf-8", "replace").lower() for form in forms)
-        with self._settled():
+        with self._up_to_date():
             folded = self._blob.lower()
             found = [path for each in tails for path in self._with_tail(folded, each, limit)]
         return tuple(dict.fromkeys(found))[:limit]
 
     def search(self, query: str, limit: int) -> tuple[Hit, ...]:
-        """The best matches, best first; of equal ones those that are first in the table."""
+        """The best matches, best first; equal scores keep the order of the table."""
         from frizbee import Matcher
 
         query = query[:LONGEST_QUERY].encode("utf-8", "ignore").decode()
@@ -133,7 +133,7 @@ class PathTable:
 
     @staticmethod
     def match(query: str, paths: Sequence[str]) -> tuple[Hit, ...]:
-        """The same matcher over a few paths that need not be in the table; for tens of them, not thousands."""
+        """Match paths that need not be in the table; meant for tens of them, not thousands."""
         from frizbee import Matcher
 
         query = query[:LONGEST_QUERY].encode("utf-8", "ignore").decode()
@@ -147,15 +147,15 @@ class PathTable:
         return tuple(Hit(paths[index], score) for index, score in scores.items())
 
     def ordered(self) -> PathTable:
-        """The same paths, shorter ones first, so that they win where matches are equal."""
+        """A copy with shorter paths first, so that they win among equal matches."""
         with self._lock:
-            count, waiting = len(self._ends), tuple(self._waiting)
+            count, pending = len(self._ends), tuple(self._pending)
         table = PathTable()
         table._folders.update(self._folders)
         buckets: dict[int, list[str]] = {}
         for path in self._stored(count):
             buckets.setdefault(len(path), []).append(path)
-        for files in _slices(waiting):
+        for files in _slices(pending):
             for path in chain(table._folders_of(files), files):
                 buckets.setdefault(len(path), []).append(path)
         for paths in _slices(buckets.pop(length) for length in sorted(buckets)):
@@ -164,31 +164,31 @@ class PathTable:
         return table
 
     def __iter__(self) -> Iterator[str]:
-        with self._settled():
+        with self._up_to_date():
             count = len(self._ends)
         return self._stored(count)
 
     def __len__(self) -> int:
-        with self._settled():
+        with self._up_to_date():
             return len(self._ends) - len(self._dead)
 
     def _stored(self, count: int) -> Iterator[str]:
-        """The first `count` entries that are not dead, a slice at a time, so that others get their turn."""
-        for at in range(0, count, _SLICE):
+        """The live ones of the first `count` entries, a slice at a time, releasing the lock in between."""
+        for start in range(0, count, _SLICE):
             with self._lock:
-                stop = min(at + _SLICE, count)
-                part = [self._path(index) for index in range(at, stop) if index not in self._dead]
+                stop = min(start + _SLICE, count)
+                part = [self._path(index) for index in range(start, stop) if index not in self._dead]
             yield from part
             sleep(0)
 
     @contextmanager
-    def _settled(self) -> Iterator[None]:
-        """The lock, with everything put in that was only taken down."""
+    def _up_to_date(self) -> Iterator[None]:
+        """Hold the lock, after inserting everything that was queued."""
         with self._lock:
-            while self._waiting:
-                for files in _slices((self._waiting[0],)):
+            while self._pending:
+                for files in _slices((self._pending[0],)):
                     self._append(files)
-                del self._waiting[0]
+                del self._pending[0]
             yield
 
     def _append(self, files: Sequence[str]) -> None:
@@ -196,7 +196,7 @@ class PathTable:
         self._put(files)
 
     def _folders_of(self, files: Sequence[str]) -> list[str]:
-        """The folders of these files that were not known, which they are now."""
+        """The folders of these files that are new; marks them as known."""
         folders = {path[: path.rfind("/")] if "/" in path else "" for path in files} - self._folders
         return [path for folder in folders for path in self._new_folders(folder)]
 
@@ -228,21 +228,21 @@ class PathTable:
 
     def _index(self, path: str) -> int | None:
         raw = _SEPARATOR + path.encode("utf-8", "replace") + _SEPARATOR
-        at = -1
-        while (at := self._blob.find(raw, at + 1)) >= 0:
-            index = bisect_right(self._ends, at + 1)
+        offset = -1
+        while (offset := self._blob.find(raw, offset + 1)) >= 0:
+            index = bisect_right(self._ends, offset + 1)
             if index not in self._dead:
                 return index
         return None
 
     def _with_tail(self, blob: bytearray, tail: bytes, limit: int) -> tuple[str, ...]:
-        """The paths whose last names are `tail` in `blob`, which may spell them in another way."""
+        """The paths whose last names are `tail` in `blob`, which is `_blob` or its lower-case form."""
         raw = tail + _SEPARATOR
         found: list[str] = []
-        at = -1
-        while len(found) < limit and (at := blob.find(raw, at + 1)) > 0:
-            if blob[at - 1] in b"\0/":
-                index = bisect_right(self._ends, at)
+        offset = -1
+        while len(found) < limit and (offset := blob.find(raw, offset + 1)) > 0:
+            if blob[offset - 1] in b"\0/":
+                index = bisect_right(self._ends, offset)
                 if index not in self._dead:
                     found.append(self._path(index))
         return tuple(found)
@@ -250,9 +250,9 @@ class PathTable:
     def _starting_with(self, prefix: str, limit: int | None = None) -> list[int]:
         raw = _SEPARATOR + prefix.encode("utf-8", "replace")
         found: list[int] = []
-        at = -1
-        while (at := self._blob.find(raw, at + 1)) >= 0 and at + 1 < len(self._blob):
-            index = bisect_right(self._ends, at + 1)
+        offset = -1
+        while (offset := self._blob.find(raw, offset + 1)) >= 0 and offset + 1 < len(self._blob):
+            index = bisect_right(self._ends, offset + 1)
             if index not in self._dead:
                 found.append(index)
                 if len(found) == limit:
@@ -260,7 +260,7 @@ class PathTable:
         return found
 
     def _search(self, matcher: Matcher, *, in_names: bool) -> dict[int, int]:
-        with self._settled():
+        with self._up_to_date():
             found = {match.index: match.score for match in matcher.match_list(self._paths)}
             if in_names:
                 for match in matcher.match_list(self._names):
@@ -270,8 +270,8 @@ class PathTable:
 
 
 def _slices(several: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
-    """The sequences in slices, giving way after each."""
+    """The sequences in slices, yielding to other threads after each."""
     for paths in several:
-        for at in range(0, len(paths), _SLICE):
-            yield paths[at : at + _SLICE]
+        for start in range(0, len(paths), _SLICE):
+            yield paths[start : start + _SLICE]
             sleep(0)

@@ -1,6 +1,6 @@
-"""The starter of the programs that Planloom itself runs: git and ripgrep, never one that an opened folder brings along.
+"""Finds and runs git and ripgrep, never a copy inside an opened folder, and with a restricted environment.
 
-Every start goes through here, but for the commands that a person approves (`tools/processes/child_process.py`).
+Planloom starts every program here, except commands that a person approves (`tools/processes/child_process.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-_PASSED_NAMES: Final = """
+_ALLOWED_NAMES: Final = """
     PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TMPDIR TEMP TMP PWD HOSTNAME
     XDG_CONFIG_HOME XDG_DATA_HOME XDG_CACHE_HOME XDG_STATE_HOME XDG_RUNTIME_DIR
     VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV PYENV_ROOT PYENV_VERSION UV_CACHE_DIR PIPX_HOME
@@ -28,10 +28,10 @@ _PASSED_NAMES: Final = """
     LOCALAPPDATA PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) COMMONPROGRAMFILES NUMBER_OF_PROCESSORS
     PROCESSOR_ARCHITECTURE OS
 """
-_PASSED: Final = frozenset(_PASSED_NAMES.split())
-"""The variables that a command gets; any other may hold a secret, whatever it is called."""
+_ALLOWED: Final = frozenset(_ALLOWED_NAMES.split())
+"""Environment variables that are passed on; any other may hold a secret, whatever its name."""
 _PROXIES: Final = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"})
-_SET: Final = {
+_FIXED: Final = {
     "TERM": "dumb",
     "NO_COLOR": "1",
     "PAGER": "cat",
@@ -39,40 +39,40 @@ _SET: Final = {
     "GIT_TERMINAL_PROMPT": "0",
     "PYTHONUNBUFFERED": "1",
 }
-"""So that no program waits for a key, and output comes as it is made."""
+"""Keeps programs from waiting for input and from buffering output."""
 _GIT: Final = (
     *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat"),
-    # A folder that looks like a git folder, perhaps a part of what was cloned, is no repository of anybody.
+    # A bare repository inside a clone may have been committed there to run code; git ignores it.
     *("-c", "safe.bareRepository=explicit"),
     *("-c", "core.quotePath=false", "--no-pager", "--no-optional-locks", "--literal-pathspecs"),
 )
-"""Nothing that a repository configures may run when it is only looked at."""
-_KEPT_FROM: Final = {
+"""Keeps git from running commands that a repository configures."""
+_GIT_FIXED: Final = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
-"""Git fetches what it misses from where the repository says, by a command that the repository names."""
+"""Keeps git from fetching missing objects, which can run a command that the repository names."""
 
 
 class Programs(NamedTuple):
-    """Programs of the search path. Before the opened folders are trusted there are none to be found."""
+    """Finds programs on the search path; finds none until the opened folders are trusted."""
 
     trusted: Callable[[], bool] = lambda: True
 
     def find(self, name: str, roots: Sequence[Path]) -> Path | None:
-        """A program at an absolute path outside every one of the folders, behind links too."""
+        """`find_program` if the folders are trusted, else None."""
         return find_program(name, roots) if self.trusted() else None
 
 
 TRUSTED: Final = Programs()
-"""Programs where nobody doubts the folders."""
+"""Treats every folder as trusted."""
 
 
 def find_program(name: str, roots: Sequence[Path]) -> Path | None:
-    """The same whether the folders are trusted or not."""
+    """The absolute path of a program that lies, with and without links resolved, outside all `roots`; else None."""
     inside = [root.resolve() for root in roots]
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         if not Path(folder).is_absolute():
@@ -86,25 +86,25 @@ def find_program(name: str, roots: Sequence[Path]) -> Path | None:
     return None
 
 
-def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """The variables for a command: an allow list, so that no secret passes; no relative folder on the path."""
+def environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """The environment for a command: allow-listed variables, and a PATH without relative folders."""
     kept = {
         name: value
-        for name, value in given.items()
-        if name.upper() in _PASSED
+        for name, value in variables.items()
+        if name.upper() in _ALLOWED
         or name.startswith("LC_")
-        # The name of a proxy's user and a password may stand before the @.
+        # A proxy URL may contain a user and password before the @.
         or (name.upper() in _PROXIES and "@" not in value)
     }
     if "PATH" in kept:
         folders = kept["PATH"].split(os.pathsep)
         kept["PATH"] = os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
-    return kept | _SET
+    return kept | _FIXED
 
 
 @asynccontextmanager
 async def running_git(git: Path, *arguments: str, cwd: Path, limit: int) -> AsyncGenerator[Process, None]:
-    """A running git, ended when the block ends; `limit` is that of its output's buffer. Raises OSError."""
+    """Run git, and kill it when the block ends; `limit` is the buffer size of its output in bytes. Raises OSError."""
     process = await asyncio.create_subprocess_exec(
         *(str(git), *_GIT, *arguments),
         cwd=cwd,
@@ -126,7 +126,7 @@ async def running_git(git: Path, *arguments: str, cwd: Path, limit: int) -> Asyn
 def finished(
     program: Path, arguments: Sequence[str], *, cwd: Path, seconds: float
 ) -> subprocess.CompletedProcess[bytes] | None:
-    """A program's exit and output; None if it cannot be started, or takes longer. For a thread."""
+    """Run a program to its end; None if it cannot be started or takes longer than `seconds`. Call it from a thread."""
     try:
         return subprocess.run(
             [str(program), *arguments],
@@ -143,6 +143,6 @@ def finished(
 
 
 def _own_environment() -> dict[str, str]:
-    """That of commands, without proxies: what Planloom starts by itself reaches nobody."""
-    given = {name: value for name, value in os.environ.items() if name.upper() not in _PROXIES}
-    return environment(given) | _KEPT_FROM
+    """The environment of programs that Planloom runs by itself; without proxies, since they need no network."""
+    variables = {name: value for name, value in os.environ.items() if name.upper() not in _PROXIES}
+    return environment(variables) | _GIT_FIXED

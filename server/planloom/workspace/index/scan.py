@@ -1,4 +1,4 @@
-"""Listing a workspace folder: through git where it can be asked safely, else by a walk of our own."""
+"""Lists the files of a workspace folder, with `git ls-files` where possible, else by walking it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from planloom.workspace.index.ignore import (
 from planloom.workspace.index.programs import running_git
 
 BATCH = 4000
-"""Names that a walk hands over at a time."""
+"""Paths per batch of a walk."""
 
 _CHUNK = 1 << 17
 
 
 class GitFailed(Exception):
-    """Git cannot list this folder: it is no work tree, belongs to somebody else, or is damaged."""
+    """Git cannot list this folder: it is not a work tree, has another owner, or is damaged."""
 
 
 async def list_folder_tree(
@@ -35,7 +35,7 @@ async def list_folder_tree(
 ) -> AsyncGenerator[list[str], None]:
     """Every file below `root` that is not hidden, in batches, as paths with forward slashes.
 
-    Links are listed as files and not followed. Names that are no Unicode are left out.
+    Links are listed as files and not followed. Names that are not valid Unicode are left out.
     """
     if git is not None and await asyncio.to_thread(_in_work_tree, root):
         started = False
@@ -48,27 +48,27 @@ async def list_folder_tree(
             if started:
                 raise
         if started:
-            # An empty listing is no answer: the folder may itself be ignored by a repository around it.
+            # An empty listing does not count: a repository around the folder may ignore it as a whole.
             return
-    async with aclosing(_walked_files(root, exclude)) as batches:
+    async with aclosing(_walk_in_thread(root, exclude)) as batches:
         async for batch in batches:
             yield batch
 
 
 async def git_files(git: Path, root: Path, exclude: Sequence[str]) -> AsyncGenerator[list[str], None]:
-    """The same by `git ls-files`; raises `GitFailed`.
+    """The same with `git ls-files`; raises `GitFailed`.
 
-    Repositories inside the tree are listed by a walk: anybody may have put them there, in an archive for example.
+    Nested repositories are walked instead, since they may come from an untrusted archive.
     """
     excludes = Rules(exclude)
-    shown = _Shown(IgnoreChain(excludes=excludes)) if excludes else None
+    shown = _ExcludeFilter(IgnoreChain(excludes=excludes)) if excludes else None
     nested: list[str] = []
-    # What git knows comes at once; what it does not know is looked for meanwhile.
+    # Tracked files are listed at once, while the search for untracked ones runs.
     async with (
-        _ls_files(git, root, "-o", "--exclude-standard") as others,
-        _ls_files(git, root, "-c", "--deduplicate") as known,
+        _ls_files(git, root, "-o", "--exclude-standard") as untracked,
+        _ls_files(git, root, "-c", "--deduplicate") as tracked,
     ):
-        for listing in (known, others):
+        for listing in (tracked, untracked):
             async for batch in _batches(listing):
                 nested += [path for path in batch if path.endswith("/")]
                 files = [path for path in batch if not path.endswith("/")] if nested else batch
@@ -84,14 +84,14 @@ async def git_files(git: Path, root: Path, exclude: Sequence[str]) -> AsyncGener
             and (inner / ".git").exists()
             and not inner.is_symlink()
         ):
-            async with aclosing(_walked_files(inner, ())) as batches:
+            async with aclosing(_walk_in_thread(inner, ())) as batches:
                 async for batch in batches:
                     paths = [prefix + path for path in batch]
                     yield paths if shown is None else [path for path in paths if shown(path)]
 
 
 async def git_deleted(git: Path, root: Path) -> tuple[str, ...]:
-    """Files that git knows and that are gone from the disk; raises `GitFailed`."""
+    """Tracked files that do not exist on disk; raises `GitFailed`."""
     gone: list[str] = []
     async with _ls_files(git, root, "-d") as missing:
         async for batch in _batches(missing):
@@ -99,16 +99,16 @@ async def git_deleted(git: Path, root: Path) -> tuple[str, ...]:
     return tuple(gone)
 
 
-async def _walked_files(root: Path, exclude: Sequence[str]) -> AsyncGenerator[list[str], None]:
-    walk = walked(root, exclude)
+async def _walk_in_thread(root: Path, exclude: Sequence[str]) -> AsyncGenerator[list[str], None]:
+    walk = walk_files(root, exclude)
     while batch := await asyncio.to_thread(next, walk, None):
         yield batch
 
 
-def walked(root: Path, exclude: Sequence[str], inside: str = "") -> Iterator[list[str]]:
-    """The same by walking the folders, for a thread; a folder that cannot be read is passed over.
+def walk_files(root: Path, exclude: Sequence[str], inside: str = "") -> Iterator[list[str]]:
+    """Walk the folder; call it from a thread. Unreadable folders are skipped.
 
-    With `inside` only the files below that folder are listed, still as paths below the root.
+    With `inside`, lists only the files below that folder, still as paths below the root.
     """
     found: list[str] = []
     above, _, _ = inside.rpartition("/")
@@ -145,8 +145,8 @@ def walked(root: Path, exclude: Sequence[str], inside: str = "") -> Iterator[lis
         yield found
 
 
-class _Shown:
-    """Whether a path of a listing passes the excludes; folders are judged once."""
+class _ExcludeFilter:
+    """Whether the exclude patterns let a path through; caches the answer for each folder."""
 
     def __init__(self, chain: IgnoreChain) -> None:
         self._chain = chain
@@ -158,7 +158,7 @@ class _Shown:
         return hides is not None and not hides(name, False)
 
     def _inside(self, folder: str) -> Hides | None:
-        """What hides names in a folder; None if it is hidden itself."""
+        """The test for names in a folder; None if the folder is hidden."""
         if folder not in self._folders:
             above, _, name = folder.rpartition("/")
             hides = self._inside(above)
@@ -173,7 +173,7 @@ def _in_work_tree(root: Path) -> bool:
 
 @asynccontextmanager
 async def _ls_files(git: Path, root: Path, *options: str) -> AsyncGenerator[Process, None]:
-    """A running `git ls-files`, ended when the block ends."""
+    """Run `git ls-files`, and kill it when the block ends."""
     arguments = ("ls-files", "-z", *options, "--", ".")
     async with AsyncExitStack() as stack:
         try:
@@ -205,7 +205,7 @@ def _decoded(raw: bytes) -> list[str]:
 
 
 def _is_text(name: str) -> bool:
-    """Whether a name is Unicode; Python spells other bytes as lone surrogates."""
+    """Whether a name is valid Unicode; Python decodes other bytes to lone surrogates."""
     try:
         name.encode()
     except UnicodeEncodeError:

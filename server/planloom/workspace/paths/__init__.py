@@ -1,1 +1,1 @@
-"""From the text of a path to a place in the workspace, or the reason why it is none."""
+"""Resolves the text of a path to a file or folder in the workspace, or to the reason for refusing it."""

@@ -1,4 +1,4 @@
-"""Follows a path name by name, through every link, to the real spelling of the place where it ends."""
+"""Follows a path name by name through every link, and finds the real spelling of its end."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, Protocol
 
-from planloom.workspace.paths.names import doubtful
+from planloom.workspace.paths.names import name_risk
 
 MAX_LINKS: Final = 40
 _JUNCTION: Final = 0xA0000003
 
 
 class FileSystem(Protocol):
-    """The little that following needs of a disk; each call may raise OSError."""
+    """The disk operations that `follow` needs; each may raise OSError."""
 
     def lstat(self, path: str) -> os.stat_result: ...
 
@@ -30,7 +30,7 @@ class FileSystem(Protocol):
 class RealDisk:
     """The disk of this machine."""
 
-    # Plain strings, not Path objects: a path is followed for every file that is looked at.
+    # Strings instead of Path objects, for speed: every file that is read has its path followed.
 
     def lstat(self, path: str) -> os.stat_result:
         return os.lstat(path)
@@ -46,16 +46,16 @@ REAL_DISK: Final = RealDisk()
 
 
 class Link(NamedTuple):
-    """A link on the way, and where it points."""
+    """A link on the path, and its target."""
 
     path: Path
     target: str
 
 
 class PathEnd(NamedTuple):
-    """Where a path ends; `missing` are its last names that are not there; `found` is None if any are.
+    """The end of a path. `missing` are the last names that do not exist; with any, `found` is None.
 
-    `ends_in_link` says that the last name asked is itself a link.
+    `ends_in_link`: the last requested name is itself a link.
     """
 
     path: Path
@@ -66,10 +66,10 @@ class PathEnd(NamedTuple):
 
 
 class ResolveError(NamedTuple):
-    """Why a path ends nowhere, and at which of its places."""
+    """Why a path cannot be followed, and where."""
 
-    code: Literal["loop", "dangling", "not_a_folder", "too_long", "unreadable", "ambiguous", "doubtful"]
-    at: Path
+    code: Literal["loop", "dangling", "not_a_folder", "too_long", "unreadable", "ambiguous", "risky"]
+    path: Path
     links: tuple[Link, ...] = ()
     detail: str = ""
 
@@ -80,12 +80,12 @@ class _Next(NamedTuple):
 
 
 def is_link(found: os.stat_result) -> bool:
-    """Whether it is a symbolic link, or what stands for one on Windows."""
+    """Whether it is a symbolic link or a Windows junction."""
     return stat.S_ISLNK(found.st_mode) or getattr(found, "st_reparse_tag", 0) == _JUNCTION
 
 
 def follow(start: Path, parts: Sequence[str], *, disk: FileSystem = REAL_DISK) -> PathEnd | ResolveError:
-    """Go from `start`, a real folder, along `parts`, which hold no `..`, and through every link."""
+    """Follow `parts`, which contain no `..`, from the real folder `start` through every link."""
     here = str(start)
     ahead = deque(_Next(part, False) for part in parts)
     links: list[Link] = []
@@ -127,8 +127,8 @@ def follow(start: Path, parts: Sequence[str], *, disk: FileSystem = REAL_DISK) -
     return PathEnd(Path(here), (), found, tuple(links), ends_in_link)
 
 
-def twins(place: PathEnd, disk: FileSystem = REAL_DISK) -> tuple[str, ...]:
-    """The names beside the first missing one of a place that differ from it only in case."""
+def case_collisions(place: PathEnd, disk: FileSystem = REAL_DISK) -> tuple[str, ...]:
+    """The existing names that differ only in case from the first missing name of a path."""
     if not place.missing:
         return ()
     folder = str(place.path.parents[len(place.missing) - 1])
@@ -156,25 +156,25 @@ def _entry(disk: FileSystem, path: str) -> os.stat_result | None:
 
 
 def _spelled(disk: FileSystem, folder: str, name: str) -> tuple[str, os.stat_result | None] | ResolveError:
-    """A name as the folder really spells it.
+    """A name as the folder really spells it, and its entry, None if missing.
 
-    Whether case or Unicode form matter is asked of the file system itself: a name that can be reached in
-    another spelling, or that is not among the folder's names, is looked up there.
+    The file system itself shows whether case and Unicode form matter: a name that is also reachable in another
+    spelling, or is not in the folder's listing, is compared with the names there.
     """
     entry = _entry(disk, _joined(folder, name))
-    doubt = doubtful(name)
+    risk = name_risk(name)
     if entry is not None:
         swapped = name.swapcase()
         forgiving = swapped != name and _same(entry, _entry(disk, _joined(folder, swapped)))
-        if name.isascii() and not forgiving and doubt is None:
+        if name.isascii() and not forgiving and risk is None:
             return name, entry
-    elif name.isascii() and doubt is None:
+    elif name.isascii() and risk is None:
         return name, None
     names = _names(disk, folder)
     if names is not None and name in names:
         return name, entry
-    if doubt is not None:
-        return ResolveError("doubtful", Path(folder, name), detail=doubt)
+    if risk is not None:
+        return ResolveError("risky", Path(folder, name), detail=risk)
     if names is None:
         return name, entry
     if entry is not None:
@@ -196,7 +196,7 @@ def _names(disk: FileSystem, folder: str) -> Sequence[str] | None:
     try:
         return disk.names(folder)
     except OSError:
-        # A folder may be entered without being listed; its names are then taken as they are asked.
+        # A folder may permit entering but not listing; the requested spelling is then used as it is.
         return None
 
 

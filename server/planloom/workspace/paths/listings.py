@@ -1,4 +1,4 @@
-"""A folder at one moment: the names in it, and what they are."""
+"""Lists a folder on disk."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Entry(Value):
 
 
 class Listing(Value):
-    """A folder's entries by name; `problem` says why there are none to tell."""
+    """A folder's entries, sorted by name; `problem` says why it could not be listed, `detail` as a sentence."""
 
     uri: Uri
     entries: tuple[Entry, ...] = ()
@@ -31,8 +31,8 @@ class Listing(Value):
     detail: str = ""
 
 
-def listed(place: ResolvedPath) -> Listing:
-    """What a folder on disk holds; for a thread."""
+def list_on_disk(place: ResolvedPath) -> Listing:
+    """List a folder on disk, without git's own files; call it from a thread."""
     entries = []
     try:
         with os.scandir(place.path) as names:
@@ -41,9 +41,11 @@ def listed(place: ResolvedPath) -> Listing:
                 if entry is not None and not is_git(found.name):
                     entries.append(entry)
     except FileNotFoundError:
-        return Listing(uri=place.uri, problem="missing", detail=f"{shown(place.relative)} is not there.")
+        return Listing(uri=place.uri, problem="missing", detail=f"{shown(place.relative)} does not exist.")
     except NotADirectoryError:
-        return Listing(uri=place.uri, problem="not_a_folder", detail=f"{shown(place.relative)} is no folder.")
+        return Listing(
+            uri=place.uri, problem="not_a_folder", detail=f"{shown(place.relative)} is not a folder."
+        )
     except OSError as error:
         return Listing(
             uri=place.uri, problem="unreadable", detail=f"{shown(place.relative)}: {error.strerror}."
@@ -52,7 +54,7 @@ def listed(place: ResolvedPath) -> Listing:
 
 
 def _entry(place: ResolvedPath, found: os.DirEntry[str]) -> Entry | None:
-    """The entry for a name; None if it went away while the folder was listed."""
+    """The entry for a name; None if it was removed while the folder was listed."""
     uri = child(place.uri, found.name)
     if found.is_symlink():
         return Entry(name=found.name, uri=uri, kind="link")

@@ -1,4 +1,4 @@
-"""What a path's text says before any disk is asked: its parts, or why it is no path of the workspace."""
+"""Parses the text of a path without touching the disk, and rejects texts that cannot name a workspace file."""
 
 from __future__ import annotations
 
@@ -39,55 +39,53 @@ _SHORT: Final = re.compile(r"[^.~ ]{1,6}~[0-9]{1,6}(?:\.[^.]{0,3})?")
 _UNUSABLE: Final = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
 
 
-class Problem(NamedTuple):
-    """Why a text is no usable path."""
+class PathProblem(NamedTuple):
+    """Why a text is not a usable path; `reason` is a sentence for the model."""
 
     code: PathCode
     reason: str
 
 
-class Asked(NamedTuple):
-    """A path as written: its parts without empty ones and dots, `..` kept; `anchor` only if absolute."""
+class ParsedPath(NamedTuple):
+    """A parsed path: `parts` without empty ones and `.`, but with `..`; `anchor` is "" for a relative path."""
 
     anchor: str
     parts: tuple[str, ...]
 
 
 def shown(text: str, limit: int = 200) -> str:
-    """A path for a sentence, in quotes."""
+    """A path in quotes, for use in a sentence."""
     return f"'{visible(text, limit)}'"
 
 
 def visible(text: str, limit: int = 200) -> str:
-    """A path without what cannot be seen, which is written out; what is long is cut in the middle."""
-    written = "".join(_written(char) for char in text[: limit * 2])
-    if len(written) > limit:
-        end = "".join(_written(char) for char in text[-limit // 4 :])
-        written = f"{written[: limit // 2]}…{end}"
-    return written
+    """A path with invisible characters escaped, and shortened in the middle if it is long."""
+    escaped = "".join(_escaped(char) for char in text[: limit * 2])
+    if len(escaped) > limit:
+        end = "".join(_escaped(char) for char in text[-limit // 4 :])
+        escaped = f"{escaped[: limit // 2]}…{end}"
+    return escaped
 
 
-def _written(char: str) -> str:
+def _escaped(char: str) -> str:
     return char if char.isprintable() else ascii(char)[1:-1]
 
 
-def asked(text: str, *, drives: bool, backslash: bool) -> Asked | Problem:
-    """Take a path apart.
-
-    `drives` says whether this machine's paths begin with drive letters, `backslash` whether one
-    separates names.
-    """
+def parse_path(text: str, *, drives: bool, backslash: bool) -> ParsedPath | PathProblem:
+    """Split a path. `drives`: paths here begin with drive letters; `backslash`: a backslash separates names."""
     if _UNUSABLE.search(text):
-        return Problem("invalid", f"{shown(text)} holds characters that no path can hold: leave them out.")
+        return PathProblem(
+            "invalid", f"{shown(text)} holds characters that no path can hold: leave them out."
+        )
     if _URI.match(text):
-        return Problem(
+        return PathProblem(
             "foreign", f"{shown(text)} is a URI: give a plain path, relative to the workspace folder."
         )
     if text.startswith(("\\\\", "//")):
-        return Problem("foreign", f"{shown(text)} is on another machine: only the workspace can be used.")
+        return PathProblem("foreign", f"{shown(text)} is on another machine: only the workspace can be used.")
     drive = _DRIVE.match(text)
     if drive and not (drives and text[2:3] in ("/", "\\")):
-        return Problem(
+        return PathProblem(
             "foreign", f"{shown(text)} names a drive: give a path relative to the workspace folder."
         )
     separated = text.replace("\\", "/") if backslash else text
@@ -95,16 +93,16 @@ def asked(text: str, *, drives: bool, backslash: bool) -> Asked | Problem:
     anchor = f"{text[:2]}/" if drive else "/" if rest.startswith("/") else ""
     parts = tuple(part for part in rest.split("/") if part not in ("", "."))
     if not anchor and parts and _HOME.fullmatch(parts[0]):
-        return Problem(
+        return PathProblem(
             "outside", f"{shown(text)} is outside the workspace: give a path relative to its folder."
         )
     if len(text.encode()) > MAX_PATH_BYTES:
-        return Problem("too_long", f"The path {shown(text)} is too long: use shorter names.")
-    return Asked(anchor, parts)
+        return PathProblem("too_long", f"The path {shown(text)} is too long: use shorter names.")
+    return ParsedPath(anchor, parts)
 
 
 def normalized_parts(parts: Iterable[str]) -> tuple[str, ...] | None:
-    """The parts with every `..` taken up lexically; None if they lead above where they start."""
+    """The parts with every `..` resolved lexically; None if they lead above their start."""
     kept: list[str] = []
     for part in parts:
         if part != "..":
@@ -116,8 +114,8 @@ def normalized_parts(parts: Iterable[str]) -> tuple[str, ...] | None:
     return tuple(kept)
 
 
-def doubtful(name: str) -> str | None:
-    """Why a name may stand for another file on some system, so that only one that is really there is used."""
+def name_risk(name: str) -> str | None:
+    """Why a name may mean another file on some system, or None; a name with a risk is used only if it exists."""
     if ":" in name:
         return "a colon begins a hidden stream on some systems"
     if name != name.rstrip(". "):
@@ -132,5 +130,5 @@ def doubtful(name: str) -> str | None:
 
 
 def too_long(name: str) -> bool:
-    """Whether no usual file system takes a name of this length."""
+    """Whether the name exceeds the length limit of common file systems."""
     return len(name.encode("utf-8", "surrogateescape")) > MAX_NAME_BYTES

@@ -1,4 +1,4 @@
-"""The one path resolver: what a model or a plan names becomes a place in the workspace here, or nothing."""
+"""The only path resolver: turns a path from a model or a plan into a file in the workspace, or refuses it."""
 
 from __future__ import annotations
 
@@ -9,22 +9,28 @@ from typing import Literal, NamedTuple, assert_never
 
 from planloom.domain.safety.protected import danger, is_git, is_secret, never_written
 from planloom.domain.values import Uri, Value
-from planloom.workspace.paths.interpretations import Ambiguous, Interpretation, candidates, choose, told
-from planloom.workspace.paths.links import REAL_DISK, FileSystem, Link, PathEnd, ResolveError, twins
-from planloom.workspace.paths.names import PathCode, Problem, shown, too_long
-from planloom.workspace.paths.roots import ResolvedRoot, Root, Roots, below, grounds, owner, real_path
+from planloom.workspace.paths.interpretations import (
+    Ambiguous,
+    Interpretation,
+    ambiguity_message,
+    choose,
+    interpretations,
+)
+from planloom.workspace.paths.links import REAL_DISK, FileSystem, Link, PathEnd, ResolveError, case_collisions
+from planloom.workspace.paths.names import PathCode, PathProblem, shown, too_long
+from planloom.workspace.paths.roots import ResolvedRoot, Root, Roots, below, owner, real_path, resolved_roots
 from planloom.workspace.paths.uris import child, to_path
 
 Purpose = Literal["read", "write"]
 
 
 class ResolvedPath(Value):
-    """A place inside the workspace, behind every link.
+    """A file or folder inside the workspace, with links resolved.
 
     `path` is the real path, `relative` the same below `root` with forward slashes ("." for the root itself),
-    `uri` the root's URI and `relative`. `notes` are said to the person who approves. `protected` says why a
-    change is always asked, `secret` that reading must be confirmed; both look at the name that was asked as
-    well as at the real one. `is_link` says that the last name asked is itself a link.
+    `uri` the root's URI plus `relative`. `notes` are shown to the person who approves. `protected` says why a
+    change always needs approval; `secret` means that reading must be confirmed. Both consider the requested name
+    and the real one. `is_link`: the last name of the request is itself a link.
     """
 
     kind: Literal["resolved"] = "resolved"
@@ -40,7 +46,7 @@ class ResolvedPath(Value):
 
 
 class PathRefused(Value):
-    """A path that is not used; `reason` tells the model what to do instead."""
+    """A refused path; `reason` tells the model what to do instead, `candidates` are paths to choose from."""
 
     kind: Literal["refused"] = "refused"
     code: PathCode
@@ -51,40 +57,42 @@ class PathRefused(Value):
 def resolve(
     roots: Roots, text: str, *, for_: Purpose, home: Root | None = None, disk: FileSystem = REAL_DISK
 ) -> ResolvedPath | PathRefused:
-    """Where `text` leads; never raises. Touches the disk to follow links, so call it from a thread.
+    """Resolve a path; never raises. Follows links on disk: call it from a thread.
 
-    If several folders are open, a relative path that is not there yet belongs to `home`, the plan's root.
+    With several folders open, a relative path that does not exist yet belongs to `home`, the plan's root.
     """
     if not roots.folders:
         return PathRefused(code="no_folder", reason="No workspace folder is open: open one, then try again.")
     text = text if text.strip() else ""
     if not text and for_ == "write":
         return PathRefused(code="empty", reason="The path is empty: name a file inside the workspace.")
-    folders = grounds(roots, disk)
-    found = candidates(folders, text, disk)
-    if isinstance(found, Problem):
+    folders = resolved_roots(roots, disk)
+    found = interpretations(folders, text, disk)
+    if isinstance(found, PathProblem):
         return PathRefused(code=found.code, reason=found.reason)
     if not found:
         return _outside(roots, text)
     chosen = choose(found, home)
     if isinstance(chosen, Ambiguous):
-        return PathRefused(code="ambiguous", reason=told(text, chosen), candidates=chosen.written)
-    return _accepted(_Question(roots, folders, text, for_, disk), chosen)
+        return PathRefused(
+            code="ambiguous", reason=ambiguity_message(text, chosen), candidates=chosen.choices
+        )
+    return _accepted(_Request(roots, folders, text, for_, disk), chosen)
 
 
 def resolve_uri(
     roots: Roots, uri: str, *, for_: Purpose, disk: FileSystem = REAL_DISK
 ) -> ResolvedPath | PathRefused:
-    """The same for a file URI; `code` is `foreign` for what is no file of this machine."""
+    """Like `resolve`, for a file URI; the code is `foreign` if it is not a file on this machine."""
     path = to_path(uri)
     if path is None:
-        reason = f"{shown(uri)} is no file of the workspace: only files below its folders can be used."
+        reason = f"{shown(uri)} is not a file of the workspace: only files below its folders can be used."
         return PathRefused(code="foreign", reason=reason)
     return resolve(roots, str(path), for_=for_, disk=disk)
 
 
-class _Question(NamedTuple):
-    """What is asked of the resolver, with the folders as they really are."""
+class _Request(NamedTuple):
+    """The arguments of `resolve`, with resolved workspace folders."""
 
     roots: Roots
     folders: tuple[ResolvedRoot, ...]
@@ -93,53 +101,53 @@ class _Question(NamedTuple):
     disk: FileSystem
 
 
-def _accepted(asked: _Question, chosen: Interpretation) -> ResolvedPath | PathRefused:
-    forbidden = _forbidden(chosen.parts, asked.purpose)
+def _accepted(request: _Request, chosen: Interpretation) -> ResolvedPath | PathRefused:
+    forbidden = _forbidden(chosen.parts, request.purpose)
     if forbidden is not None:
-        return PathRefused(code="forbidden", reason=f"{shown(asked.text)}: {forbidden}")
-    place = chosen.place
-    if isinstance(place, ResolveError):
-        return _stuck(asked, place)
-    owned = owner(place.path, asked.folders)
+        return PathRefused(code="forbidden", reason=f"{shown(request.text)}: {forbidden}")
+    end = chosen.end
+    if isinstance(end, ResolveError):
+        return _unresolvable(request, end)
+    owned = owner(end.path, request.folders)
     if owned is None:
-        return _leads_outside(asked.text, place.path, place.links)
+        return _leads_outside(request.text, end.path, end.links)
     root, names = owned
-    refused = _refused(asked, place, names)
+    refused = _refused(request, end, names)
     if refused is not None:
         return refused
     relative, as_asked = "/".join(names), "/".join(chosen.parts)
     return ResolvedPath(
-        path=place.path,
+        path=end.path,
         relative=relative or ".",
         root=root,
         uri=child(root.uri, relative),
-        exists=place.found is not None,
-        notes=_notes(asked, place, relative),
+        exists=end.found is not None,
+        notes=_notes(request, end, relative),
         protected=danger(relative) or danger(as_asked),
         secret=is_secret(relative) or is_secret(as_asked),
-        is_link=place.ends_in_link,
+        is_link=end.ends_in_link,
     )
 
 
-def _refused(asked: _Question, place: PathEnd, names: Sequence[str]) -> PathRefused | None:
-    """Why a place inside the workspace is not used after all."""
-    name = shown(asked.text)
-    private = (real_path(own, asked.disk) for own in asked.roots.private)
-    forbidden = _forbidden(names, asked.purpose)
-    if forbidden is None and _inside_git(place.path, len(names), asked.disk):
+def _refused(request: _Request, end: PathEnd, names: Sequence[str]) -> PathRefused | None:
+    """Why a path inside the workspace is refused, or None."""
+    name = shown(request.text)
+    private = (real_path(own, request.disk) for own in request.roots.private)
+    forbidden = _forbidden(names, request.purpose)
+    if forbidden is None and _inside_git(end.path, len(names), request.disk):
         forbidden = "this folder belongs to git, whose own files are never touched."
-    if forbidden is None and any(below(place.path, own) is not None for own in private):
+    if forbidden is None and any(below(end.path, own) is not None for own in private):
         forbidden = "this is Planloom's own state, which is never touched."
     if forbidden is not None:
         return PathRefused(code="forbidden", reason=f"{name}: {forbidden}")
-    if place.found is not None and not _is_usual(place.found.st_mode):
+    if end.found is not None and not _is_usual(end.found.st_mode):
         return PathRefused(
-            code="special", reason=f"{name} is no regular file but a device, a socket or a pipe."
+            code="special", reason=f"{name} is not a regular file but a device, a socket or a pipe."
         )
-    if asked.purpose == "write" and not names:
+    if request.purpose == "write" and not names:
         reason = f"{name} is a workspace folder itself: name a file or folder inside it."
         return PathRefused(code="invalid", reason=reason)
-    if any(too_long(part) for part in place.missing):
+    if any(too_long(part) for part in end.missing):
         return PathRefused(code="too_long", reason=f"The name {name} is too long: use a shorter one.")
     return None
 
@@ -155,7 +163,7 @@ def _forbidden(names: Sequence[str], purpose: Purpose) -> str | None:
 
 
 def _inside_git(path: Path, depth: int, disk: FileSystem) -> bool:
-    """Whether a folder between the root and the path, or the path itself, is a git folder by its content."""
+    """Whether the path, or a folder between it and the root, has the content of a git folder."""
     for folder in (path, *path.parents)[:depth]:
         inside = str(folder)
         if _holds(inside, ("HEAD", "objects", "refs"), disk) or _holds(
@@ -174,18 +182,18 @@ def _holds(folder: str, names: Sequence[str], disk: FileSystem) -> bool:
     return True
 
 
-def _notes(asked: _Question, place: PathEnd, relative: str) -> tuple[str, ...]:
+def _notes(request: _Request, end: PathEnd, relative: str) -> tuple[str, ...]:
     notes = []
-    if place.links:
-        notes.append(f"It goes through a link: what changes is {shown(relative)}.")
-    if place.found is not None and stat.S_ISREG(place.found.st_mode) and place.found.st_nlink > 1:
+    if end.links:
+        notes.append(f"It goes through a link: the file that changes is {shown(relative)}.")
+    if end.found is not None and stat.S_ISREG(end.found.st_mode) and end.found.st_nlink > 1:
         notes.append(
-            f"The file has {place.found.st_nlink} names on this disk (hard links), perhaps outside the"
+            f"The file has {end.found.st_nlink} names on this disk (hard links), perhaps outside the"
             " workspace: a change may show under each of them."
         )
-    others = twins(place, asked.disk) if asked.purpose == "write" else ()
+    others = case_collisions(end, request.disk) if request.purpose == "write" else ()
     if others:
-        notes.append(f"A name that differs only in case is there already: {shown(others[0])}.")
+        notes.append(f"A name that differs only in case exists already: {shown(others[0])}.")
     return tuple(notes)
 
 
@@ -205,25 +213,25 @@ def _leads_outside(text: str, target: Path, links: Sequence[Link]) -> PathRefuse
     )
 
 
-def _stuck(asked: _Question, stuck: ResolveError) -> PathRefused:
-    """The sentence for a path that ends nowhere; one that left the workspace on its way says only that."""
-    if stuck.links and stuck.code != "dangling" and owner(stuck.at, asked.folders) is None:
-        return _leads_outside(asked.text, stuck.at, stuck.links)
-    name, at = shown(asked.text), shown(str(stuck.at))
-    match stuck.code:
+def _unresolvable(request: _Request, error: ResolveError) -> PathRefused:
+    """The refusal of a path that cannot be followed; one that left the workspace on the way reports only that."""
+    if error.links and error.code != "dangling" and owner(error.path, request.folders) is None:
+        return _leads_outside(request.text, error.path, error.links)
+    name, at = shown(request.text), shown(str(error.path))
+    match error.code:
         case "loop":
-            reason = f"{name} goes round in links at {at}: use the path of the file itself."
+            reason = f"{name} runs into a loop of links at {at}: use the path of the file itself."
         case "dangling":
-            reason = f"{at} is a link to {shown(stuck.detail)}, which does not exist: use the path of a file."
+            reason = f"{at} is a link to {shown(error.detail)}, which does not exist: use the path of a file."
         case "not_a_folder":
             reason = f"{at} is a file, so {name} cannot lie below it: choose another path."
         case "too_long":
             reason = f"The name {name} is too long: use a shorter one."
         case "unreadable":
-            reason = f"{at} cannot be read ({stuck.detail}): choose another path."
-        case "ambiguous" | "doubtful":
-            reason = f"{name} cannot be used, since {stuck.detail}: choose another name."
+            reason = f"{at} cannot be read ({error.detail}): choose another path."
+        case "ambiguous" | "risky":
+            reason = f"{name} cannot be used, since {error.detail}: choose another name."
         case _:
-            assert_never(stuck.code)
-    code: PathCode = "invalid" if stuck.code == "doubtful" else stuck.code
+            assert_never(error.code)
+    code: PathCode = "invalid" if error.code == "risky" else error.code
     return PathRefused(code=code, reason=reason)

@@ -1,4 +1,4 @@
-"""The workspace folders as the client names them, and as the disk spells them."""
+"""The workspace folders, with the client's URIs and their real paths."""
 
 from __future__ import annotations
 
@@ -21,50 +21,50 @@ class Root(NamedTuple):
 
 
 class Roots(NamedTuple):
-    """The workspace folders, and the places of Planloom's own that may lie inside them."""
+    """The workspace folders; `private` are Planloom's own folders, which may lie inside them."""
 
     folders: tuple[Root, ...]
     private: tuple[Path, ...] = ()
 
 
 def root_at(path: Path | str, *, name: str | None = None, uri: str | None = None) -> Root:
-    """A workspace folder at an absolute path; its name is the folder's, its URI the path's, unless given."""
-    # Links stay as they are: documents are opened under the client's own spelling of the folder.
+    """A workspace folder at an absolute path; name and URI default to those of the path."""
+    # Links are not resolved: the editor opens documents under the client's own spelling of the folder.
     absolute = Path(os.path.abspath(path))  # noqa: PTH100
     return Root(name or absolute.name or str(absolute), absolute, normalized(uri or from_path(absolute)))
 
 
 def root_of_uri(uri: str, name: str | None = None) -> Root | None:
-    """A workspace folder that the client names; None if it is not on this machine."""
+    """The workspace folder of a client's URI; None if it is not on this machine."""
     path = to_path(uri)
     return root_at(path, name=name, uri=uri) if path is not None else None
 
 
 def real_path(path: Path, disk: FileSystem) -> Path:
-    """A path behind every link and in its real spelling; as it is if it cannot be followed."""
-    place = follow(Path(path.anchor), path.parts[1:], disk=disk)
-    return place.path if isinstance(place, PathEnd) else path
+    """The path with links resolved and in its real spelling; unchanged if it cannot be followed."""
+    end = follow(Path(path.anchor), path.parts[1:], disk=disk)
+    return end.path if isinstance(end, PathEnd) else path
 
 
 def below(path: Path, folder: Path) -> tuple[str, ...] | None:
-    """The names that lead from a folder to a path inside it, compared name by name; None if outside."""
+    """The names from a folder to a path inside it, compared name by name; None if the path is outside."""
     depth = len(folder.parts)
     return path.parts[depth:] if path.parts[:depth] == folder.parts else None
 
 
 class ResolvedRoot(NamedTuple):
-    """A workspace folder, and its path behind every link."""
+    """A workspace folder and its real path."""
 
     root: Root
     real: Path
 
 
-def grounds(roots: Roots, disk: FileSystem) -> tuple[ResolvedRoot, ...]:
-    """The workspace folders as they really are at this moment."""
+def resolved_roots(roots: Roots, disk: FileSystem) -> tuple[ResolvedRoot, ...]:
+    """The workspace folders with their current real paths."""
     return tuple(ResolvedRoot(root, real_path(root.path, disk)) for root in roots.folders)
 
 
 def owner(path: Path, folders: Sequence[ResolvedRoot]) -> tuple[Root, tuple[str, ...]] | None:
-    """The innermost workspace folder that holds a real path, with the names below it."""
+    """The innermost workspace folder that contains a real path, and the names below it."""
     found = [(root, names) for root, real in folders if (names := below(path, real)) is not None]
     return min(found, key=lambda pair: len(pair[1]), default=None)

@@ -1,4 +1,4 @@
-"""File URIs and paths: encoded exactly once, and one spelling for one document."""
+"""Converts between file URIs and paths, and gives each document one normalised URI."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _WINDOWS = os.name == "nt"
 
 
 def scheme(uri: str) -> str:
-    """The scheme in lower case, or an empty string if the text is no URI at all."""
+    """The scheme in lower case; "" if the text is not a URI."""
     found = _SCHEME.match(uri)
     return found[1].lower() if found else ""
 
 
 def is_file(uri: str) -> bool:
-    """Whether the URI names a file of this machine."""
+    """Whether the URI names a file on this machine."""
     return scheme(uri) == "file" and _host(uri) in ("", "localhost")
 
 
 def from_path(path: Path | str) -> Uri:
-    """The URI of an absolute path, in the one spelling that `normalized` gives."""
+    """The normalised URI of an absolute path."""
     raw = os.fsencode(path)
     if _WINDOWS:
         raw = raw.replace(b"\\", b"/")
@@ -36,7 +36,7 @@ def from_path(path: Path | str) -> Uri:
 
 
 def to_path(uri: str) -> Path | None:
-    """The path that a file URI names; None for another scheme, another machine or a name with a NUL."""
+    """The path of a file URI; None for another scheme, another machine or a name with a NUL."""
     if not is_file(uri):
         return None
     raw = _decoded(uri)
@@ -50,9 +50,9 @@ def to_path(uri: str) -> Path | None:
 
 @lru_cache(maxsize=8192)
 def normalized(uri: str) -> Uri:
-    """One spelling for all spellings of a document: `file:///C:/` and `file:///c%3A/` are the same.
+    """The one spelling of a document's URI: `file:///C:/` and `file:///c%3A/` are the same.
 
-    URIs that name no file of this machine stay as they are: what their parts mean is their owner's matter.
+    URIs with another scheme stay unchanged: only their owner knows what their parts mean.
     """
     if scheme(uri) != "file":
         return Uri(uri)
@@ -75,7 +75,7 @@ def parent(uri: str) -> Uri:
 
 
 def display_name(uri: str) -> str:
-    """The last name of a document as people know it, for sentences; what cannot be seen is written out."""
+    """The last name of a document, for use in sentences; invisible characters are escaped."""
     path = to_path(uri)
     return visible(path.name or str(path) if path is not None else unquote(uri.rpartition("/")[2]) or uri)
 

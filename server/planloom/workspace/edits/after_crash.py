@@ -1,0 +1,59 @@
+"""Finds out how edits ended whose outcome a crash kept from being recorded, and removes their temporary files."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from planloom.domain.plans.plan import Plan
+from planloom.domain.values import Uri
+from planloom.workspace.disk_changes import remove_leftovers
+from planloom.workspace.edits.outcomes import JournalFile
+from planloom.workspace.edits.rebase import hunks, three_way
+from planloom.workspace.edits.verify import FileOutcome, compare
+from planloom.workspace.paths.resolver import PathRefused
+from planloom.workspace.paths.uris import parent
+from planloom.workspace.view import WorkspaceView, confined_path
+
+
+async def outcomes_after_crash(view: WorkspaceView, files: Sequence[JournalFile]) -> tuple[FileOutcome, ...]:
+    """The outcome of each file of an edit, found by comparing the file with its texts before and after.
+
+    If a text matches neither, contains none of the edit's changes and could take all of them, the user has typed
+    in it and the edit was never made.
+    """
+    outcomes = await compare(view, files)
+    resolved = await view.resolve_all([file.uri for file in files])
+    return tuple(
+        "not_applied" if outcome == "unexpected" and _lacks(found.snapshot.text, file) else outcome
+        for file, outcome, found in zip(files, outcomes, resolved, strict=True)
+    )
+
+
+async def clear_leftovers(view: WorkspaceView, plan: Plan) -> None:
+    """Remove temporary files from the folders of the plan's edits without a recorded outcome."""
+    folders = {
+        parent(uri)
+        for edit in plan.edits
+        if edit.state == "intended"
+        for file in edit.files
+        for uri in (file.uri, file.new_uri)
+        if uri is not None
+    }
+    await asyncio.to_thread(_clear, view, folders)
+
+
+def _lacks(text: str | None, file: JournalFile) -> bool:
+    """Whether every change of an edit could still be made to a text, each in its place."""
+    if file.change != "edit" or None in (text, file.before, file.after):
+        return False
+    before, after, live = file.before or "", file.after or "", text or ""
+    merged = three_way(before, live, after)
+    return merged.kind == "merged" and hunks(live, merged.text) == hunks(before, after)
+
+
+def _clear(view: WorkspaceView, folders: set[Uri]) -> None:
+    for uri in folders:
+        folder = view.locate(uri, "write")
+        if not isinstance(folder, PathRefused):
+            remove_leftovers(confined_path(folder))
