@@ -11,7 +11,7 @@ import contextvars
 import logging
 from collections.abc import Awaitable, Callable, Generator
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import cattrs
 from lsprotocol import converters, types
@@ -49,6 +49,7 @@ class PlanloomProtocol(OutgoingProtocol):
         self.commands: list[str] = []
         self.on_exit: Callable[[int], None] = lambda _: None
         self._initialized = False
+        self._shutting_down = False
         super().__init__(server, converter)
 
     # Incoming messages.
@@ -77,7 +78,7 @@ class PlanloomProtocol(OutgoingProtocol):
             return self.refuse(
                 request.id, envelope.SERVER_NOT_INITIALIZED, "The first request must be `initialize`."
             )
-        if self._shutdown:
+        if self._shutting_down:
             return self.refuse(
                 request.id, envelope.INVALID_REQUEST, "The server is shutting down: only `exit` is left."
             )
@@ -89,13 +90,15 @@ class PlanloomProtocol(OutgoingProtocol):
                     request.id, envelope.METHOD_NOT_FOUND, f"There is no method {request.method!r}."
                 )
             try:
-                params = standard.read(self._converter, request.method, request.params, ident=request.id)
+                params = standard.read(self.converter, request.method, request.params, ident=request.id)
             except standard.Unreadable as error:
                 return self.refuse(request.id, envelope.INVALID_PARAMS, error.message, error.data())
-        self._ctx_msg_id.set(request.id)
-        answer = partial(self._send_handler_result, msg_id=request.id)
+        if request.method == types.SHUTDOWN:
+            self._shutting_down = True
+            self.cancel_requests()
+        answer = partial(self._answer, msg_id=request.id)
         try:
-            self._execute_handler(request.id, handler, answer, args=(params,))
+            self.run_handler(request.id, handler, params, answer)
         except Exception as error:
             self._send_error(request.id, error, request.method)
         return None
@@ -104,7 +107,7 @@ class PlanloomProtocol(OutgoingProtocol):
         if note.method == types.CANCEL_REQUEST:
             ident = note.params.get("id") if isinstance(note.params, dict) else None
             return self._cancel(ident)
-        if note.method != types.EXIT and (self._shutdown or not self._initialized):
+        if note.method != types.EXIT and (self._shutting_down or not self._initialized):
             logger.warning(
                 "Passing over %s, which comes before `initialize` or after `shutdown`", note.method
             )
@@ -116,29 +119,29 @@ class PlanloomProtocol(OutgoingProtocol):
                 logger.debug("Passing over the unknown notification %s", note.method)
                 return None
             try:
-                params = standard.read(self._converter, note.method, note.params)
+                params = standard.read(self.converter, note.method, note.params)
             except standard.Unreadable as error:
                 logger.warning("Passing over a %s that cannot be read: %s", note.method, error.message)
                 return None
         # The library holds what runs under an id; an object of our own is one that no client can name.
         ident = object()
-        done = partial(self._check_handler_result, asked=note.method, ident=ident)
+        done = partial(self._end_notification, method=note.method, ident=ident)
         try:
-            self._execute_handler(cast(MessageId, ident), listener, done, args=(params,))
+            self.run_handler(ident, listener, params, done)
         except Exception as error:
             self._log_failure(note.method, error)
         return None
 
     def _cancel(self, ident: Any) -> None:
-        future = self._request_futures.get(ident) if isinstance(ident, int | str) else None
+        future = self.running.get(ident) if isinstance(ident, int | str) else None
         if future is None or not future.cancel():
             logger.debug("Nothing to cancel under %r", ident)
 
     # Answers.
 
-    def _send_handler_result(self, future: Any, *, msg_id: MessageId) -> None:
-        if self._request_futures.get(msg_id) is future:
-            del self._request_futures[msg_id]
+    def _answer(self, future: Any, *, msg_id: MessageId) -> None:
+        if self.running.get(msg_id) is future:
+            del self.running[msg_id]
         if future.cancelled():
             return self.refuse(msg_id, envelope.REQUEST_CANCELLED, "The request was cancelled.")
         if (error := future.exception()) is not None:
@@ -155,12 +158,12 @@ class PlanloomProtocol(OutgoingProtocol):
         # The table imports the domain, which the answer to `initialize` must not wait for.
         from planloom.lsp.transport import errors
 
-        return self._send_data({"jsonrpc": "2.0", "id": msg_id, "error": errors.to_wire(error, asked)})
+        return self._send({"jsonrpc": "2.0", "id": msg_id, "error": errors.to_wire(error, asked)})
 
-    def _check_handler_result(self, future: Any, asked: str = "a notification", ident: Any = None) -> None:
-        self._request_futures.pop(ident, None)
+    def _end_notification(self, future: Any, *, method: str, ident: object) -> None:
+        self.running.pop(ident, None)
         if not future.cancelled() and (error := future.exception()) is not None:
-            self._log_failure(asked, error)
+            self._log_failure(method, error)
 
     def _log_failure(self, asked: str, error: BaseException) -> None:
         """A notification gets no answer, so the log says why it came to nothing: in a line if that was foreseen."""
@@ -171,11 +174,10 @@ class PlanloomProtocol(OutgoingProtocol):
         else:
             logger.error("A defect while taking %s", asked, exc_info=error)
 
-    def cancel_requests(self, *, but: MessageId | None = None) -> None:
+    def cancel_requests(self) -> None:
         """Cancel every request of the client that is still at work."""
-        for ident, future in list(self._request_futures.items()):
-            if ident != but:
-                future.cancel()
+        for future in list(self.running.values()):
+            future.cancel()
 
     # The methods of LSP that the library would treat otherwise.
 
@@ -192,15 +194,13 @@ class PlanloomProtocol(OutgoingProtocol):
     @lsp_method(types.SHUTDOWN)
     def lsp_shutdown(self, *args: Any) -> Generator[Any, Any, None]:
         """End the work in hand, then answer; after it only `exit` is taken."""
-        self._shutdown = True
-        self.cancel_requests(but=self.msg_id)
         if (closing := self.fm.features.get(types.SHUTDOWN)) is not None:
             yield closing, args, None
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *_: Any) -> None:  # type: ignore[override]
         """Leave, with the exit code that LSP wants: 0 only after a `shutdown`."""
-        self.on_exit(0 if self._shutdown else 1)
+        self.on_exit(0 if self._shutting_down else 1)
 
     @lsp_method(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     def lsp_work_done_progress_cancel(self, params: types.WorkDoneProgressCancelParams) -> Any:

@@ -15,10 +15,10 @@ from typing import Any
 import cattrs
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
-from pygls.protocol import LanguageServerProtocol
 
 from planloom.lsp.transport import envelope
 from planloom.lsp.transport.envelope import MessageId
+from planloom.lsp.transport.pygls_private import PyglsProtocol
 
 logger = logging.getLogger(__name__)
 
@@ -36,23 +36,30 @@ class ClientRefused(Exception):
         self.message = message
 
 
-class OutgoingProtocol(LanguageServerProtocol):
+class OutgoingProtocol(PyglsProtocol):
     """The outgoing half of the protocol: plain JSON, models of the wire, or types of LSP go out."""
 
     def __init__(self, server: LanguageServer, converter: cattrs.Converter) -> None:
+        self.converter = converter
         self._closed = False
+        self._framed = True
         self._numbers = itertools.count(1)
         self._outgoing: dict[MessageId, Future[Any]] = {}
         super().__init__(server, converter)
+
+    def set_writer(self, writer: Any, include_headers: bool = True) -> None:
+        """Send to this writer from now on, each message with LSP's headers or, for tests, without them."""
+        super().set_writer(writer, include_headers)
+        self._framed = include_headers
 
     def refuse(self, ident: MessageId | None, code: int, problem: str, data: Any = None) -> None:
         """Answer with an error; an id of None stands for a message whose id could not be read."""
         error = {"code": code, "message": problem}
         if data is not None:
             error["data"] = data
-        self._send_data({"jsonrpc": "2.0", "id": ident, "error": error})
+        self._send({"jsonrpc": "2.0", "id": ident, "error": error})
 
-    def _send_data(self, data: Any) -> None:
+    def _send(self, data: Any) -> None:
         try:
             body = self._encoded(data)
         except Exception:
@@ -61,7 +68,7 @@ class OutgoingProtocol(LanguageServerProtocol):
         self._write(body)
 
     def _encoded(self, data: Any) -> bytes:
-        encode = partial(json.dumps, separators=(",", ":"), default=self._serialize_message, allow_nan=False)
+        encode = partial(json.dumps, separators=(",", ":"), default=self._json_value, allow_nan=False)
         try:
             text: str = encode(data)
         except ValueError:
@@ -72,23 +79,23 @@ class OutgoingProtocol(LanguageServerProtocol):
     def _write(self, body: bytes) -> None:
         if self.writer is None or self._closed:
             return
-        if self._include_headers:
+        if self._framed:
             body = b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
         self.writer.write(body)
 
-    def _serialize_message(self, data: Any) -> Any:
+    def _json_value(self, data: Any) -> Any:
         if hasattr(data, "model_dump"):
             return data.model_dump(mode="json", by_alias=True)
         if isinstance(data, tuple | set | frozenset):
             return list(data)
         if hasattr(data, "__attrs_attrs__"):
-            return self._converter.unstructure(data)
+            return self.converter.unstructure(data)
         raise TypeError(f"{type(data).__name__} cannot be written as JSON")
 
     def notify(self, method: str, params: Any = None) -> None:
         """Send a notification, params as plain JSON, a wire model or a type of LSP."""
         message = {"jsonrpc": "2.0", "method": method}
-        self._send_data(message if params is None else {**message, "params": params})
+        self._send(message if params is None else {**message, "params": params})
 
     def send_request(
         self,
