@@ -156,7 +156,7 @@ def _show_failure(connection: Connection, job: asyncio.Task[tuple[Any, PlanloomE
         return
     _, failure = job.result()
     if failure is not None:
-        connection.show("error", f"Planloom: {failure.message}")
+        connection.protocol.show_message("error", f"Planloom: {failure.message}")
 
 
 def _parsed(command: Command, values: Sequence[Any]) -> Arguments:

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
@@ -214,7 +214,9 @@ class Connection:
         from planloom.lsp.editor.event_stream import TextStream, send_events
         from planloom.lsp.editor.progress import ProgressReporter
 
-        app.feed.subscribe_notices(lambda level, message: self.show(level, f"Planloom: {message}"))
+        app.feed.subscribe_notices(
+            lambda level, message: self.protocol.show_message(level, f"Planloom: {message}")
+        )
         if self.client.declared.events:
             app.feed.subscribe_health(
                 lambda health: self.protocol.notify(
@@ -228,9 +230,9 @@ class Connection:
             app.feed.subscribe(self.bars.take)
         from planloom.lsp.editor.message_prompts import MessagePrompts
 
-        questions = MessagePrompts(self)
-        if questions.wanted:
-            app.feed.subscribe(questions.take)
+        prompts = MessagePrompts(self.protocol, self.client, app, self.view, self.jobs)
+        if prompts.wanted:
+            app.feed.subscribe(prompts.on_event)
 
     def _congested(self) -> bool:
         return bool(getattr(self.protocol.writer, "congested", False))
@@ -291,12 +293,7 @@ class Connection:
     def warn(self, problems: tuple[str, ...]) -> None:
         """Say what is off with the settings; each is said once."""
         for problem in problems:
-            self.show("warning", f"Planloom: {problem}. The setting keeps its default.")
-
-    def show(self, kind: Literal["error", "warning", "info"], message: str) -> None:
-        """A message for the user."""
-        level = {"error": 1, "warning": 2, "info": 3}[kind]
-        self.protocol.notify(types.WINDOW_SHOW_MESSAGE, {"type": level, "message": message})
+            self.protocol.show_message("warning", f"Planloom: {problem}. The setting keeps its default.")
 
     def _can_pull(self) -> bool:
         return bool(get_capability(self.client.capabilities, "workspace.configuration", False))

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import cattrs
 from lsprotocol import types
@@ -34,6 +34,11 @@ class ClientRefused(Exception):
         super().__init__(message)
         self.code = code
         self.message = message
+
+
+MessageKind = Literal["error", "warning", "info"]
+MESSAGE_TYPES: dict[MessageKind, int] = {"error": 1, "warning": 2, "info": 3}
+"""LSP's numbers for the kinds of message that a client shows."""
 
 
 class OutgoingProtocol(PyglsProtocol):
@@ -96,6 +101,10 @@ class OutgoingProtocol(PyglsProtocol):
         """Send a notification, params as plain JSON, a wire model or a type of LSP."""
         message = {"jsonrpc": "2.0", "method": method}
         self._send(message if params is None else {**message, "params": params})
+
+    def show_message(self, kind: MessageKind, message: str) -> None:
+        """Show the user a message, by `window/showMessage`."""
+        self.notify(types.WINDOW_SHOW_MESSAGE, {"type": MESSAGE_TYPES[kind], "message": message})
 
     def send_request(
         self,
