@@ -1,4 +1,4 @@
-"""What the server sends: answers, notifications, and requests of its own with the answers to them."""
+"""Sends answers, notifications and the server's own requests, and receives the answers to those."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ logger = logging.getLogger(__name__)
 
 
 class ClientGone(ConnectionError):
-    """The connection to the client is closed: nothing will be answered any more."""
+    """The connection to the client is closed, so no answer can arrive."""
 
 
 class ClientRefused(Exception):
-    """The client answered a request of ours with an error."""
+    """The client answered a request of the server with an error."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -42,14 +42,14 @@ MESSAGE_TYPES: dict[MessageKind, int] = {"error": 1, "warning": 2, "info": 3}
 
 
 class OutgoingProtocol(PyglsProtocol):
-    """The outgoing half of the protocol: plain JSON, models of the wire, or types of LSP go out."""
+    """The outgoing half of the protocol. Params and results are plain JSON, wire models or types of LSP."""
 
     def __init__(self, server: LanguageServer, converter: cattrs.Converter) -> None:
         self.converter = converter
         self._closed = False
         self._framed = True
-        self._numbers = itertools.count(1)
-        self._outgoing: dict[MessageId, Future[Any]] = {}
+        self._request_numbers = itertools.count(1)
+        self._unanswered: dict[MessageId, Future[Any]] = {}
         super().__init__(server, converter)
 
     def set_writer(self, writer: Any, include_headers: bool = True) -> None:
@@ -58,7 +58,7 @@ class OutgoingProtocol(PyglsProtocol):
         self._framed = include_headers
 
     def refuse(self, ident: MessageId | None, code: int, problem: str, data: Any = None) -> None:
-        """Answer with an error; an id of None stands for a message whose id could not be read."""
+        """Answer with an error. `ident` is None if the id of the message could not be read."""
         error = {"code": code, "message": problem}
         if data is not None:
             error["data"] = data
@@ -68,7 +68,7 @@ class OutgoingProtocol(PyglsProtocol):
         try:
             body = self._encoded(data)
         except Exception:
-            logger.exception("A message that cannot be written was left out")
+            logger.exception("A message could not be encoded and was not sent")
             return
         self._write(body)
 
@@ -77,7 +77,7 @@ class OutgoingProtocol(PyglsProtocol):
         try:
             text: str = encode(data)
         except ValueError:
-            # A client may have sent 1e999, which JSON allows and Python reads as infinite.
+            # JSON allows 1e999, which Python reads as infinity and would write as the invalid `Infinity`.
             text = encode(_finite(data))
         return text.encode("ascii")
 
@@ -95,7 +95,7 @@ class OutgoingProtocol(PyglsProtocol):
             return list(data)
         if hasattr(data, "__attrs_attrs__"):
             return self.converter.unstructure(data)
-        raise TypeError(f"{type(data).__name__} cannot be written as JSON")
+        raise TypeError(f"{type(data).__name__} is not JSON")
 
     def notify(self, method: str, params: Any = None) -> None:
         """Send a notification, params as plain JSON, a wire model or a type of LSP."""
@@ -113,20 +113,20 @@ class OutgoingProtocol(PyglsProtocol):
         callback: Callable[[Any], None] | None = None,
         msg_id: MessageId | None = None,
     ) -> Future[Any]:
-        """Send a request; the answer arrives as plain JSON. Raises nothing: failures come with the future."""
-        ident = f"planloom-{next(self._numbers)}" if msg_id is None else msg_id
+        """Send a request. The future gets the answer as plain JSON, or the failure; this call raises nothing."""
+        ident = f"planloom-{next(self._request_numbers)}" if msg_id is None else msg_id
         future: Future[Any] = Future()
         if self._closed:
             future.set_exception(ClientGone("the client is gone"))
             return future
         if callback is not None:
             future.add_done_callback(lambda done: callback(done.result()))
-        self._outgoing[ident] = future
+        self._unanswered[ident] = future
         message = {"jsonrpc": "2.0", "id": ident, "method": method}
         try:
             body = self._encoded(message if params is None else {**message, "params": params})
         except Exception as unwritable:
-            del self._outgoing[ident]
+            del self._unanswered[ident]
             future.set_exception(unwritable)
             return future
         self._write(body)
@@ -136,32 +136,31 @@ class OutgoingProtocol(PyglsProtocol):
         """Send a request before the first suspension, and await its answer as plain JSON.
 
         Raises TimeoutError after `timeout` seconds, ClientGone if the connection closes, ClientRefused if the
-        client answers with an error. A request that nobody waits for any more is withdrawn, and an answer that
-        comes all the same is passed over.
+        client answers with an error. On a timeout or cancellation the client gets `$/cancelRequest`, and a late
+        answer is ignored.
         """
-        ident = f"planloom-{next(self._numbers)}"
+        ident = f"planloom-{next(self._request_numbers)}"
         answer = asyncio.wrap_future(self.send_request(method, params, msg_id=ident))
         try:
             async with asyncio.timeout(timeout):
                 return await answer
         except (asyncio.CancelledError, TimeoutError):
-            if self._outgoing.pop(ident, None) is not None:
+            if self._unanswered.pop(ident, None) is not None:
                 self.notify(types.CANCEL_REQUEST, {"id": ident})
             raise
 
     def disconnect(self) -> None:
-        """The client is gone: send no more, and wake whoever waits for its answers."""
+        """Send nothing more, and raise ClientGone in everyone who awaits an answer."""
         self._closed = True
-        waiting, self._outgoing = self._outgoing, {}
+        waiting, self._unanswered = self._unanswered, {}
         for future in waiting.values():
             if future.set_running_or_notify_cancel():
                 future.set_exception(ClientGone("the client is gone"))
 
-    def _take_response(self, response: envelope.Response) -> None:
-        future = self._outgoing.pop(response.id, None)
-        # Whoever asked may have stopped waiting; the late answer is then nobody's.
+    def _receive_response(self, response: envelope.Response) -> None:
+        future = self._unanswered.pop(response.id, None)
         if future is None or not future.set_running_or_notify_cancel():
-            logger.debug("Nobody waits for the answer %r", response.id)
+            logger.debug("Ignored the late or unknown answer %r", response.id)
         elif response.error is None:
             future.set_result(response.result)
         else:
@@ -169,7 +168,7 @@ class OutgoingProtocol(PyglsProtocol):
 
 
 def _refusal(error: Any) -> ClientRefused:
-    """The client's error, whatever shape it has."""
+    """The client's error, which may have any shape."""
     if not isinstance(error, dict):
         return ClientRefused(envelope.INTERNAL_ERROR, str(error))
     code = error.get("code")
