@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from planloom.domain.errors import InvalidParams, PlanloomError
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import Json, PlanId
-from planloom.lsp.handlers.status import status
+from planloom.lsp.handlers.server import status
 from planloom.lsp.routing import parsed_params
 from planloom.lsp.wire.params import CommandParams, NoParams
 from planloom.service.requests import Created, CreateRequest, Undone

@@ -16,7 +16,7 @@ from pygls.capabilities import get_capability
 
 from planloom.lsp import configuration as config
 from planloom.lsp.client_options import ApplicationContext, MakeApplication
-from planloom.lsp.editor.capabilities import NOBODY, client_of, registrations
+from planloom.lsp.editor.capabilities import NO_CLIENT, client_of, registrations
 from planloom.lsp.transport import parent_process as parent
 from planloom.lsp.transport.codec import PlanloomProtocol
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
@@ -48,10 +48,9 @@ WARM = (
     "planloom.lsp.commands",
     "planloom.lsp.transport.errors",
     "planloom.lsp.handlers.plans",
-    "planloom.lsp.handlers.steps",
-    "planloom.lsp.handlers.approvals",
+    "planloom.lsp.handlers.decisions",
     "planloom.lsp.handlers.references",
-    "planloom.lsp.handlers.status",
+    "planloom.lsp.handlers.server",
 )
 """What is loaded after the answer to `initialize`, so that the first request need not wait for it."""
 
@@ -78,7 +77,7 @@ class Connection:
         self, protocol: PlanloomProtocol, make_application: MakeApplication, given: ServerOptions
     ) -> None:
         self.protocol = protocol
-        self.client = NOBODY
+        self.client = NO_CLIENT
         self.given = given
         self.app: Application
         self.bars: ProgressReporter | None = None
@@ -224,10 +223,10 @@ class Connection:
                 )
             )
             app.feed.subscribe(send_events(self.protocol))
-            app.feed.subscribe_stream(TextStream(self.protocol.notify, self._congested).take)
+            app.feed.subscribe_stream(TextStream(self.protocol.notify, self._congested).on_delta)
         if get_capability(self.client.capabilities, "window.work_done_progress", False):
             self.bars = ProgressReporter(self.protocol, self.jobs, app.plans.cancel)
-            app.feed.subscribe(self.bars.take)
+            app.feed.subscribe(self.bars.on_event)
         from planloom.lsp.editor.message_prompts import MessagePrompts
 
         prompts = MessagePrompts(self.protocol, self.client, app, self.view, self.jobs)

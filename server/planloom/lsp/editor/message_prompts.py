@@ -1,4 +1,4 @@
-"""Asks clients without an extension by messages with buttons, and shows them documents to look at."""
+"""Asks the user of a client without an extension, by messages with buttons and documents that it opens."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ _DECISIONS: dict[str, Literal["allow", "allowForPlan", "deny", "cancel"]] = {
 
 
 class MessagePrompts:
-    """Puts what a plan asks of a person to a client that has not declared that it does so itself.
+    """Asks the questions of plans for a client that has not declared that it asks them itself.
 
-    A message that is dismissed is no answer: what it asked stays pending, for a command to answer.
+    A dismissed message is no answer: the question stays pending, and a command can answer it.
     """
 
     def __init__(
@@ -63,12 +63,12 @@ class MessagePrompts:
         self._app = app
         self._view = view
         self._jobs = jobs
-        self._numbers = itertools.count(1)
+        self._job_numbers = itertools.count(1)
         self._can_show = bool(get_capability(client.capabilities, "window.show_document.support", False))
 
     @property
     def wanted(self) -> bool:
-        """Whether there is anything that the client does not ask for itself."""
+        """Whether there is a kind of question that the client does not ask itself."""
         client = self._declared
         return not (client.approvals and client.recovery and client.conflicts and client.clarifications)
 
@@ -95,18 +95,18 @@ class MessagePrompts:
                 pass
 
     def _start(self, asking: Coroutine[Any, Any, None]) -> None:
-        self._jobs.start(f"ask:{next(self._numbers)}", self._told(asking))
+        self._jobs.start(f"ask:{next(self._job_numbers)}", self._report_failure(asking))
 
-    async def _told(self, asking: Coroutine[Any, Any, None]) -> None:
+    async def _report_failure(self, asking: Coroutine[Any, Any, None]) -> None:
         try:
             await asking
         except PlanloomError as error:
-            # Someone else was faster, or the plan has ended while the message stood.
+            # The question was answered elsewhere, or the plan ended while the message was open.
             self._protocol.show_message("info", f"Planloom: {error.message}")
         except ClientRefused as error:
-            logger.info("The client shows no message with buttons: %s", error)
+            logger.info("The client cannot show messages with buttons: %s", error)
         except ClientGone:
-            logger.info("The client left before it answered")
+            logger.info("The client disconnected before it answered")
 
     async def _approval(self, approval: Approval) -> None:
         once_only = approval.protected or approval.effect == "destroy"
@@ -138,14 +138,14 @@ class MessagePrompts:
             await self._show(uri)
 
     async def _recovery(self, plan: Plan, recovery: Recovery) -> None:
-        words = {
+        labels = {
             "retry": "Retry",
             "skip": "Skip",
             "abort": "End the plan",
             "accept": "Accept",
             "model": "Ask the model",
         }
-        buttons = {words[action]: action for action in recovery.options}
+        buttons = {labels[action]: action for action in recovery.options}
         text = f"Planloom: the step “{_described(plan, recovery.step_id)}” failed. {recovery.error}"
         chosen = await self._ask("error", text, list(buttons))
         if chosen is not None:
@@ -162,7 +162,7 @@ class MessagePrompts:
             await self._app.steps.answer(plan.plan_id, question.step_id, chosen)
 
     async def _conflict(self, plan_id: PlanId, conflict: Conflict) -> None:
-        """Each file in its turn; nothing is decided before every one of them is."""
+        """Ask about one file after the other; resolve the conflict only when all of them are answered."""
         choices = []
         for file in conflict.files:
             choice = await self._choice(conflict, file.uri)
@@ -172,22 +172,22 @@ class MessagePrompts:
         await self._app.plans.resolve_conflict(plan_id, conflict.edit_id, tuple(choices))
 
     async def _choice(self, conflict: Conflict, uri: Uri) -> ev.ConflictChoice | None:
-        beside = await self._document_with_both(conflict, uri)
+        side_file = await self._document_with_both(conflict, uri)
         text = f"Planloom: you and the plan both changed the same lines of {display_name(uri)}."
         buttons = list(_CHOICES)
-        if beside is not None:
-            text += " The document that was opened holds both: make it what you want, then use it."
+        if side_file is not None:
+            text += " The opened document has both versions: edit it, then use it."
             buttons.append(MERGED)
         while True:
             chosen = await self._ask("warning", text, buttons)
             if chosen in _CHOICES:
                 return ev.ConflictChoice(uri=uri, choice=_CHOICES[chosen])
-            if chosen is None or beside is None:
+            if chosen is None or side_file is None:
                 return None
-            written = await self._written(beside)
-            if written is not None and _MARKER not in written:
-                return ev.ConflictChoice(uri=uri, choice="text", text=written)
-            text = f"Planloom: the document on {display_name(uri)} still holds both sides between markers."
+            edited = await self._edited_text(side_file)
+            if edited is not None and _MARKER not in edited:
+                return ev.ConflictChoice(uri=uri, choice="text", text=edited)
+            text = f"Planloom: the document for {display_name(uri)} still has conflict markers."
 
     async def _document_with_both(self, conflict: Conflict, uri: Uri) -> Uri | None:
         if not self._can_show:
@@ -196,8 +196,8 @@ class MessagePrompts:
         if both is None:
             return None
         name = PurePosixPath(to_path(uri) or display_name(uri))
-        beside = await self._side_file(uri, f"{name.stem}-both-{conflict.edit_id[:8]}{name.suffix}", both)
-        return beside if beside is not None and await self._show(beside) else None
+        side_file = await self._side_file(uri, f"{name.stem}-both-{conflict.edit_id[:8]}{name.suffix}", both)
+        return side_file if side_file is not None and await self._show(side_file) else None
 
     async def _side_file(self, near: Uri, name: str, text: str) -> Uri | None:
         from planloom.workspace.scratch_files import write_side_file
@@ -208,19 +208,19 @@ class MessagePrompts:
         )
         return None if root is None else await asyncio.to_thread(write_side_file, root, name, text)
 
-    async def _written(self, beside: Uri) -> str | None:
-        """What the user has made of a document: in its buffer, or saved and closed."""
+    async def _edited_text(self, side_file: Uri) -> str | None:
+        """The text of a document as the user left it: from its buffer, or saved and closed."""
         from planloom.workspace.scratch_files import read_side_file
 
-        document = self._view.documents.get(beside)
-        return document.text if document is not None else await asyncio.to_thread(read_side_file, beside)
+        document = self._view.documents.get(side_file)
+        return document.text if document is not None else await asyncio.to_thread(read_side_file, side_file)
 
     async def _show(self, uri: Uri) -> bool:
         answer = await self._protocol.ask(types.WINDOW_SHOW_DOCUMENT, {"uri": uri, "takeFocus": True})
         return isinstance(answer, dict) and answer.get("success") is True
 
     async def _ask(self, kind: MessageKind, text: str, buttons: list[str]) -> str | None:
-        """The button that was pressed; None for a message that was dismissed, or an answer that is none."""
+        """The pressed button; None if the message was dismissed or the answer is malformed."""
         actions = [{"title": title} for title in buttons]
         params = {"type": MESSAGE_TYPES[kind], "message": text, "actions": actions}
         answer = await self._protocol.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, params)
