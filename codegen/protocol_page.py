@@ -11,6 +11,7 @@ from planloom.domain import errors
 from planloom.domain.events import catalog as domain_events
 from planloom.lsp import methods
 from planloom.lsp.client_options import ClientExtensions
+from planloom.lsp.commands import COMMANDS
 from planloom.lsp.methods import Method
 from planloom.lsp.transport.errors import CODES
 from planloom.lsp.wire import events as wire_events
@@ -19,24 +20,6 @@ from planloom.lsp.wire import task_events as wire_task_events
 from planloom.lsp.wire.base import Wire
 from planloom.service.running.states import ALLOWED
 
-COMMAND_ARGUMENTS: Final[Mapping[str, str]] = {
-    "planloom.plan": "text",
-    "planloom.approve": "planId, version",
-    "planloom.direct": "planId?",
-    "planloom.respond": "approvalId, decision, reason?",
-    "planloom.recover": "planId, stepId, action",
-    "planloom.reject": "planId?, reason?",
-    "planloom.cancel": "planId?",
-    "planloom.pause": "planId?",
-    "planloom.resume": "planId?",
-    "planloom.undo": "planId?, stepId?",
-    "planloom.skipStep": "planId, stepId",
-    "planloom.retryStep": "planId, stepId",
-    "planloom.answer": "planId, stepId, answer",
-    "planloom.regenerate": "planId?, feedback?",
-    "planloom.showPlan": "planId?",
-    "planloom.status": "",
-}
 CLIENT_CAN: Final[Mapping[str, str]] = {
     "events": "it hears `planloom/event` and `planloom/stream`",
     "approvals": "it asks for approvals itself; else the server asks by messages with buttons",
@@ -212,8 +195,8 @@ def _events() -> Iterator[str]:
 def _commands() -> Iterator[str]:
     yield "| command | arguments |"
     yield "|---|---|"
-    for name in methods.COMMANDS:
-        yield _row(f"`{name}`", f"`[{COMMAND_ARGUMENTS[name]}]`")
+    for command in COMMANDS:
+        yield _row(f"`{command.name}`", f"`[{command.arguments}]`")
 
 
 def _errors() -> Iterator[str]:

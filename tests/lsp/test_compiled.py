@@ -1,4 +1,4 @@
-"""What attrs compiles is remembered: found by its text, so that it may be missing but never wrong."""
+"""The code that attrs generates is cached by its source text: an entry may be missing, but never wrong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import attrs
 import pytest
 from attr import _make
 
-from planloom.lsp.transport.compiled_types import Compiled, remembered
+from planloom.lsp.transport.compiled_types import CompileCache, cached
 
 
 @pytest.fixture(autouse=True)
@@ -20,23 +20,23 @@ def _writing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
 
 
-def define(path: Path, **fields: Any) -> tuple[Any, Compiled]:
-    with remembered(path) as code:
+def define(path: Path, **fields: Any) -> tuple[Any, CompileCache]:
+    with cached(path) as code:
         made = attrs.make_class("Thing", {name: attrs.field(default=value) for name, value in fields.items()})
     code.save()
     return made, code
 
 
-def test_a_class_made_from_known_code_is_the_same(tmp_path: Path) -> None:
+def test_a_class_made_from_read_code_code_is_the_same(tmp_path: Path) -> None:
     path = tmp_path / "code"
     first, _ = define(path, a=1, b="x")
     second, code = define(path, a=1, b="x")
-    assert code._known and set(code._used) <= set(code._known)
+    assert code._read_code and set(code._used) <= set(code._read_code)
     assert repr(first(a=3)) == repr(second(a=3)) == "Thing(a=3, b='x')"
     assert second(a=1) == second(a=1) != second(a=2)
 
 
-def test_other_code_is_compiled_whatever_is_known(tmp_path: Path) -> None:
+def test_other_code_is_compiled_whatever_is_read_code(tmp_path: Path) -> None:
     path = tmp_path / "code"
     define(path, a=1)
     other, _ = define(path, c=1)
@@ -50,8 +50,8 @@ def test_a_damaged_file_is_passed_over_and_written_anew(tmp_path: Path, damage: 
     whole = path.read_bytes()
     path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]) if damage is None else damage)
     made, code = define(path, a=1)
-    assert code._known == {} and repr(made()) == "Thing(a=1)"
-    assert define(path, a=1)[1]._known
+    assert code._read_code == {} and repr(made()) == "Thing(a=1)"
+    assert define(path, a=1)[1]._read_code
 
 
 def test_a_place_that_cannot_be_written_is_no_matter(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_nothing_is_kept_where_python_keeps_nothing(tmp_path: Path, monkeypatch:
 
 
 def test_attrs_is_left_as_it_was(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), remembered(tmp_path / "code"):
+    with pytest.raises(ZeroDivisionError), cached(tmp_path / "code"):
         assert "compile" in vars(_make)
         raise ZeroDivisionError
     assert "compile" not in vars(_make)
@@ -77,10 +77,10 @@ def test_the_second_start_compiles_no_type_of_the_protocol(tmp_path: Path) -> No
     script = (
         "import sys\n"
         "from planloom.lsp.transport import compiled_types as compiled\n"
-        "with compiled.remembered() as code:\n"
+        "with compiled.cached() as code:\n"
         "    from lsprotocol import types\n"
         "code.save()\n"
-        "print(len(code._used), code._new or len(code._used) - len(code._known))\n"
+        "print(len(code._used), code._changed or len(code._used) - len(code._read_code))\n"
         "assert types.Position(1, 2) == types.Position(1, 2)\n"
     )
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path)}

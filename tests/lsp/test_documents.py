@@ -77,7 +77,7 @@ async def test_what_the_editor_never_opened_is_passed_over(caplog: Any) -> None:
         client.notify("textDocument/didClose", {"textDocument": {"uri": URI}})
         assert stored(client) is None
         assert (await client.request("planloom/status"))["health"] == "ok"
-    assert "has not opened" in caplog.text
+    assert "without opening it" in caplog.text
 
 
 async def test_documents_are_kept_before_initialized_is_said() -> None:

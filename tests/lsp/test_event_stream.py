@@ -54,7 +54,7 @@ async def test_an_event_that_cannot_be_told_is_logged_and_stops_nothing(caplog: 
         app.feed.happen(ev.PlanApprovalRequest(), a_plan(created_at=None))
         app.feed.happen(ev.PlanResumed(), a_plan(seq=4))
         assert [event["seq"] for event in client.events] == [4]
-    assert "cannot be told" in caplog.text
+    assert "could not be sent" in caplog.text
 
 
 class Ear:
@@ -82,7 +82,7 @@ class Ear:
 async def test_pieces_are_joined_while_their_step_may_not_speak() -> None:
     ear = Ear()
     for number in range(100):
-        ear.stream.take(delta(f"{number} "))
+        ear.stream.on_delta(delta(f"{number} "))
     assert ear.heard == [{"planId": "p1", "stepId": "step_1", "kind": "text", "delta": "0 "}]
     await ear.silence()
     assert len(ear.heard) == 2
@@ -92,10 +92,10 @@ async def test_pieces_are_joined_while_their_step_may_not_speak() -> None:
 async def test_each_step_speaks_for_itself_and_voices_are_not_mixed() -> None:
     ear = Ear()
     for _ in range(5):
-        ear.stream.take(delta("a"))
-        ear.stream.take(delta("b", step="step_2"))
-        ear.stream.take(delta("r", kind="reasoning"))
-        ear.stream.take(delta("o", kind="stdout", call="c1"))
+        ear.stream.on_delta(delta("a"))
+        ear.stream.on_delta(delta("b", step="step_2"))
+        ear.stream.on_delta(delta("r", kind="reasoning"))
+        ear.stream.on_delta(delta("o", kind="stdout", call="c1"))
     assert len(ear.heard) == 2
     await ear.silence()
     assert ear.text(stepId="step_1", kind="text") == "aaaaa"
@@ -106,9 +106,9 @@ async def test_each_step_speaks_for_itself_and_voices_are_not_mixed() -> None:
 
 async def test_a_quiet_step_speaks_at_once_again() -> None:
     ear = Ear()
-    ear.stream.take(delta("a"))
+    ear.stream.on_delta(delta("a"))
     await ear.silence()
-    ear.stream.take(delta("b"))
+    ear.stream.on_delta(delta("b"))
     assert ear.text() == "ab"
     await ear.silence()
 
@@ -116,7 +116,7 @@ async def test_a_quiet_step_speaks_at_once_again() -> None:
 async def test_what_a_slow_client_cannot_take_is_dropped() -> None:
     ear = Ear()
     ear.congested = True
-    ear.stream.take(delta("a"))
-    ear.stream.take(delta("b"))
+    ear.stream.on_delta(delta("a"))
+    ear.stream.on_delta(delta("b"))
     await ear.silence()
     assert ear.heard == []

@@ -1,55 +1,137 @@
-"""The commands for clients without an extension: each starts its action and returns at once."""
+"""The commands of `workspace/executeCommand`, for clients without an extension: `COMMANDS` has one row for each."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable, Collection
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from planloom.domain.errors import InvalidParams, PlanloomError
-from planloom.domain.plans.plan import Plan, PlanStatus, PlanSummary
-from planloom.domain.values import ApprovalId, Json, PlanId, StepId
-from planloom.lsp.handlers.status import status
-from planloom.lsp.methods import COMMANDS
+from planloom.domain.plans.plan import Plan
+from planloom.domain.values import Json, PlanId
+from planloom.lsp.handlers.server import status
 from planloom.lsp.routing import parsed_params
 from planloom.lsp.wire.params import CommandParams, NoParams
-from planloom.service.requests import CreateRequest
+from planloom.service.requests import Created, CreateRequest, Undone
+from planloom.service.running.states import ALLOWED, Action
 
 if TYPE_CHECKING:
     from planloom.lsp.connection import Connection
 
 SOON_SECONDS = 1.0
-"""What is over by then is answered; what is not goes on, and tells its failure by a message."""
+"""A command that ends within this time answers with its result or failure; a longer one goes on after the answer
+(null), and only its failure is shown, as a message."""
 
-_OPEN: frozenset[PlanStatus] = frozenset({"draft", "pending_approval", "approved", "executing", "paused"})
-_ACTS_ON: dict[str, frozenset[PlanStatus]] = {
-    "direct": frozenset({"draft", "pending_approval"}),
-    "reject": frozenset({"pending_approval"}),
-    "cancel": _OPEN,
-    "pause": frozenset({"approved", "executing"}),
-    "resume": frozenset({"paused"}),
-    "undo": frozenset({"paused", "completed", "failed", "cancelled"}),
-    "regenerate": frozenset({"pending_approval", "paused", "rejected", "failed", "cancelled"}),
-    "showPlan": _OPEN | {"rejected", "completed", "failed", "cancelled"},
+Arguments = dict[str, Any]
+"""The arguments of one command by name; one that was left out is None."""
+
+
+class Command(NamedTuple):
+    """One command: its name, its arguments in their order, and the function that runs it.
+
+    `?` marks an argument that may be left out. A `planId` that is left out means the only plan in a status that allows
+    `action`, or in any status without `action`.
+    """
+
+    name: str
+    arguments: str
+    run: Callable[[Connection, Arguments], Awaitable[Any]]
+    action: Action | None = None
+
+    def names(self) -> list[str]:
+        """The names of the arguments, with their `?`."""
+        return self.arguments.split(", ") if self.arguments else []
+
+
+async def _regenerate(connection: Connection, args: Arguments) -> Any:
+    plan = connection.app.plans.get(args["planId"], None)
+    version = 0 if plan is None else plan.version
+    return await connection.app.plans.regenerate(args["planId"], version, args["feedback"])
+
+
+async def _show_plan(connection: Connection, args: Arguments) -> Any:
+    return {"planId": args["planId"], "text": connection.app.plans.markdown(args["planId"])}
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command("planloom.plan", "text", lambda c, a: c.app.plans.create(CreateRequest(text=a["text"]))),
+    Command(
+        "planloom.approve",
+        "planId, version",
+        lambda c, a: c.app.plans.approve(a["planId"], a["version"], None),
+    ),
+    Command("planloom.direct", "planId?", lambda c, a: c.app.plans.direct(a["planId"]), "direct"),
+    Command(
+        "planloom.respond",
+        "approvalId, decision, reason?",
+        lambda c, a: c.app.approvals.respond(a["approvalId"], a["decision"], a["reason"], None),
+    ),
+    Command(
+        "planloom.recover",
+        "planId, stepId, action",
+        lambda c, a: c.app.steps.recover(a["planId"], a["stepId"], a["action"], None),
+    ),
+    Command(
+        "planloom.reject",
+        "planId?, reason?",
+        lambda c, a: c.app.plans.reject(a["planId"], a["reason"]),
+        "reject",
+    ),
+    Command("planloom.cancel", "planId?", lambda c, a: c.app.plans.cancel(a["planId"]), "cancel"),
+    Command("planloom.pause", "planId?", lambda c, a: c.app.plans.pause(a["planId"]), "pause"),
+    Command("planloom.resume", "planId?", lambda c, a: c.app.plans.resume(a["planId"]), "resume"),
+    Command(
+        "planloom.undo",
+        "planId?, stepId?",
+        lambda c, a: c.app.plans.undo(a["planId"], a["stepId"], False),
+        "undo",
+    ),
+    Command(
+        "planloom.skipStep",
+        "planId, stepId",
+        lambda c, a: c.app.steps.recover(a["planId"], a["stepId"], "skip", None),
+    ),
+    Command(
+        "planloom.retryStep",
+        "planId, stepId",
+        lambda c, a: c.app.steps.recover(a["planId"], a["stepId"], "retry", None),
+    ),
+    Command(
+        "planloom.answer",
+        "planId, stepId, answer",
+        lambda c, a: c.app.steps.answer(a["planId"], a["stepId"], a["answer"]),
+    ),
+    Command("planloom.regenerate", "planId?, feedback?", _regenerate, "regenerate"),
+    Command("planloom.showPlan", "planId?", _show_plan),
+    Command("planloom.status", "", lambda c, _: status(c, NoParams())),
+)
+
+_INTEGERS = frozenset({"version"})
+_WORDS = {
+    "decision": ("allow", "allowForPlan", "deny", "cancel"),
+    "action": ("retry", "skip", "abort", "model", "accept"),
 }
-"""On which plans a command can act that names none."""
+"""The arguments that are not any string: integers, and one of a few words."""
 
-_numbers = itertools.count(1)
+_BY_NAME = {command.name: command for command in COMMANDS}
+_job_numbers = itertools.count(1)
 
 
-async def execute(connection: Connection, given: Any) -> Any:
+async def execute(connection: Connection, raw_params: Any) -> Any:
     """`workspace/executeCommand`. Raises InvalidParams for an unknown command or arguments that do not fit."""
-    params = parsed_params("CommandParams", "workspace/executeCommand", given)
+    params = parsed_params("CommandParams", "workspace/executeCommand", raw_params)
     assert isinstance(params, CommandParams)
-    act = _ACTIONS.get(params.command)
-    if act is None or params.command not in COMMANDS:
-        raise _off("command", f"there is no command {params.command!r}")
-    work = act(connection, Arguments(params.command, tuple(params.arguments or ())))
-    job = connection.jobs.start(f"command:{next(_numbers)}", _outcome(work))
+    command = _BY_NAME.get(params.command)
+    if command is None:
+        raise _invalid("command", f"there is no command {params.command!r}")
+    args = _parsed(command, params.arguments or ())
+    if "planId" in args and args["planId"] is None:
+        args["planId"] = _only_plan(connection, command)
+    job = connection.jobs.start(f"command:{next(_job_numbers)}", _outcome(command.run(connection, args)))
     done, _ = await asyncio.wait({job}, timeout=SOON_SECONDS)
     if not done:
-        job.add_done_callback(lambda ended: _tell(connection, ended))
+        job.add_done_callback(lambda ended: _show_failure(connection, ended))
         return None
     result, failure = job.result()
     if failure is not None:
@@ -58,183 +140,57 @@ async def execute(connection: Connection, given: Any) -> Any:
 
 
 async def _outcome(work: Awaitable[Any]) -> tuple[Any, PlanloomError | None]:
-    """What came of it, an expected failure as a value: nobody may be waiting for it any more."""
+    """The result for the client, or the failure as a value: the request may have been answered before it."""
     try:
-        return await work, None
+        result = await work
     except PlanloomError as error:
         return None, error
+    plan = result.plan if isinstance(result, Created | Undone) else result
+    if isinstance(plan, Plan):
+        return {"planId": plan.plan_id, "status": plan.status, "version": plan.version}, None
+    return result, None
 
 
-def _tell(connection: Connection, ended: asyncio.Task[tuple[Any, PlanloomError | None]]) -> None:
-    if ended.cancelled() or ended.exception() is not None:
+def _show_failure(connection: Connection, job: asyncio.Task[tuple[Any, PlanloomError | None]]) -> None:
+    if job.cancelled() or job.exception() is not None:
         return
-    _, failure = ended.result()
+    _, failure = job.result()
     if failure is not None:
-        connection.show("error", f"Planloom: {failure.message}")
+        connection.protocol.show_message("error", f"Planloom: {failure.message}")
 
 
-class Arguments:
-    """The arguments of one command by place; each access says what it needs, and what is off names its place."""
-
-    def __init__(self, command: str, values: tuple[Any, ...]) -> None:
-        self.command = command
-        self._values = values
-
-    def text(self, place: int, name: str) -> str:
-        """A text that must be there."""
-        given = self.optional(place, name)
-        if given is None:
-            raise _off(f"arguments[{place}]", f"{self.command} needs {name}")
-        return given
-
-    def optional(self, place: int, name: str) -> str | None:
-        """A text that may be left out."""
-        given = self._values[place] if place < len(self._values) else None
-        if given is not None and not isinstance(given, str):
-            raise _off(f"arguments[{place}]", f"{name} is a text")
-        return given
-
-    def number(self, place: int, name: str) -> int:
-        """A number that must be there."""
-        given = self._values[place] if place < len(self._values) else None
-        if type(given) is not int:
-            raise _off(f"arguments[{place}]", f"{self.command} needs {name}, a number")
-        return given
-
-    def one_of(self, place: int, name: str, known: Collection[str]) -> Any:
-        """One of some words."""
-        given = self.text(place, name)
-        if given not in known:
-            raise _off(f"arguments[{place}]", f"{name} is one of {', '.join(known)}")
-        return given
+def _parsed(command: Command, values: Sequence[Any]) -> Arguments:
+    """The arguments by name. Raises InvalidParams, which names the first that does not fit by its index."""
+    args: Arguments = {}
+    for index, label in enumerate(command.names()):
+        name, field = label.removesuffix("?"), f"arguments[{index}]"
+        value = args[name] = values[index] if index < len(values) else None
+        if value is None:
+            if not label.endswith("?"):
+                raise _invalid(field, f"{command.name} needs {name}")
+        elif name in _INTEGERS:
+            if type(value) is not int:
+                raise _invalid(field, f"{name} must be an integer")
+        elif not isinstance(value, str):
+            raise _invalid(field, f"{name} must be a string")
+        elif name in _WORDS and value not in _WORDS[name]:
+            raise _invalid(field, f"{name} must be one of {', '.join(_WORDS[name])}")
+    return args
 
 
-def _off(field: str, problem: str) -> InvalidParams:
-    return InvalidParams(
-        f"{problem[:1].upper()}{problem[1:]}.", details=[{"field": field, "problem": problem}]
-    )
-
-
-def _chosen(connection: Connection, args: Arguments, place: int = 0) -> PlanId:
-    """The plan that is named, or the only one that the command can act on."""
-    named = args.optional(place, "planId")
-    if named is not None:
-        return PlanId(named)
-    action = args.command.removeprefix("planloom.")
-    plans: tuple[PlanSummary, ...] = connection.app.plans.list(
-        None, tuple(sorted(_ACTS_ON[action])), None, False
-    )
+def _only_plan(connection: Connection, command: Command) -> PlanId:
+    """The only plan that the command can act on. Raises InvalidParams, which lists the plans if there are several."""
+    statuses = [s for s, allowed in ALLOWED.items() if command.action is None or command.action in allowed]
+    plans = connection.app.plans.list(None, tuple(sorted(statuses)), None, False)
     if len(plans) == 1:
         return plans[0].plan_id
-    problem = f"several plans fit {args.command}" if plans else f"no plan fits {args.command}"
-    details: list[Json] = [{"field": f"arguments[{place}]", "problem": problem}]
-    details += [{"field": "planId", "problem": f"{plan.plan_id}: {plan.request[:80]}"} for plan in plans]
-    raise InvalidParams(f"{problem[:1].upper()}{problem[1:]}: name one.", details=details)
+    problem = f"several plans fit {command.name}" if plans else f"no plan fits {command.name}"
+    choices: list[Json] = [
+        {"field": "planId", "problem": f"{plan.plan_id}: {plan.request[:80]}"} for plan in plans
+    ]
+    raise _invalid("arguments[0]", problem, choices)
 
 
-def _told(plan: Plan) -> dict[str, Any]:
-    return {"planId": plan.plan_id, "status": plan.status, "version": plan.version}
-
-
-async def _plan(connection: Connection, args: Arguments) -> Any:
-    created = await connection.app.plans.create(CreateRequest(text=args.text(0, "text")))
-    return _told(created.plan)
-
-
-async def _approve(connection: Connection, args: Arguments) -> Any:
-    plan_id, version = PlanId(args.text(0, "planId")), args.number(1, "version")
-    return _told(await connection.app.plans.approve(plan_id, version, None))
-
-
-async def _direct(connection: Connection, args: Arguments) -> Any:
-    return _told(await connection.app.plans.direct(_chosen(connection, args)))
-
-
-async def _respond(connection: Connection, args: Arguments) -> Any:
-    approval_id = ApprovalId(args.text(0, "approvalId"))
-    decision = args.one_of(1, "decision", ("allow", "allowForPlan", "deny", "cancel"))
-    await connection.app.approvals.respond(approval_id, decision, args.optional(2, "reason"), None)
-    return None
-
-
-async def _recover(connection: Connection, args: Arguments) -> Any:
-    action = args.one_of(2, "action", ("retry", "skip", "abort", "model", "accept"))
-    return await _recovered(connection, args, action)
-
-
-async def _recovered(connection: Connection, args: Arguments, action: Any) -> Any:
-    plan_id, step_id = PlanId(args.text(0, "planId")), StepId(args.text(1, "stepId"))
-    return _told(await connection.app.steps.recover(plan_id, step_id, action, None))
-
-
-async def _skip(connection: Connection, args: Arguments) -> Any:
-    return await _recovered(connection, args, "skip")
-
-
-async def _retry(connection: Connection, args: Arguments) -> Any:
-    return await _recovered(connection, args, "retry")
-
-
-async def _reject(connection: Connection, args: Arguments) -> Any:
-    return _told(await connection.app.plans.reject(_chosen(connection, args), args.optional(1, "reason")))
-
-
-async def _cancel(connection: Connection, args: Arguments) -> Any:
-    return _told(await connection.app.plans.cancel(_chosen(connection, args)))
-
-
-async def _pause(connection: Connection, args: Arguments) -> Any:
-    return _told(await connection.app.plans.pause(_chosen(connection, args)))
-
-
-async def _resume(connection: Connection, args: Arguments) -> Any:
-    return _told(await connection.app.plans.resume(_chosen(connection, args)))
-
-
-async def _undo(connection: Connection, args: Arguments) -> Any:
-    step_id = args.optional(1, "stepId")
-    undone = await connection.app.plans.undo(
-        _chosen(connection, args), None if step_id is None else StepId(step_id), False
-    )
-    return _told(undone.plan)
-
-
-async def _answer(connection: Connection, args: Arguments) -> Any:
-    plan_id, step_id = PlanId(args.text(0, "planId")), StepId(args.text(1, "stepId"))
-    return _told(await connection.app.steps.answer(plan_id, step_id, args.text(2, "answer")))
-
-
-async def _regenerate(connection: Connection, args: Arguments) -> Any:
-    plan_id = _chosen(connection, args)
-    plan = connection.app.plans.get(plan_id, None)
-    version = 0 if plan is None else plan.version
-    return _told(await connection.app.plans.regenerate(plan_id, version, args.optional(1, "feedback")))
-
-
-async def _show_plan(connection: Connection, args: Arguments) -> Any:
-    plan_id = _chosen(connection, args)
-    return {"planId": plan_id, "text": connection.app.plans.markdown(plan_id)}
-
-
-async def _status(connection: Connection, args: Arguments) -> Any:  # noqa: ARG001
-    return await status(connection, NoParams())
-
-
-_ACTIONS: dict[str, Callable[[Any, Arguments], Awaitable[Any]]] = {
-    "planloom.plan": _plan,
-    "planloom.approve": _approve,
-    "planloom.direct": _direct,
-    "planloom.respond": _respond,
-    "planloom.recover": _recover,
-    "planloom.reject": _reject,
-    "planloom.cancel": _cancel,
-    "planloom.pause": _pause,
-    "planloom.resume": _resume,
-    "planloom.undo": _undo,
-    "planloom.skipStep": _skip,
-    "planloom.retryStep": _retry,
-    "planloom.answer": _answer,
-    "planloom.regenerate": _regenerate,
-    "planloom.showPlan": _show_plan,
-    "planloom.status": _status,
-}
+def _invalid(field: str, problem: str, more: Sequence[Json] = ()) -> InvalidParams:
+    message = f"{problem[:1].upper()}{problem[1:]}{': name one.' if more else '.'}"
+    return InvalidParams(message, details=[{"field": field, "problem": problem}, *more])

@@ -9,14 +9,14 @@ import logging
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from planloom.lsp import configuration as config
 from planloom.lsp.client_options import ApplicationContext, MakeApplication
-from planloom.lsp.editor.capabilities import NOBODY, client_of, registrations
+from planloom.lsp.editor.capabilities import NO_CLIENT, client_of, registrations
 from planloom.lsp.transport import parent_process as parent
 from planloom.lsp.transport.codec import PlanloomProtocol
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
@@ -48,10 +48,9 @@ WARM = (
     "planloom.lsp.commands",
     "planloom.lsp.transport.errors",
     "planloom.lsp.handlers.plans",
-    "planloom.lsp.handlers.steps",
-    "planloom.lsp.handlers.approvals",
+    "planloom.lsp.handlers.decisions",
     "planloom.lsp.handlers.references",
-    "planloom.lsp.handlers.status",
+    "planloom.lsp.handlers.server",
 )
 """What is loaded after the answer to `initialize`, so that the first request need not wait for it."""
 
@@ -78,7 +77,7 @@ class Connection:
         self, protocol: PlanloomProtocol, make_application: MakeApplication, given: ServerOptions
     ) -> None:
         self.protocol = protocol
-        self.client = NOBODY
+        self.client = NO_CLIENT
         self.given = given
         self.app: Application
         self.bars: ProgressReporter | None = None
@@ -214,7 +213,9 @@ class Connection:
         from planloom.lsp.editor.event_stream import TextStream, send_events
         from planloom.lsp.editor.progress import ProgressReporter
 
-        app.feed.subscribe_notices(lambda level, message: self.show(level, f"Planloom: {message}"))
+        app.feed.subscribe_notices(
+            lambda level, message: self.protocol.show_message(level, f"Planloom: {message}")
+        )
         if self.client.declared.events:
             app.feed.subscribe_health(
                 lambda health: self.protocol.notify(
@@ -222,15 +223,15 @@ class Connection:
                 )
             )
             app.feed.subscribe(send_events(self.protocol))
-            app.feed.subscribe_stream(TextStream(self.protocol.notify, self._congested).take)
+            app.feed.subscribe_stream(TextStream(self.protocol.notify, self._congested).on_delta)
         if get_capability(self.client.capabilities, "window.work_done_progress", False):
             self.bars = ProgressReporter(self.protocol, self.jobs, app.plans.cancel)
-            app.feed.subscribe(self.bars.take)
+            app.feed.subscribe(self.bars.on_event)
         from planloom.lsp.editor.message_prompts import MessagePrompts
 
-        questions = MessagePrompts(self)
-        if questions.wanted:
-            app.feed.subscribe(questions.take)
+        prompts = MessagePrompts(self.protocol, self.client, app, self.view, self.jobs)
+        if prompts.wanted:
+            app.feed.subscribe(prompts.on_event)
 
     def _congested(self) -> bool:
         return bool(getattr(self.protocol.writer, "congested", False))
@@ -291,12 +292,7 @@ class Connection:
     def warn(self, problems: tuple[str, ...]) -> None:
         """Say what is off with the settings; each is said once."""
         for problem in problems:
-            self.show("warning", f"Planloom: {problem}. The setting keeps its default.")
-
-    def show(self, kind: Literal["error", "warning", "info"], message: str) -> None:
-        """A message for the user."""
-        level = {"error": 1, "warning": 2, "info": 3}[kind]
-        self.protocol.notify(types.WINDOW_SHOW_MESSAGE, {"type": level, "message": message})
+            self.protocol.show_message("warning", f"Planloom: {problem}. The setting keeps its default.")
 
     def _can_pull(self) -> bool:
         return bool(get_capability(self.client.capabilities, "workspace.configuration", False))

@@ -60,23 +60,23 @@ REQUESTS: tuple[Method, ...] = (
     Method("planloom/plan/delete", "PlanParams", "Empty", "plans.delete"),
     Method("planloom/plan/export", "ExportParams", "ExportResult", "plans.export", "read"),
     Method("planloom/conflict/resolve", "ResolveConflictParams", "PlanResult", "plans.resolve_conflict"),
-    Method("planloom/step/answer", "AnswerParams", "PlanResult", "steps.answer"),
-    Method("planloom/step/recover", "RecoverParams", "PlanResult", "steps.recover"),
-    Method("planloom/approval/respond", "RespondParams", "Empty", "approvals.respond"),
-    Method("planloom/approval/diff", "DiffParams", "DiffResult", "approvals.diff", "read"),
+    Method("planloom/step/answer", "AnswerParams", "PlanResult", "decisions.answer"),
+    Method("planloom/step/recover", "RecoverParams", "PlanResult", "decisions.recover"),
+    Method("planloom/approval/respond", "RespondParams", "Empty", "decisions.respond"),
+    Method("planloom/approval/diff", "DiffParams", "DiffResult", "decisions.diff", "read"),
     Method("planloom/reference/complete", "CompleteParams", "CompleteResult", "references.complete", "read"),
     Method("planloom/reference/resolve", "ResolveParams", "ResolveResult", "references.resolve", "read"),
     Method("planloom/detect", "DetectParams", "Detection", "references.detect", "read"),
     Method("planloom/template/list", "NoParams", "TemplatesResult", "templates.list_templates", "read"),
     Method("planloom/template/save", "SaveTemplateParams", "TemplateResult", "templates.save"),
     Method("planloom/template/delete", "TemplateParams", "Empty", "templates.delete"),
-    Method("planloom/model/list", "NoParams", "ModelsResult", "models.list_models", "read"),
-    Method("planloom/secret/set", "SecretParams", "Empty", "settings.set_secret"),
-    Method("planloom/settings/user", "UserSettingsParams", "Empty", "settings.take_user"),
-    Method("planloom/status", "NoParams", "StatusResult", "status.status", "read"),
+    Method("planloom/model/list", "NoParams", "ModelsResult", "server.list_models", "read"),
+    Method("planloom/secret/set", "SecretParams", "Empty", "server.set_secret"),
+    Method("planloom/settings/user", "UserSettingsParams", "Empty", "server.set_user_settings"),
+    Method("planloom/status", "NoParams", "StatusResult", "server.status", "read"),
 )
 
-NOTES_IN: tuple[Note, ...] = (Note("planloom/workspace/trust", "TrustParams", "workspace.trust"),)
+NOTES_IN: tuple[Note, ...] = (Note("planloom/workspace/trust", "TrustParams", "server.trust"),)
 
 NOTES_OUT: tuple[Note, ...] = (
     Note("planloom/event", "Event"),

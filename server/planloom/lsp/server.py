@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from planloom.lsp.transport import compiled_types as compiled
+from planloom.lsp.transport import compiled_types
 
 if TYPE_CHECKING:
     from planloom.lsp.client_options import ApplicationContext, MakeApplication
@@ -31,7 +31,7 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
     # To collect garbage while the protocol's types are made is time that the editor waits for; it is done
     # once it has its answer, and the collector is on again when everything is loaded.
     gc.disable()
-    with compiled.remembered() as code:
+    with compiled_types.cached() as code:
         from planloom.lsp import language_server, stdio
 
     def answered() -> None:

@@ -1,1 +1,1 @@
-"""The client as our editor: what it can do, edits and questions sent to it, progress and events shown by it."""
+"""The client as an editor: its capabilities, edits and questions sent to it, progress and events shown by it."""

@@ -1,4 +1,4 @@
-"""What a client says of itself in `initialize`, and what it shall tell us later."""
+"""Reads what a client declares in `initialize`, and lists the notifications to register for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Client(NamedTuple):
-    """What the client said in `initialize`."""
+    """What the client declared in `initialize`; `folders` maps URI to name, `options` is `initializationOptions`."""
 
     capabilities: types.ClientCapabilities
     declared: ClientExtensions
@@ -26,12 +26,12 @@ class Client(NamedTuple):
     process: int | None
 
 
-NOBODY = Client(types.ClientCapabilities(), ClientExtensions(), "utf-16", {}, None, None)
-"""Before `initialize`."""
+NO_CLIENT = Client(types.ClientCapabilities(), ClientExtensions(), "utf-16", {}, None, None)
+"""The client before `initialize`."""
 
 
 def client_of(params: types.InitializeParams) -> Client:
-    """What the client is, by its own word."""
+    """The client as its `initialize` describes it."""
     encoding = ServerCapabilitiesBuilder.choose_position_encoding(params.capabilities)
     return Client(
         capabilities=params.capabilities,
@@ -44,7 +44,7 @@ def client_of(params: types.InitializeParams) -> Client:
 
 
 def registrations(client: types.ClientCapabilities) -> list[dict[str, Any]]:
-    """What a client that registers on demand shall tell us of: changed settings, and changed files."""
+    """The dynamic registrations for changed settings and changed files, as far as the client supports them."""
     wanted: list[dict[str, Any]] = []
     if get_capability(client, "workspace.did_change_configuration.dynamic_registration", False):
         options: dict[str, Any] = {"section": SECTION}

@@ -1,4 +1,4 @@
-"""Tells an extension what happens: every event in order, and the text of what runs as often as is useful."""
+"""Sends an extension every event in order, and the streamed text of running steps at a bounded rate."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 STREAM_SECONDS = 1 / 30
-"""The least time between two messages on the text of one step."""
+"""The least time between two messages with text of one step."""
 
 Step = tuple[str | None, str | None]
-Voice = tuple[str | None, str]
+Channel = tuple[str | None, str]
 
 
 def send_events(protocol: PlanloomProtocol) -> Callable[[Recorded, Plan], None]:
-    """What sends each event to the client, at once: the ledger has it already."""
+    """A listener that sends each event to the client at once; the ledger has it already."""
 
     def send(recorded: Recorded, after: Plan) -> None:
         try:
             payload = event(recorded, after)
         except Exception:
-            # A defect here must not stop the plan, which goes on without this listener.
-            logger.exception("Event %s of plan %s cannot be told", recorded.seq, recorded.plan_id)
+            # A defect here must not stop the plan.
+            logger.exception("Event %s of plan %s could not be sent", recorded.seq, recorded.plan_id)
             return
         protocol.notify("planloom/event", payload)
 
@@ -40,7 +40,7 @@ def send_events(protocol: PlanloomProtocol) -> Callable[[Recorded, Plan], None]:
 
 
 class TextStream:
-    """Joins pieces of text until their step may speak again, and drops them when the client cannot keep up."""
+    """Sends text at most once per `interval` and step, joined; drops it while the client is congested."""
 
     def __init__(
         self,
@@ -51,34 +51,34 @@ class TextStream:
         self._notify = notify
         self._congested = congested
         self._interval = interval
-        self._waiting: dict[Step, dict[Voice, list[str]]] = {}
+        self._waiting: dict[Step, dict[Channel, list[str]]] = {}
 
-    def take(self, delta: StreamDelta) -> None:
-        """Send a piece at once if its step was quiet, else with the next turn of that step."""
-        step, voice = (delta.plan_id, delta.step_id), (delta.call_id, delta.kind)
+    def on_delta(self, delta: StreamDelta) -> None:
+        """Send a piece at once if none of its step was sent within `interval`, else with the next message."""
+        step, channel = (delta.plan_id, delta.step_id), (delta.call_id, delta.kind)
         waiting = self._waiting.get(step)
         if waiting is None:
             self._waiting[step] = {}
-            self._send(step, voice, delta.delta)
-            self._later(step)
+            self._send(step, channel, delta.delta)
+            self._schedule(step)
         else:
-            waiting.setdefault(voice, []).append(delta.delta)
+            waiting.setdefault(channel, []).append(delta.delta)
 
-    def _later(self, step: Step) -> None:
-        asyncio.get_running_loop().call_later(self._interval, self._turn, step)
+    def _schedule(self, step: Step) -> None:
+        asyncio.get_running_loop().call_later(self._interval, self._send_waiting, step)
 
-    def _turn(self, step: Step) -> None:
+    def _send_waiting(self, step: Step) -> None:
         waiting = self._waiting[step]
         if not waiting:
             del self._waiting[step]
             return
-        voice = next(iter(waiting))
-        self._send(step, voice, "".join(waiting.pop(voice)))
-        self._later(step)
+        channel = next(iter(waiting))
+        self._send(step, channel, "".join(waiting.pop(channel)))
+        self._schedule(step)
 
-    def _send(self, step: Step, voice: Voice, text: str) -> None:
+    def _send(self, step: Step, channel: Channel, text: str) -> None:
         if self._congested():
             return
-        named = {"planId": step[0], "stepId": step[1], "callId": voice[0]}
-        known = {name: value for name, value in named.items() if value is not None}
-        self._notify("planloom/stream", {**known, "kind": voice[1], "delta": text})
+        ids = {"planId": step[0], "stepId": step[1], "callId": channel[0]}
+        present = {name: value for name, value in ids.items() if value is not None}
+        self._notify("planloom/stream", {**present, "kind": channel[1], "delta": text})

@@ -1,4 +1,4 @@
-"""The editor's own language model, over `planloom/editor/complete`."""
+"""Asks the editor's own language model, by `planloom/editor/complete`."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from planloom.lsp.wire import results as wire
 from planloom.models.port import Message, ModelRequest, ToolCall
 from planloom.models.providers.editor_model import EditorAnswer
 
-_MEND = "Choose a model in the editor, or set `model.provider`."
+_HINT = "Choose a model in the editor, or set `model.provider`."
 
 
 class LanguageModel:
-    """Asks the editor; a call that is cancelled is withdrawn from it."""
+    """The editor's model; cancelling a call cancels the request to the editor."""
 
     def __init__(self, protocol: PlanloomProtocol) -> None:
         self._protocol = protocol
 
     async def complete(self, request_id: str, name: str, request: ModelRequest) -> EditorAnswer:
-        """One answer. Raises ModelFailed if the editor has no model, refuses, or answers in riddles."""
+        """One answer. Raises ModelFailed if the editor is gone, refuses, or sends an unreadable answer."""
         params = wire.EditorCompleteParams(
             request_id=request_id,
             model=name or None,
@@ -36,16 +36,16 @@ class LanguageModel:
             max_tokens=request.max_tokens,
         )
         try:
-            given = await self._protocol.ask("planloom/editor/complete", params)
-            answer = wire.EditorCompleteResult.model_validate(given, by_alias=True, by_name=False)
+            raw = await self._protocol.ask("planloom/editor/complete", params)
+            answer = wire.EditorCompleteResult.model_validate(raw, by_alias=True, by_name=False)
         except ClientGone as error:
             raise ModelFailed("model_unavailable", "The editor is gone.") from error
         except ClientRefused as error:
-            told = f"The editor's model refused: {error.message}"
-            raise ModelFailed("model_refused", told, hint=_MEND) from error
+            message = f"The editor's model refused: {error.message}"
+            raise ModelFailed("model_refused", message, hint=_HINT) from error
         except ValidationError as error:
-            told = "The editor's answer for its model cannot be read."
-            raise ModelFailed("model_output_invalid", told, hint=_MEND, raw_text=str(given)) from error
+            message = "The answer of the editor's model could not be read."
+            raise ModelFailed("model_output_invalid", message, hint=_HINT, raw_text=str(raw)) from error
         return EditorAnswer(
             text=answer.text,
             tool_calls=tuple(

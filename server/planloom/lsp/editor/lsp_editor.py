@@ -1,4 +1,4 @@
-"""The editor behind the protocol: `workspace/applyEdit` and the requests that an extension may declare."""
+"""The workspace's `Editor` over LSP: `workspace/applyEdit`, and the requests that an extension may support."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ logger = logging.getLogger(__name__)
 
 APPLY_SECONDS = 30.0
 CONFIRM_SECONDS = 24 * 3600.0
-"""An editor that previews an edit waits for a person; so do we."""
+"""An editor that previews an edit answers only when the user has confirmed it."""
 ASK_SECONDS = 20.0
-_CONFIRMED = "planloom"
+_ANNOTATION = "planloom"
 _SEVERITIES = {1: "error", 2: "warning", 3: "information", 4: "hint"}
 
 
 def capabilities(
-    client: types.ClientCapabilities, said: ClientExtensions, encoding: Encoding
+    client: types.ClientCapabilities, declared: ClientExtensions, encoding: Encoding
 ) -> EditorCapabilities:
-    """What the client said it can do, in our words."""
+    """The client's capabilities as the workspace names them."""
     operations = get_capability(client, "workspace.workspace_edit.resource_operations", None) or ()
     names = {str(getattr(each, "value", each)) for each in operations}
     failure = get_capability(client, "workspace.workspace_edit.failure_handling", None)
@@ -55,8 +55,8 @@ def capabilities(
         delete_files="delete" in names,
         change_annotations=annotations is not None,
         failure_handling=None if failure is None else str(getattr(failure, "value", failure)),
-        save=said.save,
-        diagnostics=said.diagnostics,
+        save=declared.save,
+        diagnostics=declared.diagnostics,
         encoding=encoding,
     )
 
@@ -67,35 +67,35 @@ class LspEditor:
     def __init__(
         self, protocol: PlanloomProtocol, can: EditorCapabilities, spelling: Callable[[str], Uri] = Uri
     ) -> None:
-        """`spelling` gives a URI as the editor itself writes it."""
+        """`spelling` maps a URI to the way the editor itself writes it."""
         self._protocol = protocol
         self._can = can
         self._spelling = spelling
 
     @property
     def capabilities(self) -> EditorCapabilities:
-        """What the editor can do."""
+        """The editor's capabilities."""
         return self._can
 
     async def apply(self, edit: EditorEdit) -> EditorAnswer:
-        """Send one edit before the first suspension, and see it through even if the caller is cancelled.
+        """Send one edit before the first suspension. It is not withdrawn if the caller is cancelled.
 
         Raises EditorSilent.
         """
         params = {"label": edit.label, "edit": workspace_edit(edit, self._can, self._spelling)}
         answer = self._protocol.send_request(types.WORKSPACE_APPLY_EDIT, params)
         limit = CONFIRM_SECONDS if edit.needs_confirmation else APPLY_SECONDS
-        given = await self._answer(asyncio.wrap_future(answer), limit)
-        result = _read(wire.ApplyEditResult, given, types.WORKSPACE_APPLY_EDIT)
+        raw = await self._answer(asyncio.wrap_future(answer), limit)
+        result = _read(wire.ApplyEditResult, raw, types.WORKSPACE_APPLY_EDIT)
         return EditorAnswer(
             applied=result.applied, reason=result.failure_reason, failed_change=result.failed_change
         )
 
     async def save(self, uris: tuple[Uri, ...]) -> SaveAnswer:
         """Ask the editor to save documents. Raises EditorSilent."""
-        asked = self._protocol.ask("planloom/editor/save", {"uris": [self._spelling(uri) for uri in uris]})
+        request = self._protocol.ask("planloom/editor/save", {"uris": [self._spelling(uri) for uri in uris]})
         result = _read(
-            wire.EditorSaveResult, await self._answer(asyncio.ensure_future(asked)), "planloom/editor/save"
+            wire.EditorSaveResult, await self._answer(asyncio.ensure_future(request)), "planloom/editor/save"
         )
         return SaveAnswer(
             saved=tuple(Uri(uri) for uri in result.saved),
@@ -103,13 +103,13 @@ class LspEditor:
         )
 
     async def diagnostics(self, uris: tuple[Uri, ...]) -> tuple[FileDiagnostics, ...]:
-        """What the editor's other tools say of files now. Raises EditorSilent."""
+        """The editor's current diagnostics of files. Raises EditorSilent."""
         ours = {normalized(uri): uri for uri in uris}
-        asked = self._protocol.ask(
+        request = self._protocol.ask(
             "planloom/editor/diagnostics", {"uris": [self._spelling(uri) for uri in uris]}
         )
-        given = await self._answer(asyncio.ensure_future(asked))
-        result = _read(wire.EditorDiagnosticsResult, given, "planloom/editor/diagnostics")
+        raw = await self._answer(asyncio.ensure_future(request))
+        result = _read(wire.EditorDiagnosticsResult, raw, "planloom/editor/diagnostics")
         return tuple(
             FileDiagnostics(
                 uri=ours.get(normalized(file.uri), Uri(file.uri)),
@@ -120,17 +120,17 @@ class LspEditor:
         )
 
     async def _answer(self, answer: asyncio.Future[Any], limit: float = ASK_SECONDS) -> Any:
-        """The client's answer. The wait alone is cancelled or timed out, never the request itself.
+        """The client's answer. A cancellation or timeout ends only this wait, not the request.
 
-        A request has no supervisor: it is ended by its answer or by the end of the connection, and by nothing else.
+        The request needs no supervisor: it always ends with its answer or with the connection.
         """
         try:
             done, _ = await asyncio.wait({answer}, timeout=limit)
         except asyncio.CancelledError:
-            answer.add_done_callback(_forget)
+            answer.add_done_callback(_retrieve)
             raise
         if not done:
-            answer.add_done_callback(_forget)
+            answer.add_done_callback(_retrieve)
             raise EditorSilent(f"The editor gave no answer within {limit:g} seconds.")
         try:
             return answer.result()
@@ -140,21 +140,23 @@ class LspEditor:
             return {"applied": False, "failureReason": error.message, "refused": True}
 
 
-def _forget(answer: asyncio.Future[Any]) -> None:
-    """Take note of a failure that nobody waits for any more, so that it is not reported as lost."""
+def _retrieve(answer: asyncio.Future[Any]) -> None:
+    """Retrieve a failure that nobody awaits any more, so that asyncio does not report it."""
     if not answer.cancelled():
         answer.exception()
 
 
-def _read(model: type[Any], given: Any, method: str) -> Any:
-    """The client's answer as what it should be. Raises EditorSilent: a riddle is no answer."""
+def _read(model: type[Any], raw: Any, method: str) -> Any:
+    """Parse the client's answer. Raises EditorSilent if it does not fit the model."""
     try:
-        return model.model_validate(given, by_alias=True, by_name=False)
+        return model.model_validate(raw, by_alias=True, by_name=False)
     except ValidationError as error:
-        reason = given.get("failureReason") if isinstance(given, dict) and given.get("refused") else None
-        logger.warning("The editor's answer to %s cannot be read: %s", method, reason or error)
+        reason = raw.get("failureReason") if isinstance(raw, dict) and raw.get("refused") else None
+        logger.warning("The editor's answer to %s could not be read: %s", method, reason or error)
         raise EditorSilent(
-            f"The editor refused {method}: {reason}" if reason else f"The editor's answer to {method} is off."
+            f"The editor refused {method}: {reason}"
+            if reason
+            else f"The editor's answer to {method} could not be read."
         ) from error
 
 
@@ -177,41 +179,49 @@ def _diagnostic(item: wire.LspDiagnostic) -> Diagnostic:
 def workspace_edit(
     edit: EditorEdit, can: EditorCapabilities, spelling: Callable[[str], Uri] = Uri
 ) -> dict[str, Any]:
-    """The edit as LSP writes it: `documentChanges` where the client takes them, else `changes` by URI.
+    """The edit as an LSP WorkspaceEdit: `documentChanges` if the client supports them, else `changes` by URI.
 
-    Without `documentChanges` only edits of texts can be said; whoever makes the edit has seen to that.
+    `changes` can hold text edits only; the caller makes no other operations for such a client.
     """
     if not can.document_changes:
         changes: dict[str, list[dict[str, Any]]] = {}
         for operation in edit.operations:
             if operation.kind == "text":
-                written = [_text_edit(each) for each in operation.edits]
-                changes.setdefault(spelling(operation.uri), []).extend(written)
+                text_edits = [_text_edit(each) for each in operation.edits]
+                changes.setdefault(spelling(operation.uri), []).extend(text_edits)
         return {"changes": changes}
     annotated = edit.needs_confirmation and can.change_annotations
-    mark = {"annotationId": _CONFIRMED} if annotated else {}
-    whole: dict[str, Any] = {
-        "documentChanges": [_operation(each, mark, spelling) for each in edit.operations]
+    annotation = {"annotationId": _ANNOTATION} if annotated else {}
+    result: dict[str, Any] = {
+        "documentChanges": [_operation(each, annotation, spelling) for each in edit.operations]
     }
     if annotated:
-        whole["changeAnnotations"] = {_CONFIRMED: {"label": edit.label, "needsConfirmation": True}}
-    return whole
+        result["changeAnnotations"] = {_ANNOTATION: {"label": edit.label, "needsConfirmation": True}}
+    return result
 
 
-def _operation(operation: Operation, mark: dict[str, str], spelling: Callable[[str], Uri]) -> dict[str, Any]:
+def _operation(
+    operation: Operation, annotation: dict[str, str], spelling: Callable[[str], Uri]
+) -> dict[str, Any]:
     uri = spelling(operation.uri)
-    kept = {"overwrite": False, "ignoreIfExists": False}
+    no_overwrite = {"overwrite": False, "ignoreIfExists": False}
     match operation.kind:
         case "text":
             return {
                 "textDocument": {"uri": uri, "version": operation.version},
-                "edits": [{**_text_edit(edit), **mark} for edit in operation.edits],
+                "edits": [{**_text_edit(edit), **annotation} for edit in operation.edits],
             }
         case "rename":
-            return {"kind": "rename", "oldUri": uri, "newUri": operation.new_uri, "options": kept, **mark}
+            return {
+                "kind": "rename",
+                "oldUri": uri,
+                "newUri": operation.new_uri,
+                "options": no_overwrite,
+                **annotation,
+            }
         case "delete":
-            gone = {"recursive": operation.recursive, "ignoreIfNotExists": False}
-            return {"kind": "delete", "uri": uri, "options": gone, **mark}
+            options = {"recursive": operation.recursive, "ignoreIfNotExists": False}
+            return {"kind": "delete", "uri": uri, "options": options, **annotation}
         case _:
             assert_never(operation)
 

@@ -1,4 +1,4 @@
-"""Asks clients without an extension by messages with buttons, and shows them documents to look at."""
+"""Asks the user of a client without an extension, by messages with buttons and documents that it opens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pygls.capabilities import get_capability
 
 from planloom.domain.errors import PlanloomError
 from planloom.domain.events import catalog as ev
-from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
+from planloom.lsp.transport.outgoing import MESSAGE_TYPES, ClientGone, ClientRefused, MessageKind
 from planloom.workspace.paths.uris import display_name, to_path
 
 if TYPE_CHECKING:
@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from planloom.domain.plans.plan import Plan, Question, Recovery
     from planloom.domain.safety.approvals import Approval
     from planloom.domain.values import PlanId, Uri
-    from planloom.lsp.connection import Connection
+    from planloom.execution.jobs import Jobs
+    from planloom.lsp.editor.capabilities import Client
+    from planloom.lsp.transport.codec import PlanloomProtocol
+    from planloom.service.application import Application
+    from planloom.workspace.view import WorkspaceView
 
 logger = logging.getLogger(__name__)
 
@@ -41,59 +45,68 @@ _DECISIONS: dict[str, Literal["allow", "allowForPlan", "deny", "cancel"]] = {
 
 
 class MessagePrompts:
-    """Puts what a plan asks of a person to a client that has not declared that it does so itself.
+    """Asks the questions of plans for a client that has not declared that it asks them itself.
 
-    A message that is dismissed is no answer: what it asked stays pending, for a command to answer.
+    A dismissed message is no answer: the question stays pending, and a command can answer it.
     """
 
-    def __init__(self, connection: Connection) -> None:
-        self._at = connection
-        self._numbers = itertools.count(1)
-        self._can_show = bool(
-            get_capability(connection.client.capabilities, "window.show_document.support", False)
-        )
+    def __init__(
+        self,
+        protocol: PlanloomProtocol,
+        client: Client,
+        app: Application,
+        view: WorkspaceView,
+        jobs: Jobs,
+    ) -> None:
+        self._protocol = protocol
+        self._declared = client.declared
+        self._app = app
+        self._view = view
+        self._jobs = jobs
+        self._job_numbers = itertools.count(1)
+        self._can_show = bool(get_capability(client.capabilities, "window.show_document.support", False))
 
     @property
     def wanted(self) -> bool:
-        """Whether there is anything that the client does not ask for itself."""
-        said = self._at.client.declared
-        return not (said.approvals and said.recovery and said.conflicts and said.clarifications)
+        """Whether there is a kind of question that the client does not ask itself."""
+        client = self._declared
+        return not (client.approvals and client.recovery and client.conflicts and client.clarifications)
 
-    def take(self, recorded: ev.Recorded, after: Plan) -> None:
-        """Hear an event, and ask what it asks."""
-        said = self._at.client.declared
+    def on_event(self, recorded: ev.Recorded, after: Plan) -> None:
+        """Ask what an event asks; `after` is the plan with that event folded in."""
+        client = self._declared
         match recorded.event:
-            case ev.ApprovalRequested() as event if not said.approvals:
+            case ev.ApprovalRequested() as event if not client.approvals:
                 self._start(self._approval(event.approval))
-            case ev.EditConflict() as event if not said.conflicts:
+            case ev.EditConflict() as event if not client.conflicts:
                 self._start(self._conflict(after.plan_id, event.conflict))
-            case ev.RecoveryRequest() as event if not said.recovery:
+            case ev.RecoveryRequest() as event if not client.recovery:
                 for recovery in after.pending.recoveries:
                     if recovery.step_id == event.task_id:
                         self._start(self._recovery(after, recovery))
-            case ev.ClarificationRequest() as event if not said.clarifications:
+            case ev.ClarificationRequest() as event if not client.clarifications:
                 for question in after.pending.questions:
                     if question.step_id == event.task_id:
                         self._start(self._question(after, question))
-            case ev.PlanPaused(reason="restart" | "storage") if not said.recovery:
+            case ev.PlanPaused(reason="restart" | "storage") if not client.recovery:
                 for recovery in after.pending.recoveries:
                     self._start(self._recovery(after, recovery))
             case _:
                 pass
 
     def _start(self, asking: Coroutine[Any, Any, None]) -> None:
-        self._at.jobs.start(f"ask:{next(self._numbers)}", self._told(asking))
+        self._jobs.start(f"ask:{next(self._job_numbers)}", self._report_failure(asking))
 
-    async def _told(self, asking: Coroutine[Any, Any, None]) -> None:
+    async def _report_failure(self, asking: Coroutine[Any, Any, None]) -> None:
         try:
             await asking
         except PlanloomError as error:
-            # Someone else was faster, or the plan has ended while the message stood.
-            self._at.show("info", f"Planloom: {error.message}")
+            # The question was answered elsewhere, or the plan ended while the message was open.
+            self._protocol.show_message("info", f"Planloom: {error.message}")
         except ClientRefused as error:
-            logger.info("The client shows no message with buttons: %s", error)
+            logger.info("The client cannot show messages with buttons: %s", error)
         except ClientGone:
-            logger.info("The client left before it answered")
+            logger.info("The client disconnected before it answered")
 
     async def _approval(self, approval: Approval) -> None:
         once_only = approval.protected or approval.effect == "destroy"
@@ -108,14 +121,14 @@ class MessagePrompts:
                 break
             await self._show_changes(approval)
         if chosen is not None:
-            await self._at.app.approvals.respond(approval.approval_id, _DECISIONS[chosen], None, None)
+            await self._app.approvals.respond(approval.approval_id, _DECISIONS[chosen], None, None)
 
     async def _show_changes(self, approval: Approval) -> None:
         from planloom.domain.text.diff import unified
 
         parts = []
         for file in approval.files:
-            found = await self._at.app.approvals.diff(approval.approval_id, file.uri)
+            found = await self._app.approvals.diff(approval.approval_id, file.uri)
             name = display_name(file.uri)
             parts.append(unified(found.before, found.after, f"a/{name}", f"b/{name}"))
         uri = await self._side_file(
@@ -125,94 +138,92 @@ class MessagePrompts:
             await self._show(uri)
 
     async def _recovery(self, plan: Plan, recovery: Recovery) -> None:
-        words = {
+        labels = {
             "retry": "Retry",
             "skip": "Skip",
             "abort": "End the plan",
             "accept": "Accept",
             "model": "Ask the model",
         }
-        buttons = {words[action]: action for action in recovery.options}
+        buttons = {labels[action]: action for action in recovery.options}
         text = f"Planloom: the step “{_described(plan, recovery.step_id)}” failed. {recovery.error}"
         chosen = await self._ask("error", text, list(buttons))
         if chosen is not None:
-            await self._at.app.steps.recover(plan.plan_id, recovery.step_id, buttons[chosen], None)
+            await self._app.steps.recover(plan.plan_id, recovery.step_id, buttons[chosen], None)
 
     async def _question(self, plan: Plan, question: Question) -> None:
         text = f"Planloom asks: {question.question}"
         if not question.options:
             command = f'planloom.answer ["{plan.plan_id}", "{question.step_id}", "…"]'
-            self._at.show("info", f"{text} Answer with the command {command}.")
+            self._protocol.show_message("info", f"{text} Answer with the command {command}.")
             return
         chosen = await self._ask("info", text, list(question.options))
         if chosen is not None:
-            await self._at.app.steps.answer(plan.plan_id, question.step_id, chosen)
+            await self._app.steps.answer(plan.plan_id, question.step_id, chosen)
 
     async def _conflict(self, plan_id: PlanId, conflict: Conflict) -> None:
-        """Each file in its turn; nothing is decided before every one of them is."""
+        """Ask about one file after the other; resolve the conflict only when all of them are answered."""
         choices = []
         for file in conflict.files:
             choice = await self._choice(conflict, file.uri)
             if choice is None:
                 return
             choices.append(choice)
-        await self._at.app.plans.resolve_conflict(plan_id, conflict.edit_id, tuple(choices))
+        await self._app.plans.resolve_conflict(plan_id, conflict.edit_id, tuple(choices))
 
     async def _choice(self, conflict: Conflict, uri: Uri) -> ev.ConflictChoice | None:
-        beside = await self._document_with_both(conflict, uri)
+        side_file = await self._document_with_both(conflict, uri)
         text = f"Planloom: you and the plan both changed the same lines of {display_name(uri)}."
         buttons = list(_CHOICES)
-        if beside is not None:
-            text += " The document that was opened holds both: make it what you want, then use it."
+        if side_file is not None:
+            text += " The opened document has both versions: edit it, then use it."
             buttons.append(MERGED)
         while True:
             chosen = await self._ask("warning", text, buttons)
             if chosen in _CHOICES:
                 return ev.ConflictChoice(uri=uri, choice=_CHOICES[chosen])
-            if chosen is None or beside is None:
+            if chosen is None or side_file is None:
                 return None
-            written = await self._written(beside)
-            if written is not None and _MARKER not in written:
-                return ev.ConflictChoice(uri=uri, choice="text", text=written)
-            text = f"Planloom: the document on {display_name(uri)} still holds both sides between markers."
+            edited = await self._edited_text(side_file)
+            if edited is not None and _MARKER not in edited:
+                return ev.ConflictChoice(uri=uri, choice="text", text=edited)
+            text = f"Planloom: the document for {display_name(uri)} still has conflict markers."
 
     async def _document_with_both(self, conflict: Conflict, uri: Uri) -> Uri | None:
         if not self._can_show:
             return None
-        both = self._at.app.approvals.both_sides(conflict.edit_id, uri)
+        both = self._app.approvals.both_sides(conflict.edit_id, uri)
         if both is None:
             return None
         name = PurePosixPath(to_path(uri) or display_name(uri))
-        beside = await self._side_file(uri, f"{name.stem}-both-{conflict.edit_id[:8]}{name.suffix}", both)
-        return beside if beside is not None and await self._show(beside) else None
+        side_file = await self._side_file(uri, f"{name.stem}-both-{conflict.edit_id[:8]}{name.suffix}", both)
+        return side_file if side_file is not None and await self._show(side_file) else None
 
     async def _side_file(self, near: Uri, name: str, text: str) -> Uri | None:
         from planloom.workspace.scratch_files import write_side_file
 
-        folders = self._at.view.roots.folders
+        folders = self._view.roots.folders
         root = next((each for each in folders if near.startswith(f"{each.uri}/")), None) or next(
             iter(folders), None
         )
         return None if root is None else await asyncio.to_thread(write_side_file, root, name, text)
 
-    async def _written(self, beside: Uri) -> str | None:
-        """What the user has made of a document: in its buffer, or saved and closed."""
+    async def _edited_text(self, side_file: Uri) -> str | None:
+        """The text of a document as the user left it: from its buffer, or saved and closed."""
         from planloom.workspace.scratch_files import read_side_file
 
-        document = self._at.documents.get(beside)
-        return document.text if document is not None else await asyncio.to_thread(read_side_file, beside)
+        document = self._view.documents.get(side_file)
+        return document.text if document is not None else await asyncio.to_thread(read_side_file, side_file)
 
     async def _show(self, uri: Uri) -> bool:
-        answer = await self._at.protocol.ask(types.WINDOW_SHOW_DOCUMENT, {"uri": uri, "takeFocus": True})
+        answer = await self._protocol.ask(types.WINDOW_SHOW_DOCUMENT, {"uri": uri, "takeFocus": True})
         return isinstance(answer, dict) and answer.get("success") is True
 
-    async def _ask(
-        self, kind: Literal["error", "warning", "info"], text: str, buttons: list[str]
-    ) -> str | None:
-        """The button that was pressed; None for a message that was dismissed, or an answer that is none."""
-        level = {"error": 1, "warning": 2, "info": 3}[kind]
-        asked = {"type": level, "message": text, "actions": [{"title": title} for title in buttons]}
-        answer = await self._at.protocol.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, asked)
+    async def _ask(self, kind: MessageKind, text: str, buttons: list[str]) -> str | None:
+        """The pressed button; None if the message was dismissed or the answer is malformed."""
+        actions = [{"title": title} for title in buttons]
+        params = {"type": MESSAGE_TYPES[kind], "message": text, "actions": actions}
+        answer = await self._protocol.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, params)
         chosen = answer.get("title") if isinstance(answer, dict) else None
         return chosen if chosen in buttons else None
 

@@ -1,4 +1,4 @@
-"""Shows running plans as `$/progress` where the client can, with a button that cancels the plan."""
+"""Shows running plans by `$/progress`, with a button that cancels the plan."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SHOWN = frozenset({"draft", "approved", "executing"})
 
 
 class ProgressReporter:
-    """One progress bar for every plan that is being drafted or carried out."""
+    """One progress bar for each plan that is being drafted or executed."""
 
     def __init__(
         self, protocol: PlanloomProtocol, jobs: Jobs, cancel: Callable[[PlanId], Awaitable[Any]]
@@ -37,20 +37,20 @@ class ProgressReporter:
         self._jobs = jobs
         self._cancel = cancel
         self._latest: dict[PlanId, Plan] = {}
-        self._news: dict[PlanId, asyncio.Event] = {}
+        self._changed: dict[PlanId, asyncio.Event] = {}
         self._tokens: dict[str, PlanId] = {}
         self._refused = False
 
-    def take(self, recorded: Recorded, after: Plan) -> None:
-        """Take note of what a plan is now; its bar begins, moves or ends."""
+    def on_event(self, recorded: Recorded, after: Plan) -> None:
+        """Begin, update or end the bar of a plan; `after` is the plan with the event folded in."""
         plan_id = recorded.plan_id
-        if plan_id in self._news:
+        if plan_id in self._changed:
             self._latest[plan_id] = after
-            self._news[plan_id].set()
+            self._changed[plan_id].set()
         elif after.status in _SHOWN and not self._refused:
             self._latest[plan_id] = after
-            self._news[plan_id] = asyncio.Event()
-            # Zed takes only strings as tokens.
+            self._changed[plan_id] = asyncio.Event()
+            # Zed accepts only strings as tokens.
             token = f"planloom-{uuid.uuid4().hex}"
             self._jobs.start(f"progress:{token}", self._show(plan_id, token))
 
@@ -58,17 +58,17 @@ class ProgressReporter:
         """The user pressed the button of a bar."""
         plan_id = self._tokens.get(token) if isinstance(token, str) else None
         if plan_id is None:
-            logger.debug("Cancel of an unknown progress %r", token)
+            logger.debug("The cancelled progress %r is unknown", token)
         else:
-            self._jobs.start(f"progress-cancel:{plan_id}", self._cancelled(plan_id))
+            self._jobs.start(f"progress-cancel:{plan_id}", self._cancel_plan(plan_id))
 
-    async def _cancelled(self, plan_id: PlanId) -> None:
+    async def _cancel_plan(self, plan_id: PlanId) -> None:
         from planloom.domain.errors import PlanloomError
 
         try:
             await self._cancel(plan_id)
         except PlanloomError as error:
-            # The plan may have ended while the user reached for the button.
+            # The plan may have ended before the user pressed the button.
             logger.info("Plan %s was not cancelled: %s", plan_id, error.message)
 
     async def _show(self, plan_id: PlanId, token: str) -> None:
@@ -77,13 +77,13 @@ class ProgressReporter:
                 types.WINDOW_WORK_DONE_PROGRESS_CREATE, {"token": token}, timeout=CREATE_SECONDS
             )
         except (ClientRefused, ClientGone, TimeoutError) as error:
-            logger.info("The client shows no progress: %s", error)
+            logger.info("The client cannot show progress: %s", error)
             self._refused = True
             self._close(plan_id, token)
             return
         self._tokens[token] = plan_id
         self._report(
-            token, {"kind": "begin", "title": "Planloom", "cancellable": True, **self._said(plan_id)}
+            token, {"kind": "begin", "title": "Planloom", "cancellable": True, **self._value(plan_id)}
         )
         try:
             await self._follow(plan_id, token)
@@ -93,17 +93,17 @@ class ProgressReporter:
             self._report(token, {"kind": "end", "message": ended.status.replace("_", " ")})
 
     async def _follow(self, plan_id: PlanId, token: str) -> None:
-        news = self._news[plan_id]
-        said: dict[str, Any] = {}
+        changed = self._changed[plan_id]
+        reported: dict[str, Any] = {}
         while self._latest[plan_id].status in _SHOWN:
-            news.clear()
-            if (now := self._said(plan_id)) != said:
+            changed.clear()
+            if (now := self._value(plan_id)) != reported:
                 self._report(token, {"kind": "report", "cancellable": True, **now})
-                said = now
+                reported = now
             await asyncio.sleep(REPORT_SECONDS)
-            await news.wait()
+            await changed.wait()
 
-    def _said(self, plan_id: PlanId) -> dict[str, Any]:
+    def _value(self, plan_id: PlanId) -> dict[str, Any]:
         plan = self._latest[plan_id]
         if plan.status == "draft":
             steps = len(plan.steps)
@@ -115,15 +115,15 @@ class ProgressReporter:
             what = running[0].active_form or running[0].description
         else:
             what = "waits for your approval" if waiting else plan.summary
-        place = f"{counted.completed}/{counted.total}"
+        count = f"{counted.completed}/{counted.total}"
         return {
-            "message": f"{place} {what}".strip()[:200],
+            "message": f"{count} {what}".strip()[:200],
             "percentage": counted.percent_complete,
         }
 
     def _close(self, plan_id: PlanId, token: str) -> None:
         self._tokens.pop(token, None)
-        self._news.pop(plan_id, None)
+        self._changed.pop(plan_id, None)
         self._latest.pop(plan_id, None)
 
     def _report(self, token: str, value: dict[str, Any]) -> None:

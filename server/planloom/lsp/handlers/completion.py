@@ -1,4 +1,4 @@
-"""Completion of `@` references in any document that the client sends, for editors with no panel of ours."""
+"""Completes `@` references in any open document, for editors without an extension."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from planloom.lsp.connection import Connection
 
 LIMIT = 50
-"""Items of one answer; more are asked for as more is typed, since the list says that it is not whole."""
+"""The most items of one answer. The answer is marked incomplete, so that the editor asks again as the user types."""
 
 
 def register(server: LanguageServer, connection: Connection) -> None:
-    """Answer `textDocument/completion`; nothing is offered where no reference is being typed."""
+    """Answer `textDocument/completion`; the list is empty where no reference is being typed."""
 
     @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=["@", "/"]))
     async def complete(params: types.CompletionParams) -> types.CompletionList:
@@ -34,17 +34,18 @@ async def _complete(connection: Connection, params: types.CompletionParams) -> t
     document = connection.documents.get(params.text_document.uri)
     if document is None:
         return types.CompletionList(is_incomplete=False, items=[])
-    # A reference never leaves its line, so the line is all that is looked at.
+    # A reference never spans lines, so only the current line is read.
     index = LineIndex(document.text)
     line = index.line_text(min(params.position.line, index.line_count - 1))
     encoding = connection.client.encoding
-    here = LineIndex(line)
-    at = here.offset(Position(line=0, character=params.position.character), encoding)
-    units = here.position(at, "utf-16").character
+    line_index = LineIndex(line)
+    offset = line_index.offset(Position(line=0, character=params.position.character), encoding)
+    units = line_index.position(offset, "utf-16").character
     context = Context(uri=Uri(params.text_document.uri))
     found = await app.references.complete(line, units, LIMIT, context)
     items = [
-        _item(item, number, here, params.position.line, encoding) for number, item in enumerate(found.items)
+        _item(item, number, line_index, params.position.line, encoding)
+        for number, item in enumerate(found.items)
     ]
     return types.CompletionList(is_incomplete=found.is_incomplete or bool(items), items=items)
 
@@ -66,7 +67,7 @@ def _item(
         label=item.label,
         kind=kinds[item.kind],
         detail=item.detail,
-        # Our order is by match and use; editors sort and filter again by these two.
+        # Editors sort and filter again by these two, which keep our order by match and use.
         sort_text=f"{number:04}",
         filter_text=line.text[start:end] or item.label,
         text_edit=types.TextEdit(

@@ -1,4 +1,4 @@
-"""Feeds what the editor says of its open documents to our own store, in the order in which it says it."""
+"""Feeds the editor's text synchronisation into the document store, in the order in which it arrives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 
 def register(server: Any, connection: Connection) -> None:
-    """Listen to text synchronisation. All of it is plain `def`: such messages run in order, at once."""
+    """Listen to text synchronisation. The handlers are plain `def`, so each runs at once and in order."""
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)  # type: ignore[untyped-decorator]
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
@@ -29,7 +29,7 @@ def register(server: Any, connection: Connection) -> None:
         document = params.text_document
         changes = [_change(change) for change in params.content_changes]
         if connection.documents.did_change(document.uri, document.version, changes) is None:
-            logger.warning("The editor changed %s, which it has not opened", document.uri)
+            logger.warning("The editor changed %s without opening it", document.uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE, types.SaveOptions(include_text=False))  # type: ignore[untyped-decorator]
     def did_save(params: types.DidSaveTextDocumentParams) -> None:
@@ -41,7 +41,7 @@ def register(server: Any, connection: Connection) -> None:
 
 
 def _change(change: types.TextDocumentContentChangeEvent) -> ContentChange:
-    # The domain's types load with the first document, after the answer to `initialize`.
+    # Imported here so that the answer to `initialize` need not wait for the domain's types.
     from planloom.domain.text.positions import ContentChange, Position, Range
 
     if isinstance(change, types.TextDocumentContentChangeWholeDocument):

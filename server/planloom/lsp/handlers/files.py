@@ -1,4 +1,4 @@
-"""What the editor tells of files that are not open: made, renamed, deleted, changed on disk."""
+"""Feeds the editor's notifications on created, renamed, deleted and changed files into the file index."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 Kind = Literal["created", "deleted", "changed"]
 
 _KINDS: dict[int, Kind] = {1: "created", 2: "changed", 3: "deleted"}
-_numbers = itertools.count(1)
+_job_numbers = itertools.count(1)
 
 
 def register(server: Any, connection: Connection) -> None:
-    """Listen to changes of files. Only names are told; what a file holds is looked at when it is needed."""
+    """Listen to changes of files. The notifications have only names; contents are read when they are needed."""
     of_files = types.FileOperationRegistrationOptions(
         filters=[types.FileOperationFilter(pattern=types.FileOperationPattern(glob="**/*"), scheme="file")]
     )
@@ -28,33 +28,33 @@ def register(server: Any, connection: Connection) -> None:
         changes = [(change.uri, _KINDS[int(change.type)]) for change in params.changes]
         for uri, _ in changes:
             connection.view.forget(uri)
-        _tell(connection, changes)
+        _update_index(connection, changes)
 
     @server.feature(types.WORKSPACE_DID_RENAME_FILES, of_files)  # type: ignore[untyped-decorator]
     def renamed(params: types.RenameFilesParams) -> None:
         for file in params.files:
             connection.view.did_rename(file.old_uri, file.new_uri)
-        _tell(connection, [(file.old_uri, "deleted") for file in params.files])
-        _tell(connection, [(file.new_uri, "created") for file in params.files])
+        _update_index(connection, [(file.old_uri, "deleted") for file in params.files])
+        _update_index(connection, [(file.new_uri, "created") for file in params.files])
 
     @server.feature(types.WORKSPACE_DID_CREATE_FILES, of_files)  # type: ignore[untyped-decorator]
     def created(params: types.CreateFilesParams) -> None:
-        _tell(connection, [(file.uri, "created") for file in params.files])
+        _update_index(connection, [(file.uri, "created") for file in params.files])
 
     @server.feature(types.WORKSPACE_DID_DELETE_FILES, of_files)  # type: ignore[untyped-decorator]
     def deleted(params: types.DeleteFilesParams) -> None:
-        _tell(connection, [(file.uri, "deleted") for file in params.files])
+        _update_index(connection, [(file.uri, "deleted") for file in params.files])
 
 
-def _tell(connection: Connection, changes: Iterable[tuple[str, Kind]]) -> None:
-    """Pass changes on to the index, in the order in which they are told."""
+def _update_index(connection: Connection, changes: Iterable[tuple[str, Kind]]) -> None:
+    """Pass changes on to the index, in the order in which they arrive."""
     from planloom.domain.values import Uri
     from planloom.workspace.index.file_index import Changed
 
-    told = tuple(Changed(Uri(uri), kind) for uri, kind in changes)
+    changed = tuple(Changed(Uri(uri), kind) for uri, kind in changes)
 
     async def pass_on() -> None:
         app = await connection.application()
-        await app.references.changed(told)
+        await app.references.changed(changed)
 
-    connection.jobs.start(f"files:{next(_numbers)}", pass_on())
+    connection.jobs.start(f"files:{next(_job_numbers)}", pass_on())

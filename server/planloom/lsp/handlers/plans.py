@@ -1,4 +1,4 @@
-"""Requests on plans: convert, one call, convert."""
+"""Requests on plans; each converts the params, calls the application once and converts the result."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 async def create(connection: Connection, params: wire_params.CreateParams) -> wire_results.CreateResult:
-    """Take a request: the answer has its draft at once, or the direct run; steps follow as events."""
+    """Create a plan for a request, or run the request directly. The steps follow as events."""
     created = await connection.app.plans.create(from_wire.create_request(params))
     return wire_results.CreateResult.of(created, plan=to_wire.plan(created.plan))
 
 
 async def get(connection: Connection, params: wire_params.GetParams) -> wire_results.GetResult:
-    """A plan as it is now, or as it was after the event `atSeq`; without ids the session's current one."""
+    """A plan as it is now, or as it was after the event `atSeq`; without ids the current plan of the session."""
     plan = connection.app.plans.get(_plan_id(params.plan_id), _session_id(params.session_id))
     if plan is not None and params.at_seq is not None and params.at_seq < plan.seq:
         past = connection.app.plans.events(plan.plan_id, max(params.at_seq - 1, 0), 1)
@@ -41,7 +41,7 @@ async def list_plans(connection: Connection, params: wire_params.ListParams) -> 
 
 
 async def tasks(connection: Connection, params: wire_params.TasksParams) -> wire_results.TasksResult:
-    """The steps of a plan in their order, as far as they are wanted."""
+    """The steps of a plan in their order, filtered by status and agent."""
     plan, steps = connection.app.plans.tasks(
         _plan_id(params.plan_id), _session_id(params.session_id), params.status or (), params.agent
     )
@@ -49,7 +49,7 @@ async def tasks(connection: Connection, params: wire_params.TasksParams) -> wire
 
 
 async def events(connection: Connection, params: wire_params.EventsParams) -> wire_results.EventsResult:
-    """What has happened to a plan after the event `after`: for a client that was away."""
+    """The events of a plan after the event `after`, for a client that missed some."""
     found = connection.app.plans.events(PlanId(params.plan_id), params.after or 0, params.limit)
     return wire_results.EventsResult(
         events=tuple(to_wire_events.event(event, after) for event, after in found)
@@ -57,50 +57,50 @@ async def events(connection: Connection, params: wire_params.EventsParams) -> wi
 
 
 async def edit(connection: Connection, params: wire_params.EditParams) -> wire_results.PlanResult:
-    """Change the steps of a plan, all edits or none; the version rises, and an approval that was given is revoked."""
+    """Edit the steps of a plan, all edits or none. The version rises, and an earlier approval is revoked."""
     edits = tuple(from_wire.step_edit(each) for each in params.edits)
     return _plan(await connection.app.plans.edit(PlanId(params.plan_id), params.version, edits))
 
 
 async def regenerate(connection: Connection, params: wire_params.RegenerateParams) -> wire_results.PlanResult:
-    """Let the author write the plan anew, with feedback; finished steps stay."""
+    """Have the plan drafted again, with feedback; finished steps stay."""
     return _plan(
         await connection.app.plans.regenerate(PlanId(params.plan_id), params.version, params.feedback)
     )
 
 
 async def approve(connection: Connection, params: wire_params.ApproveParams) -> wire_results.PlanResult:
-    """Approve exactly this version; the steps start and are told by events."""
+    """Approve exactly this version and start its steps; progress follows as events."""
     return _plan(await connection.app.plans.approve(PlanId(params.plan_id), params.version, params.review))
 
 
 async def reject(connection: Connection, params: wire_params.RejectParams) -> wire_results.PlanResult:
-    """Turn a plan down."""
+    """Reject a plan."""
     return _plan(await connection.app.plans.reject(PlanId(params.plan_id), params.reason))
 
 
 async def direct(connection: Connection, params: wire_params.PlanParams) -> wire_results.PlanResult:
-    """Leave planning out: the request itself is the approval, and it runs as it is."""
+    """Run the request without a plan; the request itself counts as the approval."""
     return _plan(await connection.app.plans.direct(PlanId(params.plan_id)))
 
 
 async def pause(connection: Connection, params: wire_params.PlanParams) -> wire_results.PlanResult:
-    """Let nothing new start; running steps stop, an edit in hand is finished first."""
+    """Pause a plan: no step starts, and running steps stop after the edit that is being applied."""
     return _plan(await connection.app.plans.pause(PlanId(params.plan_id)))
 
 
 async def resume(connection: Connection, params: wire_params.PlanParams) -> wire_results.PlanResult:
-    """Let a paused plan go on. After a budget was used up it grants the same amounts again."""
+    """Resume a paused plan. If its budget was used up, the same amounts are granted again."""
     return _plan(await connection.app.plans.resume(PlanId(params.plan_id)))
 
 
 async def cancel(connection: Connection, params: wire_params.PlanParams) -> wire_results.PlanResult:
-    """End a plan. The answer comes at once, `plan_cancelled` follows."""
+    """Cancel a plan. The answer comes at once; `plan_cancelled` follows."""
     return _plan(await connection.app.plans.cancel(PlanId(params.plan_id)))
 
 
 async def wait(connection: Connection, params: wire_params.WaitParams) -> wire_results.WaitResult:
-    """Block until the plan is drafted (`ready`), wants a person or has ended (`attention`), has ended (`ended`)."""
+    """Block until the plan is drafted (`ready`), needs the user or has ended (`attention`), or has ended (`ended`)."""
     plan, reached = await connection.app.plans.wait(
         PlanId(params.plan_id), params.until, params.timeout_seconds
     )
@@ -108,26 +108,26 @@ async def wait(connection: Connection, params: wire_params.WaitParams) -> wire_r
 
 
 async def undo(connection: Connection, params: wire_params.UndoParams) -> wire_results.UndoResult:
-    """Take back the edits of a step or a plan, and keep what was typed since; `redo` takes back the last undo."""
+    """Revert the edits of a step or a plan and keep what the user typed since; `redo` reverts the last undo."""
     step_id = None if params.step_id is None else StepId(params.step_id)
     undone = await connection.app.plans.undo(PlanId(params.plan_id), step_id, params.redo)
     return wire_results.UndoResult.of(undone, plan=to_wire.plan(undone.plan))
 
 
 async def delete(connection: Connection, params: wire_params.PlanParams) -> Empty:
-    """Remove an ended plan with its events and texts."""
+    """Delete an ended plan with its events and texts."""
     await connection.app.plans.delete(PlanId(params.plan_id))
     return Empty()
 
 
 async def export(connection: Connection, params: wire_params.ExportParams) -> wire_results.ExportResult:
-    """A plan as a text for people, or as JSON; what the ledger holds of one that cannot be read."""
+    """A plan as Markdown or JSON; for an unreadable plan, its rows in the ledger as they are."""
     plan_id = PlanId(params.plan_id)
     try:
         if params.format == "markdown":
             return wire_results.ExportResult(text=connection.app.plans.markdown(plan_id))
         plan = connection.app.plans.get(plan_id, None)
-        assert plan is not None, "an id names a plan or fails"
+        assert plan is not None, "get() with an id returns a plan or raises"
         return wire_results.ExportResult(
             text=to_wire.plan(plan).model_dump_json(by_alias=True, indent=2) + "\n"
         )
@@ -138,7 +138,7 @@ async def export(connection: Connection, params: wire_params.ExportParams) -> wi
 async def resolve_conflict(
     connection: Connection, params: wire_params.ResolveConflictParams
 ) -> wire_results.PlanResult:
-    """Say which text each conflicted file gets; files that are not named keep the user's."""
+    """Choose the text of each conflicted file; a file that is not listed keeps the user's text."""
     choices = tuple(from_wire.conflict_choice(file) for file in params.files)
     return _plan(
         await connection.app.plans.resolve_conflict(PlanId(params.plan_id), EditId(params.edit_id), choices)
@@ -149,9 +149,9 @@ def _plan(plan: Plan) -> wire_results.PlanResult:
     return wire_results.PlanResult(plan=to_wire.plan(plan))
 
 
-def _plan_id(given: str | None) -> PlanId | None:
-    return None if given is None else PlanId(given)
+def _plan_id(text: str | None) -> PlanId | None:
+    return None if text is None else PlanId(text)
 
 
-def _session_id(given: str | None) -> SessionId | None:
-    return None if given is None else SessionId(given)
+def _session_id(text: str | None) -> SessionId | None:
+    return None if text is None else SessionId(text)

@@ -1,4 +1,4 @@
-"""Requests on what a text says: its references, their completion, and whether it wants a plan."""
+"""Requests on the text of a request: its references, their completion, and whether it needs a plan."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEFAULT_LIMIT = 50
 
 
 async def resolve(connection: Connection, params: wire_params.ResolveParams) -> wire_results.ResolveResult:
-    """What the references of a text name."""
+    """Resolve the references of a text."""
     found = await connection.app.references.resolve(params.text, from_wire.context(params.context))
     return wire_results.ResolveResult.of(
         found, attachments=tuple(each.attachment for each in found.attachments)
@@ -24,7 +24,7 @@ async def resolve(connection: Connection, params: wire_params.ResolveParams) -> 
 
 
 async def complete(connection: Connection, params: wire_params.CompleteParams) -> wire_results.CompleteResult:
-    """What could stand for the reference at `offset`, which counts UTF-16 units."""
+    """Complete the reference at `offset`, which counts UTF-16 units."""
     found = await connection.app.references.complete(
         params.text, params.offset, params.limit or DEFAULT_LIMIT, from_wire.context(params.context)
     )
@@ -32,5 +32,5 @@ async def complete(connection: Connection, params: wire_params.CompleteParams) -
 
 
 async def detect(connection: Connection, params: wire_params.DetectParams) -> Detection:
-    """Whether the rules say that a text wants a plan."""
+    """Decide by rules, without a model, whether a text needs a plan."""
     return Detection.of(connection.app.detect(params.text))

@@ -1,4 +1,4 @@
-"""Requests on templates: plans to be used again."""
+"""Requests on templates, which are reusable plans."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def list_templates(
 
 
 async def save(connection: Connection, params: wire_params.SaveTemplateParams) -> wire_results.TemplateResult:
-    """Keep a plan as a template: each occurrence of a parameter's value becomes `{{name}}`."""
+    """Save a plan as a template: each occurrence of a parameter's value becomes `{{name}}`."""
     named = tuple((each.name, each.value) for each in params.parameters or ())
     saved = await connection.app.templates.save(
         PlanId(params.plan_id), params.name, params.description, named
@@ -34,6 +34,6 @@ async def save(connection: Connection, params: wire_params.SaveTemplateParams) -
 
 
 async def delete(connection: Connection, params: wire_params.TemplateParams) -> Empty:
-    """Remove a template of the user."""
+    """Delete a template of the user."""
     await connection.app.templates.delete(TemplateId(params.template_id))
     return Empty()

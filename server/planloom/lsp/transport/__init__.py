@@ -1,3 +1,5 @@
-"""Bytes and JSON-RPC: framing, malformed messages, requests of ours, and the private parts of pygls that we
-use.
+"""Bytes and JSON-RPC: framing, malformed messages, and requests of the server to the client.
+
+Two modules lean on the insides of libraries: `pygls_private` lists the private names of pygls in use, and
+`compiled_types` caches the code that attrs generates, which halves the time to start.
 """

@@ -1,7 +1,14 @@
-"""Remembers the code that attrs makes for the protocol's types: to compile it is half of the server's start.
+"""Caches the bytecode of the methods that attrs generates for lsprotocol's types, to halve the server's start-up.
 
-It is kept where Python keeps the compiled code of this very module, and trusted as that is. What is remembered
-is found by its source text, so it can be missing but never wrong; without it all works, only later.
+The problem: importing `lsprotocol.types` makes some 400 attrs classes. For each of them attrs writes the source of
+`__init__`, `__eq__` and so on, and compiles it. Python caches the bytecode of modules, but not of such source.
+
+The trick: while the protocol is imported, a global `compile` in `attr._make` hides the built-in function. It returns
+cached code for the same file name and source text, so stale code is never used, and compiles what is missing. The cache
+file lies in `__pycache__` beside this module's own bytecode, is written with the same rights and trusted as much.
+
+If attrs no longer calls `compile` there, or the file is missing, damaged or read-only, everything works as before but
+starts more slowly. `lsp/server.py` uses this, and `python -m bench.startup` measures it.
 """
 
 from __future__ import annotations
@@ -24,49 +31,48 @@ logger = logging.getLogger(__name__)
 Key = tuple[str, str]
 
 
-class Compiled:
-    """Code by file name and source text; `save` keeps what was asked for since it was read."""
+class CompileCache:
+    """Code by file name and source text; `save` writes what was used since the file was read."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._known = _read(path)
+        self._read_code = _read(path)
         self._used: dict[Key, CodeType] = {}
-        self._new = False
+        self._changed = False
 
     def compile(self, source: Any, filename: str, mode: str, *rest: Any) -> Any:
-        """What the built-in function of this name gives."""
+        """Like the built-in function of this name, from the cache if it can."""
         if mode != "exec" or rest or not isinstance(source, str):
             return builtins.compile(source, filename, mode, *rest)
-        code = self._known.get((filename, source))
+        code = self._read_code.get((filename, source))
         if code is None:
-            self._new = True
+            self._changed = True
             code = builtins.compile(source, filename, mode)
         self._used[filename, source] = code
         return code
 
     def save(self) -> None:
-        """Keep the code for the next start, if there is any that was not kept; where that cannot be, do not."""
-        if not self._new or sys.dont_write_bytecode:
+        """Write the cache file if code was compiled; a file that cannot be written is not an error."""
+        if not self._changed or sys.dont_write_bytecode:
             return
         body = marshal.dumps(self._used)
-        beside = self._path.with_suffix(f".{os.getpid()}.tmp")
+        temporary = self._path.with_suffix(f".{os.getpid()}.tmp")
         try:
-            beside.write_bytes(MAGIC_NUMBER + zlib.crc32(body).to_bytes(4, "big") + body)
-            beside.replace(self._path)
+            temporary.write_bytes(MAGIC_NUMBER + zlib.crc32(body).to_bytes(4, "big") + body)
+            temporary.replace(self._path)
         except OSError as error:
-            logger.debug("The types' code is not kept: %s", error)
+            logger.debug("The cache of compiled types was not written: %s", error)
             with contextlib.suppress(OSError):
-                beside.unlink()
-        self._new = False
+                temporary.unlink()
+        self._changed = False
 
 
 @contextlib.contextmanager
-def remembered(path: Path | None = None) -> Iterator[Compiled]:
-    """While this block imports the protocol's types, attrs is given code that is known."""
-    # It is here that attrs looks for the built-in function; if it should not any more, nothing is remembered.
+def cached(path: Path | None = None) -> Iterator[CompileCache]:
+    """Let attrs use the cache while this block imports the protocol's types."""
     from attr import _make
 
-    compiled = Compiled(path or place())
+    compiled = CompileCache(path or cache_path())
     vars(_make)["compile"] = compiled.compile
     try:
         yield compiled
@@ -74,8 +80,8 @@ def remembered(path: Path | None = None) -> Iterator[Compiled]:
         del vars(_make)["compile"]
 
 
-def place() -> Path:
-    """Beside the compiled code of this module."""
+def cache_path() -> Path:
+    """The default cache file, beside the bytecode of this module."""
     return Path(cache_from_source(__file__)).with_suffix(".types")
 
 
@@ -86,7 +92,7 @@ def _read(path: Path) -> dict[Key, CodeType]:
         body = memoryview(data)[head:]
         if data[:head] != MAGIC_NUMBER + zlib.crc32(body).to_bytes(4, "big"):
             return {}
-        known: dict[Key, CodeType] = marshal.loads(body)
+        code: dict[Key, CodeType] = marshal.loads(body)
     except (OSError, ValueError, EOFError, TypeError):
         return {}
-    return known
+    return code

@@ -1,4 +1,4 @@
-"""Reads one JSON-RPC message from bytes: what it asks, or why it cannot be taken, never an exception."""
+"""Parses one JSON-RPC message from bytes; a malformed message is a value, not an exception."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MessageId = int | str
 
 
 class Request(NamedTuple):
-    """A message that wants an answer; `params` is plain JSON, None if absent."""
+    """A message that needs an answer; `params` is plain JSON, None if absent."""
 
     id: MessageId
     method: str
@@ -26,14 +26,14 @@ class Request(NamedTuple):
 
 
 class Notification(NamedTuple):
-    """A message that wants no answer."""
+    """A message that gets no answer."""
 
     method: str
     params: Any
 
 
 class Response(NamedTuple):
-    """The answer to a request of ours. `error` is the error object if there is one, of any shape."""
+    """The answer to a request of the server. `error` is the error object, of any shape, or None."""
 
     id: MessageId
     result: Any
@@ -41,7 +41,10 @@ class Response(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """A message that cannot be taken, with the answer that it gets; `id` is None where none could be read."""
+    """A malformed message, and the error to answer with. `id` is None if it could not be read.
+
+    A `code` of 0 means that the message gets no answer.
+    """
 
     id: MessageId | None
     code: int
@@ -52,20 +55,18 @@ Envelope = Request | Notification | Response | Refused
 
 
 def read_envelope(body: bytes) -> Envelope:
-    """Take one message apart. Objects inside its payload are never taken for messages."""
+    """Parse one message. Only the outermost object counts as a message."""
     try:
         message = json.loads(body, parse_constant=_no_constant)
     except RecursionError:
         return Refused(None, PARSE_ERROR, "The message is nested too deeply.")
     except ValueError as error:
-        # Bytes that are no UTF-8 arrive here too: UnicodeDecodeError is a ValueError.
+        # Bytes that are not UTF-8 end here too: UnicodeDecodeError is a ValueError.
         return Refused(None, PARSE_ERROR, f"The message is not valid JSON: {error}.")
     if isinstance(message, list):
-        return Refused(
-            None, INVALID_REQUEST, "Batches of messages are not part of LSP: send them one by one."
-        )
+        return Refused(None, INVALID_REQUEST, "LSP has no batches: send messages one by one.")
     if not isinstance(message, dict):
-        return Refused(None, INVALID_REQUEST, "A message is a JSON object.")
+        return Refused(None, INVALID_REQUEST, "A message must be a JSON object.")
     return _checked(message)
 
 
@@ -73,24 +74,26 @@ def _checked(message: dict[str, Any]) -> Envelope:
     ident = message.get("id")
     if "id" in message and not (isinstance(ident, str) or type(ident) is int):
         if "method" not in message:
-            # The answer of a client that could not read our request; nothing can be told about it.
-            return Refused(None, 0, "An answer without the id of a request.")
-        return Refused(None, INVALID_REQUEST, "The id of a request is a string or an integer.")
+            # A client answers so if it could not read the id of our request.
+            return Refused(None, 0, "The answer has no id of a request.")
+        return Refused(None, INVALID_REQUEST, "The id of a request must be a string or an integer.")
     if message.get("jsonrpc") != "2.0":
-        return Refused(ident, INVALID_REQUEST, 'A message says "jsonrpc": "2.0".')
+        return Refused(ident, INVALID_REQUEST, 'A message must have "jsonrpc": "2.0".')
     if "method" not in message:
         if ident is None:
             return Refused(
-                None, INVALID_REQUEST, "A message has a method, or the id of the request it answers."
+                None,
+                INVALID_REQUEST,
+                "A message must have a method, or the id of the request that it answers.",
             )
         return Response(ident, message.get("result"), message.get("error"))
     method, params = message["method"], message.get("params")
     if not isinstance(method, str):
-        return Refused(ident, INVALID_REQUEST, "The method of a message is a string.")
+        return Refused(ident, INVALID_REQUEST, "The method of a message must be a string.")
     if ident is None:
         return Notification(method, params)
     return Request(ident, method, params)
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not JSON")

@@ -1,4 +1,4 @@
-"""The one table that turns failures into JSON-RPC errors."""
+"""Turns exceptions into JSON-RPC errors, by one table."""
 
 from __future__ import annotations
 
@@ -28,17 +28,22 @@ CODES: dict[type[errors.PlanloomError], int] = {
     errors.BudgetExhausted: REQUEST_FAILED,
     errors.ContextOverflow: REQUEST_FAILED,
 }
-"""The JSON-RPC code of every failure that a client may see; the `data.code` stands in the class itself."""
-
-DEFECT = "Planloom has met a defect of its own. What was done so far is kept; the log has the details."
+"""The JSON-RPC code of each failure that a client may get. Its `data.code` is the `code` of the class."""
 
 
-def to_wire(error: BaseException, asked: str) -> dict[str, Any]:
-    """The `error` object of an answer. A defect is logged with its trace and never shown; `asked` names the request."""
+def to_wire(error: BaseException, request: str) -> dict[str, Any]:
+    """The `error` object of an answer; `request` names the request in the log.
+
+    An exception that is not in `CODES` is a defect: its trace is logged, and the client gets `errors.DEFECT`.
+    """
     if isinstance(error, errors.PlanloomError) and (code := _code(error)) is not None:
         return {"code": code, "message": error.message, "data": _data(error)}
-    logger.error("A defect while answering %s", asked, exc_info=error)
-    return {"code": INTERNAL_ERROR, "message": DEFECT, "data": {"code": "internal", "message": DEFECT}}
+    logger.error("Answering %s failed unexpectedly", request, exc_info=error)
+    return {
+        "code": INTERNAL_ERROR,
+        "message": errors.DEFECT,
+        "data": {"code": "internal", "message": errors.DEFECT},
+    }
 
 
 def _code(error: errors.PlanloomError) -> int | None:

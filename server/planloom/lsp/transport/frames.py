@@ -1,17 +1,17 @@
-"""Cuts a stream of bytes into messages, as LSP frames them."""
+"""Splits a byte stream into messages by the headers of LSP's base protocol."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 MAX_MESSAGE = 64 * 1024 * 1024
-"""Bytes one message may have; a longer one is passed over and answered with an error."""
+"""The most bytes of one message; a longer one is skipped and answered with an error."""
 MAX_HEADER = 8 * 1024
-"""Bytes the headers of a message may have; past them the stream is no longer LSP."""
+"""The most bytes of one message's headers."""
 
 
 class FrameReader:
-    """Cuts a stream of bytes into messages. `on_problem` is told of what cannot be a message, in words."""
+    """Calls `on_message` with the body of each message, and `on_problem` with a sentence on each malformed one."""
 
     def __init__(self, on_message: Callable[[bytes], None], on_problem: Callable[[str], None]) -> None:
         self._on_message = on_message
@@ -21,16 +21,16 @@ class FrameReader:
         self._skip = 0
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes, however they were cut."""
+        """Add the next bytes of the stream, in pieces of any size."""
         if self._skip:
             dropped = min(self._skip, len(data))
             self._skip -= dropped
             data = data[dropped:]
         self._buffer += data
-        while self._buffer and (self._take_body() if self._length is not None else self._take_headers()):
+        while self._buffer and (self._read_body() if self._length is not None else self._read_headers()):
             pass
 
-    def _take_body(self) -> bool:
+    def _read_body(self) -> bool:
         length = self._length
         if length is None or len(self._buffer) < length:
             return False
@@ -40,11 +40,11 @@ class FrameReader:
         self._on_message(body)
         return True
 
-    def _take_headers(self) -> bool:
+    def _read_headers(self) -> bool:
         end, gap = self._buffer.find(b"\r\n\r\n"), 4
-        bare = self._buffer.find(b"\n\n", 0, end if end >= 0 else len(self._buffer))
-        if bare >= 0:
-            end, gap = bare, 2
+        lone_newlines = self._buffer.find(b"\n\n", 0, end if end >= 0 else len(self._buffer))
+        if lone_newlines >= 0:
+            end, gap = lone_newlines, 2
         if end < 0 or end > MAX_HEADER:
             if len(self._buffer) <= MAX_HEADER:
                 return False
@@ -55,9 +55,9 @@ class FrameReader:
         del self._buffer[: end + gap]
         length = _content_length(headers)
         if length is None:
-            self._on_problem("A message begins with a Content-Length header.")
+            self._on_problem("A message must begin with a Content-Length header.")
         elif length > MAX_MESSAGE:
-            self._on_problem(f"A message has {length} bytes; {MAX_MESSAGE} is the most that is taken.")
+            self._on_problem(f"A message has {length} bytes; the limit is {MAX_MESSAGE}.")
             dropped = min(length, len(self._buffer))
             del self._buffer[:dropped]
             self._skip = length - dropped

@@ -1,4 +1,4 @@
-"""Reads the params of LSP's own methods into the library's types, or says which field is off."""
+"""Parses the params of LSP's own methods into the types of lsprotocol, and names the fields that do not fit."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _WITHOUT_PARAMS = frozenset({types.SHUTDOWN, types.EXIT})
 
 
 class Unreadable(Exception):
-    """Params that do not fit their method; `problems` are pairs of field and what is off."""
+    """Params that do not fit their method; `problems` are pairs of a field and what is wrong with it."""
 
     def __init__(self, method: str, problems: list[tuple[str, str]]) -> None:
-        self.message = f"The params of {method} are off: {problems[0][0]}: {problems[0][1]}."
+        self.message = f"The params of {method} are invalid: {problems[0][0]}: {problems[0][1]}."
         self.problems = problems
         super().__init__(self.message)
 
     def data(self) -> dict[str, Any]:
-        """The same as the `data` of an error answer."""
+        """The `data` of the error answer."""
         return {
             "code": "invalid_params",
             "message": self.message,
@@ -32,7 +32,7 @@ class Unreadable(Exception):
 
 
 def read(converter: cattrs.Converter, method: str, params: Any, *, ident: Any = None) -> Any:
-    """The typed params of a request (with `ident`) or notification. Raises Unreadable."""
+    """The typed params of a request (which has an `ident`) or notification. Raises Unreadable."""
     if method in _WITHOUT_PARAMS:
         return None
     if method == types.INITIALIZED:
@@ -55,7 +55,7 @@ def read(converter: cattrs.Converter, method: str, params: Any, *, ident: Any = 
 
 
 def _initialize(converter: cattrs.Converter, message: dict[str, Any]) -> types.InitializeParams:
-    """Read `initialize`; a capability that this library does not know yet counts as not declared."""
+    """Parse `initialize`; a capability that lsprotocol does not know counts as not declared."""
     while True:
         try:
             return converter.structure(message, types.InitializeRequest).params
@@ -64,14 +64,14 @@ def _initialize(converter: cattrs.Converter, message: dict[str, Any]) -> types.I
             for field, problem in reversed(problems):
                 if not field.startswith("capabilities.") or not _leave_out(message["params"], field):
                     raise Unreadable(types.INITIALIZE, problems) from error
-                logger.info("Passing over a capability of the client: %s: %s", field, problem)
+                logger.info("Ignored a capability of the client: %s: %s", field, problem)
 
 
 def _leave_out(tree: Any, field: str) -> bool:
-    """Take the value at `field` out of the tree, or what holds it where it is missing; False if not found."""
-    *way, last = (int(part) if part.isdigit() else part for part in re.findall(r"[^.\[\]]+", field))
+    """Delete the value at `field`, or its parent if it is missing; False if there is neither."""
+    *parents, last = (int(part) if part.isdigit() else part for part in re.findall(r"[^.\[\]]+", field))
     holder, key = None, None
-    for part in way:
+    for part in parents:
         if not _has(tree, part):
             break
         holder, key, tree = tree, part, tree[part]
@@ -92,16 +92,16 @@ def _has(tree: Any, part: int | str) -> bool:
 
 def _problems(error: Exception) -> list[tuple[str, str]]:
     try:
-        told = cattrs.transform_error(error)
+        lines = cattrs.transform_error(error)
     except Exception:
-        told = [str(error)]
-    return [_placed(line) for line in told] or [("params", str(error))]
+        lines = [str(error)]
+    return [_field_and_problem(line) for line in lines] or [("params", str(error))]
 
 
-def _placed(line: str) -> tuple[str, str]:
-    """A line of cattrs, `problem @ $.params.text_document`, as field in the wire's spelling and problem."""
-    problem, _, place = line.rpartition(" @ $")
+def _field_and_problem(line: str) -> tuple[str, str]:
+    """Splits a line of cattrs, `problem @ $.params.text_document`; the field is spelled as on the wire."""
+    problem, _, path = line.rpartition(" @ $")
     if not problem:
         return "params", line
-    field = place.removeprefix(".").removeprefix("params").removeprefix(".")
+    field = path.removeprefix(".").removeprefix("params").removeprefix(".")
     return re.sub(r"_([a-z])", lambda found: found[1].upper(), field) or "params", problem

@@ -1,4 +1,4 @@
-"""What the server sends: answers, notifications, and requests of its own with the answers to them."""
+"""Sends answers, notifications and the server's own requests, and receives the answers to those."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import math
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import cattrs
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
-from pygls.protocol import LanguageServerProtocol
 
 from planloom.lsp.transport import envelope
 from planloom.lsp.transport.envelope import MessageId
+from planloom.lsp.transport.pygls_private import PyglsProtocol
 
 logger = logging.getLogger(__name__)
 
 
 class ClientGone(ConnectionError):
-    """The connection to the client is closed: nothing will be answered any more."""
+    """The connection to the client is closed, so no answer can arrive."""
 
 
 class ClientRefused(Exception):
-    """The client answered a request of ours with an error."""
+    """The client answered a request of the server with an error."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -36,59 +36,75 @@ class ClientRefused(Exception):
         self.message = message
 
 
-class OutgoingProtocol(LanguageServerProtocol):
-    """The outgoing half of the protocol: plain JSON, models of the wire, or types of LSP go out."""
+MessageKind = Literal["error", "warning", "info"]
+MESSAGE_TYPES: dict[MessageKind, int] = {"error": 1, "warning": 2, "info": 3}
+"""LSP's numbers for the kinds of message that a client shows."""
+
+
+class OutgoingProtocol(PyglsProtocol):
+    """The outgoing half of the protocol. Params and results are plain JSON, wire models or types of LSP."""
 
     def __init__(self, server: LanguageServer, converter: cattrs.Converter) -> None:
+        self.converter = converter
         self._closed = False
-        self._numbers = itertools.count(1)
-        self._outgoing: dict[MessageId, Future[Any]] = {}
+        self._framed = True
+        self._request_numbers = itertools.count(1)
+        self._unanswered: dict[MessageId, Future[Any]] = {}
         super().__init__(server, converter)
 
+    def set_writer(self, writer: Any, include_headers: bool = True) -> None:
+        """Send to this writer from now on, each message with LSP's headers or, for tests, without them."""
+        super().set_writer(writer, include_headers)
+        self._framed = include_headers
+
     def refuse(self, ident: MessageId | None, code: int, problem: str, data: Any = None) -> None:
-        """Answer with an error; an id of None stands for a message whose id could not be read."""
+        """Answer with an error. `ident` is None if the id of the message could not be read."""
         error = {"code": code, "message": problem}
         if data is not None:
             error["data"] = data
-        self._send_data({"jsonrpc": "2.0", "id": ident, "error": error})
+        self._send({"jsonrpc": "2.0", "id": ident, "error": error})
 
-    def _send_data(self, data: Any) -> None:
+    def _send(self, data: Any) -> None:
         try:
             body = self._encoded(data)
         except Exception:
-            logger.exception("A message that cannot be written was left out")
+            logger.exception("A message could not be encoded and was not sent")
             return
         self._write(body)
 
     def _encoded(self, data: Any) -> bytes:
-        encode = partial(json.dumps, separators=(",", ":"), default=self._serialize_message, allow_nan=False)
+        encode = partial(json.dumps, separators=(",", ":"), default=self._json_value, allow_nan=False)
         try:
             text: str = encode(data)
         except ValueError:
-            # A client may have sent 1e999, which JSON allows and Python reads as infinite.
+            # JSON allows 1e999, which Python reads as infinity and would write as the invalid `Infinity`.
             text = encode(_finite(data))
         return text.encode("ascii")
 
     def _write(self, body: bytes) -> None:
         if self.writer is None or self._closed:
             return
-        if self._include_headers:
+        if self._framed:
             body = b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
         self.writer.write(body)
 
-    def _serialize_message(self, data: Any) -> Any:
+    def _json_value(self, data: Any) -> Any:
         if hasattr(data, "model_dump"):
             return data.model_dump(mode="json", by_alias=True)
         if isinstance(data, tuple | set | frozenset):
             return list(data)
         if hasattr(data, "__attrs_attrs__"):
-            return self._converter.unstructure(data)
-        raise TypeError(f"{type(data).__name__} cannot be written as JSON")
+            return self.converter.unstructure(data)
+        raise TypeError(f"{type(data).__name__} is not JSON")
 
     def notify(self, method: str, params: Any = None) -> None:
         """Send a notification, params as plain JSON, a wire model or a type of LSP."""
         message = {"jsonrpc": "2.0", "method": method}
-        self._send_data(message if params is None else {**message, "params": params})
+        self._send(message if params is None else {**message, "params": params})
+
+    def show_message(self, kind: MessageKind, message: str) -> None:
+        """Show the user a message, by `window/showMessage`."""
+        self.notify(types.WINDOW_SHOW_MESSAGE, {"type": MESSAGE_TYPES[kind], "message": message})
 
     def send_request(
         self,
@@ -97,20 +113,20 @@ class OutgoingProtocol(LanguageServerProtocol):
         callback: Callable[[Any], None] | None = None,
         msg_id: MessageId | None = None,
     ) -> Future[Any]:
-        """Send a request; the answer arrives as plain JSON. Raises nothing: failures come with the future."""
-        ident = f"planloom-{next(self._numbers)}" if msg_id is None else msg_id
+        """Send a request. The future gets the answer as plain JSON, or the failure; this call raises nothing."""
+        ident = f"planloom-{next(self._request_numbers)}" if msg_id is None else msg_id
         future: Future[Any] = Future()
         if self._closed:
             future.set_exception(ClientGone("the client is gone"))
             return future
         if callback is not None:
             future.add_done_callback(lambda done: callback(done.result()))
-        self._outgoing[ident] = future
+        self._unanswered[ident] = future
         message = {"jsonrpc": "2.0", "id": ident, "method": method}
         try:
             body = self._encoded(message if params is None else {**message, "params": params})
         except Exception as unwritable:
-            del self._outgoing[ident]
+            del self._unanswered[ident]
             future.set_exception(unwritable)
             return future
         self._write(body)
@@ -120,32 +136,31 @@ class OutgoingProtocol(LanguageServerProtocol):
         """Send a request before the first suspension, and await its answer as plain JSON.
 
         Raises TimeoutError after `timeout` seconds, ClientGone if the connection closes, ClientRefused if the
-        client answers with an error. A request that nobody waits for any more is withdrawn, and an answer that
-        comes all the same is passed over.
+        client answers with an error. On a timeout or cancellation the client gets `$/cancelRequest`, and a late
+        answer is ignored.
         """
-        ident = f"planloom-{next(self._numbers)}"
+        ident = f"planloom-{next(self._request_numbers)}"
         answer = asyncio.wrap_future(self.send_request(method, params, msg_id=ident))
         try:
             async with asyncio.timeout(timeout):
                 return await answer
         except (asyncio.CancelledError, TimeoutError):
-            if self._outgoing.pop(ident, None) is not None:
+            if self._unanswered.pop(ident, None) is not None:
                 self.notify(types.CANCEL_REQUEST, {"id": ident})
             raise
 
     def disconnect(self) -> None:
-        """The client is gone: send no more, and wake whoever waits for its answers."""
+        """Send nothing more, and raise ClientGone in everyone who awaits an answer."""
         self._closed = True
-        waiting, self._outgoing = self._outgoing, {}
+        waiting, self._unanswered = self._unanswered, {}
         for future in waiting.values():
             if future.set_running_or_notify_cancel():
                 future.set_exception(ClientGone("the client is gone"))
 
-    def _take_response(self, response: envelope.Response) -> None:
-        future = self._outgoing.pop(response.id, None)
-        # Whoever asked may have stopped waiting; the late answer is then nobody's.
+    def _receive_response(self, response: envelope.Response) -> None:
+        future = self._unanswered.pop(response.id, None)
         if future is None or not future.set_running_or_notify_cancel():
-            logger.debug("Nobody waits for the answer %r", response.id)
+            logger.debug("Ignored the late or unknown answer %r", response.id)
         elif response.error is None:
             future.set_result(response.result)
         else:
@@ -153,7 +168,7 @@ class OutgoingProtocol(LanguageServerProtocol):
 
 
 def _refusal(error: Any) -> ClientRefused:
-    """The client's error, whatever shape it has."""
+    """The client's error, which may have any shape."""
     if not isinstance(error, dict):
         return ClientRefused(envelope.INTERNAL_ERROR, str(error))
     code = error.get("code")

@@ -1,17 +1,17 @@
-"""Tells when the editor's own process is gone, for the case that its pipes do not."""
+"""Notices that the editor's process has ended even if its pipes stay open."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 
-LOOK_SECONDS = 3.0
+POLL_SECONDS = 3.0
 
 
-async def gone(process: int, every: float = LOOK_SECONDS) -> bool:
-    """Wait until a process that lives now does so no more; False at once if it cannot be seen from here.
+async def gone(process: int, every: float = POLL_SECONDS) -> bool:
+    """Wait until a running process ends; return False at once if it cannot be watched.
 
-    The editor may run in another container, and on Windows there is no harmless way to look.
+    The editor may run in another container. On Windows `os.kill(process, 0)` would end the process.
     """
     if os.name != "posix" or not alive(process):
         return False
@@ -21,7 +21,7 @@ async def gone(process: int, every: float = LOOK_SECONDS) -> bool:
 
 
 def alive(process: int) -> bool:
-    """Whether a process of this id lives in our world."""
+    """Whether a process of this id runs on this machine, in this container."""
     if process <= 0:
         return False
     try:

@@ -1,4 +1,4 @@
-"""What all models of the wire share: camelCase names, exact types, and how an absent value is written."""
+"""The base of all wire models: camelCase names, strict types, and how a missing value is written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 T = TypeVar("T")
 
 
-def _absent(value: object) -> bool:
+def _is_none(value: object) -> bool:
     return value is None
 
 
@@ -20,23 +20,23 @@ def _none_if_empty(value: Sequence[object] | None) -> Sequence[object] | None:
     return value or None
 
 
-def _written(moment: datetime) -> str:
+def _rfc3339(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 Int = Annotated[int, Strict()]
 Bool = Annotated[bool, Strict()]
 Count = Annotated[int, Strict(), Field(ge=0)]
-Maybe = Annotated[T | None, Field(exclude_if=_absent)]
-"""A field that is left out where it has no value; a plain `T | None` is written as null."""
-MaybeMany = Annotated[tuple[T, ...] | None, BeforeValidator(_none_if_empty), Field(exclude_if=_absent)]
-"""A list that is left out where it is empty."""
-Time = Annotated[datetime, AwareDatetime, PlainSerializer(_written, return_type=str)]
-"""A moment as RFC 3339, in UTC, marked Z."""
+Maybe = Annotated[T | None, Field(exclude_if=_is_none)]
+"""An optional field: None is left out. A plain `T | None` is written as null."""
+MaybeMany = Annotated[tuple[T, ...] | None, BeforeValidator(_none_if_empty), Field(exclude_if=_is_none)]
+"""A list that is left out if it is empty."""
+Time = Annotated[datetime, AwareDatetime, PlainSerializer(_rfc3339, return_type=str)]
+"""A time as RFC 3339 in UTC, ending in Z."""
 
 
 class Wire(BaseModel):
-    """A value as it stands on the wire. A field that is not known is passed over, as clients do too."""
+    """A value on the wire. Unknown fields are ignored, so that a newer client can talk to an older server."""
 
     model_config = ConfigDict(
         frozen=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True, extra="ignore"
@@ -44,15 +44,15 @@ class Wire(BaseModel):
 
     @classmethod
     def of(cls, value: object, **computed: object) -> Self:
-        """This value built from one of the domain: each field from the attribute of its name.
+        """Build this model from a value of the domain: each field from the attribute of the same name.
 
-        `computed` holds the fields that the domain's value lacks or says otherwise. Nested values are built alike.
+        `computed` adds fields that the value lacks, or replaces some. Nested models are built in the same way.
         """
         source = _Computed(value, computed) if computed else value
         return cls.model_validate(source, from_attributes=True, by_name=True, by_alias=False)
 
     def json_value(self) -> dict[str, Any]:
-        """The same as plain JSON."""
+        """This model as plain JSON."""
         return self.model_dump(mode="json", by_alias=True)
 
 
@@ -68,24 +68,24 @@ class _Computed:
 
 
 class Closed(Wire):
-    """A value in which an unknown field is a mistake: passing over it would lose what was meant."""
+    """A value in which an unknown field is an error, since ignoring it would drop a part of the user's edit."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class Empty(Wire):
-    """An object that says nothing."""
+    """An empty object."""
 
 
 class Position(Wire):
-    """A place in a text, in units of the negotiated encoding."""
+    """A position in a text; `character` counts units of the negotiated encoding."""
 
     line: Count
     character: Count
 
 
 class Range(Wire):
-    """A half-open stretch of text."""
+    """A range of text; `end` is exclusive."""
 
     start: Position
     end: Position

@@ -1,4 +1,4 @@
-"""What a person can do to the steps of a plan, on the wire."""
+"""The edits of a plan's steps on the wire."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from planloom.lsp.wire.plan import Agent, Args, Check, Priority, StepKind
 
 
 class StepFields(Closed):
-    """Fields to set. Which ones were given counts; null empties a field that may be empty."""
+    """Fields to set. A field that is left out stays as it is; null clears a field that may be empty."""
 
     description: str = ""
     instruction: str = ""
@@ -32,13 +32,13 @@ class StepFields(Closed):
     for_each: str | None = None
 
     @model_serializer(mode="wrap")
-    def _given(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _only_set_fields(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         given = {to_camel(name) for name in self.model_fields_set}
         return {name: value for name, value in write(self).items() if name in given}
 
 
 class NewStep(StepFields):
-    """A step to add; later edits of the same batch can name its id."""
+    """A step to add; later edits of the same batch can refer to its id."""
 
     description: str
     step_id: Annotated[str, Field(min_length=1)] = ""
@@ -53,14 +53,14 @@ class UpdateStep(Wire):
 
 
 class AddStep(Wire):
-    """Add a step: first if `after` is null, last if it was left out."""
+    """Add a step: first if `after` is null, last if `after` is left out."""
 
     op: Literal["add"] = "add"
     after: str | None = None
     step: NewStep
 
     @model_serializer(mode="wrap")
-    def _given(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _only_set_fields(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         written: dict[str, Any] = write(self)
         if "after" not in self.model_fields_set:
             del written["after"]
@@ -68,14 +68,14 @@ class AddStep(Wire):
 
 
 class RemoveStep(Wire):
-    """Take a step away."""
+    """Remove a step."""
 
     op: Literal["remove"] = "remove"
     step_id: str
 
 
 class MoveStep(Wire):
-    """Put a step after another, first if `after` is null."""
+    """Move a step behind another one, or to the front if `after` is null."""
 
     op: Literal["move"] = "move"
     step_id: str
@@ -83,14 +83,14 @@ class MoveStep(Wire):
 
 
 class SkipStep(Wire):
-    """Do not run a step."""
+    """Skip a step."""
 
     op: Literal["skip"] = "skip"
     step_id: str
 
 
 class UnskipStep(Wire):
-    """Run a skipped step after all."""
+    """Undo the skip of a step."""
 
     op: Literal["unskip"] = "unskip"
     step_id: str

@@ -1,4 +1,4 @@
-"""Every event as it stands on the wire: its place in the plan's history, and its payload."""
+"""Every event of a plan on the wire, and the union of them."""
 
 from __future__ import annotations
 
@@ -240,4 +240,4 @@ Event = Annotated[
     Field(discriminator="type"),
 ]
 events: TypeAdapter[Event] = TypeAdapter(Event)
-"""Reads any event of the wire."""
+"""Parses any event of the wire."""

@@ -1,4 +1,4 @@
-"""Finds a model of the wire by the name that the catalogue gives it."""
+"""Finds a wire model by its name in the catalogue of methods."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from planloom.lsp.wire import plan as wire_plan
 from planloom.lsp.wire import results as wire_results
 from planloom.lsp.wire.base import Wire
 
-_ROOMS = (wire_params, wire_results, wire_plan, wire_base)
+_MODULES = (wire_params, wire_results, wire_plan, wire_base)
 
 
 def model(name: str) -> type[Wire]:
-    """The model of this name. Raises LookupError if the catalogue names one that is not there."""
-    for room in _ROOMS:
-        found = getattr(room, name, None)
+    """The model of this name. Raises LookupError if there is none."""
+    for module in _MODULES:
+        found = getattr(module, name, None)
         if isinstance(found, type) and issubclass(found, Wire):
             return found
     raise LookupError(name)

@@ -15,7 +15,7 @@ Text = Annotated[str, Field(max_length=1_000_000)]
 
 
 class NoParams(Wire):
-    """A request that needs nothing."""
+    """No params."""
 
 
 class Context(Wire):
@@ -26,7 +26,7 @@ class Context(Wire):
 
 
 class ExplicitAttachment(Wire):
-    """Something attached by the editor rather than named in the text."""
+    """An attachment added in the editor, not by a reference in the text."""
 
     uri: str
     range: Maybe[Range] = None
@@ -47,7 +47,7 @@ class CreateParams(Wire):
 
 
 class PlanParams(Wire):
-    """Any request about one plan that needs no more than its id."""
+    """The params of a request that needs only the id of a plan."""
 
     plan_id: str
 
@@ -79,7 +79,7 @@ class TasksParams(Wire):
 
 
 class EventsParams(Wire):
-    """`planloom/plan/events`: those with a higher `seq` than `after`."""
+    """`planloom/plan/events`: the events with a `seq` above `after`."""
 
     plan_id: str
     after: Maybe[Count] = None
@@ -235,14 +235,14 @@ class TemplateParams(Wire):
 
 
 class SecretParams(Wire):
-    """`planloom/secret/set`; null forgets the key. The value never shows in a message about this model."""
+    """`planloom/secret/set`; null removes the key. The value is left out of the model's repr and errors."""
 
     provider: Annotated[str, Field(min_length=1)]
     value: Annotated[str | None, Field(repr=False)]
 
 
 class UserSettingsParams(Wire):
-    """`planloom/settings/user`: values of user scope, in any shape; each is judged by itself."""
+    """`planloom/settings/user`: values of user scope. Each is validated on its own later, so any JSON is accepted."""
 
     values: dict[str, JsonValue]
 

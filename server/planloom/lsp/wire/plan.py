@@ -1,4 +1,7 @@
-"""Plans and steps as they stand on the wire; twins of `domain/plan`, by hand."""
+"""Plans and steps on the wire.
+
+The fields are declared apart from those of `domain/plans/plan`, so that a rename there changes no message.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ DetectionRule = Literal[
 
 
 class Detection(Wire):
-    """Whether a request wants a plan; `score` is 0 to 100."""
+    """Whether a request needs a plan; `score` is 0 to 100."""
 
     planned: Bool
     rule: DetectionRule
@@ -55,7 +58,7 @@ class Detection(Wire):
 
 
 class Qualification(Wire):
-    """What kind of work a request is."""
+    """The kind, complexity and risk of a request."""
 
     task_type: Literal["question", "code", "devops", "mixed"]
     complexity: Literal["trivial", "simple", "moderate", "complex"]
@@ -65,7 +68,7 @@ class Qualification(Wire):
 
 
 class Usage(Wire):
-    """What the model was asked for."""
+    """How many requests were sent to the model, and their tokens."""
 
     requests: Int
     prompt_tokens: Int
@@ -82,7 +85,7 @@ class PlanError(Wire):
 
 
 class Check(Wire):
-    """Something that proves a step."""
+    """A check that proves a step done."""
 
     kind: Literal["file_exists", "file_contains", "no_new_errors", "command"]
     path: Maybe[str] = None
@@ -93,7 +96,7 @@ class Check(Wire):
 
 
 class StepResult(Wire):
-    """What a step ended with."""
+    """The result of a finished step."""
 
     ok: Bool
     value: Maybe[Json] = None
@@ -104,7 +107,7 @@ class StepResult(Wire):
 
 
 class ExecutedTool(Wire):
-    """One settled tool call of a step."""
+    """One finished tool call of a step."""
 
     tool: str
     args: Args
@@ -115,7 +118,7 @@ class ExecutedTool(Wire):
 
 
 class ExpectedTool(Wire):
-    """A tool call that is expected, not binding."""
+    """A tool call that the plan expects but does not require."""
 
     tool: str
     args: Maybe[Args] = None
@@ -158,7 +161,7 @@ class Step(Wire):
 
 
 class Question(Wire):
-    """A question that a step waits on."""
+    """A question whose answer a step waits for."""
 
     step_id: str
     question: str
@@ -166,7 +169,7 @@ class Question(Wire):
 
 
 class Proposal(Wire):
-    """What the model proposes for a failed step."""
+    """The model's proposal for a failed step."""
 
     action: Literal["retry", "skip", "insert", "abort"]
     args: Maybe[Args] = None
@@ -185,7 +188,7 @@ class Recovery(Wire):
 
 
 class Pending(Wire):
-    """Everything that waits for a person."""
+    """Everything that waits for a decision of the user."""
 
     approvals: tuple[Approval, ...]
     questions: tuple[Question, ...]
@@ -194,7 +197,7 @@ class Pending(Wire):
 
 
 class Plan(Wire):
-    """A plan. Detection, template and the reason of a pause are more than version 1 promises."""
+    """A plan. Version 1 does not promise `detection`, `templateId`, `pauseReason` and `pauseDetail`."""
 
     plan_id: str
     session_id: str
@@ -231,7 +234,7 @@ class Plan(Wire):
 
 
 class Progress(Wire):
-    """How many steps stand where."""
+    """The number of steps by status."""
 
     total: Int
     pending: Int
@@ -258,7 +261,7 @@ class PlanSummary(Wire):
 
 
 class TemplateParameter(Wire):
-    """A value that is asked for when a template is applied."""
+    """A value that the user enters when applying a template."""
 
     name: str
     description: Maybe[str] = None
@@ -266,7 +269,7 @@ class TemplateParameter(Wire):
 
 
 class Template(Wire):
-    """A plan to be used again."""
+    """A reusable plan."""
 
     template_id: str
     name: str

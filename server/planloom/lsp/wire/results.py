@@ -1,4 +1,4 @@
-"""The results of every request of the client, and what we ask of it in turn."""
+"""The results of the client's requests, and the params and results of the server's requests."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Event = Annotated[dict[str, JsonValue], Field()]
 
 
 class PlanResult(Wire):
-    """The plan as it is after what was asked."""
+    """The plan after the request."""
 
     plan: Plan
 
 
 class CreateResult(Wire):
-    """A plan that has begun."""
+    """The new plan."""
 
     plan: Plan
     detection: Detection
@@ -28,7 +28,7 @@ class CreateResult(Wire):
 
 
 class GetResult(Wire):
-    """A plan, null if there is none."""
+    """A plan, or null if there is none."""
 
     plan: Plan | None
     progress: Progress
@@ -48,20 +48,20 @@ class TasksResult(Wire):
 
 
 class EventsResult(Wire):
-    """Events by number."""
+    """Events in order of `seq`."""
 
     events: tuple[Event, ...]
 
 
 class WaitResult(Wire):
-    """The plan, and whether what was waited for has come."""
+    """The plan, and whether it reached the awaited state before the timeout."""
 
     plan: Plan
     reached: Bool
 
 
 class UndoResult(Wire):
-    """The plan, the files taken back, and those that could not be."""
+    """The plan, the reverted files, and the files that could not be reverted."""
 
     plan: Plan
     reverted: tuple[str, ...]
@@ -75,7 +75,7 @@ class ExportResult(Wire):
 
 
 class DiffResult(Wire):
-    """A file before and after; null where there is no file."""
+    """The text of a file before and after the change; null if the file does not exist."""
 
     uri: str
     before: str | None
@@ -84,7 +84,7 @@ class DiffResult(Wire):
 
 
 class ReferenceItem(Wire):
-    """One completion of a reference; `replace` is where it goes, in UTF-16 units."""
+    """One completion of a reference; `replace` is the start and end of the text that it replaces, in UTF-16 units."""
 
     label: str
     insert_text: str
@@ -101,7 +101,7 @@ class CompleteResult(Wire):
 
 
 class ResolveResult(Wire):
-    """What the references of a text name."""
+    """The resolved and the unresolved references of a text."""
 
     attachments: tuple[Attachment, ...]
     unresolved: tuple[Unresolved, ...]
@@ -120,7 +120,7 @@ class TemplateResult(Wire):
 
 
 class ModelEntry(Wire):
-    """A model that could answer; `reason` says why it cannot be reached."""
+    """A model that can be chosen; `reason` says why it cannot be reached."""
 
     provider: str
     name: str
@@ -130,7 +130,7 @@ class ModelEntry(Wire):
 
 
 class ActiveModel(Wire):
-    """The model that answers, and why this one."""
+    """The model in use, and why it was chosen."""
 
     provider: str
     name: str
@@ -138,21 +138,21 @@ class ActiveModel(Wire):
 
 
 class ModelsResult(Wire):
-    """Models; `active` is null if none answers."""
+    """The models; `active` is null if none is in use."""
 
     models: tuple[ModelEntry, ...]
     active: ActiveModel | None
 
 
 class StatusPlans(Wire):
-    """Plans at work, and plans that could go on."""
+    """The ids of the plans that run, and of those that can be resumed."""
 
     active: tuple[str, ...]
     resumable: tuple[str, ...]
 
 
 class StatusResult(Wire):
-    """What the server is, and how it fares."""
+    """The version, model, folders, plans and health of the server."""
 
     version: str
     protocol_version: Int
@@ -178,7 +178,7 @@ class StreamParams(Wire):
 
 
 class HealthParams(Wire):
-    """`planloom/health`: what is wrong now, in the words of `planloom/status`."""
+    """`planloom/health`: the current problems, as in `planloom/status`."""
 
     health: Literal["ok", "degraded"]
     problems: tuple[str, ...]
@@ -191,7 +191,7 @@ class EditorDiagnosticsParams(Wire):
 
 
 class LspDiagnostic(Wire):
-    """A diagnostic as LSP has it, as far as we read it; positions in the negotiated encoding."""
+    """A diagnostic of LSP, with only the fields that are read here."""
 
     range: Range
     severity: Maybe[Literal[1, 2, 3, 4]] = None
@@ -209,7 +209,7 @@ class UriDiagnostics(Wire):
 
 
 class EditorDiagnosticsResult(Wire):
-    """What the editor's other tools say."""
+    """The diagnostics of each file."""
 
     diagnostics: tuple[UriDiagnostics, ...]
 
@@ -228,14 +228,14 @@ class SaveFailure(Wire):
 
 
 class EditorSaveResult(Wire):
-    """What the editor has saved."""
+    """The documents that were saved, and those that were not."""
 
     saved: tuple[str, ...]
     failed: tuple[SaveFailure, ...]
 
 
 class ChatMessage(Wire):
-    """One turn of a conversation with the editor's model."""
+    """One message of a conversation with the editor's model."""
 
     role: Literal["system", "user", "assistant", "tool"]
     text: str
@@ -271,7 +271,7 @@ class EditorCompleteParams(Wire):
 
 
 class EditorCompleteResult(Wire):
-    """What the editor's model answered."""
+    """The answer of the editor's model."""
 
     text: str
     tool_calls: Maybe[tuple[ChatCall, ...]] = None
@@ -279,7 +279,7 @@ class EditorCompleteResult(Wire):
 
 
 class ApplyEditResult(Wire):
-    """The answer to `workspace/applyEdit`; a boolean that is none is no answer."""
+    """The answer to `workspace/applyEdit`. `applied` must be a boolean: no other value is read as one."""
 
     applied: Bool
     failure_reason: Maybe[str] = None

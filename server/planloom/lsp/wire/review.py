@@ -1,4 +1,4 @@
-"""What a person looks at beside the steps, on the wire: attachments, approvals, conflicts, perspectives."""
+"""Attachments, approvals, conflicts and perspectives on the wire."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ChangeKind = Literal["create", "edit", "delete", "rename", "createFolder"]
 
 
 class Attachment(Wire):
-    """Something that a request names, as it was when it was resolved."""
+    """A resolved reference of a request, as it was when the request was resolved."""
 
     id: str
     kind: Literal["file", "folder", "link", "image", "selection", "diagnostics"]
@@ -29,7 +29,7 @@ class Attachment(Wire):
 
 
 class Unresolved(Wire):
-    """A reference that names nothing which may be attached."""
+    """A reference that could not be attached, and why."""
 
     reference: str
     code: Literal[
@@ -40,7 +40,7 @@ class Unresolved(Wire):
 
 
 class ApprovalFile(Wire):
-    """One file that an approval would change."""
+    """One file that the proposed change affects."""
 
     uri: str
     change: ChangeKind
@@ -52,7 +52,7 @@ class ApprovalFile(Wire):
 
 
 class Approval(Wire):
-    """A question for permission."""
+    """A proposed change or command that waits for the user's permission."""
 
     approval_id: str
     plan_id: str
@@ -69,7 +69,7 @@ class Approval(Wire):
 
 
 class EditedFile(Wire):
-    """One file of an edit, by hash."""
+    """One file of an edit, with the hashes of its texts."""
 
     uri: str
     change: ChangeKind
@@ -79,7 +79,7 @@ class EditedFile(Wire):
 
 
 class ConflictHunk(Wire):
-    """One overlap: the common text, the user's, and the step's."""
+    """One overlap: `base` is the common text, `mine` the user's, `theirs` the step's."""
 
     range: Range
     base: str
@@ -88,7 +88,7 @@ class ConflictHunk(Wire):
 
 
 class ConflictFile(Wire):
-    """A file with overlaps."""
+    """A file in which the user and a step changed the same lines."""
 
     uri: str
     hunks: tuple[ConflictHunk, ...]
@@ -96,14 +96,14 @@ class ConflictFile(Wire):
 
 
 class Conflict(Wire):
-    """An edit that cannot be merged without asking."""
+    """An edit that cannot be merged without a decision of the user."""
 
     edit_id: str
     step_id: str
     files: tuple[ConflictFile, ...]
 
 
-class _Shared(Wire):
+class _Perspective(Wire):
     analysis: str
     concerns: tuple[str, ...]
     recommendations: tuple[str, ...]
@@ -112,8 +112,8 @@ class _Shared(Wire):
     timestamp: Time
 
 
-class ChapoPerspective(_Shared):
-    """Strategy."""
+class ChapoPerspective(_Perspective):
+    """The perspective of strategy."""
 
     agent: Literal["chapo"] = "chapo"
     strategic_analysis: str
@@ -122,8 +122,8 @@ class ChapoPerspective(_Shared):
     coordination_needs: tuple[str, ...]
 
 
-class KodaPerspective(_Shared):
-    """Code."""
+class KodaPerspective(_Perspective):
+    """The perspective of code."""
 
     agent: Literal["koda"] = "koda"
     affected_files: tuple[str, ...]
@@ -132,8 +132,8 @@ class KodaPerspective(_Shared):
     testing_requirements: tuple[str, ...]
 
 
-class DevoPerspective(_Shared):
-    """Operations."""
+class DevoPerspective(_Perspective):
+    """The perspective of operations."""
 
     agent: Literal["devo"] = "devo"
     deployment_impact: tuple[str, ...]
@@ -143,7 +143,7 @@ class DevoPerspective(_Shared):
 
 
 class Perspectives(Wire):
-    """What each agent said of the request."""
+    """The agents' perspectives on the request."""
 
     chapo: Maybe[ChapoPerspective] = None
     koda: Maybe[KodaPerspective] = None

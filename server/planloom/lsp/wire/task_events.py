@@ -112,7 +112,7 @@ class EditConflict(OfTask):
 
 
 class ResolvedFile(Wire):
-    """Which text a conflicted file got."""
+    """The text that a conflicted file got."""
 
     uri: str
     choice: Literal["mine", "theirs", "both", "text"]

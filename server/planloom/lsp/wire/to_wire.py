@@ -1,4 +1,4 @@
-"""Builds what clients see of a plan: the wire's values from the domain's, and what is computed from the plan."""
+"""Builds the wire models of plans, steps and templates from the domain's values, with the computed fields."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from planloom.lsp.wire import plan as wire
 
 
 def plan(whole: plans.Plan) -> wire.Plan:
-    """A plan with everything that clients see of it."""
+    """The wire model of a plan."""
     return wire.Plan.of(
         whole,
         perspectives={view.agent: view for view in whole.perspectives},
@@ -22,44 +22,44 @@ def plan(whole: plans.Plan) -> wire.Plan:
 
 
 def progress(whole: plans.Plan | None) -> wire.Progress:
-    """How many steps have each status; all counts are zero without a plan."""
+    """The number of steps by status; without a plan all counts are zero."""
     return wire.Progress.of(plans.progress(whole) if whole is not None else plans.Progress())
 
 
 def steps(whole: plans.Plan, chosen: Iterable[plans.Step] | None = None) -> tuple[wire.Step, ...]:
-    """The steps of a plan, all or those chosen, with order, blocked steps and the statuses blocked and ready."""
-    places = {step.step_id: place for place, step in enumerate(whole.steps)}
+    """All steps of a plan, or those in `chosen`, with their order, the steps they block, and the shown status."""
+    indices = {step.step_id: index for index, step in enumerate(whole.steps)}
     shown = graph.shown_statuses(whole)
     blocks = graph.all_blocks(whole.steps)
     return tuple(
-        _step(item, place, shown[place], blocks.get(item.step_id, ()))
-        if (place := places.get(item.step_id)) is not None
-        else _step(item, len(places), item.status, ())
+        _step(item, index, shown[index], blocks.get(item.step_id, ()))
+        if (index := indices.get(item.step_id)) is not None
+        else _step(item, len(indices), item.status, ())
         for item in (whole.steps if chosen is None else chosen)
     )
 
 
 def step(whole: plans.Plan, one: plans.Step) -> wire.Step:
-    """One step of a plan, in time that does not grow with the number of steps."""
-    place = whole.place(one.step_id)
-    if place is None:
+    """One step of a plan, in constant time."""
+    index = whole.place(one.step_id)
+    if index is None:
         return _step(one, len(whole.steps), one.status, ())
-    return _step(one, place, graph.shown_status(whole, one), graph.blocks(whole, one.step_id))
+    return _step(one, index, graph.shown_status(whole, one), graph.blocks(whole, one.step_id))
 
 
-def recovery_proposal(whole: plans.Plan, made: plans.RecoveryProposal) -> wire.Proposal:
-    """What the model proposes for a failed step of this plan."""
-    return wire.Proposal.of(made, steps=steps(whole, made.steps))
+def recovery_proposal(whole: plans.Plan, proposal: plans.RecoveryProposal) -> wire.Proposal:
+    """The model's proposal for a failed step of this plan."""
+    return wire.Proposal.of(proposal, steps=steps(whole, proposal.steps))
 
 
-def template(kept: Template) -> wire.Template:
-    """A plan to be used again; its steps belong to no plan, so their statuses are as they were written."""
-    blocks = graph.all_blocks(kept.steps)
+def template(saved: Template) -> wire.Template:
+    """A template. Its steps belong to no plan, so their statuses are not computed."""
+    blocks = graph.all_blocks(saved.steps)
     return wire.Template.of(
-        kept,
+        saved,
         steps=tuple(
-            _step(item, place, item.status, blocks.get(item.step_id, ()))
-            for place, item in enumerate(kept.steps)
+            _step(item, index, item.status, blocks.get(item.step_id, ()))
+            for index, item in enumerate(saved.steps)
         ),
     )
 

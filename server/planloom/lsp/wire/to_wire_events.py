@@ -1,4 +1,4 @@
-"""Builds an event of the wire from a recorded one; some events also carry what the plan after them says."""
+"""Builds the wire model of a recorded event; some events also carry values of the plan after them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MODELS: dict[str, type[Wire]] = {
 
 
 def _computed(happened: ev.Event, after: Plan) -> dict[str, object]:
-    """The fields that the event itself does not hold: most events have none."""
+    """The fields that come from the plan; most events have none."""
     match happened:
         case ev.PlanDirect() | ev.PlanReady() | ev.PlanApprovalRequest():
             return {"plan": to.plan(after)}
@@ -55,12 +55,14 @@ def _computed(happened: ev.Event, after: Plan) -> dict[str, object]:
 
 
 def step_edit(edit: StepEdit) -> wire.StepEdit:
-    """What a person did to the steps; only what was given is written."""
+    """An edit of the steps; only the fields that were set are written."""
     if isinstance(edit, UpdateStep):
-        return wire.UpdateStep(step_id=edit.step_id, set=wire.StepFields.model_validate(_given(edit.set)))
+        return wire.UpdateStep(
+            step_id=edit.step_id, set=wire.StepFields.model_validate(_set_fields(edit.set))
+        )
     if isinstance(edit, AddStep):
-        named = {} if edit.step_id is None else {"step_id": edit.step_id}
-        step = wire.NewStep.model_validate({**_given(edit.step), **named})
+        step_id = {} if edit.step_id is None else {"step_id": edit.step_id}
+        step = wire.NewStep.model_validate({**_set_fields(edit.step), **step_id})
         return wire.AddStep(step=step) if edit.place == "last" else wire.AddStep(after=edit.after, step=step)
     if edit.op == "move":
         return wire.MoveStep(step_id=edit.step_id, after=edit.after)
@@ -71,8 +73,8 @@ def step_edit(edit: StepEdit) -> wire.StepEdit:
     return wire.UnskipStep(step_id=edit.step_id)
 
 
-def _given(changes: StepChanges) -> dict[str, Any]:
-    given = {name: value for name, value in changes if value is not None and name != "cleared"}
+def _set_fields(changes: StepChanges) -> dict[str, Any]:
+    fields = {name: value for name, value in changes if value is not None and name != "cleared"}
     if changes.checks is not None:
-        given["checks"] = tuple(Check.of(check) for check in changes.checks)
-    return {**given, **dict.fromkeys(changes.cleared)}
+        fields["checks"] = tuple(Check.of(check) for check in changes.checks)
+    return {**fields, **dict.fromkeys(changes.cleared)}

@@ -1,0 +1,43 @@
+"""Requests by which the user decides for a step: answers, recoveries and approvals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from planloom.domain.values import ApprovalId, PlanId, StepId, Uri
+from planloom.lsp.wire import params as wire_params
+from planloom.lsp.wire import results as wire_results
+from planloom.lsp.wire import to_wire
+from planloom.lsp.wire.base import Empty
+
+if TYPE_CHECKING:
+    from planloom.lsp.connection import Connection
+
+
+async def answer(connection: Connection, params: wire_params.AnswerParams) -> wire_results.PlanResult:
+    """Answer the question of a step."""
+    plan = await connection.app.steps.answer(PlanId(params.plan_id), StepId(params.step_id), params.answer)
+    return wire_results.PlanResult(plan=to_wire.plan(plan))
+
+
+async def recover(connection: Connection, params: wire_params.RecoverParams) -> wire_results.PlanResult:
+    """Decide what to do about a failed step; `accept` follows the model's proposal."""
+    plan = await connection.app.steps.recover(
+        PlanId(params.plan_id), StepId(params.step_id), params.action, params.args
+    )
+    return wire_results.PlanResult(plan=to_wire.plan(plan))
+
+
+async def respond(connection: Connection, params: wire_params.RespondParams) -> Empty:
+    """Answer an approval. `files` limits an allow to these files; `cancel` cancels the plan."""
+    files = None if params.files is None else tuple(Uri(uri) for uri in params.files)
+    await connection.app.approvals.respond(
+        ApprovalId(params.approval_id), params.decision, params.reason, files
+    )
+    return Empty()
+
+
+async def diff(connection: Connection, params: wire_params.DiffParams) -> wire_results.DiffResult:
+    """The text of one file of a pending approval before and after the change; null if the file does not exist."""
+    found = await connection.app.approvals.diff(ApprovalId(params.approval_id), Uri(params.uri))
+    return wire_results.DiffResult.of(found)

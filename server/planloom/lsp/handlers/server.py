@@ -1,0 +1,49 @@
+"""Requests and notifications on the server as a whole: status, models, settings, secrets and trust."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from planloom.lsp.methods import PROTOCOL_VERSION
+from planloom.lsp.wire import params as wire_params
+from planloom.lsp.wire import results as wire_results
+from planloom.lsp.wire.base import Empty
+
+if TYPE_CHECKING:
+    from planloom.lsp.connection import Connection
+
+
+async def status(connection: Connection, params: wire_params.NoParams) -> wire_results.StatusResult:  # noqa: ARG001
+    """The server's version, model, folders and health, and the plans that run or can be resumed."""
+    now = connection.app.status(str(connection.log_path or ""))
+    return wire_results.StatusResult.of(
+        now,
+        protocol_version=PROTOCOL_VERSION,
+        model=wire_results.ActiveModel(
+            provider=now.model_provider, name=now.model_name, reason=now.model_reason
+        ),
+        plans=wire_results.StatusPlans(active=now.active, resumable=now.resumable),
+    )
+
+
+async def list_models(connection: Connection, params: wire_params.NoParams) -> wire_results.ModelsResult:  # noqa: ARG001
+    """The models that can be chosen, and the one in use."""
+    return wire_results.ModelsResult.of(await connection.app.models.list())
+
+
+async def set_secret(connection: Connection, params: wire_params.SecretParams) -> Empty:
+    """Keep the key of a provider in memory, or remove it; it is never logged or stored."""
+    await connection.app.set_secret(params.provider, params.value)
+    return Empty()
+
+
+async def set_user_settings(connection: Connection, params: wire_params.UserSettingsParams) -> Empty:
+    """Set values of user scope, which an extension reads where only the user can set them."""
+    connection.configuration.add("user", params.values)
+    connection.configure()
+    return Empty()
+
+
+async def trust(connection: Connection, params: wire_params.TrustParams) -> None:
+    """The user trusts the workspace, or does not; without trust nothing in it is changed."""
+    connection.trust(params.trusted)
