@@ -73,7 +73,7 @@ class _State(LoopState):
 async def _ask(investigation: Investigation[R], model: Model, loop_state: _State, *, last: bool) -> Turn:
     limits = investigation.limits._replace(tools=Registry(())) if last else investigation.limits
     limits.allow()
-    loop_state.results = list(await limits.room.fit(loop_state.results))
+    loop_state.results = list(await limits.window.fit(loop_state.results))
     notes = "\n".join([*loop_state.notes, _NOW if last else _READY])
     loop_state.notes = []
     sections = [investigation.question]

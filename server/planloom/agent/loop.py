@@ -76,7 +76,7 @@ class _State(LoopState):
 
 async def _ask(task: AgentTask, model: Model, state: _State) -> Turn:
     task.limits.allow()
-    state.results = list(await task.limits.room.fit(state.results))
+    state.results = list(await task.limits.window.fit(state.results))
     plan = task.plan()
     direct = plan.route == "direct"
     prompt = step_prompt(

@@ -120,7 +120,7 @@ class RunLimits(NamedTuple):
     """
 
     tools: Registry
-    room: ContextWindow
+    window: ContextWindow
     limit: int
     completion_seconds: float
     fallback: bool

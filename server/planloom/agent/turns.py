@@ -102,7 +102,7 @@ async def _read(limits: RunLimits, model: Model, request: ModelRequest, decoder:
         # What has failed half-way has been paid for, too.
         limits.spend(cost.usage)
         raise
-    limits.room.learn(request, cost.prompt_tokens)
+    limits.window.learn(request, cost.prompt_tokens)
     limits.spend(cost.usage)
     return turn
 

@@ -201,7 +201,7 @@ class Runner:
         room = await self._room(plan, step, tools, model)
         limits = RunLimits(
             tools=tools,
-            room=room,
+            window=room,
             limit=settings.execution.max_tool_calls_per_step,
             completion_seconds=settings.execution.completion_timeout_seconds,
             fallback=settings.enable_fallback_function_parsing,
