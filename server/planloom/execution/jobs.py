@@ -38,7 +38,7 @@ class Jobs:
         for name in self.names(prefix):
             asyncio.get_running_loop().call_soon(self._tasks[name].cancel)
 
-    async def settled(self, prefix: str) -> None:
+    async def join(self, prefix: str) -> None:
         """Wait until no job has a name that begins with `prefix`, but for the one that waits."""
         while others := self._others(prefix):
             await asyncio.wait(others)

@@ -59,7 +59,7 @@ class Ownership:
 
         Raises UnknownThing, OwnedElsewhere, PlanUnreadable, and StorageFailed if nothing can be written now.
         """
-        await self._jobs.settled(f"let-go:{plan_id}")
+        await self._jobs.join(f"let-go:{plan_id}")
         async with self._lock(plan_id):
             await self._plan_store.ready()
             plan = self.take(plan_id)
@@ -222,6 +222,6 @@ class Ownership:
             log.warning("the leases were not renewed: %s", error.message)
             return
         for plan_id in tuple(self._orphans):
-            await self._jobs.settled(f"let-go:{plan_id}")
+            await self._jobs.join(f"let-go:{plan_id}")
         self.take_orphans(self._orphans)
         await self.settle()
