@@ -18,9 +18,9 @@ from planloom.domain.safety.destructive_intent import destructive_command
 from planloom.domain.values import ApprovalId, PlanId, Sha256, Uri
 from planloom.execution.effects.command_approval import CommandProposal, command_question
 from planloom.execution.effects.commit_results import CommitResult, Committed, Denied, NotMade, Permitted
-from planloom.execution.effects.conflicts import Conflicts
 from planloom.execution.effects.journal import EditJournal
 from planloom.execution.effects.pending_approvals import ApprovalResponse, PendingApprovals
+from planloom.execution.effects.pending_conflicts import PendingConflicts
 from planloom.execution.effects.proposals import (
     ChangeFacts,
     ChangeProposal,
@@ -70,7 +70,7 @@ class Gate:
         self._granted: set[tuple[PlanId, int, Effect]] = set()
         self._granted_commands: set[tuple[PlanId, int, Sha256]] = set()
         self.questions = PendingApprovals(plan_store)
-        self.conflicts = Conflicts(plan_store, view)
+        self.conflicts = PendingConflicts(plan_store, view)
 
     async def commit(self, proposal: ChangeProposal, grant: Grant) -> CommitResult:
         """Ask for the changes as far as the policy wants, make them, record what came of it.
@@ -102,7 +102,7 @@ class Gate:
                     proposal = proposal._replace(changeset=outcome.changeset)
                     asked = False
                 case ChangesetConflicted():
-                    settled = await self.conflicts.settle(proposal, outcome)
+                    settled = await self.conflicts.ask(proposal, outcome)
                     if not settled.changes:
                         return Denied(reason="You kept your own text where both had changed it.")
                     proposal = proposal._replace(changeset=settled)

@@ -27,7 +27,7 @@ class _Clash(NamedTuple):
     shown: Mapping[Uri, str]
 
 
-class Conflicts:
+class PendingConflicts:
     """The conflicts that wait for a person."""
 
     def __init__(self, plan_store: PlanStore, view: WorkspaceView) -> None:
@@ -35,7 +35,7 @@ class Conflicts:
         self._view = view
         self._clashes: dict[EditId, _Clash] = {}
 
-    async def settle(self, proposal: ChangeProposal, met: ChangesetConflicted) -> Changeset:
+    async def ask(self, proposal: ChangeProposal, met: ChangesetConflicted) -> Changeset:
         """Show both sides and wait for a person; the changes with the choices in them, on the text that was shown."""
         files = met.files
         shown = {file.uri: text for file, text in zip(files, met.texts, strict=True)}
