@@ -41,7 +41,7 @@ class EditJournal:
             for text in (file.before, file.after):
                 if text is not None:
                     texts[sha256(text)] = text
-        await self._plan_store.unlocked()
+        await self._plan_store.wait_unlocked()
         self._plan_store.store.keep(self._plan_id, texts.items())
         edit_id = EditId(uuid.uuid4().hex)
         places = {uri for file in files for uri in (file.uri, file.new_uri)}
@@ -59,7 +59,7 @@ class EditJournal:
 
     async def settle(self, edit_id: EditId, settlement: Settlement) -> None:
         """Record what became of the intent."""
-        await self._plan_store.unlocked()
+        await self._plan_store.wait_unlocked()
         self._plan_store.record(self._plan_id, *outcome_of(self._step_id, edit_id, settlement))
 
 

@@ -86,7 +86,7 @@ class StepCommands:
                     raise CancelledByUser
                 raise CommandDenied(verdict.reason)
             async with self._terminal:
-                await self._plan_store.unlocked()
+                await self._plan_store.wait_unlocked()
                 if (await self._proposal(command, None)).bound == proposal.bound:
                     return await self._run(command)
             again = _CHANGED

@@ -107,7 +107,7 @@ class Ownership:
             self._ours.discard(plan_id)
             self._unsettled.discard(plan_id)
             self._plan_store.forget(plan_id)
-            raise self._plan_store.set_aside(
+            raise self._plan_store.mark_unreadable(
                 PlanUnreadable(plan_id, f"it does not fit together ({error})")
             ) from error
         self._let_go.discard(plan_id)
