@@ -89,7 +89,7 @@ async def test_threat_22_what_cannot_be_seen_is_shown(tmp_path: Path) -> None:
         plan = await room.ask("run `echo a\u202eb #\u200b`")
         approval = plan.pending.approvals[0]
         assert approval.command == "echo a<U+202E>b #<U+200B>" and approval.effect == "execute"
-        assert "cannot be seen" in (approval.warning or "") and approval.cwd == "."
+        assert "invisible characters" in (approval.warning or "") and approval.cwd == "."
         await room.respond(plan, "deny")
 
 

@@ -23,9 +23,9 @@ from planloom.domain.plans.agents import allowed_effects
 from planloom.domain.plans.plan import Plan, Step, Usage
 from planloom.domain.values import Args, Json, PlanId, StepId
 from planloom.execution.budget import allow_request
-from planloom.execution.effects.commit_results import Committed, Denied
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.previous_calls import earlier_results
+from planloom.execution.effects.proposals import Committed, Denied
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.step_changes import commit_step
 from planloom.execution.effects.unsaved import UnsavedFiles
@@ -106,7 +106,7 @@ class Runner:
 
     async def before_end(self, plan_id: PlanId) -> bool:
         """Ask for what the whole plan has staged, and make it."""
-        return await self._use.staging.finish(plan_id)
+        return await self._use.staging.commit_at_end(plan_id)
 
     async def _call(self, plan: Plan, step: Step) -> Outcome:
         tool = self._use.tools.get(step.tool or "")

@@ -8,8 +8,8 @@ from planloom.agent.task import ChangesDenied, Evidence
 from planloom.domain.plans.plan import ExecutedTool, Plan, Step
 from planloom.domain.safety.lexical_paths import normal_path
 from planloom.domain.values import Args, Uri
-from planloom.execution.effects.commit_results import Denied, NotMade
-from planloom.execution.effects.previous_calls import latest, not_made
+from planloom.execution.effects.previous_calls import latest_fates, not_made
+from planloom.execution.effects.proposals import Denied, NotMade
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.step_changes import commit_step
 from planloom.execution.plan_store import PlanStore
@@ -112,7 +112,7 @@ class StepToolRunner:
                 raise CancelledByUser
             return f"The changes were not made: {verdict.reason}"
         if isinstance(verdict, NotMade):
-            fates = {uri: fate for uri, (fate, _) in latest(self._now.tools_executed).items()}
+            fates = {uri: fate for uri, (fate, _) in latest_fates(self._now.tools_executed).items()}
             made = [display_name(uri) for uri in changes.uris() if fates.get(uri) in ("made", "staged")]
             but = f" But these were: {', '.join(made)}." if made else ""
             self._in_doubt = {uri for uri in changes.uris() if fates.get(uri) == "doubtful"}
@@ -124,7 +124,7 @@ class StepToolRunner:
 
     def _to_read(self) -> list[str]:
         return [
-            f"{display_name(uri)}: read it, since it cannot be told whether your change of it was made."
+            f"{display_name(uri)}: read it, since it is unknown whether your change of it was made."
             for uri in sorted(self._in_doubt)
         ]
 
@@ -144,7 +144,7 @@ class StepToolRunner:
     def denial(self) -> ChangesDenied | None:
         """How the step ends once its model is done, if nobody allowed any of its changes."""
         calls = self._now.tools_executed
-        denied = [call for fate, call in latest(calls).values() if fate == "denied"]
+        denied = [call for fate, call in latest_fates(calls).values() if fate == "denied"]
         if not denied or self.failed_changes() or any(call.has_effect for call in calls):
             return None
         return ChangesDenied(reason=denied[-1].why or "You did not allow this.")

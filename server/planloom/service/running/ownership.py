@@ -12,8 +12,8 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition
 from planloom.domain.plans.plan import PauseReason, Plan, PlanError
 from planloom.domain.values import PlanId
-from planloom.execution.effects.reconcile import settle_intents
-from planloom.execution.effects.staging_area import forget_unmade
+from planloom.execution.effects.reconcile import reconcile_intents
+from planloom.execution.effects.staging_area import drop_staged
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.summary import execution_summary
@@ -65,9 +65,9 @@ class Ownership:
             plan = self.take(plan_id)
             if plan_id in self._unsettled:
                 await clear_leftovers(self._view, plan)
-                settled = await settle_intents(self._plan_store, self._view, plan)
+                settled = await reconcile_intents(self._plan_store, self._view, plan)
                 self._unsettled.discard(plan_id)
-                forget_unmade(self._plan_store, settled)
+                drop_staged(self._plan_store, settled)
             yield
 
     def _lock(self, plan_id: PlanId) -> asyncio.Lock:
@@ -111,7 +111,7 @@ class Ownership:
                 PlanUnreadable(plan_id, f"it does not fit together ({error})")
             ) from error
         self._let_go.discard(plan_id)
-        return plan if unsettled else forget_unmade(self._plan_store, plan)
+        return plan if unsettled else drop_staged(self._plan_store, plan)
 
     def _adopt(self, plan: Plan) -> Plan:
         """Bring a plan whose server has died, or that was let go, to a state from which a person can go on.
