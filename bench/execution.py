@@ -124,7 +124,7 @@ async def conducted(steps: Sequence[Step], durations: Sequence[float], cap: int,
     plan_store.record(PLAN, ready, ev.PlanApproved(version=1, review="each"))
     began = asyncio.get_running_loop().time()
     conductor.conduct(PLAN)
-    await jobs.settled("conduct:")
+    await jobs.join("conduct:")
     plan = plan_store.find(PLAN)
     assert plan is not None and plan.status == "completed", plan
     return asyncio.get_running_loop().time() - began

@@ -1,4 +1,4 @@
-"""What an answer says, asked for by schema or in plain text."""
+"""What an answer says, turn_request for by schema or in plain text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planloom.agent.answer import Turn, control_specs
-from planloom.agent.answer_decoder import AnswerDecoder, ToolCallMode, asked, way_of
+from planloom.agent.answer_decoder import AnswerDecoder, ToolCallMode, mode_of, turn_request
 from planloom.agent.fenced_files import fenced_files
 from planloom.models.port import Capabilities
 from planloom.tools.registry import builtin
@@ -18,10 +18,10 @@ from planloom.tools.registry import builtin
 TOOLS = (*builtin().specs(), *control_specs(direct=True))
 
 
-def heard(way: ToolCallMode, text: str, *, cut: bool = False, fallback: bool = True) -> Turn:
-    decoder = AnswerDecoder(way, TOOLS, fallback=fallback)
+def heard(mode: ToolCallMode, text: str, *, cut: bool = False, fallback: bool = True) -> Turn:
+    decoder = AnswerDecoder(mode, TOOLS, fallback=fallback)
     for start in range(0, len(text), 7):
-        decoder.hear(text[start : start + 7])
+        decoder.feed(text[start : start + 7])
     return decoder.turn((), (), cut=cut)
 
 
@@ -30,19 +30,19 @@ def calls(turn: Turn) -> list[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize(
-    ("can", "way"),
+    ("can", "mode"),
     [
         (Capabilities(tools=True, json_schema=True), "native"),
         (Capabilities(json_schema=True), "json"),
         (Capabilities(), "text"),
     ],
 )
-def test_the_surest_way_is_taken(can: Capabilities, way: ToolCallMode) -> None:
-    request = asked(way, "system", "prompt", TOOLS)
-    assert way_of(can) == way
-    assert bool(request.tools) == (way == "native")
-    assert (request.response_schema is not None) == (way == "json")
-    if way == "json":
+def test_the_surest_way_is_taken(can: Capabilities, mode: ToolCallMode) -> None:
+    request = turn_request(mode, "system", "prompt", TOOLS)
+    assert mode_of(can) == mode
+    assert bool(request.tools) == (mode == "native")
+    assert (request.response_schema is not None) == (mode == "json")
+    if mode == "json":
         assert request.response_schema is not None
         fields = request.response_schema["properties"]
         assert isinstance(fields, dict)
@@ -112,8 +112,8 @@ def test_calls_printed_by_a_native_model_count_only_where_the_setting_says_so() 
 
 
 @given(st.text(max_size=300), st.sampled_from(["native", "json", "text"]), st.booleans())
-def test_no_text_raises(text: str, way: ToolCallMode, cut: bool) -> None:
-    heard(way, text, cut=cut)
+def test_no_text_raises(text: str, mode: ToolCallMode, cut: bool) -> None:
+    heard(mode, text, cut=cut)
     fenced_files(text)
 
 

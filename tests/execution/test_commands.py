@@ -89,7 +89,7 @@ async def test_invisible_characters_of_a_command_are_written_out(tmp_path: Path)
         plan = await room.ask("run `echo a\u202eb #\u200b`")
         approval = plan.pending.approvals[0]
         assert approval.command == "echo a<U+202E>b #<U+200B>" and approval.effect == "execute"
-        assert "cannot be seen" in (approval.warning or "") and approval.cwd == "."
+        assert "invisible characters" in (approval.warning or "") and approval.cwd == "."
         await room.respond(plan, "deny")
 
 

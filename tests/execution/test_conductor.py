@@ -152,7 +152,7 @@ async def test_a_pause_for_a_recovery_lets_running_steps_end() -> None:
     await world.until("paused")
     assert world.statuses() == {"a": "failed", "b": "running"}
     slow.set()
-    await world.jobs.settled(f"step:{PLAN}:b")
+    await world.jobs.join(f"step:{PLAN}:b")
     assert world.statuses() == {"a": "failed", "b": "completed"}
 
 
@@ -270,7 +270,7 @@ async def test_a_step_that_is_stopped_before_it_has_begun_is_pending_and_holds_n
     assert world.statuses() == {"a": "pending"} and resources.free(world.plan, world.plan.steps[0])
     conductor.release(PLAN)
     async with asyncio.timeout(5):
-        await jobs.settled("conduct:")
+        await jobs.join("conduct:")
     assert world.plan.status == "completed"
 
 
@@ -323,7 +323,7 @@ async def test_one_event_that_cannot_be_recorded_pauses_the_plan_with_the_reason
     store.recorded = dict(world.plan_store.store.recorded)  # type: ignore[attr-defined]
     world.plan_store.store = store
     paused = await world.until("paused")
-    await world.jobs.settled("step:")
+    await world.jobs.join("step:")
     assert paused.pause_reason == "error" and DEFECT in (paused.pause_detail or "")
     assert world.statuses()["a"] in ("pending", "completed")
     assert all(resources.free(world.plan, each) for each in world.plan.steps)

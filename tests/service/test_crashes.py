@@ -227,7 +227,7 @@ async def test_where_the_text_does_not_tell_a_person_is_asked_and_told_why(
         plan = await after.until(plan, lambda now: bool(now.pending.approvals))
         approval = plan.pending.approvals[0]
         assert any(file.uri == after.uri("a.txt") for file in approval.files)
-        assert "does not tell whether it was changed" in (approval.warning or "")
+        assert "does not show whether the change was made" in (approval.warning or "")
         assert after.text("a.txt") == "one\ntwo\nINS and mine\nthree\n"
         plan = await after.respond(plan, "deny")
         while plan.pending.approvals:

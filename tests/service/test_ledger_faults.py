@@ -41,7 +41,7 @@ async def used(at: Studio) -> None:
 async def stopped(at: Studio) -> None:
     """Wait until nothing of a plan runs any more."""
     for prefix in ("let-go:", "draft:", "conduct:", "step:"):
-        await at.app._jobs.settled(prefix)
+        await at.app._jobs.join(prefix)
 
 
 async def finished(at: Studio) -> Plan | None:

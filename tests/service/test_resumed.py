@@ -97,7 +97,7 @@ async def test_what_a_paused_step_has_staged_stays_and_is_not_staged_twice(tmp_p
         plan = await answered(at, plan)
         assert plan.status == "completed" and at.text("a.txt") == INSERTED and ran(at) == 1
         told = "\n".join(prompts(at))
-        assert "a.txt: kept, and made once the user allows it: do not do it again" in told
+        assert "a.txt: staged, and made once the user allows it: do not do it again" in told
         assert "Do it again" not in told and "do it again if" not in told
 
 
@@ -171,8 +171,7 @@ async def test_lost_changes_are_told_as_lost_and_are_made_once(tmp_path: Path) -
         assert plan.status == "completed" and after.text("a.txt") == INSERTED
         first = prompts(after)[0]
         assert (
-            "edit_file [FAILED]" in first
-            and "not made, since the run was cut off before: do it again" in first
+            "edit_file [FAILED]" in first and "not made, since the run was interrupted: do it again" in first
         )
     finally:
         await after.app.close()
@@ -373,7 +372,7 @@ async def test_an_edit_that_may_have_been_made_is_asked_with_a_warning_before_it
             await at.app.steps.recover(plan.plan_id, plan.steps[0].step_id, "retry", None)
             plan = await at.until(plan, lambda now: now.status != "paused" and bool(now.pending.approvals))
         (asked,) = plan.pending.approvals
-        assert "a.txt was to be changed before" in (asked.warning or "")
+        assert "An earlier change of a.txt was interrupted" in (asked.warning or "")
         assert at.text("a.txt") == "one\ntwo, INS\nthree\n"
         plan = await at.respond(plan, "deny")
         assert at.text("a.txt") == "one\ntwo, INS\nthree\n"
@@ -389,4 +388,4 @@ async def test_a_model_may_not_call_a_step_done_that_left_a_file_in_doubt_unread
         at.model.model = model
         plan = await at.approve(plan)
         told = "\n".join(message.text for message in model.requests[-1].messages)
-        assert "a.txt: read it, since it cannot be told whether your change of it was made" in told
+        assert "a.txt: read it, since it is unknown whether your change of it was made" in told

@@ -44,7 +44,7 @@ async def test_of_two_cancels_one_is_enough(tmp_path: Path) -> None:
         plan = await at.approve(await at.ask(EDIT))
         await asyncio.gather(at.app.plans.cancel(plan.plan_id), at.app.plans.cancel(plan.plan_id))
         plan = await at.reach(plan, "ended")
-        await at.app._jobs.settled("cancel:")
+        await at.app._jobs.join("cancel:")
         assert plan.status == "cancelled"
         assert [each.event.type for each in at.events].count("plan_cancelled") == 1
         with pytest.raises(WrongState):
@@ -60,7 +60,7 @@ async def test_an_abort_that_meets_a_cancel_ends_the_plan_once(tmp_path: Path) -
             at.app.plans.cancel(plan.plan_id),
             return_exceptions=True,
         )
-        await at.app._jobs.settled("cancel:")
+        await at.app._jobs.join("cancel:")
         assert at.now(plan).status == "cancelled"
         assert [each.event.type for each in at.events].count("plan_cancelled") == 1
 

@@ -31,8 +31,8 @@ async def test_turns_at_one_file_follow_each_other() -> None:
 
 async def test_different_files_run_side_by_side_and_a_folder_waits_for_its_files() -> None:
     locks = PathLocks()
-    async with locks.hold((Uri("file:///d/a"),)):
-        async with asyncio.timeout(5), locks.hold((Uri("file:///d/b"), Uri("file:///e"))):
+    async with locks.lock((Uri("file:///d/a"),)):
+        async with asyncio.timeout(5), locks.lock((Uri("file:///d/b"), Uri("file:///e"))):
             pass
         folder = asyncio.create_task(locks.lock((Uri("file:///d"),)).__aenter__())
         await asyncio.sleep(0.01)

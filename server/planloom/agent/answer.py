@@ -1,4 +1,4 @@
-"""What a model's turn says, whichever way it was said: calls, a finished task, an answer, a question, or prose."""
+"""The parsed turn of a model, the same for every tool call mode, and the control tools that steer the loop."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from planloom.domain.values import Args, Json, Value
 from planloom.models.port import ToolCall, ToolSpec
 
 CONTROL = ("task_completed", "final_answer", "ask_user", "plan_actions", "report")
-"""Names of the control tools: they steer the plan and have no effect of their own."""
+"""Names of the control tools, which steer the loop and change nothing themselves."""
 Confidence = Literal["high", "medium", "low"]
 
 
 class Malformed(Value):
-    """A call that cannot be run as it stands; the problem is told to the model."""
+    """A call that cannot be run as written. The model is shown `problem`, a phrase without a full stop."""
 
     name: str
     text: str
@@ -24,7 +24,7 @@ class Malformed(Value):
 
 
 class Turn(Value):
-    """One answer of a model. `cut` means that it ran into its length limit: it is never done then."""
+    """One answer of a model. `cut`: it was cut off at its length limit."""
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
@@ -41,7 +41,7 @@ class Turn(Value):
 
 @cache
 def control_specs(*, direct: bool) -> tuple[ToolSpec, ...]:
-    """The control tools as a model sees them; a direct run can also end in a plan."""
+    """The control tools as models see them; a direct run also gets `plan_actions`."""
     specs = [
         _spec(
             "task_completed",
@@ -123,63 +123,63 @@ def _spec(
 def turn_of(
     text: str, calls: Sequence[ToolCall], malformed: Sequence[Malformed] = (), *, cut: bool = False
 ) -> Turn:
-    """Sort calls into those of tools and those that steer."""
+    """Build a turn from its text and calls, taking the control calls apart from the tool calls."""
     tools: list[ToolCall] = []
     wrong = list(malformed)
-    said: dict[str, object] = {}
+    control: dict[str, object] = {}
     for call in calls:
         if call.name not in CONTROL:
             tools.append(call)
             continue
-        problem = _steer(call.name, call.arguments, said)
+        problem = _read_control(call.name, call.arguments, control)
         if problem is not None:
             wrong.append(Malformed(name=call.name, text=str(call.arguments), problem=problem))
     return Turn.model_validate(
-        {"text": text, "calls": tuple(tools), "malformed": tuple(wrong), "cut": cut, **said}
+        {"text": text, "calls": tuple(tools), "malformed": tuple(wrong), "cut": cut, **control}
     )
 
 
-def _steer(name: str, args: Args, said: dict[str, object]) -> str | None:
-    """Note what a control call says; a sentence if it says it wrongly."""
+def _read_control(name: str, args: Args, fields: dict[str, object]) -> str | None:
+    """Put a control call's arguments into the fields of a Turn. Returns the problem if they are wrong."""
     match name:
         case "task_completed":
             summary = args.get("summary", args.get("text", ""))
             if not isinstance(summary, str):
                 return "summary must be a string"
-            said["task_completed"] = summary.strip() or "Done."
+            fields["task_completed"] = summary.strip() or "Done."
         case "final_answer":
             answer = args.get("text", args.get("answer"))
             if not isinstance(answer, str) or not answer.strip():
                 return "text must be the answer, a string that is not empty"
-            said["final_answer"] = answer
+            fields["final_answer"] = answer
             if args.get("confidence") in ("high", "medium", "low"):
-                said["confidence"] = args["confidence"]
+                fields["confidence"] = args["confidence"]
         case "ask_user":
             question = args.get("question", args.get("text"))
             if not isinstance(question, str) or not question.strip():
                 return "question must be a string that is not empty"
-            said["question"] = question.strip()
+            fields["question"] = question.strip()
             options = args.get("options")
             if isinstance(options, list):
-                said["options"] = tuple(
+                fields["options"] = tuple(
                     str(option) for option in options if isinstance(option, str | int | float)
                 )[:6]
         case "report":
-            said["report"] = args
+            fields["report"] = args
         case _:
             listed = args.get("steps")
             steps = [each for each in listed if _is_step(each)] if isinstance(listed, list) else []
             if not steps:
                 return "steps must be a list with at least one step, each with a description"
-            said["plan_actions"] = tuple(steps)
+            fields["plan_actions"] = tuple(steps)
     return None
 
 
-def _is_step(said: Json) -> bool:
-    description = said.get("description") if isinstance(said, dict) else None
+def _is_step(value: Json) -> bool:
+    description = value.get("description") if isinstance(value, dict) else None
     return isinstance(description, str) and bool(description.strip())
 
 
 def call_key(call: ToolCall) -> str:
-    """What makes two calls the same: the name and every argument, in any order."""
+    """A key that is equal for calls of one tool with equal arguments, in any order."""
     return f"{call.name} {json.dumps(call.arguments, sort_keys=True, ensure_ascii=False)}"

@@ -1,4 +1,4 @@
-"""How a model is asked for calls and how its answer is read: native calls, one JSON object, or plain text."""
+"""Asks a model for tool calls and decodes its answer, in one of three modes: native, JSON object, or plain text."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from planloom.models.port import Capabilities, Message, ModelRequest, ToolCall, 
 
 ToolCallMode = Literal["native", "json", "text"]
 MAX_CALLS = 8
-"""Calls that one constrained answer may hold; weak models go on for ever where they can."""
+"""Calls in one answer that follows the JSON schema; without a limit weak models never stop."""
 _SHOWN = 500
 _PATH_PATTERN = r"^[^/~\\\n][^\\\n]{0,199}$"
 _PATHS = ("path", "new_path", "cwd", "from", "to")
 
 
-def way_of(can: Capabilities) -> ToolCallMode:
-    """The surest way that an engine offered."""
+def mode_of(can: Capabilities) -> ToolCallMode:
+    """The most reliable mode that the model supports."""
     return "native" if can.tools else "json" if can.json_schema else "text"
 
 
-def asked(way: ToolCallMode, system: str, prompt: str, tools: Sequence[ToolSpec]) -> ModelRequest:
-    """One turn's request. What a model must know of the form stands in the system message, which never changes."""
-    if way == "native":
+def turn_request(mode: ToolCallMode, system: str, prompt: str, tools: Sequence[ToolSpec]) -> ModelRequest:
+    """One turn's request. The answer format is explained in the system message, so that prefix caches hit."""
+    if mode == "native":
         return _request(system, prompt, tools=tuple(tools))
-    if way == "json":
-        words = f"{_object_form(tools)}\n{_listed(tools, CONTROL)}"
-        return _request(f"{system}\n\n{words}", prompt, schema=answer_schema(tools))
+    if mode == "json":
+        form = f"{_object_form(tools)}\n{_listed(tools, CONTROL)}"
+        return _request(f"{system}\n\n{form}", prompt, schema=answer_schema(tools))
     forms = [_TEXT_FORM, FENCED_FORM] if any(tool.name == "write_file" for tool in tools) else [_TEXT_FORM]
     return _request("\n".join([f"{system}\n", *forms, _listed(tools, ())]), prompt)
 
@@ -73,7 +73,7 @@ def _listed(tools: Sequence[ToolSpec], left_out: Sequence[str]) -> str:
 
 
 def answer_schema(tools: Sequence[ToolSpec]) -> dict[str, Json]:
-    """The schema of an answer: one branch a tool, and each field tells when it is to be filled."""
+    """The JSON schema of an answer: one branch for each tool, and a description of when to fill each field."""
     calls: list[Json] = [_call_schema(tool) for tool in tools if tool.name not in CONTROL]
     named = {tool.name: tool for tool in tools if tool.name in CONTROL}
     properties: dict[str, Json] = {
@@ -116,7 +116,10 @@ def _call_schema(tool: ToolSpec) -> Json:
 
 
 def _tight(parameters: dict[str, Json]) -> Json:
-    """Arguments whose paths lead into the workspace. Bounds on long texts go: grammars grow with them."""
+    """The parameters with a pattern for relative paths, and without bounds on the length of texts.
+
+    A server compiles the schema into a grammar, which grows with such bounds.
+    """
     properties = parameters.get("properties")
     if not isinstance(properties, dict):
         return parameters
@@ -130,8 +133,8 @@ def _tight(parameters: dict[str, Json]) -> Json:
     return {**parameters, "properties": bounded, "additionalProperties": False}
 
 
-def checked(call: ToolCall, tools: Sequence[ToolSpec]) -> ToolCall | Malformed:
-    """A native call after the checks that a printed one passes; an unknown tool is left for the hands to answer."""
+def checked_call(call: ToolCall, tools: Sequence[ToolSpec]) -> ToolCall | Malformed:
+    """A native call after the checks that printed calls pass; the tool runner answers one of an unknown tool."""
     read = native_call(call.name, call.arguments, tools)
     if isinstance(read, CallRead):
         return call.model_copy(update={"name": read.name, "arguments": read.arguments})
@@ -141,65 +144,65 @@ def checked(call: ToolCall, tools: Sequence[ToolSpec]) -> ToolCall | Malformed:
 
 
 class StreamChunk(NamedTuple):
-    """What of a piece of text a person is shown."""
+    """The parts of a piece of text to show the user."""
 
     visible: str = ""
     reasoning: str = ""
 
 
 class AnswerDecoder:
-    """Takes one answer in as it streams, and tells at its end what it says. No input raises.
+    """Decodes one answer as it streams: `feed` its text, then call `turn` once. No input raises.
 
-    With `fallback`, calls that the model prints as text are read too.
+    With `fallback`, calls that the model prints as text are read in the other modes too.
     """
 
-    def __init__(self, way: ToolCallMode, tools: Sequence[ToolSpec], *, fallback: bool) -> None:
-        self._way = way
+    def __init__(self, mode: ToolCallMode, tools: Sequence[ToolSpec], *, fallback: bool) -> None:
+        self._mode = mode
         self._tools = tools
-        self._fallback = fallback or way == "text"
+        self._fallback = fallback or mode == "text"
         self._text: list[str] = []
         self._events: list[ReaderEvent] = []
         self._reader = CallReader(tools)
 
-    def hear(self, delta: str) -> StreamChunk:
-        """Take more text; JSON is for nobody's eyes."""
+    def feed(self, delta: str) -> StreamChunk:
+        """Add text. Returns what of it to show; an answer in JSON mode is not shown."""
         self._text.append(delta)
-        if self._way == "json":
+        if self._mode == "json":
             return StreamChunk()
         if not self._fallback:
             return StreamChunk(visible=delta)
-        return self._said(self._reader.feed(delta))
+        return self._add(self._reader.feed(delta))
 
     def restart(self) -> None:
-        """Everything so far is void."""
+        """Discard everything so far."""
         self._text.clear()
         self._events.clear()
         self._reader = CallReader(self._tools)
 
-    def _said(self, events: Sequence[ReaderEvent]) -> StreamChunk:
+    def _add(self, events: Sequence[ReaderEvent]) -> StreamChunk:
         self._events.extend(events)
         visible = "".join(event.text for event in events if event.kind == "text")
         return StreamChunk(visible, "".join(event.text for event in events if event.kind == "reasoning"))
 
     def turn(self, calls: Sequence[ToolCall], malformed: Sequence[Malformed], *, cut: bool) -> Turn:
-        """The whole answer; native calls, where there are any, are the only ones."""
+        """The whole answer. Printed calls count only if there are no native ones."""
         text = "".join(self._text)
-        if self._way == "json":
-            said = self._from_json(text, cut=cut)
-            if said is not None:
-                return said
+        if self._mode == "json":
+            turn = self._from_json(text, cut=cut)
+            if turn is not None:
+                return turn
         if not self._fallback or calls or malformed:
             visible = text if not self._fallback else self._read().visible_text
             return turn_of(visible, calls, malformed, cut=cut)
-        if self._way == "text":
+        if self._mode == "text":
             return self._from_text(text, cut=cut)
-        return _turn(self._read(whole=text if self._way == "json" else None), cut=cut)
+        return _turn(self._read(whole=text if self._mode == "json" else None), cut=cut)
 
     def _read(self, whole: str | None = None) -> CallsRead:
         if whole is not None:
             self.restart()
-            self._said(self._reader.feed(whole))
-        self._said(self._reader.close())
+            self._add(self._reader.feed(whole))
+        self._add(self._reader.close())
         return gathered(self._events)
 
     def _from_text(self, text: str, *, cut: bool) -> Turn:
@@ -220,7 +223,7 @@ class AnswerDecoder:
         return _turn(rest, cut=cut, before=written, wrong=wrong)
 
     def _from_json(self, text: str, *, cut: bool) -> Turn | None:
-        """The answer as the object that was asked for; None if it is none and may be read otherwise."""
+        """The answer as a JSON object; None if it is not one and is to be read as text instead."""
         read = read_object(text.strip())
         if isinstance(read, Unreadable) or not read.keys() & {"tool_calls", *CONTROL}:
             if self._fallback:
@@ -229,11 +232,11 @@ class AnswerDecoder:
             return turn_of("", (), (Malformed(name="answer", text=text[:_SHOWN], problem=problem),), cut=cut)
         calls, wrong = _calls_of(read.get("tool_calls"))
         for name in CONTROL:
-            said = read.get(name)
-            if said in (None, "", [], {}):
+            value = read.get(name)
+            if value in (None, "", [], {}):
                 continue
-            field = "steps" if isinstance(said, list) else "text"
-            arguments: Args = said if isinstance(said, dict) else {field: said}
+            field = "steps" if isinstance(value, list) else "text"
+            arguments: Args = value if isinstance(value, dict) else {field: value}
             calls.append(_call(len(calls), name, arguments))
         return turn_of(str(read.get("reasoning") or ""), calls, wrong, cut=cut)
 

@@ -1,4 +1,4 @@
-"""Tells when a call would only repeat what was done a moment ago, so that its first result is given again."""
+"""Detects calls that repeat a recent one, so that the first result can be returned again."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from planloom.domain.values import Args
 from planloom.tools.tool import Tool, ToolResult
 
 READ_SECONDS = 2.0
-"""How long the result of a read stands in for the same read."""
+"""How long the result of a read answers identical reads."""
 WIDE = frozenset({"list_files", "find_files", "search_text", "read_diagnostics"})
-"""Reads whose result any write may change, wherever it goes."""
+"""Reads whose result a write to any path may change."""
 
 
 class Signature(NamedTuple):
-    """What makes two calls the same. `places` are the resolved paths whose change ends the window."""
+    """Identifies equal calls by `key`. A change of one of `places`, the resolved paths, ends the window.
+
+    For a `wide` read any change does.
+    """
 
     kind: Literal["read", "write"]
     key: str
@@ -26,81 +29,77 @@ class Signature(NamedTuple):
 
 
 def signature(tool: Tool, args: Args, places: Mapping[str, str]) -> Signature | None:
-    """The signature of a call, its path arguments resolved as `places` by argument name; None for commands.
+    """The signature of a call; None for commands. `places` maps its path arguments to resolved paths.
 
-    A read is the same by its name and all its arguments; a write by name, paths and the hash of its content,
-    which is every other argument.
+    Calls are equal if tool, resolved paths and all other arguments are.
     """
     if tool.effect == "execute":
         return None
     content = {name: value for name, value in args.items() if name not in places}
-    spelled = json.dumps([tool.name, sorted(places.items()), content], sort_keys=True, ensure_ascii=False)
+    canonical = json.dumps([tool.name, sorted(places.items()), content], sort_keys=True, ensure_ascii=False)
     reads = tool.effect == "read"
     return Signature(
         kind="read" if reads else "write",
-        key=hashlib.sha256(spelled.encode("utf-8", "surrogatepass")).hexdigest(),
+        key=hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest(),
         places=tuple(places.values()),
         wide=reads and (tool.name in WIDE or not places),
     )
 
 
-_Which = Callable[[Signature], bool]
-
-
-class _Kept(NamedTuple):
+class _Entry(NamedTuple):
     signature: Signature
     result: ToolResult
-    at: float
+    time: float
 
 
 class DedupWindow:
-    """The calls that stand in for the same ones now; times are seconds of any steady clock."""
+    """Results of recent calls by signature. Times are seconds of any monotonic clock."""
 
     def __init__(self, write_seconds: float) -> None:
         self._seconds = {"read": READ_SECONDS, "write": write_seconds}
-        self._kept: dict[str, _Kept] = {}
+        self._entries: dict[str, _Entry] = {}
 
     def find(self, signed: Signature, now: float) -> ToolResult | None:
-        """The result of the same call, if its window is open."""
-        kept = self._kept.get(signed.key)
-        if kept is None:
+        """The result of an equal call whose window is still open."""
+        entry = self._entries.get(signed.key)
+        if entry is None:
             return None
-        if now - kept.at >= self._seconds[signed.kind]:
-            del self._kept[signed.key]
+        if now - entry.time >= self._seconds[signed.kind]:
+            del self._entries[signed.key]
             return None
-        return kept.result
+        return entry.result
 
     def ran(self, signed: Signature, result: ToolResult, now: float) -> None:
-        """A call has run: a write ends every window on its paths, and a good result opens one of its own."""
+        """Record a call that has run. A write ends the windows on its paths; a success opens a window."""
         if signed.kind == "write":
             for place in signed.places:
                 self.changed(place)
             self._drop(lambda each: each.wide)
         if result.ok:
             self._drop_old(now)
-            self._kept[signed.key] = _Kept(signed, result, now)
+            self._entries[signed.key] = _Entry(signed, result, now)
 
     def changed(self, place: str) -> None:
-        """A file or folder was changed by anyone: the windows on it end, and those on everything at once."""
+        """End the windows on a changed file or folder, and those of wide reads."""
         self._drop(lambda each: each.wide or any(_touches(place, own) for own in each.places))
 
     def forget(self) -> None:
-        """Nothing that was done before stands in for anything any more."""
-        self._kept.clear()
+        """End every window."""
+        self._entries.clear()
 
-    def _drop(self, which: _Which) -> None:
-        self._kept = {key: kept for key, kept in self._kept.items() if not which(kept.signature)}
+    def _drop(self, ended: Callable[[Signature], bool]) -> None:
+        self._entries = {key: entry for key, entry in self._entries.items() if not ended(entry.signature)}
 
     def _drop_old(self, now: float) -> None:
-        self._kept = {
-            key: kept
-            for key, kept in self._kept.items()
-            if now - kept.at < self._seconds[kept.signature.kind]
+        self._entries = {
+            key: entry
+            for key, entry in self._entries.items()
+            if now - entry.time < self._seconds[entry.signature.kind]
         }
 
 
 def _touches(changed: str, own: str) -> bool:
-    """Whether a change of one place can be seen at another: the same one, or one in the other."""
+    """Whether a change of one path can be seen at another: they are equal, or one is below the other."""
     return (
         changed == own
         or own.startswith(changed.rstrip("/") + "/")

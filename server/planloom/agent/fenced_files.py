@@ -1,4 +1,4 @@
-"""Reads whole files that a model writes in fences, since weak models fail less often at these than at JSON."""
+"""Reads whole files that a model writes in fences: weak models fail less often at these than at JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FencedFile(NamedTuple):
 
 
 class FencedFiles(NamedTuple):
-    """The files in a text. `cut` holds the paths of files whose fence never ends, `rest` all other text."""
+    """The files in a text. `cut` holds the paths of files whose fence is not closed, `rest` all other text."""
 
     written: tuple[FencedFile, ...]
     cut: tuple[str, ...]
@@ -34,34 +34,34 @@ class FencedFiles(NamedTuple):
 
 
 def fenced_files(text: str) -> FencedFiles:
-    """Read every file in the fenced form; linear in the text."""
+    """Read every file in the fenced form, in linear time."""
     lines = text.replace("\r\n", "\n").split("\n")
     written: list[FencedFile] = []
     cut: list[str] = []
     rest: list[str] = []
-    at = 0
-    while at < len(lines):
-        begun = _begun(lines, at)
-        if begun is None:
-            rest.append(lines[at])
-            at += 1
+    index = 0
+    while index < len(lines):
+        header = _header(lines, index)
+        if header is None:
+            rest.append(lines[index])
+            index += 1
             continue
-        path, mark, first = begun
+        path, mark, first = header
         end = next((n for n in range(first, len(lines)) if _closes(lines[n], mark)), None)
         if end is None:
             cut.append(path)
             break
         written.append(FencedFile(path, "".join(f"{line}\n" for line in lines[first:end])))
-        at = end + 1
+        index = end + 1
     return FencedFiles(tuple(written), tuple(cut), "\n".join(rest))
 
 
-def _begun(lines: list[str], at: int) -> tuple[str, str, int] | None:
-    """The path of a file that begins at a line, the mark of its fence, and the first line of its content."""
-    named = _FILE.fullmatch(lines[at])
+def _header(lines: list[str], index: int) -> tuple[str, str, int] | None:
+    """The path of a file that begins at a line, the mark of its fence, and the index of its first line."""
+    named = _FILE.fullmatch(lines[index])
     if named is None or not named[1].strip():
         return None
-    fence = next((n for n in range(at + 1, min(at + 4, len(lines))) if lines[n].strip()), at)
+    fence = next((n for n in range(index + 1, min(index + 4, len(lines))) if lines[n].strip()), index)
     opened = opening(lines[fence])
     if opened is None or not lines[fence].lstrip(" \t").startswith(opened[0]):
         return None
@@ -69,5 +69,5 @@ def _begun(lines: list[str], at: int) -> tuple[str, str, int] | None:
 
 
 def _closes(line: str, mark: str) -> bool:
-    """Whether a line closes the fence. One in a quotation does not, since it belongs to the content."""
+    """Whether a line closes the fence. A quoted one does not: it belongs to the content."""
     return closing_at(Cursor(line, final=True), mark) is not None

@@ -1,4 +1,4 @@
-"""The loop in which a model looks into something with tools that read, and ends with a report."""
+"""The loop in which a model investigates a question with read-only tools and ends with a report."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Generic, NamedTuple, TypeVar
 from planloom.agent.answer import Turn
 from planloom.agent.prompts import tool_results
 from planloom.agent.task import CallRunner, GaveUp, RunLimits
-from planloom.agent.turns import LoopState, run_calls, take_turn
+from planloom.agent.turns import LoopState, ask_model, run_calls
 from planloom.domain.values import Args
 from planloom.models.port import Model, ToolSpec
 from planloom.tools.registry import Registry
 
 MAX_TURNS = 10
-"""Turns of one inquiry; in the last of them no tool is offered but the report."""
+"""Turns of one investigation; the last one offers only the report tool."""
 _READY = "Look up what you still need with the tools; once you know enough, call report."
 _NOW = "Call report now, with what you know. No other tool can be called any more."
 _TOO_LONG = "Your answer was cut at its length limit. Call report, shorter."
@@ -24,10 +24,10 @@ R = TypeVar("R")
 
 
 class Report(NamedTuple, Generic[R]):
-    """What an inquiry is to end in.
+    """The kind of report that ends an investigation.
 
-    `read` takes the arguments of a report, and says what is wrong where they are no report. `find` looks for
-    a report printed in a text; `from_words` takes an answer in words for one. None where there is none.
+    `read` parses the tool's arguments into a report, or returns the problem as a phrase. `find` looks for a report
+    printed in a text, `from_words` makes one out of prose; both return None if there is none.
     """
 
     spec: ToolSpec
@@ -37,9 +37,9 @@ class Report(NamedTuple, Generic[R]):
 
 
 class Investigation(NamedTuple, Generic[R]):
-    """One question. `system` never changes between questions of a kind; `question` is this one's own.
+    """One question. `system` is the same for all questions of a kind, so that prefix caches hit.
 
-    An answer of more than `answer_tokens` is cut.
+    An answer is cut off after `answer_tokens`.
     """
 
     system: str
@@ -50,13 +50,13 @@ class Investigation(NamedTuple, Generic[R]):
 
 
 async def inquire(investigation: Investigation[R], model: Model, caller: CallRunner) -> R | GaveUp:
-    """Let the model look around until it reports. Raises ModelFailed and BudgetExhausted."""
+    """Let the model investigate until it reports. Raises ModelFailed and BudgetExhausted."""
     loop_state = _State()
     for number in range(1, MAX_TURNS + 1):
         last = number == MAX_TURNS or loop_state.calls >= investigation.limits.limit
         turn = await _ask(investigation, model, loop_state, last=last)
         loop_state.final = number == MAX_TURNS
-        end = await _react(investigation, caller, loop_state, turn, last=last)
+        end = await _decide(investigation, caller, loop_state, turn, last=last)
         if end is not None:
             return end
     return GaveUp(reason=f"There was no report after {MAX_TURNS} turns of the model.")
@@ -73,7 +73,7 @@ class _State(LoopState):
 async def _ask(investigation: Investigation[R], model: Model, loop_state: _State, *, last: bool) -> Turn:
     limits = investigation.limits._replace(tools=Registry(())) if last else investigation.limits
     limits.allow()
-    loop_state.results = list(await limits.room.fit(loop_state.results))
+    loop_state.results = list(await limits.window.fit(loop_state.results))
     notes = "\n".join([*loop_state.notes, _NOW if last else _READY])
     loop_state.notes = []
     sections = [investigation.question]
@@ -81,7 +81,7 @@ async def _ask(investigation: Investigation[R], model: Model, loop_state: _State
         sections.append(tool_results(loop_state.results))
     sections.append(f"INSTRUCTIONS\n{notes}")
     prompt = "\n\n".join(sections)
-    return await take_turn(
+    return await ask_model(
         limits,
         model,
         investigation.system,
@@ -91,27 +91,27 @@ async def _ask(investigation: Investigation[R], model: Model, loop_state: _State
     )
 
 
-async def _react(
+async def _decide(
     investigation: Investigation[R], caller: CallRunner, loop_state: _State, turn: Turn, *, last: bool
 ) -> R | GaveUp | None:
-    """The end that a turn makes; None means another turn. A report counts, whatever was called beside it."""
+    """Run the calls of a turn. Returns how the loop ends, None for another turn. A report counts beside any call."""
     if turn.report is not None:
-        return _reported(investigation, loop_state, turn.report)
-    stuck = loop_state.malformed(turn)
-    if stuck is not None:
-        return stuck
+        return _read_report(investigation, loop_state, turn.report)
+    gave_up = loop_state.malformed(turn)
+    if gave_up is not None:
+        return gave_up
     left = max(0, investigation.limits.limit - loop_state.calls)
     if turn.calls and not last and left:
-        went = await run_calls(
+        outcome = await run_calls(
             investigation.limits, caller, loop_state, turn.model_copy(update={"calls": turn.calls[:left]})
         )
-        return went if isinstance(went, GaveUp) else None
+        return outcome if isinstance(outcome, GaveUp) else None
     if turn.malformed:
         return None
     return _in_words(investigation, loop_state, turn)
 
 
-def _reported(investigation: Investigation[R], loop_state: _State, args: Args) -> R | GaveUp | None:
+def _read_report(investigation: Investigation[R], loop_state: _State, args: Args) -> R | GaveUp | None:
     read = investigation.report.read(args)
     if not isinstance(read, str):
         return read
@@ -123,7 +123,7 @@ def _reported(investigation: Investigation[R], loop_state: _State, args: Args) -
 
 
 def _in_words(investigation: Investigation[R], loop_state: _State, turn: Turn) -> R | GaveUp | None:
-    """Words instead of a report: one that is printed in them counts; else one reminder, then the words do."""
+    """Prose instead of a report: a report printed in it counts; else one reminder, then the prose itself counts."""
     found = None if turn.cut else investigation.report.find(turn.text)
     if found is not None:
         return found

@@ -1,4 +1,4 @@
-"""The words of every turn: what stays the same stands first, byte for byte, so that prefix caches hit."""
+"""Builds the prompts of every turn, with the parts that change least first, so that prefix caches hit."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _RULES_DIRECT = """You carry out the user's request with tool calls, or answer i
 
 
 class ToolNote(Value):
-    """One settled call of this step, as the model is told of it."""
+    """A finished call of this step, as prompts show it."""
 
     name: str
     args: str
@@ -44,10 +44,9 @@ class ToolNote(Value):
     text: str
 
 
-def system_prompt(agent: Agent, *, direct: bool, extra: str = "") -> str:
-    """What an agent is and how it works; the same for every turn of every plan."""
-    rules = _RULES_DIRECT if direct else _RULES
-    return "\n\n".join(filter(None, (_ROLES[agent], rules, extra.strip())))
+def system_prompt(agent: Agent, *, direct: bool) -> str:
+    """An agent's role and rules; the same for every turn of every plan."""
+    return f"{_ROLES[agent]}\n\n{_RULES_DIRECT if direct else _RULES}"
 
 
 def step_prompt(
@@ -60,7 +59,7 @@ def step_prompt(
     context_summary: str = "",
     earlier: str = "",
 ) -> str:
-    """One turn's prompt. Sections stand in the order of how seldom they change."""
+    """One turn's prompt. The sections that change least come first."""
     sections = [f"EARLIER IN THIS SESSION (data)\n{earlier}"] if earlier else []
     sections.append(f"USER REQUEST\n{plan.request.strip()}")
     if attachments:
@@ -80,7 +79,7 @@ def step_prompt(
 
 
 def task_list(plan: Plan, current: Step) -> str:
-    """Every task with its mark."""
+    """Every task on a line with a mark for its status."""
     lines = []
     for number, step in enumerate(plan.steps, start=1):
         mark = _MARKS.get(step.status, "[ ]")
@@ -94,7 +93,7 @@ def task_list(plan: Plan, current: Step) -> str:
 
 
 def current_task(step: Step) -> str:
-    """The task at hand, in full."""
+    """The current task in full."""
     lines = [step.description]
     if step.instruction and step.instruction != step.description:
         lines.append(step.instruction)
@@ -106,7 +105,7 @@ def current_task(step: Step) -> str:
 
 
 def completed_tasks(plan: Plan, current: Step) -> str:
-    """What came of the tasks before, but for those that the summary tells of."""
+    """The results of completed tasks, except those that the context summary covers."""
     lines = []
     for number, step in enumerate(plan.steps, start=1):
         if step.step_id == current.step_id or step.step_id in plan.summarized:
@@ -117,12 +116,12 @@ def completed_tasks(plan: Plan, current: Step) -> str:
 
 
 def remaining(plan: Plan, current: Step) -> int:
-    """How many tasks are open besides the current one."""
+    """How many tasks besides the current one have not ended."""
     return sum(step.status not in SETTLED and step.step_id != current.step_id for step in plan.steps)
 
 
 def instructions(plan: Plan, step: Step, notes: Sequence[str]) -> str:
-    """What to do now; ends with when a final answer is due."""
+    """The notes, then what to do now and when to give a final answer."""
     lines = list(notes)
     if plan.route == "direct" and len(plan.steps) == 1:
         lines.append("Do what the request asks. Only return final_answer when everything in it is done.")
@@ -136,7 +135,7 @@ def instructions(plan: Plan, step: Step, notes: Sequence[str]) -> str:
 
 
 def tool_results(results: Sequence[ToolNote]) -> str:
-    """The section of what tools have answered."""
+    """The section with the results of tool calls."""
     return "TOOL RESULTS\n" + "\n\n".join(map(_result, results))
 
 

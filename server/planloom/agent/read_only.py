@@ -1,4 +1,4 @@
-"""Hands that can only read: no tool that does anything else is within their reach, whatever the model asks for."""
+"""A tool runner that offers and runs read-only tools alone, whatever the model asks for."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ OnResult = Callable[[ToolCall, ToolResult], None]
 
 
 class ReadOnlyToolRunner:
-    """Carries out calls of the tools that read, each within `seconds`, and tells of each what came of it."""
+    """Runs calls of read-only tools, each within `seconds`, and passes each result to `on_result`."""
 
-    def __init__(self, tools: Registry, context: ToolContext, seconds: float, told: OnResult) -> None:
+    def __init__(self, tools: Registry, context: ToolContext, seconds: float, on_result: OnResult) -> None:
         self.tools = tools.only(READ_ONLY)
         self._context = context
         self._seconds = seconds
-        self._told = told
+        self._on_result = on_result
 
     async def call(self, call: ToolCall) -> ToolResult:
-        """Run one call; one that cannot be run, or takes too long, is a failed result."""
+        """Run one call. A call that cannot be run or takes too long gives a failed result."""
         result = await self._result(call)
-        self._told(call, result)
+        self._on_result(call, result)
         return result
 
     async def _result(self, call: ToolCall) -> ToolResult:

@@ -1,4 +1,4 @@
-"""Which results of tools a prompt shows in full: the latest, as far as they fit, none of them larger than half."""
+"""Fits tool results into a token budget: the latest that fit are shown in full, none takes more than half."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from planloom.models.port import ModelRequest
 from planloom.models.tokens import TokenCounter
 from planloom.tools.tool import shortened
 
-_NOTE = 300
+_LINE_CHARACTERS = 300
 
 
 def fitted(
     results: Sequence[ToolNote], most: int, count: Callable[[str], int]
 ) -> tuple[tuple[ToolNote, ...], tuple[ToolNote, ...]]:
-    """The results that are kept within `most` tokens, and the older ones that go, both in their order."""
+    """Split results into those kept within `most` tokens and the older ones dropped, both in their order."""
     kept = [_bounded(note, most // 2, count) for note in results]
     costs = [count(note.text) + count(note.args) for note in kept]
-    gone = 0
+    dropped = 0
     if sum(costs) > most:
-        # Half of the room is made free at once, so that the next turns begin as this one did.
-        while gone < len(kept) - 1 and sum(costs[gone:]) > most // 2:
-            gone += 1
-    return tuple(kept[gone:]), tuple(kept[:gone])
+        # Half of the budget is freed at once, so that the next turns share this prompt's prefix.
+        while dropped < len(kept) - 1 and sum(costs[dropped:]) > most // 2:
+            dropped += 1
+    return tuple(kept[dropped:]), tuple(kept[:dropped])
 
 
 def in_one_line(note: ToolNote) -> str:
-    """What is left to say of a result that goes; no sentence of it is cut in half."""
-    said = f"{note.name} {note.args} {'succeeded' if note.ok else 'failed'}"
-    told = _whole_sentences(_first_line(note.text), max(0, _NOTE - len(said)))
-    return f"{said}: {told}" if told else f"{said}."
+    """A dropped result in one line: the call, whether it succeeded, and the whole sentences that fit."""
+    call = f"{note.name} {note.args} {'succeeded' if note.ok else 'failed'}"
+    text = _whole_sentences(_first_line(note.text), max(0, _LINE_CHARACTERS - len(call)))
+    return f"{call}: {text}" if text else f"{call}."
 
 
 def _whole_sentences(text: str, most: int) -> str:
@@ -55,7 +55,7 @@ def _bounded(note: ToolNote, most: int, count: Callable[[str], int]) -> ToolNote
 
 
 class FixedContextWindow:
-    """A room without a memory of its own: what no longer fits is told in a line."""
+    """Fits tool results into a fixed token budget. Results that no longer fit are reduced to one line each."""
 
     def __init__(self, most: int, counter: TokenCounter) -> None:
         """`most` is in tokens, as the counter counts them."""
@@ -63,11 +63,14 @@ class FixedContextWindow:
         self._counter = counter
 
     async def fit(self, results: Sequence[ToolNote]) -> tuple[ToolNote, ...]:
-        """The latest results in full, the older ones by their first line."""
-        kept, gone = fitted(results, self._most, self._counter.text)
-        told = (note.model_copy(update={"text": shortened(_first_line(note.text), _NOTE)}) for note in gone)
-        return (*told, *kept)
+        """The latest results in full, the older ones reduced to their first line."""
+        kept, dropped = fitted(results, self._most, self._counter.text)
+        reduced = (
+            note.model_copy(update={"text": shortened(_first_line(note.text), _LINE_CHARACTERS)})
+            for note in dropped
+        )
+        return (*reduced, *kept)
 
     def learn(self, request: ModelRequest, prompt_tokens: int) -> None:
-        """Take in what the server counted."""
+        """Correct the token estimates by the server's count for a request."""
         self._counter.learn(request, prompt_tokens)

@@ -1,4 +1,4 @@
-"""What the agent loop is given, what it asks of its surroundings, and how it can end."""
+"""The agent loop's input, the interfaces it calls, and the ways in which it can end."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from planloom.tools.tool import ToolResult
 
 
 class TaskDone(Value):
-    """The task is done; `answer` is the text for the user where the whole request is."""
+    """The task is done; `answer` is the text for the user if it was the plan's last one."""
 
-    kind: Literal["summed"] = "summed"
+    kind: Literal["task_done"] = "task_done"
     summary: str
     answer: str | None = None
     confidence: Confidence | None = None
 
 
 class NeedsAnswer(Value):
-    """The task needs a person."""
+    """The model has a question for the user."""
 
-    kind: Literal["asks"] = "asks"
+    kind: Literal["needs_answer"] = "needs_answer"
     question: str
     options: tuple[str, ...] = ()
 
 
 class ProposesPlan(Value):
-    """A direct run would rather be a plan."""
+    """The model of a direct run proposes a plan instead."""
 
-    kind: Literal["plans"] = "plans"
+    kind: Literal["proposes_plan"] = "proposes_plan"
     steps: tuple[Json, ...]
 
 
-class TurnedDown(Value):
-    """The task is over, and nobody allowed any of its changes; `answer` is the text for the user if there is one."""
+class ChangesDenied(Value):
+    """The task is over, and the user denied all its changes; `answer` is the text for the user, if any."""
 
-    kind: Literal["turned_down"] = "turned_down"
+    kind: Literal["changes_denied"] = "changes_denied"
     reason: str
     answer: str | None = None
     confidence: Confidence | None = None
@@ -50,77 +50,76 @@ class TurnedDown(Value):
 class GaveUp(Value):
     """The task cannot be finished."""
 
-    kind: Literal["stuck"] = "stuck"
+    kind: Literal["gave_up"] = "gave_up"
     reason: str
 
 
 Evidence = Literal["worked", "doubtful", "idle"]
-"""How far the facts bear out that a task is done; an idle one is not, whatever the model says."""
-LoopEnd = TaskDone | TurnedDown | NeedsAnswer | ProposesPlan | GaveUp
+"""How well the recorded calls support the claim that a task is done; `idle` refutes it."""
+LoopEnd = TaskDone | ChangesDenied | NeedsAnswer | ProposesPlan | GaveUp
 
 
 class CallRunner(Protocol):
-    """What carries out calls."""
+    """Runs tool calls."""
 
     async def call(self, call: ToolCall) -> ToolResult:
-        """Run one call; a failed one is a result too."""
+        """Run one call. A failure is returned as a result, not raised."""
         ...
 
 
 class ToolRunner(CallRunner, Protocol):
-    """What carries out the calls of one step, and knows what it has really done."""
+    """Runs the calls of one step, and answers from its records what they have done."""
 
-    async def settle(self) -> str | None:
-        """Make what is staged happen, asking for it. If not all of it was made, what was not, and why."""
+    async def commit(self) -> str | None:
+        """Ask for the staged changes and make them. Returns what was not made and why, None if all was."""
         ...
 
     async def missing(self) -> tuple[str, ...]:
-        """What the step still lacks before it is done, a sentence each."""
+        """What the step still lacks before its changes are committed, a sentence each."""
         ...
 
-    async def unproved(self) -> tuple[str, ...]:
-        """What its checks still miss once its changes are made, a sentence each."""
+    async def failed_checks(self) -> tuple[str, ...]:
+        """The checks that fail after the changes are committed, a sentence each."""
         ...
 
-    def turned_down(self) -> TurnedDown | None:
-        """How the task ends once its model is done, if nobody allowed any of its changes."""
+    def denial(self) -> ChangesDenied | None:
+        """How the task ends once its model is done, if the user denied all its changes."""
         ...
 
-    def unmade(self) -> str:
-        """Which files are not as the model wanted to change them, and why, in words; empty if none."""
+    def failed_changes(self) -> str:
+        """Sentences that name the files whose changes could not be made, and why; empty if there are none."""
         ...
 
-    def worked(self) -> bool:
-        """Whether the step's work is visibly done."""
+    def looks_done(self) -> bool:
+        """Whether an answer in words may end the step: its calls have had an effect, or none was needed."""
         ...
 
-    async def standing(self) -> Evidence:
-        """What the calls of the step so far make of the claim that it is done."""
+    async def evidence(self) -> Evidence:
+        """How well the calls of the step so far support the claim that it is done."""
         ...
 
 
 class ContextWindow(Protocol):
-    """What keeps prompts within the model's context."""
+    """Keeps prompts within the model's context."""
 
     async def fit(self, results: Sequence[ToolNote]) -> Sequence[ToolNote]:
-        """The results that a prompt shows in full; what goes is in the plan's summary from then on."""
+        """The results to show in the next prompt; those left out are summarized."""
         ...
 
     def learn(self, request: ModelRequest, prompt_tokens: int) -> None:
-        """What the server counted for a prompt."""
+        """Correct the token estimates by the server's count for a request."""
         ...
 
 
 class RunLimits(NamedTuple):
-    """On what terms a model works: the tools it has, how far it may go, and whom it tells.
+    """The tools and limits of one run, and the callbacks for its output and cost.
 
-    `limit` counts tool calls. `allow` raises BudgetExhausted where no further request may be made. Calls that
-    are open when the work could end get `completion_seconds`. With `fallback`, calls that the model prints
-    as text count.
+    `limit` is the most tool calls. `allow` raises BudgetExhausted if no further request may be made. A call made
+    together with the end of the task gets `completion_seconds`. With `fallback`, calls printed as text are run.
     """
 
     tools: Registry
-    room: ContextWindow
+    window: ContextWindow
     limit: int
     completion_seconds: float
     fallback: bool
@@ -130,16 +129,15 @@ class RunLimits(NamedTuple):
 
 
 class AgentTask(NamedTuple):
-    """One task for the loop. `plan` gives the plan as it is now; `earlier` tells of the session's plan before.
+    """One task for the loop. `plan` returns the current plan; `earlier` describes the session's previous plan.
 
-    `results` are those of its calls in earlier runs, of which `calls` count against the limit.
+    `results` are those of the step's calls in earlier runs; `calls` of them count against the limit.
     """
 
     plan: Callable[[], Plan]
     step: Step
     limits: RunLimits
     attachments: str
-    extra_system: str
     earlier: str = ""
     results: tuple[ToolNote, ...] = ()
     calls: int = 0

@@ -1,4 +1,4 @@
-"""One turn of a model that works in a loop: it is asked, its answer is read, and the calls in it are run."""
+"""One turn of an agent loop: sends the request, decodes the streamed answer, and runs its calls."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from planloom.agent.answer import Malformed, Turn, call_key
-from planloom.agent.answer_decoder import AnswerDecoder, asked, checked, way_of
+from planloom.agent.answer_decoder import AnswerDecoder, checked_call, mode_of, turn_request
 from planloom.agent.prompts import ToolNote
 from planloom.agent.task import CallRunner, GaveUp, RunLimits
 from planloom.domain.errors import BudgetExhausted, ModelFailed
@@ -31,8 +31,8 @@ _ARGS_SHOWN = 200
 
 
 class LoopState:
-    """What a loop remembers between turns. `notes` are told to the model once, in its next turn; `idle` counts
-    the turns since a call last succeeded."""
+    """The state of a loop between turns. `notes` go into the next prompt only; `idle` counts the turns since a
+    call last succeeded."""
 
     def __init__(self, results: Sequence[ToolNote] = ()) -> None:
         self.results: list[ToolNote] = list(results)
@@ -45,14 +45,14 @@ class LoopState:
         self.idle = 0
 
     def called(self, key: str) -> int:
-        """Take note of a call: how often it was made in a row, this time included."""
+        """Count a call. Returns how often it was made in a row, this time included."""
         self._same = self._same + 1 if key == self._last_key else 1
         self._last_key = key
         self.calls += 1
         return self._same
 
     def malformed(self, turn: Turn) -> GaveUp | None:
-        """Tell the model of calls that cannot be run. The same one twice in a row is corrected once; then it ends."""
+        """Note for the model which calls cannot be run. The same one three times in a row ends the loop."""
         if not turn.malformed:
             self._last_malformed = None
             return None
@@ -70,12 +70,12 @@ class LoopState:
                 "Write it in another way, or do something else."
             )
         for each in turn.malformed:
-            told = f"Not run: {each.problem}."
-            self.results.append(ToolNote(name=each.name, args=each.text[:_ARGS_SHOWN], ok=False, text=told))
+            text = f"Not run: {each.problem}."
+            self.results.append(ToolNote(name=each.name, args=each.text[:_ARGS_SHOWN], ok=False, text=text))
         return None
 
 
-async def take_turn(
+async def ask_model(
     limits: RunLimits,
     model: Model,
     system: str,
@@ -84,30 +84,30 @@ async def take_turn(
     *,
     most_tokens: int | None = None,
 ) -> Turn:
-    """Ask once, in the surest way that the engine offers, and read the answer as it streams.
+    """Send one request in the most reliable mode the model supports, and decode the answer as it streams.
 
-    An answer of more than `most_tokens` is cut. Raises ModelFailed.
+    An answer is cut off after `most_tokens`. Raises ModelFailed.
     """
-    way = way_of(await model.capabilities())
+    mode = mode_of(await model.capabilities())
     tools = (*limits.tools.specs(), *controls)
-    request = asked(way, system, prompt, tools).model_copy(update={"max_tokens": most_tokens})
-    return await _read(limits, model, request, AnswerDecoder(way, tools, fallback=limits.fallback))
+    request = turn_request(mode, system, prompt, tools).model_copy(update={"max_tokens": most_tokens})
+    return await _send(limits, model, request, AnswerDecoder(mode, tools, fallback=limits.fallback))
 
 
-async def _read(limits: RunLimits, model: Model, request: ModelRequest, decoder: AnswerDecoder) -> Turn:
+async def _send(limits: RunLimits, model: Model, request: ModelRequest, decoder: AnswerDecoder) -> Turn:
     cost = Cost()
     try:
-        turn = await _heard(limits, request, cost.of(model, request), decoder)
+        turn = await _decoded(limits, request, cost.of(model, request), decoder)
     except ModelFailed:
-        # What has failed half-way has been paid for, too.
+        # Providers bill a request that fails in mid-stream, too.
         limits.spend(cost.usage)
         raise
-    limits.room.learn(request, cost.prompt_tokens)
+    limits.window.learn(request, cost.prompt_tokens)
     limits.spend(cost.usage)
     return turn
 
 
-async def _heard(
+async def _decoded(
     limits: RunLimits, request: ModelRequest, events: AsyncGenerator[ModelEvent, None], decoder: AnswerDecoder
 ) -> Turn:
     calls: list[ToolCall] = []
@@ -117,15 +117,15 @@ async def _heard(
         async for event in events:
             match event:
                 case TextDelta():
-                    heard = decoder.hear(event.text)
-                    if heard.visible:
-                        limits.stream("text", heard.visible)
-                    if heard.reasoning:
-                        limits.stream("reasoning", heard.reasoning)
+                    chunk = decoder.feed(event.text)
+                    if chunk.visible:
+                        limits.stream("text", chunk.visible)
+                    if chunk.reasoning:
+                        limits.stream("reasoning", chunk.reasoning)
                 case ReasoningDelta():
                     limits.stream("reasoning", event.text)
                 case CallMade():
-                    native = checked(event.call, request.tools)
+                    native = checked_call(event.call, request.tools)
                     if isinstance(native, ToolCall):
                         calls.append(native)
                     else:
@@ -145,11 +145,11 @@ async def _heard(
 async def run_calls(
     limits: RunLimits, caller: CallRunner, loop_state: LoopState, turn: Turn
 ) -> bool | GaveUp:
-    """Run calls in their order. True if every one succeeded; Stuck if the model goes round in circles.
+    """Run calls in their order. True if all succeeded; GaveUp if the model repeats itself or a call does not end.
 
-    Raises BudgetExhausted where more calls are made than the terms allow.
+    Raises BudgetExhausted if the step has used up its calls.
     """
-    good = True
+    all_ok = True
     ending = turn.task_completed is not None or turn.final_answer is not None
     for call in turn.calls:
         if loop_state.calls >= limits.limit:
@@ -160,7 +160,7 @@ async def run_calls(
         same = loop_state.called(key)
         if same >= 3:
             return GaveUp(reason=f"The model made the same call of {call.name} three times in a row.")
-        result = await _settled(limits, caller, call, ending=ending)
+        result = await _finish(limits, caller, call, ending=ending)
         if result is None:
             waited = f"{limits.completion_seconds:g} seconds"
             return GaveUp(reason=f"The call of {call.name} was still open {waited} after the step could end.")
@@ -170,18 +170,18 @@ async def run_calls(
         args = key.removeprefix(f"{call.name} ")
         shown = args if len(args) <= _ARGS_SHOWN else args[:_ARGS_SHOWN] + "…"
         loop_state.results.append(ToolNote(name=call.name, args=shown, ok=result.ok, text=text))
-        good = good and result.ok
+        all_ok = all_ok and result.ok
         if result.ok:
             loop_state.idle = 0
-    return good
+    return all_ok
 
 
-async def _settled(
+async def _finish(
     limits: RunLimits, caller: CallRunner, call: ToolCall, *, ending: bool
 ) -> ToolResult | None:
-    """The result of a call; None if it stayed open too long when the task could have ended.
+    """Run a call to its end. None if the turn would end the task and the call took too long.
 
-    A command has a time limit of its own, and may wait for a person.
+    Commands are not limited here: they have a timeout of their own, and may wait for the user.
     """
     tool = limits.tools.get(call.name)
     limited = ending and tool is not None and tool.effect != "execute"

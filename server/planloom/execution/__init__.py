@@ -1,6 +1,6 @@
-"""Carries approved plans out. Imported by `service`.
+"""Executes approved plans. Imported by `service`.
 
-Read `plan_store` (an event is recorded, folded, written, published) and `conductor` (starts what is ready).
-Steps run in `steps`; every effect on a file or a shell passes `effects/gate`; `prompting` keeps a step's
-prompts within the context.
+Read `plan_store` (an event is numbered, folded, written, published) and `conductor` (starts the steps that are
+ready). Steps run in `steps`; every change of a file and every command passes `effects/gate`; `prompting` fits a
+step's prompts into the model's context.
 """

@@ -1,4 +1,4 @@
-"""What a plan may ask of a model: a cap on requests and tokens, counted from when it was last granted."""
+"""Checks a plan's budget of model requests and tokens, counted from when it was last granted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from planloom.settings import BudgetSettings
 
 
 def allow_request(plan: Plan, budget: BudgetSettings) -> None:
-    """Let one more request be made. Raises BudgetExhausted, with a sentence, where a cap is reached."""
+    """Raise BudgetExhausted, with a message for the user, unless the plan may make another request."""
     used, base = plan.usage, plan.budget_base
     requests = used.requests - base.requests
     tokens = used.prompt_tokens + used.completion_tokens - base.prompt_tokens - base.completion_tokens

@@ -1,4 +1,4 @@
-"""Carries plans out: performs what `directives` says, records what happened, and asks again."""
+"""Executes plans: carries out the directives of each plan's schedule, records events, and repeats until it ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from planloom.domain.errors import (
     StorageFailed,
 )
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.plan import PauseReason, Plan, PlanError, Step, StepResult
+from planloom.domain.plans.plan import Plan, PlanError, Step, StepResult
 from planloom.domain.scheduling import directives as do
 from planloom.domain.scheduling.schedule import Schedule
 from planloom.domain.values import PlanId, StepId
@@ -30,22 +30,24 @@ from planloom.execution.steps.step_questions import StepQuestions
 from planloom.execution.summary import execution_summary
 
 RETRY_WAITS = (1.0, 2.0)
-"""Seconds between the attempts of a step that is tried again by itself."""
+"""Seconds before each automatic retry of a step."""
 log = logging.getLogger(__name__)
 
 
 class StepRunner(Protocol):
-    """What runs one step; raises PlanloomError where it cannot."""
+    """Runs single steps."""
 
-    async def run(self, plan_id: PlanId, step_id: StepId) -> Outcome: ...
+    async def run(self, plan_id: PlanId, step_id: StepId) -> Outcome:
+        """Run one step to its end. Raises PlanloomError if it cannot be run."""
+        ...
 
     async def before_end(self, plan_id: PlanId) -> bool:
-        """Do what is left to do once every step has settled. False if the plan is not to end yet."""
+        """Finish the plan's work after its last step has ended. False if the plan must not end yet."""
         ...
 
 
 class Conductor:
-    """Runs the plans of this process; one conducting job a plan, one job a running step. `asking` asks about steps."""
+    """Runs the plans of this process: one job for each plan, and one for each running step."""
 
     def __init__(
         self,
@@ -63,106 +65,110 @@ class Conductor:
         self._limits = limits
         self._sleep = sleep
         self._resources = resources or Resources()
-        self.asking = StepQuestions(plan_store, jobs, limits, proposer)
-        self._news: dict[PlanId, asyncio.Event] = {}
+        self.questions = StepQuestions(plan_store, jobs, limits, proposer)
+        self._wakeups: dict[PlanId, asyncio.Event] = {}
         self._schedules: dict[PlanId, Schedule] = {}
-        self._held: set[PlanId] = set()
+        self._halted: set[PlanId] = set()
         self._waiting: set[tuple[PlanId, StepId]] = set()
-        plan_store.listen(self._heard)
+        plan_store.listen(self._on_event)
 
     def conduct(self, plan_id: PlanId) -> None:
-        """See to it that the plan is carried out as far as it can be."""
-        self._news.setdefault(plan_id, asyncio.Event()).set()
+        """Start the plan's job, or wake it, to carry the plan out as far as possible."""
+        self._wakeups.setdefault(plan_id, asyncio.Event()).set()
         self._jobs.start(f"conduct:{plan_id}", self._conduct(plan_id))
 
     async def halt(self, plan_id: PlanId) -> None:
-        """Stop the running steps: an edit in hand is finished and recorded, the steps are pending again.
+        """Stop the running steps: an edit in progress is finished and recorded, the steps become pending.
 
         Nothing starts until `release`.
         """
-        self._held.add(plan_id)
+        self._halted.add(plan_id)
         await self._jobs.stop(f"step:{plan_id}:")
         plan = None if self._plan_store.is_stopped(plan_id) else self._plan_store.load(plan_id)
         for step in plan.steps if plan is not None else ():
-            # Its run has ended but could not record it.
+            # Its job has ended without recording this.
             if step.status == "running":
                 self._back_to_pending(plan_id, step.step_id)
 
     def release(self, plan_id: PlanId) -> None:
         """Let steps start again after `halt`."""
-        self._held.discard(plan_id)
-        if plan_id in self._news:
-            self._news[plan_id].set()
+        self._halted.discard(plan_id)
+        if plan_id in self._wakeups:
+            self._wakeups[plan_id].set()
 
     def _is_free(self, plan: Plan, step: Step) -> bool:
         waits = (plan.plan_id, step.step_id) in self._waiting
         return not waits and self._resources.free(plan, step)
 
-    def _heard(self, recorded: ev.Recorded, plan: Plan) -> None:
+    def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
         schedule = self._schedules.get(recorded.plan_id)
         if schedule is not None:
             schedule.heard(recorded.event, plan)
-        news = self._news.get(recorded.plan_id)
-        if news is not None:
-            news.set()
+        wakeup = self._wakeups.get(recorded.plan_id)
+        if wakeup is not None:
+            wakeup.set()
 
     async def _conduct(self, plan_id: PlanId) -> None:
-        news = self._news[plan_id]
+        wakeup = self._wakeups[plan_id]
         try:
             while True:
-                news.clear()
+                wakeup.clear()
                 plan = self._plan_store.load(plan_id)
                 if plan is None or plan.status not in ("approved", "executing", "paused"):
                     return
-                if plan_id not in self._held and await self._perform(plan):
-                    await self._plan_store.unlocked()
+                if plan_id not in self._halted and await self._carry_out_due(plan):
+                    await self._plan_store.wait_unlocked()
                     continue
-                await news.wait()
-                await self._plan_store.unlocked()
+                await wakeup.wait()
+                await self._plan_store.wait_unlocked()
         except (StorageFailed, OwnedElsewhere):
-            # The plan was stopped when its event could not be written.
-            log.info("plan %s is not carried out any further", plan_id)
+            # The plan store has stopped the plan, since an event could not be written.
+            log.info("plan %s is no longer executed", plan_id)
         except Exception as error:
-            self._stop(plan_id, error)
+            self._pause_on_error(plan_id, error)
         finally:
-            if self._news.get(plan_id) is news:
-                del self._news[plan_id]
+            if self._wakeups.get(plan_id) is wakeup:
+                del self._wakeups[plan_id]
                 self._schedules.pop(plan_id, None)
 
-    def _stop(self, plan_id: PlanId, error: Exception) -> None:
-        """Pause a plan that could not be carried on, so that a person learns why and can resume it."""
+    def _pause_on_error(self, plan_id: PlanId, error: Exception) -> None:
+        """Pause a plan that cannot continue, so that the user sees the reason and can resume it."""
         if isinstance(error, PlanloomError):
-            log.error("plan %s could not go on: %s", plan_id, error.message)
-            why = error.message
+            log.error("plan %s cannot continue: %s", plan_id, error.message)
+            reason = error.message
         else:
-            log.error("plan %s could not go on, on a defect", plan_id, exc_info=error)
-            why = DEFECT
+            log.error("plan %s cannot continue because of a defect", plan_id, exc_info=error)
+            reason = DEFECT
         plan = self._plan_store.load(plan_id)
         if plan is not None and plan.status in ("approved", "executing"):
-            paused = ev.PlanPaused(reason="error", detail=f"{why} Resume the plan to try again.")
+            paused = ev.PlanPaused(reason="error", detail=f"{reason} Resume the plan to try again.")
             self._plan_store.record(plan_id, paused)
 
-    async def _perform(self, plan: Plan) -> bool:
-        """Do what is due. True if the plan has changed, so that it must be asked anew what is."""
+    async def _carry_out_due(self, plan: Plan) -> bool:
+        """Carry out the directives that are due. True if the plan has changed, so that others may be due."""
         schedule = self._schedules.get(plan.plan_id)
         if schedule is None:
             schedule = self._schedules[plan.plan_id] = Schedule(plan)
         due = schedule.directives(plan, self._limits(), lambda step: self._is_free(plan, step))
-        done = False
+        changed = False
         for directive in due:
             if isinstance(directive, do.Complete):
                 return await self._complete(plan)
             if isinstance(directive, do.RunStep):
-                done = self._start(plan, directive.step_id) or done
+                changed = self._start(plan, directive.step_id) or changed
                 continue
-            if isinstance(directive, do.AskRecovery) and directive.of == "model" and self.asking.can_propose:
-                self.asking.propose(plan.plan_id, directive.step_id)
+            if (
+                isinstance(directive, do.AskRecovery)
+                and directive.of == "model"
+                and self.questions.can_propose
+            ):
+                self.questions.propose(plan.plan_id, directive.step_id)
                 continue
-            self._do(plan, directive)
-            done = True
-        return done
+            self._carry_out(plan, directive)
+            changed = True
+        return changed
 
-    def _do(self, plan: Plan, directive: do.Directive) -> None:
+    def _carry_out(self, plan: Plan, directive: do.Directive) -> None:
         plan_id = plan.plan_id
         match directive:
             case do.Begin():
@@ -170,12 +176,12 @@ class Conductor:
             case do.AskClarification():
                 step = _step(plan, directive.step_id)
                 question = step.question or step.instruction or step.description
-                self.asking.clarify(
+                self.questions.clarify(
                     plan,
                     ev.ClarificationRequest(task_id=step.step_id, question=question, options=step.options),
                 )
             case do.AskRecovery():
-                self.asking.recover(plan, _step(plan, directive.step_id))
+                self.questions.recover(plan, _step(plan, directive.step_id))
             case do.Skip():
                 self._plan_store.record(
                     plan_id, ev.TaskSkipped(task_id=directive.step_id, reason=directive.reason)
@@ -186,14 +192,14 @@ class Conductor:
                 self._plan_store.record(plan_id, ev.PlanResumed())
             case do.Fail():
                 self._jobs.start(f"end:{plan_id}", self._fail(plan_id, directive))
-                self._held.add(plan_id)
+                self._halted.add(plan_id)
             case do.Complete() | do.RunStep():
-                raise AssertionError("a start and an end are not done at once")
+                raise AssertionError("handled by _carry_out_due")
             case _:
                 assert_never(directive)
 
     async def _complete(self, plan: Plan) -> bool:
-        # A job of the name of steps: a pause or a cancel stops what a plan waits for at its end like any step.
+        # Named like the jobs of steps, so that a pause or a cancel stops it as well.
         ending = self._jobs.start(f"step:{plan.plan_id}:end", self._runner.before_end(plan.plan_id))
         await asyncio.wait({ending})
         if ending.cancelled():
@@ -208,53 +214,53 @@ class Conductor:
         self._plan_store.record(plan.plan_id, ev.PlanCompleted(summary=execution_summary(now)))
         return True
 
-    async def _fail(self, plan_id: PlanId, why: do.Fail) -> None:
+    async def _fail(self, plan_id: PlanId, failure: do.Fail) -> None:
         await self.halt(plan_id)
-        self._held.discard(plan_id)
+        self._halted.discard(plan_id)
         plan = self._plan_store.load(plan_id)
         if plan is not None and plan.status in ("executing", "paused"):
-            error = PlanError(code=why.code, message=why.message)
+            error = PlanError(code=failure.code, message=failure.message)
             self._plan_store.record(plan_id, ev.PlanFailed(summary=execution_summary(plan), error=error))
 
     def _start(self, plan: Plan, step_id: StepId) -> bool:
-        """Start a step, unless what it needs alone is in use; it is asked for again when that is free."""
+        """Start a step and return True, or return False if a resource it needs is in use."""
         step = _step(plan, step_id)
-        if (plan.plan_id, step_id) in self._waiting or not self._resources.take(plan, step):
+        if (plan.plan_id, step_id) in self._waiting or not self._resources.claim(plan, step):
             return False
         try:
             self._plan_store.record(plan.plan_id, ev.TaskStarted(task_id=step_id, agent=step.agent))
         except BaseException:
-            self._free(plan.plan_id, step_id)
+            self._release(plan.plan_id, step_id)
             raise
-        # The job of the attempt before may not have ended yet, so each attempt has a name of its own.
+        # The job of the previous attempt may not have ended yet, so each attempt has its own name.
         name = f"step:{plan.plan_id}:{step_id}:{step.attempts + 1}"
         self._jobs.start(name, self._run(plan.plan_id, step_id))
         return True
 
-    def _free(self, plan_id: PlanId, step_id: StepId) -> None:
-        """Give back what a step needed alone; any plan may wait for it."""
-        if self._resources.give_back(plan_id, step_id):
-            for news in self._news.values():
-                news.set()
+    def _release(self, plan_id: PlanId, step_id: StepId) -> None:
+        """Release the resources of a step, and wake every plan, since any may wait for them."""
+        if self._resources.release(plan_id, step_id):
+            for wakeup in self._wakeups.values():
+                wakeup.set()
 
     async def _run(self, plan_id: PlanId, step_id: StepId) -> None:
         try:
             await self._run_to_end(plan_id, step_id)
         except (StorageFailed, OwnedElsewhere) as error:
-            # The plan was stopped; the step runs again, or is found done, when the plan is taken back.
-            log.info("step %s of plan %s ends unrecorded: %s", step_id, plan_id, error.message)
+            # The plan was stopped. When it is reloaded, the step is found done or runs again.
+            log.info("the end of step %s of plan %s was not recorded: %s", step_id, plan_id, error.message)
         except Exception as error:
-            # How the step ended could not be recorded; what it has done is, so that it can run again.
-            self._stop(plan_id, error)
+            # The outcome could not be recorded; the step's effects were, so that it can run again.
+            self._pause_on_error(plan_id, error)
             self._back_to_pending(plan_id, step_id)
         finally:
-            self._free(plan_id, step_id)
+            self._release(plan_id, step_id)
 
     async def _run_to_end(self, plan_id: PlanId, step_id: StepId) -> None:
         began = time.monotonic()
         try:
             outcome = await self._runner.run(plan_id, step_id)
-            await self._plan_store.unlocked()
+            await self._plan_store.wait_unlocked()
         except asyncio.CancelledError:
             self._back_to_pending(plan_id, step_id)
             raise
@@ -265,9 +271,9 @@ class Conductor:
         except PlanloomError as error:
             outcome = Failed(error=error.message, code=error.code)
         except Exception:
-            log.exception("step %s of plan %s failed on a defect", step_id, plan_id)
+            log.exception("step %s of plan %s failed because of a defect", step_id, plan_id)
             outcome = Failed(error=DEFECT, code="internal")
-        self._settle(plan_id, step_id, outcome, int((time.monotonic() - began) * 1000))
+        self._record_outcome(plan_id, step_id, outcome, int((time.monotonic() - began) * 1000))
 
     def _back_to_pending(self, plan_id: PlanId, step_id: StepId) -> None:
         plan = self._plan_store.load(plan_id)
@@ -275,7 +281,7 @@ class Conductor:
         if plan and step and plan.status in ("executing", "paused") and step.status == "running":
             self._plan_store.record(plan_id, ev.TaskUpdate(task_id=step_id, status="pending"))
 
-    def _settle(self, plan_id: PlanId, step_id: StepId, outcome: Outcome, took_ms: int) -> None:
+    def _record_outcome(self, plan_id: PlanId, step_id: StepId, outcome: Outcome, took_ms: int) -> None:
         plan = self._plan_store.load(plan_id)
         if plan is None or plan.status not in ("executing", "paused"):
             return
@@ -299,7 +305,7 @@ class Conductor:
                     task_id=step_id, question=outcome.question, options=outcome.options
                 )
                 self._spend(plan_id, step_id, outcome)
-                self.asking.clarify(plan, question)
+                self.questions.clarify(plan, question)
             case Interrupted():
                 back = ev.TaskUpdate(task_id=step_id, status="pending", usage=outcome.usage)
                 self._plan_store.record(
@@ -337,27 +343,28 @@ class Conductor:
             self._waiting.add((plan.plan_id, step_id))
             wait = RETRY_WAITS[min(step.failures, len(RETRY_WAITS) - 1)]
             self._jobs.start(
-                f"step:{plan.plan_id}:{step_id}:wait{step.attempts}", self._later(plan.plan_id, step_id, wait)
+                f"step:{plan.plan_id}:{step_id}:wait{step.attempts}",
+                self._wait_to_retry(plan.plan_id, step_id, wait),
             )
         self._plan_store.record(plan.plan_id, failure)
 
-    async def _later(self, plan_id: PlanId, step_id: StepId, seconds: float) -> None:
+    async def _wait_to_retry(self, plan_id: PlanId, step_id: StepId, seconds: float) -> None:
         try:
             await self._sleep(seconds)
         finally:
             self._waiting.discard((plan_id, step_id))
-            if plan_id in self._news:
-                self._news[plan_id].set()
+            if plan_id in self._wakeups:
+                self._wakeups[plan_id].set()
 
 
 def _model_failed(error: ModelFailed) -> Outcome:
     if error.code == "model_unavailable":
-        reason: PauseReason = "model_unavailable"
-        return Interrupted(reason=reason, detail=" ".join(filter(None, (error.message, error.hint))))
+        detail = " ".join(filter(None, (error.message, error.hint)))
+        return Interrupted(reason="model_unavailable", detail=detail)
     return Failed(error=error.message, code=error.code)
 
 
 def _step(plan: Plan, step_id: StepId) -> Step:
     step = plan.step(step_id)
-    assert step is not None, f"a directive names {step_id}, which the plan does not have"
+    assert step is not None, f"the plan has no step {step_id}"
     return step

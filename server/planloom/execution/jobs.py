@@ -1,4 +1,4 @@
-"""The owner of every asyncio task: each has a name, is held, and has its failure logged."""
+"""Owns the asyncio tasks of an application: each has a name, is referenced until it ends, and has its error logged."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ log = logging.getLogger(__name__)
 
 
 class Jobs:
-    """Running jobs by name. A name is taken until its job has ended."""
+    """Running jobs by name. A name can be used again once its job has ended."""
 
     def __init__(self) -> None:
         self._tasks: dict[str, asyncio.Task[Any]] = {}
 
     def start(self, name: str, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Start a job. If one of this name runs already, that one is returned and `work` is dropped."""
+        """Start a job. If a job of this name is running, `work` is closed and that job is returned."""
         running = self._tasks.get(name)
         if running is not None and not running.done():
             work.close()
@@ -33,18 +33,18 @@ class Jobs:
 
     def cancel(self, prefix: str) -> None:
         """Ask the jobs whose names begin with `prefix` to end."""
-        # A job that was only just started is let begin first: one that never began could not give back
-        # what was taken for it.
+        # A task cancelled before its first step never enters its `try`, so it could not release its resources.
+        # Scheduling the cancellation lets a job that was just started begin first.
         for name in self.names(prefix):
             asyncio.get_running_loop().call_soon(self._tasks[name].cancel)
 
-    async def settled(self, prefix: str) -> None:
-        """Wait until no job has a name that begins with `prefix`, but for the one that waits."""
+    async def join(self, prefix: str) -> None:
+        """Wait until no other job has a name that begins with `prefix`."""
         while others := self._others(prefix):
             await asyncio.wait(others)
 
     async def stop(self, prefix: str) -> None:
-        """Cancel the jobs whose names begin with `prefix`, and those that they still start; wait for their ends."""
+        """Cancel the jobs whose names begin with `prefix`, and those they start meanwhile, and wait for all to end."""
         while others := self._others(prefix):
             self.cancel(prefix)
             await asyncio.wait(others)

@@ -1,4 +1,4 @@
-"""What a model would do about a failed step: one typed proposal, which a person accepts or not."""
+"""Asks the model how to recover from a failed step: one typed proposal, which the user accepts or not."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from planloom.tools.registry import Registry, argument_problems
 from planloom.tools.tool import shortened
 
 MAX_INSERTED = 6
-"""Steps that a proposal may insert."""
+"""The most steps that a proposal may insert."""
 _TRIES = 40
 _ANSWER = 2_000
-"""Tokens that a proposal may have; in a small context it is less."""
-_SPARE = 32
-"""Tokens for what a chat puts around messages."""
+"""The most tokens of an answer; fewer in a small context."""
+_OVERHEAD = 32
+"""Tokens that a chat template adds around the messages."""
 _SYSTEM = """A step of a plan has failed. You propose what to do; a person decides.
 - retry: run the step again, for a tool step with other arguments (all of them).
 - skip: leave the step out and go on.
@@ -40,7 +40,7 @@ args only with retry. steps only with insert, each {"description", "instruction"
 
 
 class ProposedRecovery(NamedTuple):
-    """What came of asking; `note` says why there is no proposal."""
+    """A proposal, or None and a `note` that says why there is none."""
 
     proposal: RecoveryProposal | None
     usage: Usage | None = None
@@ -48,13 +48,15 @@ class ProposedRecovery(NamedTuple):
 
 
 class Proposer(Protocol):
-    """Who proposes what to do about a failed step."""
+    """Proposes how to recover from a failed step."""
 
-    async def propose(self, plan: Plan, step: Step, error: str) -> ProposedRecovery: ...
+    async def propose(self, plan: Plan, step: Step, error: str) -> ProposedRecovery:
+        """One proposal that can be carried out as it is, or a note that says why there is none."""
+        ...
 
 
 class ModelProposer:
-    """Asks the model. `problems` tells what is wrong with the steps of a plan."""
+    """Asks the model. `problems` validates the steps of a plan."""
 
     def __init__(
         self,
@@ -69,16 +71,16 @@ class ModelProposer:
         self._problems = problems
 
     async def propose(self, plan: Plan, step: Step, error: str) -> ProposedRecovery:
-        """One proposal that could be carried out as it stands, or a sentence that says why there is none."""
+        """One proposal that can be carried out as it is, or a note that says why there is none."""
         model = await self._model()
         if model is None:
-            return ProposedRecovery(None, note="There is no model that could propose what to do.")
+            return ProposedRecovery(None, note="There is no model to propose a recovery.")
         cost = Cost()
         try:
             allow_request(plan, self._settings().budget)
             text = await self._answer(model, plan, step, error, cost)
         except PlanloomError as failure:
-            note = f"The model could not be asked what to do: {failure.message}"
+            note = f"The model could not be asked for a recovery: {failure.message}"
             return ProposedRecovery(None, cost.usage if cost.usage.requests else None, note)
         usage = cost.usage
         proposal = proposal_of(text, plan, step, self._tools)
@@ -106,17 +108,17 @@ class ModelProposer:
             response_schema=proposal_schema() if can.json_schema else None,
             max_tokens=kept,
         )
-        most = whole - kept - counter.request(request) - _SPARE
+        most = whole - kept - counter.request(request) - _OVERHEAD
         prompt = recovery_prompt(plan, step, error, self._tools, most, counter.text)
-        told = (*request.messages, Message(role="user", text=prompt))
-        answer = await answer_to(model, request.model_copy(update={"messages": told}), cost)
+        messages = (*request.messages, Message(role="user", text=prompt))
+        answer = await answer_to(model, request.model_copy(update={"messages": messages}), cost)
         return "" if answer.ended == "length" else answer.text
 
 
 def recovery_prompt(
     plan: Plan, step: Step, error: str, tools: Registry, most: int, count: Callable[[str], int]
 ) -> str:
-    """What has failed, and what there is to mend it with, in `most` tokens; what is too long is cut in its middle."""
+    """The user prompt within `most` tokens: the failed step and the tools. Long sections are cut in their middle."""
     failed = [step.description, step.instruction]
     if step.tool is not None:
         failed.append(f"Tool: {step.tool}\nArguments: {json.dumps(step.args, ensure_ascii=False)[:4_000]}")
@@ -152,7 +154,7 @@ def _together(sections: Mapping[str, str]) -> str:
 
 
 def _cut_to(sections: Mapping[str, str], most: int, count: Callable[[str], int]) -> dict[str, str]:
-    """The sections with the longest ones cut, each to the same share of what the shorter ones leave."""
+    """The sections within `most` tokens: the longest are cut, each to an equal share of what the others leave."""
     left = most - count("\n\n".join(sections)) - len(sections)
     cut: dict[str, str] = {}
     for number, title in enumerate(sorted(sections, key=lambda each: count(sections[each]))):
@@ -162,7 +164,7 @@ def _cut_to(sections: Mapping[str, str], most: int, count: Callable[[str], int])
 
 
 def _cut(text: str, most: int, count: Callable[[str], int]) -> str:
-    """The beginning and the end of a text that has more than so many tokens."""
+    """A text within `most` tokens: its beginning and its end."""
     kept = len(text)
     shorter = text
     while kept and count(shorter) > most:
@@ -172,7 +174,7 @@ def _cut(text: str, most: int, count: Callable[[str], int]) -> str:
 
 
 def proposal_schema() -> dict[str, Json]:
-    """The schema of a proposal."""
+    """The JSON schema of a proposal."""
     text: Json = {"type": "string", "minLength": 1, "maxLength": 500}
     inserted_step: Json = {
         "type": "object",
@@ -199,12 +201,16 @@ def proposal_schema() -> dict[str, Json]:
 
 
 def proposal_of(text: str, plan: Plan, step: Step, tools: Registry) -> RecoveryProposal | str:
-    """The proposal that a text holds, or what is wrong with it; never raises."""
+    """The proposal in a text, or the problem with it as a sentence; never raises."""
     read = _object_in(text)
     if read is None:
         return "it is not the JSON object that was asked for."
-    said = read.get("why")
-    why = shortened(said.strip()) if isinstance(said, str) and said.strip() else "The model gave no reason."
+    reason = read.get("why")
+    why = (
+        shortened(reason.strip())
+        if isinstance(reason, str) and reason.strip()
+        else "The model gave no reason."
+    )
     match read.get("action"):
         case "retry":
             return _retry(read.get("args"), step, tools, why)
@@ -230,24 +236,27 @@ def _retry(args: Json, step: Step, tools: Registry, why: str) -> RecoveryProposa
 
 def _insert(wanted: Json, plan: Plan, step: Step, tools: Registry, why: str) -> RecoveryProposal | str:
     steps: list[Step] = []
-    taken = {each.step_id for each in plan.steps}
+    used = {each.step_id for each in plan.steps}
     for each in wanted if isinstance(wanted, list) else []:
-        made = _step(each, StepId(_free(taken)), steps, step, tools)
-        if isinstance(made, str):
-            return made
-        taken.add(made.step_id)
-        steps.append(made)
+        new = _step(each, StepId(_unused_id(used)), steps, step, tools)
+        if isinstance(new, str):
+            return new
+        used.add(new.step_id)
+        steps.append(new)
         if len(steps) > MAX_INSERTED:
             return f"it inserts more than {MAX_INSERTED} steps."
     return RecoveryProposal(action="insert", steps=tuple(steps), why=why) if steps else "it inserts no step."
 
 
-def _step(said: Json, step_id: StepId, before: Sequence[Step], failed: Step, tools: Registry) -> Step | str:
-    description = said.get("description") if isinstance(said, dict) else None
-    if not isinstance(said, dict) or not isinstance(description, str) or not description.strip():
+def _step(
+    proposed: Json, step_id: StepId, before: Sequence[Step], failed: Step, tools: Registry
+) -> Step | str:
+    """A proposed step, which depends on the one before it; else the problem with it as a sentence."""
+    description = proposed.get("description") if isinstance(proposed, dict) else None
+    if not isinstance(proposed, dict) or not isinstance(description, str) or not description.strip():
         return "a step has no description."
     depends = (before[-1].step_id,) if before else failed.depends_on
-    instruction = said.get("instruction")
+    instruction = proposed.get("instruction")
     fields = {
         "step_id": step_id,
         "description": shortened(description.strip(), 300),
@@ -255,10 +264,10 @@ def _step(said: Json, step_id: StepId, before: Sequence[Step], failed: Step, too
         "depends_on": depends,
         "agent": failed.agent,
     }
-    name = said.get("tool")
+    name = proposed.get("tool")
     if not isinstance(name, str) or not name:
         return Step.model_validate(fields)
-    tool, args = tools.get(name), said.get("args")
+    tool, args = tools.get(name), proposed.get("args")
     if tool is None:
         return f"there is no tool {name!r}."
     arguments: Args = args if isinstance(args, dict) else {}
@@ -272,7 +281,7 @@ def _step(said: Json, step_id: StepId, before: Sequence[Step], failed: Step, too
 
 
 def inserted(plan: Plan, step_id: StepId, proposal: RecoveryProposal) -> tuple[Step, ...]:
-    """The plan's steps with those of a proposal before the failed one, which waits for them and runs again."""
+    """The plan's steps with the proposed ones before the failed step, which then depends on them."""
     steps: list[Step] = []
     for step in plan.steps:
         if step.step_id == step_id:
@@ -284,29 +293,29 @@ def inserted(plan: Plan, step_id: StepId, proposal: RecoveryProposal) -> tuple[S
     return tuple(steps)
 
 
-def _free(taken: set[StepId]) -> str:
+def _unused_id(used: set[StepId]) -> str:
     number = 1
-    while StepId(f"fix_{number}") in taken:
+    while StepId(f"fix_{number}") in used:
         number += 1
     return f"fix_{number}"
 
 
 def _object_in(text: str) -> dict[str, Json] | None:
-    """The JSON object of a text: all of it, or the first one in a fence or in prose that names an action."""
+    """The whole text as a JSON object, or else the first object in it with an action; None if there is none."""
     read = read_object(text.strip())
     if not isinstance(read, Unreadable):
         return read
     decoder = json.JSONDecoder(strict=False)
-    at = text.find("{")
+    start = text.find("{")
     for _ in range(_TRIES):
-        if at < 0:
+        if start < 0:
             break
         try:
-            value, _end = decoder.raw_decode(text, at)
+            value, _end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             value = None
         if isinstance(value, dict) and "action" in value:
             mended = read_object(json.dumps(value))
             return None if isinstance(mended, Unreadable) else mended
-        at = text.find("{", at + 1)
+        start = text.find("{", start + 1)
     return None

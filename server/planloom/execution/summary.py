@@ -1,4 +1,4 @@
-"""What a plan came to, in a few words for a person."""
+"""Summarizes the outcome of a plan for the user."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LISTED = 20
 
 
 def execution_summary(plan: Plan) -> str:
-    """Begins with "n of m steps done", then what was changed, what failed and what was left out."""
+    """Begins with "n of m steps done", then lists changed files, failed steps and what was left out."""
     done = sum(step.status == "completed" and not step.staged for step in plan.steps)
     parts = [f"{done} of {len(plan.steps)} steps done"]
     changed = changed_files(plan)
@@ -36,7 +36,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def changed_files(plan: Plan) -> tuple[str, ...]:
-    """The URIs of files that applied edits of the plan left changed, in the order of the first change."""
+    """The URIs of files changed by edits that are still applied, in the order of their first change."""
     files: dict[str, None] = {}
     for edit in plan.edits:
         if edit.state == "applied":

@@ -1,1 +1,1 @@
-"""The ledger: events and texts of plans in SQLite. Imported by `execution` and `service`."""
+"""The ledger: events and texts of plans in SQLite. Imported by `service`; `execution` sees it as an `EventStore`."""

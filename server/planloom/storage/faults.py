@@ -1,4 +1,4 @@
-"""What can be wrong with the file of the ledger, and what a person is to do about it."""
+"""Classifies errors of the ledger's file, with sentences that say how to repair it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 Kind = Literal["busy", "full", "read_only", "io", "damaged", "gone"]
 BUSY_SECONDS = 10.0
-"""How long a request waits for another program that has locked the ledger."""
+"""How long a request waits while another program has the ledger locked."""
 _KINDS: dict[int, Kind] = {
     sqlite3.SQLITE_BUSY: "busy",
     sqlite3.SQLITE_LOCKED: "busy",
@@ -19,17 +19,17 @@ _KINDS: dict[int, Kind] = {
     sqlite3.SQLITE_NOTADB: "damaged",
 }
 _PASSING = (
-    "Until then nothing new is done: plans that ran are stopped, and are paused for you to resume when the ledger"
-    " can be written again."
+    "Until then nothing runs: running plans were stopped, and are paused for you to resume once the ledger can be"
+    " written again."
 )
 _LASTING = (
     "Its plans are stopped and nothing more is written to it. New plans are kept in memory only: they are"
-    " forgotten when the server ends."
+    " lost when the server ends."
 )
 
 
 class Fault(NamedTuple):
-    """Why the ledger cannot be written. One that `lasts` does not pass while the server runs."""
+    """Why the ledger cannot be written. A fault that `lasts` stays until the server is restarted."""
 
     kind: Kind
     sentence: str
@@ -40,22 +40,22 @@ class Fault(NamedTuple):
 
 
 def fault_of(error: sqlite3.Error, path: Path | None) -> Fault:
-    """The fault behind an error of SQLite. What SQLite has no better name for counts as a fault of the disk."""
+    """The fault behind an SQLite error; an error without a known code is an `io` fault."""
     code = getattr(error, "sqlite_errorcode", None)
     kind = _KINDS.get(code & 0xFF, "io") if isinstance(code, int) else "io"
     return Fault(kind, _sentence(kind, path, error))
 
 
 def gone(path: Path) -> Fault:
-    """The fault of a ledger whose file is no longer the one that was opened."""
+    """The fault of a ledger whose file was deleted or replaced after it was opened."""
     return Fault("gone", _sentence("gone", path, None))
 
 
 def unusable(path: Path, error: Exception) -> str:
-    """The sentence for a ledger that cannot be opened."""
+    """The message for a ledger that cannot be opened."""
     return (
-        f"The plan ledger {path} cannot be used ({error}). It is left as it is, and plans are kept in memory only:"
-        " they are forgotten when the server ends. Mend or move the file, or set planloom.storage.path, then"
+        f"The plan ledger {path} cannot be used ({error}). It is left unchanged, and plans are kept in memory only:"
+        " they are lost when the server ends. Repair or move the file, or set planloom.storage.path, then"
         " restart the server."
     )
 
@@ -69,7 +69,7 @@ def _sentence(kind: Kind, path: Path | None, error: sqlite3.Error | None) -> str
         case "read_only":
             return f"The plan ledger {path} is read-only. Make it writable. {_PASSING}"
         case "io":
-            return f"The plan ledger {path} cannot be written ({error}). See to its disk. {_PASSING}"
+            return f"The plan ledger {path} cannot be written ({error}). Check its disk. {_PASSING}"
         case "damaged":
             return (
                 f"The plan ledger {path} is damaged ({error}). {_LASTING} Move the file away and restart the"

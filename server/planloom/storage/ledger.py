@@ -1,8 +1,8 @@
-"""The ledger: every event of every plan, durable before anyone hears of it.
+"""The ledger: stores every event of every plan, durably, before listeners are notified of it.
 
-Appending is synchronous on purpose. A commit takes a tenth of a millisecond, a thread hop more than that, and an
-append that suspends would let two requests interleave on one plan. Whoever is about to write for a plan awaits
-`ready` first, where another program's lock is waited for without holding up the loop.
+Appending is synchronous on purpose. A commit takes a tenth of a millisecond, less than a thread hop, and an
+append that suspends would let two requests interleave on one plan. Callers await `ready` before they write: it
+waits for another program's lock without blocking the event loop.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from planloom.storage.faults import BUSY_SECONDS, Fault, fault_of, gone, unusabl
 from planloom.storage.schema import NewerSchema, migrate
 
 LEASE_SECONDS = 15.0
-"""How long a lease holds after it was last renewed; its holder renews it three times as often."""
+"""How long a lease is valid after its last renewal; its holder renews it three times as often."""
 _BUSY_MS = 250
-"""How long one statement waits for another server's transaction. It holds up the loop, so it is short."""
+"""How long one statement waits for another server's transaction. Short, since it blocks the event loop."""
 _BUSY_STEP = 0.05
 _PROBE_BYTES = 65_536
 Connect = Callable[..., sqlite3.Connection]
@@ -49,7 +49,7 @@ class Lease(NamedTuple):
 
 
 class RawEvent(NamedTuple):
-    """One raw event row of a plan, whether it can be decoded or not."""
+    """The row of an event, whether it can be decoded or not."""
 
     seq: int
     at: str
@@ -60,19 +60,18 @@ class RawEvent(NamedTuple):
 class Ledger:
     """Events, blobs and leases in one SQLite file, shared by every server of the user.
 
-    Every statement goes through `_transaction` or `_rows`, which turn an error of SQLite into StorageFailed. An
-    event that cannot be written is nowhere: it is neither kept in memory nor told. `problem` says what is wrong in
-    a sentence, and `listen` when that changes. Only a file that cannot be opened, is found damaged or has
-    been deleted is replaced by memory, and then for new plans alone: the plans in the file are never continued
-    there, since a server that starts later would find them as they were before and do their effects again.
+    Every statement goes through `_transaction` or `_rows`, which turn SQLite errors into StorageFailed. An event
+    that cannot be written is neither kept in memory nor published. Only a file that cannot be opened, is damaged
+    or was deleted is replaced by memory, and only for new plans: a plan in the file is never continued in memory,
+    because a later server would find it in its old state and repeat its effects.
     """
 
     def __init__(
         self, path: Path | None, *, connect: Connect = sqlite3.connect, patience: float = BUSY_SECONDS
     ) -> None:
-        """Open or make the ledger at `path`; None keeps it in memory. Raises StorageFailed while it is locked.
+        """Open or create the ledger at `path`, or in memory for None. Raises StorageFailed while it is locked.
 
-        `patience` is how many seconds `ready` waits for another program.
+        `patience` is how many seconds `ready` waits for another program's lock.
         """
         self.path = path
         self.owner = uuid.uuid4().hex
@@ -88,15 +87,15 @@ class Ledger:
 
     @property
     def problem(self) -> str | None:
-        """Why plans are not kept as they should be, and what to do about it; None if they are."""
+        """Sentences that say why plans are not stored safely and what to do about it; None if they are."""
         return self._fault.sentence if self._fault is not None else self._unusable
 
     def listen(self, listener: Callable[[], None]) -> None:
-        """Hear whenever `problem` changes."""
+        """Call `listener` whenever `problem` changes."""
         self._listeners.append(listener)
 
     async def ready(self) -> None:
-        """Wait until no other program has the ledger locked. Raises StorageFailed when that takes too long."""
+        """Wait until no other program has the ledger locked. Raises StorageFailed after `patience` seconds."""
         until = time.monotonic() + self._patience
         while (error := self._locked()) is not None:
             if time.monotonic() >= until:
@@ -104,7 +103,7 @@ class Ledger:
             await asyncio.sleep(_BUSY_STEP)
 
     def _locked(self) -> sqlite3.Error | None:
-        """The error that tells of another program's lock, if there is one. Other faults show when it is written."""
+        """The SQLite error for another program's lock, if there is one. Other faults show at the next write."""
         if self._file is None:
             return None
         connection = self._connection
@@ -120,10 +119,10 @@ class Ledger:
         return None
 
     def append(self, recorded: Sequence[ev.Recorded], plan: Plan, *, durable: bool = True) -> None:
-        """Write events of one plan, and where the plan stands after them, in one transaction.
+        """Write events of one plan, and the plan's state after them, in one transaction.
 
-        The first event of a plan takes its lease too. A `durable` one waits until the disk has it. Raises
-        StorageFailed, or OwnedElsewhere if another server has taken the plan over; nothing is written then.
+        The first event of a plan also claims its lease. With `durable` it returns only when the disk has them.
+        Raises StorageFailed, or OwnedElsewhere if another server has claimed the plan; nothing is written then.
         """
         self._append(recorded, plan, durable=durable)
         self._works()
@@ -156,11 +155,11 @@ class Ledger:
                 _put_progress(connection, plan.plan_id, plan.seq, progress(plan))
 
     def _put_plan(self, connection: sqlite3.Connection, plan: Plan, *, new: bool) -> None:
-        known = connection.execute(
+        updated = connection.execute(
             "UPDATE plans SET updated_at = ?, status = ?, version = ?, seq = ? WHERE plan_id = ?",
             (_iso(plan.updated_at), plan.status, plan.version, plan.seq, plan.plan_id),
         )
-        if known.rowcount:
+        if updated.rowcount:
             return
         if not new:
             raise StorageFailed(self.problem or "The plan is no longer in the ledger: it was deleted.")
@@ -182,7 +181,7 @@ class Ledger:
     def events(self, plan_id: PlanId, after: int = 0, limit: int | None = None) -> Iterator[ev.Recorded]:
         """The events of a plan with a `seq` above `after`, in order. Raises StorageFailed, PlanUnreadable."""
         try:
-            # A row's text is taken as bytes, so that one that is no text spoils its own plan alone.
+            # Bodies are read as bytes, so that invalid text makes only its own plan unreadable.
             rows = self._rows(
                 "SELECT e.seq, e.at, CAST(e.body AS BLOB), p.session_id FROM events e JOIN plans p USING (plan_id)"
                 " WHERE e.plan_id = ? AND e.seq > ? ORDER BY e.seq LIMIT ?",
@@ -209,7 +208,7 @@ class Ledger:
             yield recorded
 
     def raw_events(self, plan_id: PlanId) -> tuple[RawEvent, ...]:
-        """The rows of a plan's events as they stand there; those that SQLite itself cannot read are left out."""
+        """The rows of a plan's events, undecoded; those that SQLite itself cannot read are left out."""
         found: list[RawEvent] = []
         with suppress(sqlite3.DatabaseError):
             for row in self._rows(
@@ -224,7 +223,7 @@ class Ledger:
         found = "SELECT seq FROM plans WHERE plan_id = ?"
         rows = self._read(found, (plan_id,))
         if not rows and self._old is not None:
-            # That a plan is not found in a ledger that cannot be read does not say that there is none.
+            # A plan that is not found may still be in the damaged file, so this read must not fail silently.
             try:
                 rows = self._old.execute(found, (plan_id,)).fetchall()
             except sqlite3.Error as error:
@@ -239,7 +238,7 @@ class Ledger:
         statuses: Iterable[PlanStatus] = (),
         limit: int = 100,
     ) -> tuple[Listed, ...]:
-        """Plans, the last one made first, by workspace, session and status where given. Raises StorageFailed."""
+        """Plans, the newest first, filtered by workspace, session and statuses if given. Raises StorageFailed."""
         clauses, values = ["1"], list[object]()
         if workspace is not None:
             clauses.append("p.workspace = ?")
@@ -260,23 +259,23 @@ class Ledger:
         return tuple(_listed(row) for row in rows[:limit])
 
     def plans(self, **which: Any) -> tuple[PlanId, ...]:
-        """The ids of `summaries`."""
+        """The ids of the plans that `summaries` returns for the same arguments."""
         return tuple(each.plan_id for each in self.summaries(**which))
 
     def keep_progress(self, plan_id: PlanId, seq: int, counted: Progress) -> None:
-        """Keep how far a plan had come at `seq`, so that a list need not read its events. Raises StorageFailed."""
+        """Store a plan's progress at `seq`, so that a list need not read its events. Raises StorageFailed."""
         with self._transaction(durable=False) as connection:
             _put_progress(connection, plan_id, seq, counted)
 
     def delete(self, plan_id: PlanId) -> None:
-        """Forget a plan with its events and blobs. Raises StorageFailed."""
+        """Delete a plan with its events and texts. Raises StorageFailed."""
         with self._transaction(durable=True) as connection:
             for table in ("events", "blobs", "leases", "progress", "plans"):
                 connection.execute(f"DELETE FROM {table} WHERE plan_id = ?", (plan_id,))
         self._works()
 
     def keep(self, plan_id: PlanId, texts: Iterable[tuple[Sha256, str]]) -> None:
-        """Keep texts by hash. They are durable with the next durable event, since one file holds both.
+        """Store texts by hash. They become durable with the next durable event, since one file holds both.
 
         Raises StorageFailed.
         """
@@ -298,19 +297,19 @@ class Ledger:
         return tuple(row[0] for row in self._read("SELECT body FROM templates"))
 
     def keep_template(self, template_id: TemplateId, body: str) -> None:
-        """Keep a template. Raises StorageFailed."""
+        """Store a template. Raises StorageFailed."""
         with self._transaction(durable=True) as connection:
             connection.execute("INSERT OR REPLACE INTO templates VALUES (?, ?)", (template_id, body))
         self._works()
 
     def drop_template(self, template_id: TemplateId) -> None:
-        """Forget a template. Raises StorageFailed."""
+        """Delete a template. Raises StorageFailed."""
         with self._transaction(durable=True) as connection:
             connection.execute("DELETE FROM templates WHERE template_id = ?", (template_id,))
         self._works()
 
     def claim(self, plan_id: PlanId, now: str) -> Lease | None:
-        """Take or renew the lease of a plan. Returns the other holder's lease if there is a live one.
+        """Claim or renew the lease of a plan. Returns the lease of another live server if that holds it.
 
         Raises StorageFailed, also for a plan of a ledger that can no longer be written.
         """
@@ -351,15 +350,15 @@ class Ledger:
         self._works()
 
     def release(self) -> None:
-        """Give every lease of this process back."""
+        """Release every lease of this process."""
         try:
             with self._transaction(durable=False) as connection:
                 connection.execute("DELETE FROM leases WHERE owner = ?", (self.owner,))
         except StorageFailed as error:
-            log.warning("leases were not given back: %s", error.message)
+            log.warning("the leases were not released: %s", error.message)
 
     def close(self) -> None:
-        """Give leases back and close the file."""
+        """Release the leases and close the file."""
         self.release()
         for connection in (self._connection, self._old):
             if connection is not None:
@@ -384,7 +383,7 @@ class Ledger:
 
     @contextmanager
     def _transaction(self, *, durable: bool) -> Iterator[sqlite3.Connection]:
-        """The one way to write: a transaction; a durable one waits until the disk has it. Raises StorageFailed."""
+        """The only way to write: a transaction. With `durable` it waits for the disk. Raises StorageFailed."""
         if self._file is not None and self.path is not None and _identity(self.path) != self._file:
             self._fail(gone(self.path))
         connection = self._connection
@@ -397,9 +396,9 @@ class Ledger:
             connection.execute("COMMIT")
         except sqlite3.IntegrityError as error:
             _roll_back(connection)
-            log.warning("the ledger holds what was to be written: %s", error)
+            log.warning("the ledger already holds a row that was to be written: %s", error)
             raise StorageFailed(
-                "Another Planloom server has changed this meanwhile. Look at it again."
+                "Another Planloom server has changed this meanwhile. Reload it and try again."
             ) from error
         except sqlite3.Error as error:
             _roll_back(connection)
@@ -416,7 +415,7 @@ class Ledger:
             raise self._failed(error) from error
 
     def _rows(self, statement: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
-        """Rows of the ledger, then what can still be read of the one that it has replaced. Raises sqlite3.Error."""
+        """Rows of the ledger, then those still readable in the file it has replaced. Raises sqlite3.Error."""
         rows = self._connection.execute(statement, values).fetchall()
         if self._old is not None:
             with suppress(sqlite3.Error):
@@ -431,33 +430,30 @@ class Ledger:
         return StorageFailed(fault.sentence)
 
     def _fail(self, fault: Fault) -> None:
-        known = self._fault
-        if known is not None and (known.lasts or known.kind == fault.kind):
+        current = self._fault
+        if current is not None and (current.lasts or current.kind == fault.kind):
             return
         self._fault = fault
         log.error("%s", fault.sentence)
         if fault.lasts:
             self._old, self._file, self._waits = self._connection, None, None
             self._connection = _connected(":memory:", sqlite3.connect)
-        self._tell()
+        self._notify()
 
     def _works(self) -> None:
-        """Something was written: a fault that can pass has passed."""
+        """Clear a passing fault, after a successful write."""
         if self._fault is not None and not self._fault.lasts:
             log.info("the plan ledger can be written again")
             self._fault = None
-            self._tell()
+            self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         for listener in tuple(self._listeners):
             listener()
 
 
 class Listed(NamedTuple):
-    """A plan in a list: `summary` without a progress if none is kept for where the plan is.
-
-    Without a summary the row is damaged.
-    """
+    """A plan in a list. `summary` is None for a damaged row; its progress is empty unless `counted`."""
 
     plan_id: PlanId
     summary: PlanSummary | None
@@ -465,7 +461,7 @@ class Listed(NamedTuple):
 
 
 def owned_elsewhere(lease: Lease) -> OwnedElsewhere:
-    """The failure of a request on a plan that another living server runs."""
+    """The error for a request on a plan that another live server runs."""
     return OwnedElsewhere(
         f"Another Planloom server (process {lease.pid}) runs this plan. Use that editor window.",
         details={"pid": lease.pid, "since": lease.since},
@@ -473,7 +469,7 @@ def owned_elsewhere(lease: Lease) -> OwnedElsewhere:
 
 
 def workspace_key(folders: Sequence[str]) -> str:
-    """What tells one workspace from another: its folders in order."""
+    """A key that is equal for workspaces with the same folders in the same order."""
     return "\n".join(folders)
 
 
@@ -495,7 +491,7 @@ def _listed(row: tuple[Any, ...]) -> Listed:
             request=request,
             progress=_NOTHING if body is None else Progress.model_validate_json(body),
         )
-        # Bytes that are no text come as lone surrogates, which nobody could send on.
+        # Bytes that are not text were read as lone surrogates, which cannot be encoded for a client.
         summary.model_dump_json()
     except (ValidationError, ValueError, TypeError) as error:
         log.warning("plan %r is damaged in the ledger: %s", plan_id, error)
@@ -521,7 +517,7 @@ def _roll_back(connection: sqlite3.Connection) -> None:
 
 def _connected(where: Path | str, connect: Connect) -> sqlite3.Connection:
     connection = connect(where, isolation_level=None, check_same_thread=False)
-    # What is no text shows where it is used, instead of making every row unreadable that comes with it.
+    # Invalid text fails where it is used, instead of making every row of its query unreadable.
     connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
     connection.execute("PRAGMA busy_timeout = 2000")
     connection.execute("PRAGMA journal_mode = WAL")
@@ -531,7 +527,7 @@ def _connected(where: Path | str, connect: Connect) -> sqlite3.Connection:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """The identity of the file at `path`: it changes when the file is replaced."""
+    """Device and inode of the file at `path`, which change when the file is replaced; None if there is none."""
     try:
         found = path.stat()
     except OSError:
@@ -540,16 +536,16 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _alive(pid: int, renewed: float) -> bool:
-    """Whether a lease holds: its process lives on this machine and renewed it lately.
+    """Whether a lease is valid: its process is alive and renewed it within LEASE_SECONDS.
 
-    `renewed` is of the clock that runs since the machine was started, which all processes share and nobody sets.
-    A time of that clock that is still to come is of an earlier start, so that its process is gone. Older servers
-    wrote the time of day, which may be wrong: there the process alone counts.
+    `renewed` is a time of the machine's monotonic clock, which all processes share and nobody can set. A time in
+    the future is from before a reboot, so its process is gone. Older servers wrote the time of day, which may be
+    wrong: for these only the process counts.
     """
     of_day = renewed > _EARLIEST_TIME_OF_DAY
     if not of_day and not 0 <= time.monotonic() - renewed <= LEASE_SECONDS:
         return False
-    if sys.platform == "win32":  # There, signal 0 would end the process that it asks about.
+    if sys.platform == "win32":  # Signal 0 would end the process there.
         return not of_day or time.time() - renewed <= LEASE_SECONDS
     try:
         os.kill(pid, 0)
@@ -561,7 +557,7 @@ def _alive(pid: int, renewed: float) -> bool:
 
 
 _EARLIEST_TIME_OF_DAY = 1e9
-"""Seconds since 1970 in 2001; no machine runs for so long."""
+"""A Unix time of 2001, used to tell times of day from uptimes: no machine runs that long."""
 
 
 def _bytes(text: str) -> bytes:
@@ -569,18 +565,18 @@ def _bytes(text: str) -> bytes:
 
 
 def _printable(value: object) -> str:
-    """A value of a damaged row as a text that can be sent."""
+    """A value of a damaged row as text that can be encoded."""
     if isinstance(value, str):
         value = value.encode("utf-8", "surrogateescape")
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def _iso(at: Instant | None) -> str:
-    return "" if at is None else at.isoformat()
+def _iso(time: Instant | None) -> str:
+    return "" if time is None else time.isoformat()
 
 
 def _instant(text: str) -> Instant:
-    at = datetime.fromisoformat(text)
-    if at.tzinfo is None:
-        raise ValueError("a time without its zone")
-    return at
+    instant = datetime.fromisoformat(text)
+    if instant.tzinfo is None:
+        raise ValueError("a time without a time zone")
+    return instant

@@ -1,4 +1,4 @@
-"""The tables of the ledger, and the steps that bring an older one up to date."""
+"""The tables of the ledger, and the migrations from older versions."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ _MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE templates (template_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT;
     """,
-    # A progress holds only for the plan at that very `seq`. It has a table of its own, so that a server of the
-    # version before, which may still run, can write its plans as it always did. Plans are listed in the order in
-    # which they were inserted, which a clock that is set back does not change.
+    # A progress is valid only for the plan at exactly this `seq`. It has its own table, so that a server of the
+    # previous version, which may still be running, can write plans as before. Plans are listed by rowid, since
+    # their times are wrong when the clock was set back.
     """
     CREATE TABLE progress (plan_id TEXT PRIMARY KEY, seq INTEGER NOT NULL, body TEXT NOT NULL) STRICT;
     DROP INDEX plans_by_time;
@@ -60,18 +60,18 @@ _MIGRATIONS: tuple[str, ...] = (
 
 
 class NewerSchema(Exception):
-    """The ledger was written by a newer Planloom; it is left as it is."""
+    """The ledger was written by a newer Planloom, and must not be changed."""
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the ledger to `VERSION`, one step a transaction. Raises NewerSchema, sqlite3.Error."""
+    """Bring the ledger to `VERSION`, each step in its own transaction. Raises NewerSchema, sqlite3.Error."""
     found = _version(connection)
     if found > VERSION:
         raise NewerSchema(f"the ledger has schema {found}, this Planloom knows {VERSION}")
     while found < VERSION:
         connection.execute("BEGIN IMMEDIATE")
         try:
-            # Another server may have made the step while this one waited for its turn.
+            # Another server may have made this step while this one waited for the lock.
             found = _version(connection)
             if found < VERSION:
                 for statement in _MIGRATIONS[found].split(";"):

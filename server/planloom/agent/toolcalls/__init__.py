@@ -1,6 +1,5 @@
-"""Reads tool calls out of a model's text as it streams, in the formats of every model family (docs/model-
-text.md).
+"""Reads tool calls out of a model's text as it streams, in the formats of every model family.
 
-Read `reader` first, then `scanner`; a new format is a row in `tokens` and, where its body differs, a reader
-of it.
+docs/model-text.md has the rules and the families. Read `reader` first, then `scanner`. A new format is a row in
+`tokens` and, if its body differs from all others, a reader of it.
 """

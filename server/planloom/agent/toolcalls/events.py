@@ -1,4 +1,4 @@
-"""The events of the reader of calls, in the order of the text."""
+"""The events that the call reader emits, in the order of the text."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class ReasoningText(Value):
 
 
 class Retracted(Value):
-    """All events so far, calls and problems included, were reasoning: a closing tag came that nothing had opened."""
+    """A closing tag without an opening one: all events so far, calls and problems included, were reasoning."""
 
     kind: Literal["retracted"] = "retracted"
 
 
 class CallRead(Value):
-    """A whole call of an offered tool, its arguments in the types of the tool's schema."""
+    """A complete call of an offered tool, with its arguments converted to the types of the tool's schema."""
 
     kind: Literal["call"] = "call"
     name: str
@@ -36,7 +36,7 @@ class CallRead(Value):
 
 
 class CallProblem(Value):
-    """A call that cannot run; `text` is what the model wrote, shortened."""
+    """A call that cannot be run; `text` is what the model wrote, shortened, `problem` a phrase."""
 
     kind: Literal["problem"] = "problem"
     cause: Literal["unknown_tool", "cut", "malformed"]

@@ -1,4 +1,4 @@
-"""Headers that name the recipient of a message: those of Harmony (gpt-oss) and of the Functionary family."""
+"""Reads message headers that name a recipient, in the Harmony (gpt-oss) and Functionary formats."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FREE_TEXT = ("all\n", "all\r\n")
 
 
 class Header(NamedTuple):
-    """A Harmony header that ends at `end`; what it does not name is empty."""
+    """A Harmony header that ends at `end`; a part that it does not name is empty."""
 
     end: int
     role: str
@@ -28,12 +28,12 @@ class Header(NamedTuple):
 
 
 def read_header(cursor: Cursor) -> Header | None:
-    """The Harmony header at the cursor, which stays; None where there is none."""
+    """The Harmony header at the cursor, which does not move; None if there is none."""
     start = cursor.at
     window = cursor.text[start : start + _LONGEST]
-    stop = min((at for word in _BREAKS if (at := window.find(word, 1)) >= 0), default=len(window))
+    stop = min((index for word in _BREAKS if (index := window.find(word, 1)) >= 0), default=len(window))
     message = window.find(_MESSAGE, 0, stop)
-    ends = [at for at in (window.find("{", 0, stop), message) if at >= 0]
+    ends = [index for index in (window.find("{", 0, stop), message) if index >= 0]
     if not ends:
         if stop == len(window) < _LONGEST:
             cursor.require_final()
@@ -52,12 +52,12 @@ def read_header(cursor: Cursor) -> Header | None:
 
 
 def free_text_header(cursor: Cursor) -> int:
-    """The length of the Functionary header of free text at the cursor, 0 if there is none."""
+    """The length of the Functionary header for free text at the cursor, 0 if there is none."""
     return next((len(header) for header in _FREE_TEXT if cursor.looking_at(header)), 0)
 
 
 def names_call(cursor: Cursor) -> bool:
-    """Whether a name on a line of its own and an object come next, as behind Functionary's `>>>`."""
+    """Whether a name on a line of its own and then an object follow, as after Functionary's `>>>`."""
     ahead = cursor.ahead()
     if ahead.match(_NAME) is None or ahead.peek() not in ("\n", "\r"):
         return False

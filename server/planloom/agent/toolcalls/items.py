@@ -1,4 +1,4 @@
-"""One call or one list of calls behind a marker, in any family's form: the first characters show which it is."""
+"""Reads one call or one list of calls after a marker; its first characters show which family's form it has."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _MOST_SEPARATORS = 6
 
 
 def read_item(cursor: Cursor, offered: OfferedTools) -> tuple[RawCall, ...] | None:
-    """The calls at the cursor, which moves behind them; None, with the cursor anywhere, if no call begins.
+    """The calls at the cursor, which moves past them; None, with the cursor anywhere, if no call begins.
 
-    Raises NeedMoreText, or ParseError where a call begins that cannot be read.
+    Raises NeedMoreText, or ParseError if a call begins but cannot be read.
     """
     sign = cursor.peek()
     if sign == "{":
@@ -67,7 +67,7 @@ def _read_array(cursor: Cursor, offered: OfferedTools) -> tuple[RawCall, ...] | 
 
 
 def _read_fenced(cursor: Cursor, offered: OfferedTools) -> tuple[RawCall, ...] | None:
-    """A call in a fence behind a marker; the fence's end belongs to it."""
+    """A call in a fence after a marker; the closing fence belongs to it."""
     found = read_item(cursor, offered) if enter_fence(cursor) and cursor.peek() in ("{", "[") else None
     if found is not None:
         leave_fence(cursor)
@@ -75,7 +75,7 @@ def _read_fenced(cursor: Cursor, offered: OfferedTools) -> tuple[RawCall, ...] |
 
 
 def _read_named(cursor: Cursor, offered: OfferedTools) -> tuple[RawCall, ...] | None:
-    """A name and the arguments behind it, in one of many forms."""
+    """A name followed by the arguments, in one of many forms."""
     cursor.accept(_GEMMA)
     start = cursor.at
     found = cursor.match(_NAME)
@@ -87,11 +87,11 @@ def _read_named(cursor: Cursor, offered: OfferedTools) -> tuple[RawCall, ...] | 
         return None
     known = max(filter(name.startswith, offered.tools), key=len, default=name)
     if known != name and cursor.text.startswith(_CHANNELS, start + len(known)):
-        # Where a server strips tokens, the channel sticks to the name.
+        # A server that strips tokens joins the channel to the name.
         name, cursor.at = known, start + len(known)
     if cursor.accept("("):
         return (read_arguments(cursor, name.removesuffix(".call"), offered),)
-    behind_name = cursor.at
+    after_name = cursor.at
     cursor.skip_space()
     if cursor.looking_at("<arg_key>") or cursor.looking_at("<longcat_arg_key>"):
         return (read_pairs(cursor, name),)
@@ -115,16 +115,16 @@ def _read_named(cursor: Cursor, offered: OfferedTools) -> tuple[RawCall, ...] | 
     if token_at(cursor).kind == "close" and (separated or offered.knows(name)):
         return (RawCall(name, None),)
     at_end = sign == ""
-    cursor.at = behind_name
+    cursor.at = after_name
     if separated:
         raise ParseError("the arguments are missing", cut=cursor.at_end())
-    if at_end and cursor.text[behind_name : behind_name + 1] in ("\n", ""):
+    if at_end and cursor.text[after_name : after_name + 1] in ("\n", ""):
         _require_other_name(name, offered)
     return None
 
 
 def _require_other_name(name: str, offered: OfferedTools) -> None:
-    """Raise ParseError if a name at the end of the text is, or begins, the name of a tool: the call is cut."""
+    """Raise ParseError if a name at the end of the text is a tool's name or a beginning of it: the call is cut."""
     bare = offered.name_of(name)
     if any(tool.startswith(bare) for tool in offered.tools):
         raise ParseError("it ends early", cut=True)

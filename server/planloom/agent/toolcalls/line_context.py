@@ -1,4 +1,4 @@
-"""What stands around a position in a text: cues, quotations, inline code, JSON that is no call.
+"""The context of a position in a text: cues, quotations, inline code, and JSON that is not a call.
 
 See docs/model-text.md, T5 and T14.
 """
@@ -25,17 +25,17 @@ _BRACKETS = re.compile(r'\\.|["{}\[\]]|\n[ \t\r]*(?=\n)', re.DOTALL)
 
 
 class LineContext:
-    """The current line, and the last one before it that was not blank."""
+    """The current line, and the last line before it that was not blank."""
 
     def __init__(self) -> None:
         self._line = ""
         self._last = ""
-        # Most text is never asked about, so it is read in one piece: when it is asked about, or has grown long.
+        # Most text is never asked about, so it is processed in one piece: when it is asked about or has grown long.
         self._new: list[str] = []
         self._size = 0
 
     def add(self, text: str) -> None:
-        """Take text that is shown, line ends included."""
+        """Add text that is shown, line ends included."""
         self._new.append(text)
         self._size += len(text)
         if self._size > _LONGEST_UNREAD:
@@ -47,12 +47,12 @@ class LineContext:
         self._size = 0
         head, newline, tail = text.rpartition("\n")
         if newline:
-            self._ended(head)
+            self._end_lines(head)
             self._line = ""
         self._line = (self._line + tail)[-_KEPT:]
 
-    def _ended(self, text: str) -> None:
-        """Keep the last line that has words of its own, out of the end of this line and whole lines after it."""
+    def _end_lines(self, text: str) -> None:
+        """End the current line with the first line of `text`. Keeps the last line that is not blank or a mere "or"."""
         while True:
             text = text.rstrip()
             before, newline, line = text.rpartition("\n")
@@ -87,7 +87,7 @@ class LineContext:
 
 
 class JsonSkipper:
-    """Follows JSON that is no call to its end, so that nothing inside of it is read as a call (T14)."""
+    """Follows JSON that is not a call to its end, so that nothing inside it is read as a call (T14)."""
 
     def __init__(self) -> None:
         self.in_string = False
@@ -101,7 +101,7 @@ class JsonSkipper:
         return self._depth > _DEEPEST
 
     def add(self, text: str) -> None:
-        """Follow the next piece of text; `open` turns false where the JSON, or its paragraph, ends."""
+        """Follow the next piece of text; sets `open` to false when the JSON or its paragraph ends."""
         text = self._tail + text
         self._tail = ""
         end = 0
@@ -130,29 +130,29 @@ class JsonSkipper:
 
 
 class InlineCode:
-    """The inline code of a line. What it holds is text if the backticks that open it are closed on the line."""
+    """The inline code of a line. Its content is text if the line also has the closing backticks."""
 
     def __init__(self) -> None:
         self.ticks = 0
         self._until = 0
 
     def toggle(self, run: int) -> None:
-        """Take a run of backticks, which opens inline code, closes it, or belongs to it."""
+        """Process a run of backticks, which opens inline code, closes it, or belongs to it."""
         if self.ticks in (0, run):
             self.ticks = run - self.ticks
 
     def end(self) -> None:
         self.ticks = 0
 
-    def holds(self, behind: Cursor, base: int) -> bool:
-        """Whether a token is in inline code, from the cursor behind it. `base` is where the cursor's text begins."""
+    def holds(self, after: Cursor, base: int) -> bool:
+        """Whether the token before the cursor `after` is inline code. `base` is the offset of the cursor's text."""
         if not self.ticks:
             return False
-        if base + behind.at <= self._until:
+        if base + after.at <= self._until:
             return True
-        found = _closing_run(self.ticks).search(behind.text, behind.at)
-        if found is None or found.end() == len(behind.text):
-            behind.require_final()
+        found = _closing_run(self.ticks).search(after.text, after.at)
+        if found is None or found.end() == len(after.text):
+            after.require_final()
         if found is None or found[0] == "\n":
             self.ticks = 0
             return False
@@ -162,7 +162,7 @@ class InlineCode:
 
 @cache
 def _closing_run(ticks: int) -> re.Pattern[str]:
-    """What closes inline code that so many backticks have opened, or the end of the line."""
+    """Matches the run that closes inline code opened by this many backticks, or the end of the line."""
     return re.compile(rf"(?<!`)`{{{ticks}}}(?!`)|\n")
 
 
@@ -173,6 +173,6 @@ def is_quotation(cursor: Cursor, sign: str) -> bool:
     if sign == "-":
         return cursor.ahead(cursor.at + 1).peek() not in (" ", "\t", "\n", "")
     if sign == ">" and cursor.looking_at(">>>"):
-        behind = cursor.ahead(cursor.at + 3).peek()
-        return not (behind.isalpha() or behind == "_")
+        after = cursor.ahead(cursor.at + 3).peek()
+        return not (after.isalpha() or after == "_")
     return True

@@ -1,4 +1,4 @@
-"""The offered tools by name, and the checks that every call passes: docs/model-text.md, T1, T2, T6 and T11."""
+"""The offered tools by name, and the checks that every call passes (docs/model-text.md: T1, T2, T6, T11)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HTML = re.compile(
     r"</?(?:a|b|i|p|u|s|em|br|hr|ul|ol|li|dl|dt|dd|h[1-6]|tr|td|th|div|span|nav|img|pre|code|body|head|html|main|form|"
     r"table|tbody|thead|section|article|header|footer|aside|strong|small|input|button|label|script|style|template)\s?/?>"
 )
-"""HTML tags: one that is the whole value of a text argument is that text, and no placeholder."""
+"""HTML tags. An argument for text may consist of one, which is then not a placeholder."""
 _TEXTS = frozenset({"content", "old_text", "new_text", "patch"})
 _INTEGER = re.compile(r"[-+]?[0-9]{1,400}(?:\.0{1,20})?")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][-+]?[0-9]{1,3})?")
@@ -29,18 +29,18 @@ _ABSENT = ("null", "none")
 _SHOWN = 2_000
 _DEEPEST = 80
 NO_TOOLS = frozenset({"directly-answer", "directly_answer"})
-"""The name that Command R gives to the call of no tool."""
+"""The pseudo tool that Command R calls in order to call none."""
 
 
 class RawCall(NamedTuple):
-    """A call as the model wrote it. Arguments are a JSON value, None where they are absent, strings from XML."""
+    """A call as the model wrote it. `arguments` is any JSON value, None if absent; those from XML are strings."""
 
     name: str
     arguments: Json
 
 
 class OfferedTools:
-    """The offered tools, with the properties of each. `firsts` are the first letters of their names."""
+    """The offered tools, with the parameters of each. `firsts` are the first letters of their names."""
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self.tools = {tool.name: tool for tool in tools}
@@ -71,7 +71,7 @@ class OfferedTools:
         )
 
     def check(self, raw: RawCall, text: str) -> CallRead | CallProblem:
-        """The call with its arguments in the types of the tool's schema, or the problem with it.
+        """The call with its arguments converted to the types of the tool's schema, or the problem with it.
 
         `text` is what the model wrote.
         """
@@ -86,7 +86,7 @@ class OfferedTools:
         return CallRead(name=name, arguments=converted)
 
     def is_example(self, raw: RawCall) -> bool:
-        """Whether a call only shows what one looks like, with a schema or a placeholder in it (T2, T6)."""
+        """Whether a call is only an example, with a schema or a placeholder as its arguments (T2, T6)."""
         arguments = opened(raw.arguments)
         if isinstance(arguments, str):
             return False
@@ -101,7 +101,7 @@ def problem(cause: str, name: str, text: str, sentence: str) -> CallProblem:
 
 
 def opened(value: Json) -> Args | str:
-    """Arguments as an object, decoded from a string at most twice (T2); else a sentence that says what is wrong."""
+    """Arguments as an object, decoded from a string at most twice (T2); else the problem as a phrase."""
     for _ in range(3):
         if isinstance(value, dict):
             return {key: entry for key, entry in value.items() if entry is not None}
@@ -114,7 +114,7 @@ def opened(value: Json) -> Args | str:
 
 
 def decoded(text: str) -> Json:
-    """The JSON value that is the whole of a text; the text itself if it is none."""
+    """The JSON value that makes up the whole text; the text itself if it is not JSON."""
     cursor = Cursor(text.strip(), final=True)
     try:
         value = read_json(cursor)
@@ -156,7 +156,7 @@ def _properties(tool: ToolSpec) -> dict[str, Json]:
 
 
 def typed(arguments: Args, schema: Json) -> Args:
-    """The arguments without null; strings are converted where the schema allows no string (T11)."""
+    """The arguments without nulls. A string is converted if the schema allows no string there (T11)."""
     properties = schema.get("properties") if isinstance(schema, dict) else None
     known = properties if isinstance(properties, dict) else {}
     converted = {key: _converted(value, known.get(key), 0) for key, value in arguments.items()}
@@ -211,7 +211,7 @@ def _from_text(text: str, kinds: frozenset[str], schema: dict[str, Json], depth:
 
 
 def native_call(name: str, arguments: object, tools: Sequence[ToolSpec]) -> CallRead | CallProblem:
-    """A native call after the checks of name, object and types; `arguments` is a text or decoded JSON."""
+    """A native call after the checks of name, object and types; `arguments` is JSON text or decoded JSON."""
     value = _plain(arguments, 0)
     return OfferedTools(tools).check(
         RawCall(mend(name), value), arguments if isinstance(arguments, str) else str(value)
@@ -219,7 +219,7 @@ def native_call(name: str, arguments: object, tools: Sequence[ToolSpec]) -> Call
 
 
 def _plain(value: object, depth: int) -> Json:
-    """Any object as JSON; a value that JSON cannot hold becomes the name of its type."""
+    """Any object as a JSON value; one that JSON cannot represent becomes the name of its type."""
     if isinstance(value, str):
         return mend(value)
     if value is None or isinstance(value, bool | int | float):

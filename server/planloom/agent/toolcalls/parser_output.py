@@ -1,7 +1,4 @@
-"""The events of a reader that were not passed on yet: adjacent text is merged, an identical call put out once.
-
-See docs/model-text.md, T12.
-"""
+"""Buffers parser events: adjacent text is merged, and identical calls are emitted once (docs/model-text.md, T12)."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from planloom.agent.toolcalls.offered_tools import OfferedTools, RawCall, opened
 
 
 class ParserOutput:
-    """A buffer of events in their order."""
+    """The events that were not yet passed on, in order."""
 
     def __init__(self, offered: OfferedTools) -> None:
         self._offered = offered
@@ -36,7 +33,7 @@ class ParserOutput:
         self._add(text, ReasoningText)
 
     def call(self, raw: RawCall, text: str, *, marked: bool) -> bool:
-        """Put out a call, or the problem with it; whether it is a call. `text` is the stretch that it stands in."""
+        """Emit a call, or the problem with it. Returns whether it is a call. `text` is the source that holds it."""
         read = self._offered.check(raw, text)
         if isinstance(read, CallProblem):
             if marked or read.cause != "unknown_tool" or isinstance(opened(raw.arguments), dict):
@@ -54,7 +51,7 @@ class ParserOutput:
             self._event(Retracted())
 
     def take_calls(self, events: Iterable[ReaderEvent]) -> None:
-        """Put out the calls and problems among the events of another reader."""
+        """Emit the calls and problems among the events of another reader."""
         for event in events:
             if isinstance(event, CallProblem):
                 self.problem(event)
@@ -62,7 +59,7 @@ class ParserOutput:
                 self._call(event)
 
     def flush(self) -> tuple[ReaderEvent, ...]:
-        """The events since the last time."""
+        """The events since the last flush."""
         self._close_text()
         events, self._events = tuple(self._events), []
         return events

@@ -1,4 +1,4 @@
-"""Calls in the syntax of Python: `read_file(path="p", start_line=2)`."""
+"""Reads calls in Python syntax: `read_file(path="p", start_line=2)`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KEYWORD = re.compile(r"[A-Za-z_]\w{0,120}")
 
 
 def read_list(cursor: Cursor, offered: OfferedTools) -> tuple[RawCall, ...]:
-    """The calls of `[f(a="b"), g()]`; the cursor moves behind it. Raises NeedMoreText or ParseError."""
+    """The calls of `[f(a="b"), g()]`; the cursor moves past it. Raises NeedMoreText or ParseError."""
     if not cursor.accept("["):
         raise ParseError("a list is missing")
     found: list[RawCall] = []
@@ -31,7 +31,7 @@ def read_list(cursor: Cursor, offered: OfferedTools) -> tuple[RawCall, ...]:
 
 
 def read_call(cursor: Cursor, offered: OfferedTools) -> RawCall:
-    """The call `f(a="b")`, also as `f.call(…)` or `print(f(…))`; the cursor moves behind it."""
+    """The call `f(a="b")`, also as `f.call(…)` or `print(f(…))`; the cursor moves past it."""
     name = _begin(cursor)
     if name != "print" or offered.knows("print"):
         return read_arguments(cursor, name.removesuffix(".call"), offered)
@@ -56,7 +56,7 @@ def _begin(cursor: Cursor) -> str:
 
 
 def read_arguments(cursor: Cursor, name: str, offered: OfferedTools) -> RawCall:
-    """The call whose opening bracket is before the cursor. Values without a keyword follow the schema's order."""
+    """The call whose opening bracket is before the cursor. Positional values are named in the schema's order."""
     arguments: dict[str, Json] = {}
     order = list(offered.properties.get(offered.name_of(name), ()))
     first = True

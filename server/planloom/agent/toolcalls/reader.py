@@ -1,6 +1,6 @@
 """Reads a model's text as it streams: visible text, reasoning, and tool calls (docs/model-text.md, T1 to T16).
 
-A decision waits for all text that it depends on, so every division of a text into chunks reads the same (T15).
+A decision waits for all text that it depends on, so the division into chunks never changes the result (T15).
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from planloom.models.port import ToolSpec
 
 _MOST_READS = 6
 _FREE_READS = 50_000
-"""While a call is incomplete, its text is read again with each chunk: at most so many times, and so many characters."""
+"""While a call is incomplete, its text is read again with each chunk. To keep this linear, at most `_MOST_READS`
+times the text received, plus `_FREE_READS` characters, are read in all."""
 
 
 class CallReader:
-    """Feed it chunks, cut anywhere; close it at the end. No input raises."""
+    """Reads a text in chunks of any division; close it at the end. No input raises."""
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self._scanner = Scanner(OfferedTools(tools))
@@ -39,16 +40,16 @@ class CallReader:
         self._read = 0
 
     def feed(self, chunk: str) -> tuple[ReaderEvent, ...]:
-        """The events that this text completes."""
+        """Read more text. Returns the events that it completes."""
         self._take(self._joiner.add(chunk))
         cost = self._scanner.held + self._waiting
-        # Text that is held is read again from its start; long text more rarely, so that time stays linear.
+        # Held text is read again from its start; the longer it is the less often, so that time stays linear.
         if self._scanner.held and self._read + cost > _MOST_READS * self._received + _FREE_READS:
             return ()
         return self._scan(final=False)
 
     def close(self) -> tuple[ReaderEvent, ...]:
-        """The events of the text that was held back."""
+        """End the text. Returns the events of what was held back."""
         self._take(self._joiner.rest())
         return self._scan(final=True)
 
@@ -77,7 +78,7 @@ def read_calls(text: str, tools: Sequence[ToolSpec]) -> CallsRead:
 
 
 def gathered(events: Sequence[ReaderEvent]) -> CallsRead:
-    """The result that the events of a whole text make up."""
+    """Combine the events of a whole text."""
     calls: list[CallRead] = []
     problems: list[CallProblem] = []
     visible: list[str] = []

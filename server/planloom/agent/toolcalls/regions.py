@@ -1,4 +1,4 @@
-"""A stretch of text that holds calls, from a marker to its end tag."""
+"""Reads a region of text that holds calls, from a marker to its end tag."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _NAME_IN_JSON = re.compile(r"""["']?(?:name|tool_name|tool)["']?\s{0,9}:\s{0,9}[
 _NAME_FIRST = re.compile(r"\W{0,40}([\w.:-]{1,120})")
 _SEARCHED = 2_000
 _MOST_MARKERS = 8
-"""Markers that may stand before one call, since some families wrap their wrappers."""
+"""Markers that may precede one call: some families nest their wrappers."""
 _MOST_WASTED = 100_000
 ACTION_NAME = re.compile(r"[\w.:-]{1,120}")
 
 
 class Region(NamedTuple):
-    """A stretch that ends at `end`. An `example` only shows what a call looks like, and stays text.
+    """A region that ends at `end`. An `example` only shows what a call looks like, and stays text.
 
     `wasted` counts characters that were read in vain.
     """
@@ -37,10 +37,11 @@ class Region(NamedTuple):
 def read_marked(
     cursor: Cursor, offered: OfferedTools, start: int, wasted: int, name: str | None = None
 ) -> Region | None:
-    """The calls behind a marker that begins at `start`; None if no call begins, which makes the marker text.
+    """The calls after a marker that begins at `start`; None if no call follows, so that the marker is text.
 
     `name` is the tool's name if the marker holds it and only the arguments follow.
-    `wasted` counts characters read in vain so far; beyond a limit a damaged call extends to the end of the text.
+    `wasted` counts the characters read in vain so far; beyond a limit a damaged call extends to the end of the
+    text, which keeps time linear.
     """
     body = cursor.at
     calls: list[RawCall] = []
@@ -82,7 +83,7 @@ def _next_calls(
 
 
 def _skip_separators(cursor: Cursor, *, first: bool) -> None:
-    """Step over white space, and over what separates calls."""
+    """Step over white space and over separators between calls."""
     for _ in range(_MOST_MARKERS):
         cursor.skip_space()
         if not first and cursor.peek() in (",", ";"):
@@ -95,7 +96,7 @@ def _skip_separators(cursor: Cursor, *, first: bool) -> None:
 
 
 def _may_begin_next(cursor: Cursor, offered: OfferedTools) -> bool:
-    """Whether another call of the same stretch may begin at the cursor, behind a whole one."""
+    """Whether another call of the same region may begin at the cursor, after a complete one."""
     sign = cursor.peek()
     if sign in ("{", "["):
         return token_at(cursor).kind is None
@@ -109,7 +110,7 @@ def _may_begin_next(cursor: Cursor, offered: OfferedTools) -> bool:
 
 
 def _skip_closers(cursor: Cursor) -> bool:
-    """Step over one extra brace, end tags, and a start tag that stands for an end tag; whether a tag was there."""
+    """Step over one extra brace, end tags, and a start tag written for an end tag. Returns whether there was a tag."""
     closed = False
     braces = 0
     while True:
@@ -135,7 +136,7 @@ def _skip_closers(cursor: Cursor) -> bool:
 
 
 def _starts_item(cursor: Cursor) -> bool:
-    """Whether a call follows a start tag, which then does not stand for an end tag."""
+    """Whether a call follows a start tag, which then was not written for an end tag."""
     sign = cursor.peek()
     if sign in ("{", "[", "`"):
         return True
@@ -157,7 +158,7 @@ def _damaged(
     calls: list[RawCall],
     wasted: int,
 ) -> Region:
-    """The region of a damaged call, with the problem to report. Calls before it in the stretch still count."""
+    """The region of a damaged call, with the problem to report. Calls before it in the region still count."""
     reached = max(cursor.at, body)
     closing = END_TAGS.search(cursor.text, body)
     if closing is not None and wasted < _MOST_WASTED:
@@ -179,6 +180,6 @@ def _damaged(
 
 
 def name_in(text: str, offered: OfferedTools) -> str:
-    """The tool that a damaged call seems to name, for the message about it; empty if it names none."""
+    """The tool that a damaged call seems to name, for the problem's message; empty if it names none."""
     found = _NAME_IN_JSON.search(text[:_SEARCHED]) or _NAME_FIRST.match(text)
     return offered.name_of(found[1].removeprefix("function=")) if found else ""

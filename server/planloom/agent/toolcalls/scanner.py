@@ -1,4 +1,4 @@
-"""Walks once through a model's text, from mark to mark, and says what each stretch of it is (docs/model-text.md).
+"""Scans a model's text once, from mark to mark, and classifies each part of it (docs/model-text.md).
 
 At each moment the scanner is in one of these states, tried in this order:
 
@@ -7,8 +7,8 @@ At each moment the scanner is in one of these states, tried in this order:
 * a line of text (`_line_is_text`, or a fence in a programming language): shown to its end, whatever it holds.
 * within a line: text is shown up to the next mark, which is a token, backticks or a line end.
 
-Four facts hold beside the state: the open `_fence`, the `_json` that is skipped since it is no call, the
-inline `_code` of the line, and `_stopped` behind an invented tool result, where nothing is a call any more.
+Independent of the state are the open `_fence`, the `_json` that is skipped because it is not a call, the inline
+`_code` of the line, and `_stopped`, set after an invented tool result: from there on nothing counts as a call.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from planloom.domain.model_text.token_set import one_of
 
 _IN_LINE = f"{TOKEN_SET.pattern.pattern}|`{{1,99}}"
 _LINE_STARTS = "{[`~>+@<OA-"
-"""Characters that mean something where a line begins, besides those of the tools' names."""
+"""Characters with a meaning at the start of a line, besides the first letters of the tools' names."""
 _LINE_MARK = re.compile(rf"{_IN_LINE}|\n")
 _DEEP_MARK = re.compile(rf"{_IN_LINE}|\n(?=[ \t\r\n`~>+@O-]|\Z)|(?<=\r)\n")
-"""The marks within brackets that are too deep to be JSON: no unmarked call begins there."""
+"""The marks inside brackets too deep to be JSON, where no unmarked call begins."""
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)*")
 _INDENT = re.compile(r"[ \t]+")
 _STRIPPED_START = "analysis"
@@ -54,20 +54,20 @@ def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
 
 
 class _Fence(NamedTuple):
-    """A fence that is open; in a `scanned` one marked calls count."""
+    """An open fence; marked calls count only in a `scanned` one."""
 
     mark: str
     scanned: bool
 
 
 class Scanner:
-    """`read` takes more text, `events` returns what was read. With `marked_only`, unmarked calls are text."""
+    """`read` adds text, `events` returns the results. With `marked_only`, unmarked calls are text."""
 
     def __init__(self, offered: OfferedTools, *, marked_only: bool = False) -> None:
         self._offered = offered
         self._marked_only = marked_only
         self._output = ParserOutput(offered)
-        # Most lines are prose: the scanner stops only at a line end before something that could matter.
+        # Most lines are prose: the scanner stops only at a line end before a character with a meaning.
         starts = re.escape(_LINE_STARTS + "".join(sorted(offered.firsts)))
         self._mark = re.compile(rf"{_IN_LINE}|\n(?=[ \t\n{starts}]|\Z)")
         self._call_starts = offered.firsts.union("{[<A")
@@ -91,18 +91,18 @@ class Scanner:
 
     @property
     def held(self) -> int:
-        """How many characters wait for more text."""
+        """How many characters are held back until more text comes."""
         return len(self._text) - self._at
 
     def events(self) -> tuple[ReaderEvent, ...]:
         return self._output.flush()
 
     def release(self) -> None:
-        """Show what is held as it is."""
+        """Show the held text as it is."""
         self._show(len(self._text))
 
     def read(self, more: str, *, final: bool) -> None:
-        """Go on as far as the text allows."""
+        """Scan as far as the text allows. Raises NeedMoreText if the final text is still undecided."""
         if self._at:
             self._before = self._text[self._at - 1]
         self._base += self._at
@@ -133,7 +133,7 @@ class Scanner:
         return Cursor(self._text, self._at if at is None else at, final=self._final)
 
     def _show(self, end: int, *, quiet: bool = False) -> None:
-        """Show the text up to `end`; `quiet` where it is no context for what follows it."""
+        """Show the text up to `end`; if `quiet`, it is not context for the text after it."""
         text = self._text[self._at : end]
         self._at = end
         self._output.text(text)
@@ -173,15 +173,15 @@ class Scanner:
         self._line_start = False
 
     def _deliver(self, region: Region, *, marked: bool) -> bool:
-        """Put out the calls of a region; false if it should stay visible, being unmarked and no call of a tool."""
+        """Emit the calls of a region. False if it is to stay visible: unmarked, and without a call of a tool."""
         text = self._text[self._at : region.end]
-        good = [self._output.call(call, text, marked=marked) for call in region.calls]
+        accepted = [self._output.call(call, text, marked=marked) for call in region.calls]
         if region.problem is not None and not self._stopped:
             self._output.problem(region.problem)
-        return marked or any(good)
+        return marked or any(accepted)
 
     def _retract(self) -> None:
-        """A closing tag that nothing has opened: all text before it was reasoning (T7)."""
+        """Turn all text so far into reasoning: a closing tag came that no tag had opened (T7)."""
         self._output.retract()
         self._context.clear()
         self._stopped = self._stripped = self._line_is_text = self._diff = False
@@ -217,7 +217,7 @@ class Scanner:
         self._output.reasoning(text)
 
     def _read_unclosed_reasoning(self) -> None:
-        """A marked call in reasoning that is never closed counts (T7)."""
+        """Emit the marked calls of reasoning that is never closed (T7)."""
         inner = Scanner(self._offered, marked_only=True)
         inner.read("".join(self._reasoning), final=True)
         self._closes = ()
@@ -227,7 +227,7 @@ class Scanner:
     # The start of a line
 
     def _begin_line(self) -> bool:
-        """Take what counts only at the start of a line; whether anything was taken."""
+        """Process what counts only at the start of a line. Returns whether anything was consumed."""
         if self._fence is not None:
             self._begin_line_in_fence(self._fence)
             return False
@@ -252,7 +252,7 @@ class Scanner:
         elif sign == "O" and cursor.looking_at(_OBSERVATION):
             self._stopped = True
         elif sign == "a" and self._base + self._at == 0:
-            # What a server that strips tokens leaves of a header, at the very start of a text.
+            # A server that strips tokens leaves this of a header, at the very start of a text.
             free = free_text_header(cursor)
             if free:
                 self._at += free
@@ -277,7 +277,7 @@ class Scanner:
         self._line_start = False
 
     def _take_unmarked(self, sign: str) -> bool:
-        """Take a call without a marker that begins this line (T4)."""
+        """Process an unmarked call at the start of this line (T4). Returns whether anything was consumed."""
         if sign not in self._call_starts or self._marked_only or self._stopped or self._json is not None:
             return False
         action = read_fenced_action(self._cursor(), self._offered, self._wasted) if sign == "A" else None
@@ -324,7 +324,7 @@ class Scanner:
     # Marks within a line
 
     def _take_mark(self) -> None:
-        """Show the text up to the next mark, and take the mark."""
+        """Show the text up to the next mark, then process the mark."""
         if self._code.ticks:
             # Every line end ends inline code.
             pattern = _LINE_MARK
@@ -382,14 +382,14 @@ class Scanner:
             self._take_marked(token, kind)
 
     def _is_text(self, token: str, kind: Kind) -> bool:
-        """Whether a token means nothing here: in reasoning that is read again, inline code, a string of data."""
+        """Whether a token has no meaning here: in reasoning that is read again, in inline code, in a JSON string."""
         if self._marked_only and kind in ("think", "unthink"):
             return True
-        behind = self._cursor(self._at + len(token))
-        return self._code.holds(behind, self._base) or (self._json is not None and self._json.in_string)
+        after = self._cursor(self._at + len(token))
+        return self._code.holds(after, self._base) or (self._json is not None and self._json.in_string)
 
     def _take_marked(self, token: str, kind: Kind) -> None:
-        """Take the calls behind a token, or show the token where none follow."""
+        """Emit the calls after a token, or show the token if none follow."""
         cursor = self._cursor(self._at + len(token) if kind == "open" else self._at)
         if token == ">>>":
             free = free_text_header(cursor)

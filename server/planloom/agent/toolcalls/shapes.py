@@ -1,4 +1,4 @@
-"""The shapes of JSON that are calls: the keys that model families use for the name and the arguments."""
+"""Recognizes JSON that is a call, by the keys that model families use for the name and the arguments."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _DEEPEST = 4
 def calls_in(
     value: Json, offered: OfferedTools, *, marked: bool, depth: int = 0
 ) -> tuple[RawCall, ...] | None:
-    """The calls that a value holds; None if it is something else.
+    """The calls that a value holds; None if it is not a call or a list of calls.
 
-    Behind a marker an object that names a tool is a call even without arguments.
+    After a marker an object that names a tool is a call even without arguments.
     """
     if depth > _DEEPEST:
         return None
@@ -64,7 +64,7 @@ def calls_in(
 
 
 def _held(value: dict[str, Json], offered: OfferedTools, depth: int) -> tuple[RawCall, ...] | None:
-    """Calls in a list or an object of their own, as OpenAI writes them."""
+    """Calls nested in a list or an object, as OpenAI writes them."""
     for key in _LISTS:
         if isinstance(value.get(key), list) and value[key]:
             return calls_in(value[key], offered, marked=True, depth=depth + 1)
@@ -114,7 +114,7 @@ def _keyed(value: dict[str, Json], offered: OfferedTools) -> tuple[RawCall, ...]
 
 
 def may_be_call(key: str, members: dict[str, Json], offered: OfferedTools) -> bool:
-    """Whether an object with this key, and these members before it, may be a call."""
+    """Whether an object with this key, and these members before it, can still be a call."""
     if key in CALL_KEYS or key in offered.parameters or offered.knows(key):
         return True
     return any(offered.knows(entry) for name, entry in members.items() if name in _NAMES)

@@ -1,4 +1,4 @@
-"""The tags and tokens of every family (docs/model-text.md, Families): one table, so that a new format is a row."""
+"""The table of tags and tokens of every model family (docs/model-text.md, Families)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from planloom.domain.values import Json
 Kind = Literal["open", "item", "close", "noise", "think", "unthink", "result", "harmony"]
 """What a token does.
 
-`open` stands before one or more calls, `item` begins a call itself, `close` ends calls, `noise` is left by a server
+`open` precedes one or more calls, `item` begins a call itself, `close` ends calls, `noise` is left over by a server
 and never shown, `think` and `unthink` enclose reasoning, `result` begins a tool result, `harmony` begins a header.
 """
 
 _PREFIXES = ("", "antml:", "minimax:", "steptml:", "｜DSML｜", "|DSML|")
-"""What stands in front of the names of tags that several families share."""
+"""Prefixes of tag names that several families share."""
 
 
 def _spellings(*words: str) -> tuple[str, ...]:
-    """A DeepSeek token in every spelling: its bars and gaps are often replaced by ASCII ones."""
+    """A DeepSeek token in every spelling: its bars and gaps are often replaced by ASCII characters."""
     return tuple(f"<{bar}{gap.join(words)}{bar}>" for bar in "｜|" for gap in "▁_ ")
 
 
@@ -77,7 +77,7 @@ _RESULT = (
 )
 _UNTHINK = tuple(dict.fromkeys(tag for closes in REASONING_TAGS.values() for tag in closes))
 STRIPPED_ANSWER = "assistantfinal"
-"""What is left of the header of a Harmony answer where a server strips tokens."""
+"""The rest of a Harmony header of an answer after a server has stripped its tokens."""
 
 _KINDS: dict[str, Kind] = {
     **dict.fromkeys(_OPEN, "open"),
@@ -93,7 +93,7 @@ _KINDS: dict[str, Kind] = {
 TOKENS = tuple(_KINDS)
 TOKEN_SET = TokenSet(TOKENS)
 END_TAGS = TokenSet((*_CLOSE, *_UNTHINK)).pattern
-"""Where a damaged call may be taken to end."""
+"""Matches where a damaged call may end."""
 
 
 def kind_of(token: str) -> Kind:
@@ -101,7 +101,7 @@ def kind_of(token: str) -> Kind:
 
 
 class Token(NamedTuple):
-    """A token in a text; where there is none, `text` is empty and `kind` None."""
+    """A token in a text. If there is none, `text` is empty and `kind` None."""
 
     text: str
     kind: Kind | None
@@ -111,7 +111,7 @@ _NO_TOKEN = Token("", None)
 
 
 def token_at(cursor: Cursor) -> Token:
-    """The token at the cursor, which stays."""
+    """The token at the cursor, which does not move. Raises NeedMoreText if the text ends within a token."""
     found = TOKEN_SET.pattern.match(cursor.text, cursor.at)
     if found is not None:
         return Token(found[0], kind_of(found[0]))
@@ -122,7 +122,7 @@ def token_at(cursor: Cursor) -> Token:
 
 
 def read_json(cursor: Cursor, watch: Watch | None = None) -> Json:
-    """As `read_value`; the tags that end a call also end JSON whose closing brackets are missing (T8)."""
+    """Like `read_value`, but the tags that end a call also end JSON whose closing brackets are missing (T8)."""
     return read_value(cursor, watch, _at_end_of_call)
 
 

@@ -1,4 +1,4 @@
-"""Calls without a marker, which count on lines of their own or in a fence (docs/model-text.md, T4)."""
+"""Reads calls without a marker, which count on lines of their own or in a fence (docs/model-text.md, T4)."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ _SPECIAL_TOKEN = re.compile(r"<[|｜][^<>|｜\n]+[|｜]>|</s>|<eos>")
 
 
 def may_begin_call(cursor: Cursor, offered: OfferedTools) -> bool:
-    """Whether the line that begins at the cursor, which stays, may begin an unmarked call."""
+    """Whether the line at the cursor may begin an unmarked call; the cursor does not move."""
     sign = cursor.peek()
     if sign in "{[":
         return True
     if sign == "<":
-        behind = cursor.text[cursor.at + 1 : cursor.at + 2]
-        if behind and behind not in offered.firsts:
+        first = cursor.text[cursor.at + 1 : cursor.at + 2]
+        if first and first not in offered.firsts:
             return False
         return any(cursor.looking_at(f"<{name}>") for name in offered.tools)
     if sign == "A" and cursor.looking_at(_ACTION):
@@ -68,7 +68,7 @@ def may_begin_call(cursor: Cursor, offered: OfferedTools) -> bool:
 
 
 def read_fenced_action(cursor: Cursor, offered: OfferedTools, wasted: int) -> Region | None:
-    """Command R's `Action:` with a list of calls in a fence below it, which is a marked call."""
+    """Command R's `Action:` with a list of calls in a fence below it, which counts as marked."""
     start = cursor.at
     if not cursor.accept(_ACTION):
         return None
@@ -77,12 +77,12 @@ def read_fenced_action(cursor: Cursor, offered: OfferedTools, wasted: int) -> Re
 
 
 def may_hold_calls(language: str) -> bool:
-    """Whether a fence of this language may hold calls; programs do not."""
+    """Whether a fence in this language may hold calls; one in a programming language may not."""
     return language.lower() in _CALL_LANGUAGES
 
 
 def read_fence(cursor: Cursor, opening: Opening, offered: OfferedTools, *, marked_only: bool) -> Region:
-    """The calls of a fence that holds nothing else, or a region with the end 0. Raises NeedMoreText."""
+    """The calls of a fence that holds nothing else; else a region with the end 0. Raises NeedMoreText."""
     inside = cursor.ahead(opening.content)
     calls: list[RawCall] = []
     inside.skip_space()
@@ -117,30 +117,30 @@ def _may_start(sign: str) -> bool:
 
 
 def read_unmarked(cursor: Cursor, offered: OfferedTools, *, fence: str) -> Region | None:
-    """Unmarked calls on lines of their own, or in a fence with these marks; None if it is text.
+    """The unmarked calls on lines of their own, or inside a fence with the mark `fence`; None if it is text.
 
-    The cursor stands at the first character that is no white space.
+    The cursor must be at a character other than white space.
     """
     calls: list[RawCall] = []
-    ends = cursor.at
+    end = cursor.at
     while True:
         try:
             found = _read_call(cursor, offered, fence=fence)
         except ParseError as error:
-            return _cut_call(cursor, offered, error, ends) if not calls else None
+            return _cut_call(cursor, offered, error, end) if not calls else None
         if not found or cursor.repaired:
             return None
         calls.extend(found)
-        ends = cursor.at
+        end = cursor.at
         if fence:
             cursor.skip_space()
         else:
             _skip_line_tail(cursor)
-            ends = cursor.at
+            end = cursor.at
         sign = cursor.peek()
         if sign in (",", ";"):
             cursor.at += 1
-            ends = cursor.at
+            end = cursor.at
             cursor.skip_blanks()
             if fence:
                 cursor.skip_space()
@@ -152,11 +152,11 @@ def read_unmarked(cursor: Cursor, offered: OfferedTools, *, fence: str) -> Regio
         if fence or sign in (_LINE_END, "\r", "") or _at_special_token(cursor):
             break
         return None
-    return Region(ends, tuple(calls), example=any(map(offered.is_example, calls)))
+    return Region(end, tuple(calls), example=any(map(offered.is_example, calls)))
 
 
 def _cut_call(cursor: Cursor, offered: OfferedTools, error: ParseError, start: int) -> Region | None:
-    """The problem with an unmarked call that the end of the text cuts; the call stays visible."""
+    """The problem with an unmarked call that is cut by the end of the text; the call stays visible."""
     if not error.cut or not cursor.final:
         return None
     text = cursor.text[start:]
@@ -167,7 +167,7 @@ def _cut_call(cursor: Cursor, offered: OfferedTools, error: ParseError, start: i
 
 
 def _at_special_token(cursor: Cursor) -> bool:
-    """Whether a special token of any model comes next, which ends a line as well."""
+    """Whether a special token of any model follows, which ends a call like a line end."""
     if cursor.peek() != "<":
         return False
     window = cursor.text[cursor.at : cursor.at + _LONGEST_TOKEN]
@@ -177,7 +177,7 @@ def _at_special_token(cursor: Cursor) -> bool:
 
 
 def _skip_line_tail(cursor: Cursor) -> None:
-    """Step over an extra brace and over tokens that a server left at the end of a line."""
+    """Step over an extra brace, and over tokens that a server left at the end of a line."""
     cursor.skip_blanks()
     if cursor.peek() == "}":
         cursor.at += 1
@@ -242,7 +242,7 @@ def _read_react(cursor: Cursor) -> tuple[RawCall, ...] | None:
 
 
 def _read_name_above(cursor: Cursor, offered: OfferedTools, *, fence: str) -> tuple[RawCall, ...] | None:
-    """GLM-4's name on a line above its arguments; in a fence also a call in the syntax of Python."""
+    """GLM-4's name on a line above its arguments; in a fence also a call in Python syntax."""
     start = cursor.at
     name = cursor.match(NAME)
     if name is None:

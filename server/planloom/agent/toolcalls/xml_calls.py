@@ -1,6 +1,6 @@
-"""Calls in tags: `<function=…>`, `<invoke name=…>`, `<arg_key>`, and tags named like the tool itself.
+"""Reads calls in tags: `<function=…>`, `<invoke name=…>`, `<arg_key>`, and tags named after the tool.
 
-Values are raw text: an end tag inside one counts only where the call goes on behind it (docs/model-text.md, T10).
+Values are raw text: an end tag counts only if the rest of the call follows it (docs/model-text.md, T10).
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from planloom.domain.model_text.cursor import Cursor, ParseError
 from planloom.domain.values import Json
 
 _HEAD = 300
-_CALL_GOES_ON = ("close", "open", "item", "noise", "unthink")
+_CONTINUES_CALL = ("close", "open", "item", "noise", "unthink")
 _NAME = re.compile(r"""\s*["']?([\w.:/-]{1,120})["']?\s*""")
 _ATTRIBUTE = re.compile(r"""(?:\s*name)?\s*=\s*(?:"([^"]{1,200})"|'([^']{1,200})'|([^\s>"']{1,200}))""")
 
 
 class TagStyle(NamedTuple):
-    """The names of the tags of a call and of its parameters."""
+    """The tag names of a call and of its parameters."""
 
     call: str
     parameter: str
 
 
 class RawValue(NamedTuple):
-    """A raw value, and the position behind it and its end tag."""
+    """A raw value; `end` is the position after its end tag."""
 
     text: str
     end: int
 
 
 def style_of(token: str) -> TagStyle:
-    """The tags of a call that begins with `token`."""
+    """The tag names of a call that begins with `token`."""
     if token.startswith("<function"):
         return TagStyle("function", "parameter")
     prefix = token[1 : token.index("invoke")]
@@ -42,7 +42,7 @@ def style_of(token: str) -> TagStyle:
 
 
 def read_tagged(cursor: Cursor, token: str, offered: OfferedTools) -> RawCall:
-    """The call that begins with `token`; the cursor moves behind its end tag. Raises NeedMoreText or ParseError."""
+    """The call that begins with `token`; the cursor moves past its end tag. Raises NeedMoreText or ParseError."""
     style = style_of(token)
     cursor.at += len(token)
     name = cursor.match(_NAME, slack=1)
@@ -86,7 +86,7 @@ def _parameters(cursor: Cursor, style: TagStyle, name: str, offered: OfferedTool
 
 
 def _value(cursor: Cursor, style: TagStyle, others: frozenset[str]) -> RawValue:
-    """The value at the cursor. A call inside it is text, with its end tags (T14)."""
+    """The value at the cursor. A call inside it is text, including its end tags (T14)."""
     try:
         return _value_end(cursor, style, others, nesting=True)
     except ParseError:
@@ -104,38 +104,38 @@ def _value_end(cursor: Cursor, style: TagStyle, others: frozenset[str], *, nesti
         elif mark[2] is not None:
             if depth:
                 depth -= 1
-            elif _goes_on(cursor, mark.end(), ()):
+            elif _call_continues(cursor, mark.end(), ()):
                 return RawValue(_trimmed(cursor.text[start : mark.start()]), mark.start())
         elif depth:
             continue
         elif mark[1] is not None:
-            if _goes_on(cursor, mark.end(), (f"<{style.parameter}", f"</{style.call}>")):
+            if _call_continues(cursor, mark.end(), (f"<{style.parameter}", f"</{style.call}>")):
                 return RawValue(_trimmed(cursor.text[start : mark.start()]), mark.end())
-        elif cursor.text[mark.start() - 1] == "\n" and _names_one(cursor, mark.end(), others):
+        elif cursor.text[mark.start() - 1] == "\n" and _names_parameter(cursor, mark.end(), others):
             return RawValue(_trimmed(cursor.text[start : mark.start()]), mark.start())
     cursor.require_final()
     raise ParseError("a value is open", cut=True)
 
 
-def _names_one(cursor: Cursor, at: int, names: frozenset[str]) -> bool:
-    """Whether a start tag names one of the parameters, which tells that the parameter before was never closed."""
-    head_end = cursor.text.find(">", at, at + _HEAD)
+def _names_parameter(cursor: Cursor, start: int, names: frozenset[str]) -> bool:
+    """Whether a start tag names one of the parameters: then the parameter before it was never closed."""
+    head_end = cursor.text.find(">", start, start + _HEAD)
     if head_end < 0:
-        if len(cursor.text) - at < _HEAD:
+        if len(cursor.text) - start < _HEAD:
             cursor.require_final()
         return False
-    head = cursor.text[at:head_end].strip().removeprefix("name=").strip("\"' ")
+    head = cursor.text[start:head_end].strip().removeprefix("name=").strip("\"' ")
     return head in names
 
 
-def _goes_on(cursor: Cursor, at: int, tags: tuple[str, ...]) -> bool:
-    """Whether a tag of a call follows, behind white space."""
-    ahead = cursor.ahead(at)
+def _call_continues(cursor: Cursor, position: int, tags: tuple[str, ...]) -> bool:
+    """Whether one of `tags` or another tag of a call follows the position, after white space."""
+    ahead = cursor.ahead(position)
     ahead.skip_space()
     if any(ahead.looking_at(tag) for tag in tags):
         return True
     kind = token_at(ahead).kind
-    return not tags and ahead.at_end() if kind is None else kind in _CALL_GOES_ON
+    return not tags and ahead.at_end() if kind is None else kind in _CONTINUES_CALL
 
 
 def _trimmed(text: str) -> str:
@@ -145,7 +145,7 @@ def _trimmed(text: str) -> str:
 
 
 def read_pairs(cursor: Cursor, name: str) -> RawCall:
-    """The pairs of `<arg_key>` and `<arg_value>` of GLM and LongCat; the cursor moves to the end tag of the call."""
+    """A call in GLM's and LongCat's pairs of `<arg_key>` and `<arg_value>`; the cursor moves to its end tag."""
     arguments: dict[str, Json] = {}
     prefix = "longcat_" if cursor.looking_at("<longcat_arg_key>") else ""
     while cursor.accept(f"<{prefix}arg_key>"):
@@ -176,14 +176,16 @@ def _pair_end(cursor: Cursor, prefix: str, *, nesting: bool) -> RawValue:
             depth += nesting
         elif mark[2] is not None:
             depth = max(0, depth - 1)
-        elif not depth and _goes_on(cursor, mark.end(), (f"<{prefix}arg_key>", f"</{prefix}tool_call>")):
+        elif not depth and _call_continues(
+            cursor, mark.end(), (f"<{prefix}arg_key>", f"</{prefix}tool_call>")
+        ):
             return RawValue(_trimmed(cursor.text[start : mark.start()]), mark.end())
     cursor.require_final()
     raise ParseError("a value is open", cut=True)
 
 
 def read_named_tags(cursor: Cursor, name: str, properties: frozenset[str]) -> RawCall:
-    """Cline's `<read_file><path>p</path></read_file>`, from behind the tool's start tag on."""
+    """Cline's `<read_file><path>p</path></read_file>`, from after the tool's start tag."""
     arguments: dict[str, Json] = {}
     while True:
         cursor.skip_space()
@@ -199,14 +201,14 @@ def read_named_tags(cursor: Cursor, name: str, properties: frozenset[str]) -> Ra
 
 def _named_end(cursor: Cursor, key: str, after: tuple[str, ...]) -> RawValue:
     start, close = cursor.at, f"</{key}>"
-    at = start
+    index = start
     while True:
-        at = cursor.text.find(close, at)
-        if at < 0:
+        index = cursor.text.find(close, index)
+        if index < 0:
             cursor.require_final()
             raise ParseError("a value is open", cut=True)
-        ahead = cursor.ahead(at + len(close))
+        ahead = cursor.ahead(index + len(close))
         ahead.skip_space()
         if any(ahead.looking_at(tag) for tag in after):
-            return RawValue(_trimmed(cursor.text[start:at]), at + len(close))
-        at += len(close)
+            return RawValue(_trimmed(cursor.text[start:index]), index + len(close))
+        index += len(close)

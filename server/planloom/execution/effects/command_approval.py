@@ -1,4 +1,4 @@
-"""What a person is asked about a command: its text, its place, its dangers, and the scripts that it would run."""
+"""Builds the approval request for a command: its text, folder, warnings, and the scripts that it would run."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ _IMPLIED: Final[Mapping[str, tuple[str, ...]]] = {
     "cargo": ("build.rs", "Cargo.toml"),
     **dict.fromkeys(("npm", "npx", "pnpm", "yarn", "bun"), ("package.json",)),
 }
-"""What these programs run though the command does not name it."""
+"""Files that these programs read or run without being named in the command."""
 _MOST_WORDS: Final = 2_000
 _MOST_BYTES: Final = 50_000_000
 _NAMED: Final = 5
 
 
 class Script(NamedTuple):
-    """A file of the workspace that a command runs, and what it held when it was looked at."""
+    """A file of the workspace that a command runs, and the hash of its content."""
 
     name: str
     digest: Sha256
 
 
 class CommandProposal(NamedTuple):
-    """A command that a step wants to run. `again` says why the same thing is asked once more."""
+    """A command that a step wants to run. `again` says why the user is asked about it once more."""
 
     plan_id: PlanId
     step_id: StepId | None
@@ -52,21 +52,21 @@ class CommandProposal(NamedTuple):
     again: str | None = None
 
     @property
-    def bound(self) -> Sha256:
-        """The hash of everything that a permission holds for: the command byte for byte, its place, its scripts."""
+    def digest(self) -> Sha256:
+        """The hash of everything that an approval covers: the exact command, its folder, and its scripts."""
         command = self.command
         row = [command.line, command.argv, str(command.cwd), *map(list, self.scripts)]
         return Sha256(hashlib.sha256(json.dumps(row).encode()).hexdigest())
 
 
-def command_question(proposal: CommandProposal, approval_id: ApprovalId) -> Approval:
-    """The question as it is put to a person."""
+def command_approval(proposal: CommandProposal, approval_id: ApprovalId) -> Approval:
+    """The approval request to show the user."""
     return Approval(
         approval_id=approval_id,
         plan_id=proposal.plan_id,
         step_id=proposal.step_id,
         tool="run_command",
-        proposal=proposal.bound,
+        proposal=proposal.digest,
         effect="execute",
         title=proposal.title,
         warning=" ".join(_warnings(proposal)) or None,
@@ -80,41 +80,41 @@ def _warnings(proposal: CommandProposal) -> Iterable[str]:
     if proposal.again:
         yield proposal.again
     if destructive_command(text):
-        yield "It looks as if it deletes things, which cannot be undone."
+        yield "It seems to delete things, which cannot be undone."
     if "\n" in text.strip("\n"):
-        yield "It has several lines, each of which is run; \\n stands for a line end."
+        yield "It has several lines, and each is run; \\n stands for a line end."
     if hides(text):
-        yield "It holds characters that cannot be seen; they are written out as <U+…>."
+        yield "It contains invisible characters, which are shown as <U+…>."
     if proposal.scripts:
         names = [script.name for script in proposal.scripts[:_NAMED]]
         more = len(proposal.scripts) - len(names)
         yield (
-            f"It names files of the workspace ({', '.join(names)}{f' and {more} more' if more else ''}): "
-            "should one change before it starts, you are asked again."
+            f"It runs files of the workspace ({', '.join(names)}{f' and {more} more' if more else ''}): "
+            "if one changes before the command starts, you are asked again."
         )
 
 
 def scripts_of(command: Command, roots: Iterable[Path]) -> tuple[Script, ...]:
-    """The files of the workspace that a command names, or that its program is known to run; for a thread.
+    """The files of the workspace that a command names, or that its program is known to run. Blocks on file I/O.
 
-    What a shell does with a text cannot be told from the text: this binds a permission to the files that
-    are named in plain sight, and is no border by itself.
+    What a shell makes of a text cannot be known from the text: this binds an approval to the files that are
+    named openly, and is not a security boundary.
     """
     folders = tuple(root.resolve() for root in roots)
     words = list(command.argv) if command.line is None else _WORDS.findall(command.line)
     found: dict[str, Script] = {}
     for word in words[:_MOST_WORDS]:
         names = (word, *_IMPLIED.get(word.rpartition("/")[2], ()))
-        for place in (command.cwd / name for name in names):
-            script = _script(place, folders)
+        for path in (command.cwd / name for name in names):
+            script = _script(path, folders)
             if script is not None:
                 found[script.name] = script
     return tuple(sorted(found.values()))
 
 
-def _script(place: Path, folders: tuple[Path, ...]) -> Script | None:
+def _script(path: Path, folders: tuple[Path, ...]) -> Script | None:
     try:
-        real = place.resolve()
+        real = path.resolve()
         folder = next((each for each in folders if real.is_relative_to(each)), None)
         if folder is None or not real.is_file() or real.stat().st_size > _MOST_BYTES:
             return None

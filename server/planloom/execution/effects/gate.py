@@ -1,6 +1,6 @@
-"""The one gate for effects: every change of a file passes here, asked for, approved, applied and recorded.
+"""The one gate for effects: every change of a file and every command is approved, made and recorded here.
 
-An approval is bound to the exact base and result of every file, so that what a person saw is what happens.
+An approval is bound to the exact base and result of every file, so that only what the user saw can happen.
 """
 
 from __future__ import annotations
@@ -16,18 +16,22 @@ from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Approval, Effect, Grant
 from planloom.domain.safety.destructive_intent import destructive_command
 from planloom.domain.values import ApprovalId, PlanId, Sha256, Uri
-from planloom.execution.effects.command_approval import CommandProposal, command_question
-from planloom.execution.effects.commit_results import CommitResult, Committed, Denied, NotMade, Permitted
-from planloom.execution.effects.conflicts import Conflicts
+from planloom.execution.effects.command_approval import CommandProposal, command_approval
 from planloom.execution.effects.journal import EditJournal
 from planloom.execution.effects.pending_approvals import ApprovalResponse, PendingApprovals
+from planloom.execution.effects.pending_conflicts import PendingConflicts
 from planloom.execution.effects.proposals import (
     ChangeFacts,
     ChangeProposal,
-    described,
+    CommitResult,
+    Committed,
+    Denied,
+    NotMade,
+    Permitted,
+    change_approval,
+    facts_of,
     label_of,
-    narrowed,
-    question,
+    restricted,
 )
 from planloom.execution.plan_store import PlanStore
 from planloom.settings import Settings
@@ -50,7 +54,7 @@ class _Permit(NamedTuple):
 
 
 class Gate:
-    """Where effects of plans are asked for and made. `questions` and `conflicts` are what waits for a person."""
+    """Asks for and makes the effects of plans. `questions` and `conflicts` hold what waits for the user."""
 
     def __init__(
         self,
@@ -70,18 +74,18 @@ class Gate:
         self._granted: set[tuple[PlanId, int, Effect]] = set()
         self._granted_commands: set[tuple[PlanId, int, Sha256]] = set()
         self.questions = PendingApprovals(plan_store)
-        self.conflicts = Conflicts(plan_store, view)
+        self.conflicts = PendingConflicts(plan_store, view)
 
     async def commit(self, proposal: ChangeProposal, grant: Grant) -> CommitResult:
-        """Ask for the changes as far as the policy wants, make them, record what came of it.
+        """Get the changes approved if the policy requires it, make them, and record the outcome.
 
-        Raises UntrustedWorkspace. A cancellation supersedes the question, or waits for the edit in hand.
+        Raises UntrustedWorkspace. A cancellation withdraws a pending approval; an edit in progress is finished.
         """
         self._require_trust("nothing in it is changed")
         denied: tuple[Uri, ...] = ()
-        asked = False
+        approved = False
         while True:
-            if not asked:
+            if not approved:
                 permit = await self._permit(proposal)
                 if isinstance(permit, Denied):
                     return permit
@@ -100,139 +104,142 @@ class Gate:
                     return NotMade(reason=outcome.reason)
                 case ChangesetSuperseded():
                     proposal = proposal._replace(changeset=outcome.changeset)
-                    asked = False
+                    approved = False
                 case ChangesetConflicted():
-                    settled = await self.conflicts.settle(proposal, outcome)
-                    if not settled.changes:
+                    resolved = await self.conflicts.ask(proposal, outcome)
+                    if not resolved.changes:
                         return Denied(reason="You kept your own text where both had changed it.")
-                    proposal = proposal._replace(changeset=settled)
-                    asked = True
+                    proposal = proposal._replace(changeset=resolved)
+                    # The user has just seen and chosen this very text.
+                    approved = True
 
     def folders(self) -> tuple[Path, ...]:
-        """The workspace folders, in which a command may run."""
+        """The workspace folders, in which commands may run."""
         return tuple(root.path for root in self._view.roots.folders)
 
     async def permit_command(self, proposal: CommandProposal) -> Permitted | Denied:
-        """Ask whether a command may run, as far as the policy wants; only its exact repeat is granted ahead.
+        """Get a command approved if the policy requires it. "Allow for plan" covers only an identical command.
 
-        Raises UntrustedWorkspace. A cancellation supersedes the question.
+        Raises UntrustedWorkspace. A cancellation withdraws the pending approval.
         """
         self._require_trust("no command runs in it")
         plan = self._plan_store.plan(proposal.plan_id)
-        destroys = _is_unseen(plan) and destructive_command(proposal.command.text)
+        destroys = _is_unreviewed(plan) and destructive_command(proposal.command.text)
         verdict = self._settings().approvals.policy().verdict("execute", protected=destroys)
         if verdict == "deny":
             return Denied(reason="The setting planloom.approvals.execute denies commands.")
-        key = (plan.plan_id, plan.version, proposal.bound)
+        key = (plan.plan_id, plan.version, proposal.digest)
         if proposal.again is None and (verdict == "allow" or key in self._granted_commands):
             return Permitted()
-        approval = command_question(proposal, ApprovalId(uuid.uuid4().hex))
+        approval = command_approval(proposal, ApprovalId(uuid.uuid4().hex))
         response = await self.questions.ask(approval, Changeset())
-        refused = self._refused(plan.plan_id, response, "The user did not allow this command.")
-        if refused is not None:
-            return refused
+        denied = self._denied(plan.plan_id, response, "The user did not allow this command.")
+        if denied is not None:
+            return denied
         if response.decision == "allowForPlan":
             self._granted_commands.add(key)
         return Permitted()
 
-    async def refusal(self, proposal: ChangeProposal) -> Denied | None:
-        """What is clear before anyone is asked: that the policy denies these changes.
+    async def denied_by_policy(self, proposal: ChangeProposal) -> Denied | None:
+        """The denial if the policy denies these changes without asking.
 
         Raises UntrustedWorkspace.
         """
         self._require_trust("nothing in it is changed")
-        facts = await described(self._view, proposal.changeset, proposal.blind, proposal.doubtful)
+        facts = await facts_of(self._view, proposal.changeset, proposal.blind, proposal.doubtful)
         verdict = self._verdict(self._plan_store.plan(proposal.plan_id), facts)
         return verdict if isinstance(verdict, Denied) else None
 
     async def _permit(self, proposal: ChangeProposal) -> _Permit | Denied:
-        """Decide by policy, by an earlier grant for the plan, or by asking."""
+        """Decide by policy, by an earlier "allow for plan", or by asking."""
         plan = self._plan_store.plan(proposal.plan_id)
-        facts = await described(self._view, proposal.changeset, proposal.blind, proposal.doubtful)
-        in_doubt = _in_doubt(plan, proposal)
+        facts = await facts_of(self._view, proposal.changeset, proposal.blind, proposal.doubtful)
+        repeats = _possible_repeats(plan, proposal)
         verdict = self._verdict(plan, facts)
-        everything = _Permit(proposal.changeset, ())
         if isinstance(verdict, Denied):
             return verdict
         granted = (plan.plan_id, plan.version, facts.effect) in self._granted
-        is_free = granted and not facts.protected and facts.effect == "write"
-        if not in_doubt and (verdict == "allow" or is_free):
-            return everything
-        facts = facts._replace(warnings=(*facts.warnings, *in_doubt))
-        approval = question(proposal, facts, ApprovalId(uuid.uuid4().hex))
+        is_covered = granted and not facts.protected and facts.effect == "write"
+        if not repeats and (verdict == "allow" or is_covered):
+            return _Permit(proposal.changeset, ())
+        facts = facts._replace(warnings=(*facts.warnings, *repeats))
+        approval = change_approval(proposal, facts, ApprovalId(uuid.uuid4().hex))
         response = await self.questions.ask(approval, proposal.changeset)
-        return self._answered(plan, approval, proposal, response)
+        return self._permitted(plan, approval, proposal, response)
 
     def _verdict(self, plan: Plan, facts: ChangeFacts) -> Literal["allow", "ask"] | Denied:
         policy = self._settings().approvals.policy()
         verdict = policy.verdict(
-            facts.effect, auto=plan.review == "auto", protected=facts.protected, unseen=_is_unseen(plan)
+            facts.effect,
+            auto=plan.review == "auto",
+            protected=facts.protected,
+            unseen=_is_unreviewed(plan),
         )
         if verdict == "deny":
             return Denied(reason=f"The setting planloom.approvals.{facts.effect} denies this.")
         return verdict
 
-    def _answered(
+    def _permitted(
         self, plan: Plan, approval: Approval, proposal: ChangeProposal, response: ApprovalResponse
     ) -> _Permit | Denied:
-        refused = self._refused(plan.plan_id, response, "You did not allow this.")
-        if refused is not None:
-            return refused
+        denied = self._denied(plan.plan_id, response, "You did not allow this.")
+        if denied is not None:
+            return denied
         if response.decision == "allowForPlan" and approval.effect == "write":
             self._granted.add((plan.plan_id, plan.version, "write"))
         if response.files is None:
             return _Permit(proposal.changeset, ())
-        allowed, left_out = narrowed(proposal.changeset, frozenset(response.files))
+        allowed, left_out = restricted(proposal.changeset, frozenset(response.files))
         if not allowed.changes:
             return Denied(reason=response.reason or "You allowed none of the files.")
         return _Permit(allowed, left_out)
 
-    def _refused(self, plan_id: PlanId, response: ApprovalResponse, otherwise: str) -> Denied | None:
-        """What follows from a no, in the words of the person or `otherwise`; None if it was no no."""
+    def _denied(self, plan_id: PlanId, response: ApprovalResponse, default_reason: str) -> Denied | None:
+        """The denial in a response, with the user's reason or the default; None if it allows the effect."""
         if response.decision == "cancel":
             self._on_cancel(plan_id)
             return Denied(reason="You cancelled the plan.", cancelled=True)
         if response.decision == "deny":
-            return Denied(reason=response.reason or otherwise)
+            return Denied(reason=response.reason or default_reason)
         return None
 
-    def _require_trust(self, so: str) -> None:
+    def _require_trust(self, consequence: str) -> None:
         if not self._trusted():
-            raise UntrustedWorkspace(f"The workspace is not trusted, so {so}.")
+            raise UntrustedWorkspace(f"The workspace is not trusted, so {consequence}.")
 
 
-def _in_doubt(plan: Plan, proposal: ChangeProposal) -> tuple[str, ...]:
-    """Warnings about files that these steps may have changed before, as far as anyone can tell."""
+def _possible_repeats(plan: Plan, proposal: ChangeProposal) -> tuple[str, ...]:
+    """A warning for each file in which an earlier change by these steps may have been made, and may not."""
     ids = (proposal.step_id, *(part.step_id for part in proposal.parts))
     steps = [step for step_id in ids if step_id is not None and (step := plan.step(step_id)) is not None]
-    places = {*proposal.changeset.uris()}
+    uris = {*proposal.changeset.uris()}
     names = dict.fromkeys(
         display_name(uri)
         for step in steps
         for call in step.tools_executed
         for uri, fate in call.files.items()
-        if fate == "doubtful" and uri in places
+        if fate == "doubtful" and uri in uris
     )
     return tuple(
-        f"{name} was to be changed before, and its text does not tell whether it was changed:"
+        f"An earlier change of {name} was interrupted, and its text does not show whether the change was made:"
         " this may be the same change a second time."
         for name in names
     )
 
 
-def _is_unseen(plan: Plan) -> bool:
-    """Whether rules read the plan's calls out of a request that runs at once, so that nobody has reviewed them."""
+def _is_unreviewed(plan: Plan) -> bool:
+    """Whether the plan's calls were derived by rules from a direct request, so that nobody has reviewed them."""
     return plan.route == "direct" and plan.author == "rules"
 
 
 def journal_of(plan_store: PlanStore, proposal: ChangeProposal, denied: Collection[Uri]) -> EditJournal:
-    """Where the edit is written down, with the steps whose staged changes it makes."""
+    """The journal for the edit that makes a proposal, with the steps whose staged changes it contains."""
     parts = tuple(part for part in proposal.parts if not part.is_denied(denied))
     return EditJournal(plan_store, proposal.plan_id, proposal.step_id, parts=parts)
 
 
 def grant_of(plan: Plan) -> Grant:
-    """The permission that the plan's approval, or in direct mode the request itself, gives to its steps."""
+    """The permission that the plan's approval, or a direct request itself, gives to its steps."""
     return Grant(
         plan_id=plan.plan_id, version=plan.version, source="request" if plan.route == "direct" else "approval"
     )

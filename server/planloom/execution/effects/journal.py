@@ -1,4 +1,4 @@
-"""The journal of edits: an intent is durable before the editor hears of it, its outcome before anyone else does."""
+"""The journal of edits: an intent is durable before the editor is asked, its outcome before it is published."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from planloom.workspace.edits.outcomes import JournalFile, Settlement
 
 
 class EditJournal:
-    """Writes the edits of one step, or of a whole plan, into the ledger."""
+    """Records the edits of one step, or of a whole plan, in the ledger."""
 
     def __init__(
         self,
@@ -25,7 +25,10 @@ class EditJournal:
         partly: tuple[EditId, ...] = (),
         parts: tuple[StepPart, ...] = (),
     ) -> None:
-        """`parts` tells which steps have staged what, if the edit is that of a whole plan."""
+        """`reverts` are the edits that an undo reverts, `partly` those of them that it reverts in part only.
+
+        `parts` are the steps' shares in an edit of a whole plan.
+        """
         self._reverts = reverts
         self._partly = partly
         self._parts = parts
@@ -34,17 +37,17 @@ class EditJournal:
         self._step_id = step_id
 
     async def intend(self, grant: Grant, files: tuple[JournalFile, ...]) -> EditId:
-        """Keep the texts from before and after, then the intent. The grant must be for this very plan."""
+        """Record the texts before and after, then the intent. The grant must be for this plan."""
         assert grant.plan_id == self._plan_id, "an edit of one plan under the grant of another"
         texts: dict[Sha256, str] = {}
         for file in files:
             for text in (file.before, file.after):
                 if text is not None:
                     texts[sha256(text)] = text
-        await self._plan_store.unlocked()
+        await self._plan_store.wait_unlocked()
         self._plan_store.store.keep(self._plan_id, texts.items())
         edit_id = EditId(uuid.uuid4().hex)
-        places = {uri for file in files for uri in (file.uri, file.new_uri)}
+        uris = {uri for file in files for uri in (file.uri, file.new_uri)}
         edited = tuple(file.edited() for file in files)
         started = ev.EditStarted(
             task_id=self._step_id,
@@ -52,30 +55,31 @@ class EditJournal:
             files=edited,
             reverts=self._reverts,
             partly=self._partly,
-            settles=tuple(part.step_id for part in self._parts if part.uris & places),
+            settles=tuple(part.step_id for part in self._parts if part.uris & uris),
         )
         self._plan_store.record(self._plan_id, started)
         return edit_id
 
     async def settle(self, edit_id: EditId, settlement: Settlement) -> None:
-        """Record what became of the intent."""
-        await self._plan_store.unlocked()
+        """Record the outcome of the intent."""
+        await self._plan_store.wait_unlocked()
         self._plan_store.record(self._plan_id, *outcome_of(self._step_id, edit_id, settlement))
 
 
 def outcome_of(step_id: StepId | None, edit_id: EditId, settlement: Settlement) -> tuple[ev.Event, ...]:
-    """The events that record the outcome of an intent per file; the applied files come last and decide its state.
+    """The events that record the outcome of an intent for each file. The applied files come last: they decide the
+    state of the edit.
 
-    A file that holds neither text is in doubt, whether the server ended or the editor did something else: before
-    its change is made again a person is asked.
+    A file that holds neither the old nor the new text is doubtful, after a crash as after an unexpected result of
+    the editor: the user is asked before its change is made again.
     """
     happened: list[ev.Event] = []
-    lost = (*settlement.rejected, *settlement.unexpected)
-    if lost or not settlement.applied:
-        reason = settlement.reason or "The files do not hold what was meant."
+    failed = (*settlement.rejected, *settlement.unexpected)
+    if failed or not settlement.applied:
+        reason = settlement.reason or "The files do not have the intended text."
         doubtful = tuple(file.uri for file in settlement.unexpected)
         happened.append(
-            ev.EditRejected(task_id=step_id, edit_id=edit_id, files=lost, reason=reason, doubtful=doubtful)
+            ev.EditRejected(task_id=step_id, edit_id=edit_id, files=failed, reason=reason, doubtful=doubtful)
         )
     if settlement.applied:
         happened.append(

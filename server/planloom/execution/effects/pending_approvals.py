@@ -1,4 +1,4 @@
-"""Questions to a person: each is asked as an event, answered once, and taken back when nobody needs it any more."""
+"""The approvals that wait for the user: each is requested by an event, answered once, or withdrawn."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from planloom.execution.plan_store import PlanStore
 
 
 class ApprovalResponse(NamedTuple):
-    """A person's word on an approval."""
+    """The user's answer to an approval. `files` are those allowed, None for all."""
 
     decision: Literal["allow", "allowForPlan", "deny", "cancel"]
     reason: str | None = None
@@ -33,7 +33,7 @@ class _Resolved(NamedTuple):
 
 
 class PendingApprovals:
-    """The approvals that wait for a person, and what was said to those that do no longer."""
+    """The approvals that wait for the user, and the decisions on earlier ones."""
 
     def __init__(self, plan_store: PlanStore) -> None:
         self._plan_store = plan_store
@@ -41,14 +41,14 @@ class PendingApprovals:
         self._resolved: dict[ApprovalId, _Resolved] = {}
 
     async def ask(self, approval: Approval, changeset: Changeset) -> ApprovalResponse:
-        """Put a question and wait for the word on it. A cancellation supersedes the question."""
+        """Request an approval and wait for the response. A cancellation withdraws the request."""
         future: asyncio.Future[ApprovalResponse] = asyncio.get_running_loop().create_future()
         self._waiting[approval.approval_id] = _Waiting(approval, changeset, future)
         self._plan_store.record(approval.plan_id, ev.ApprovalRequested(approval=approval))
         try:
             return await future
         except asyncio.CancelledError:
-            # An answer that was taken in the moment of the cancellation stands.
+            # A response that arrived at the moment of the cancellation is already recorded.
             if future.cancelled() or not future.done():
                 self._record(approval, "superseded", "server", None, None)
             raise
@@ -56,28 +56,28 @@ class PendingApprovals:
             self._waiting.pop(approval.approval_id, None)
 
     def respond(self, approval_id: ApprovalId, response: ApprovalResponse) -> None:
-        """A person's word. Raises UnknownThing, and WrongState if another word was taken before.
+        """Record the user's response durably, then pass it on to the waiting step. The same response may be repeated.
 
-        The word is durable before anything follows from it.
+        Raises UnknownThing, and WrongState if there was a different response before.
         """
         waiting = self._waiting.get(approval_id)
         if waiting is None or waiting.answer.done():
-            before = self._resolved.get(approval_id)
-            if before is None:
+            earlier = self._resolved.get(approval_id)
+            if earlier is None:
                 raise UnknownThing("approval", approval_id)
-            if before.decision == response.decision:
+            if earlier.decision == response.decision:
                 return
             raise WrongState(
-                f"This was answered already: {before.decision}.",
+                f"This was already answered: {earlier.decision}.",
                 status="resolved",
-                by=before.by,
-                decision=before.decision,
+                by=earlier.by,
+                decision=earlier.decision,
             )
         self._record(waiting.approval, response.decision, "user", response.reason, response.files)
         waiting.answer.set_result(response)
 
-    def asked(self, approval_id: ApprovalId) -> tuple[Approval, Changeset]:
-        """What a pending approval is about. Raises UnknownThing."""
+    def pending(self, approval_id: ApprovalId) -> tuple[Approval, Changeset]:
+        """A pending approval and the changes it is about. Raises UnknownThing."""
         waiting = self._waiting.get(approval_id)
         if waiting is None:
             raise UnknownThing("approval", approval_id)
@@ -92,8 +92,8 @@ class PendingApprovals:
         files: tuple[Uri, ...] | None,
     ) -> None:
         if self._plan_store.plan(approval.plan_id).status in ("executing", "paused"):
-            happened = ev.ApprovalResolved(
+            resolved = ev.ApprovalResolved(
                 approval_id=approval.approval_id, decision=decision, by=by, reason=reason, files=files
             )
-            self._plan_store.record(approval.plan_id, happened)
+            self._plan_store.record(approval.plan_id, resolved)
         self._resolved[approval.approval_id] = _Resolved(decision, by)

@@ -1,11 +1,11 @@
-"""What a person is asked about changes: which files, how much, how dangerous; and what an answer leaves of them."""
+"""Proposed changes, the gate's answers to them, and the approval request: files, line counts, and dangers."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from planloom.domain.changes import (
     Changeset,
@@ -18,7 +18,7 @@ from planloom.domain.changes import (
 )
 from planloom.domain.safety.approvals import Approval, ApprovalFile, Effect
 from planloom.domain.text.diff import changed_lines
-from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId, Uri
+from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId, Uri, Value
 from planloom.workspace.edits.touched_places import touched
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.paths.uris import display_name, to_path
@@ -26,21 +26,21 @@ from planloom.workspace.view import WorkspaceView
 
 
 class StepPart(NamedTuple):
-    """The part that one step has in the changes of a whole plan."""
+    """One step's share in the changes of a whole plan."""
 
     step_id: StepId
     uris: frozenset[Uri]
 
     def is_denied(self, denied: Collection[Uri]) -> bool:
-        """Whether nothing of it may be made."""
+        """Whether all of its files were denied."""
         return bool(self.uris) and self.uris <= {*denied}
 
 
 class ChangeProposal(NamedTuple):
-    """Changes that a step wants to make. `blind` are files it would replace without having read them,
-    `doubtful` those whose new text seems to have lost a part.
+    """Changes that a step wants to make. `blind` are files it would replace without having read them, `doubtful`
+    those whose new text seems to lack a part.
 
-    Those of a whole plan have no step of their own: `parts` tells which steps have staged what.
+    The staged changes of a whole plan have no `step_id`, but the `parts` of its steps.
     """
 
     plan_id: PlanId
@@ -55,7 +55,7 @@ class ChangeProposal(NamedTuple):
 
 
 class ChangeFacts(NamedTuple):
-    """What is known of a set of changes when a person is asked."""
+    """The facts about a set of changes that an approval request shows; `proposal` is the hash of the changes."""
 
     effect: Effect
     protected: bool
@@ -64,10 +64,43 @@ class ChangeFacts(NamedTuple):
     proposal: Sha256
 
 
-async def described(
+class Committed(Value):
+    """The changes were made, or staged for the end of the plan; `denied` are files that the user left out."""
+
+    kind: Literal["committed"] = "committed"
+    denied: tuple[Uri, ...] = ()
+
+
+class Denied(Value):
+    """The user or the policy denied the effect. `cancelled`: the user cancelled the whole plan."""
+
+    kind: Literal["denied"] = "denied"
+    reason: str
+    cancelled: bool = False
+
+
+class NotMade(Value):
+    """The changes were allowed, but could not be made."""
+
+    kind: Literal["not_made"] = "not_made"
+    reason: str
+    code: str | None = None
+
+
+class Permitted(Value):
+    """The command may run."""
+
+    kind: Literal["permitted"] = "permitted"
+
+
+CommitResult = Committed | Denied | NotMade
+"""The gate's answer to proposed changes."""
+
+
+async def facts_of(
     view: WorkspaceView, changeset: Changeset, blind: Collection[Uri], doubtful: Collection[Uri] = ()
 ) -> ChangeFacts:
-    """Look at every file of the changes as it will be shown."""
+    """Gather the facts for an approval request from the workspace as it is now."""
     files: list[ApprovalFile] = []
     warnings: dict[str, None] = {}
     rows: list[tuple[str | None, ...]] = []
@@ -81,7 +114,7 @@ async def described(
         warnings.update(dict.fromkeys(found.dangers))
         if isinstance(change, EditFile):
             warnings.update(dict.fromkeys(change.notes))
-        if _takes_all(change) or change.uri in blind or change.uri in doubtful:
+        if _erases(change) or change.uri in blind or change.uri in doubtful:
             effect = "destroy"
         if isinstance(change, DeleteFile | RenameFile) and await view.is_dirty(change.uri):
             protected = True
@@ -103,12 +136,12 @@ async def described(
                 new_resolved_path=new_resolved,
             )
         )
-    bound = Sha256(hashlib.sha256(json.dumps(rows).encode()).hexdigest())
-    return ChangeFacts(effect, protected, tuple(warnings), tuple(files), bound)
+    digest = Sha256(hashlib.sha256(json.dumps(rows).encode()).hexdigest())
+    return ChangeFacts(effect, protected, tuple(warnings), tuple(files), digest)
 
 
-def question(proposal: ChangeProposal, facts: ChangeFacts, approval_id: ApprovalId) -> Approval:
-    """The question as it is put to a person."""
+def change_approval(proposal: ChangeProposal, facts: ChangeFacts, approval_id: ApprovalId) -> Approval:
+    """The approval request to show the user."""
     return Approval(
         approval_id=approval_id,
         plan_id=proposal.plan_id,
@@ -124,14 +157,14 @@ def question(proposal: ChangeProposal, facts: ChangeFacts, approval_id: Approval
 
 
 def label_of(proposal: ChangeProposal) -> str:
-    """What the editor calls the edit, in its list of what can be undone."""
+    """The name of the edit in the editor's undo history."""
     if proposal.step_id is None:
         return f"Planloom: {proposal.title}"[:200]
     return f"Planloom: step {proposal.number} – {proposal.title}"[:200]
 
 
 def sides(change: FileChange) -> tuple[str | None, str | None]:
-    """The text of a file before and after a change; None stands for no file, or no text."""
+    """The text of a file before and after a change; None if there is no file, or it is not text."""
     match change:
         case CreateFile():
             return None, change.after
@@ -145,15 +178,15 @@ def sides(change: FileChange) -> tuple[str | None, str | None]:
             return None, None
 
 
-def narrowed(changeset: Changeset, allowed: Collection[Uri]) -> tuple[Changeset, tuple[Uri, ...]]:
-    """The changes that a person allowed, and the places left out."""
+def restricted(changeset: Changeset, allowed: Collection[Uri]) -> tuple[Changeset, tuple[Uri, ...]]:
+    """The changes of the allowed files, and the URIs of the others."""
     kept = tuple(change for change in changeset.changes if change.uri in allowed)
     left_out = tuple(change.uri for change in changeset.changes if change.uri not in allowed)
     return Changeset(changes=kept), left_out
 
 
-def _takes_all(change: FileChange) -> bool:
-    """Whether nothing is left of a file, or of its text."""
+def _erases(change: FileChange) -> bool:
+    """Whether a change deletes a file or all of its text."""
     return isinstance(change, DeleteFile) or (
         isinstance(change, EditFile) and bool(change.before) and not change.after
     )
@@ -166,8 +199,8 @@ def _counts(change: FileChange) -> tuple[int, int]:
     return changed_lines(before or "", after or "")
 
 
-def _path(uri: Uri, place: ResolvedPath | PathRefused) -> str:
-    return str(place.path) if isinstance(place, ResolvedPath) else str(to_path(uri) or uri)
+def _path(uri: Uri, resolved: ResolvedPath | PathRefused) -> str:
+    return str(resolved.path) if isinstance(resolved, ResolvedPath) else str(to_path(uri) or uri)
 
 
 def _new_uri(change: FileChange) -> Uri | None:

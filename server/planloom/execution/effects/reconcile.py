@@ -1,7 +1,7 @@
-"""After a crash: edits that were meant but never recorded as done are settled by looking at the files.
+"""Reconciles edits after a crash: determines the outcome of each unfinished intent from the files' texts.
 
-The order of a durable intent, the edit and a durable outcome leaves only these to look at, so that no approved
-edit is lost and none is made twice.
+A durable intent precedes each edit and a durable outcome follows it, so only intents without an outcome are in
+question, and no approved edit is lost or made twice.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from planloom.workspace.paths.uris import display_name, is_below
 from planloom.workspace.view import WorkspaceView
 
 
-async def settle_intents(plan_store: PlanStore, view: WorkspaceView, plan: Plan) -> Plan:
-    """Record what became of every open intent of the plan."""
+async def reconcile_intents(plan_store: PlanStore, view: WorkspaceView, plan: Plan) -> Plan:
+    """Record the outcome of every intent of the plan that has none."""
     for edit in plan.edits:
         if edit.state == "intended":
-            plan = await _settle(plan_store, view, plan, edit)
+            plan = await _reconcile(plan_store, view, plan, edit)
     return plan
 
 
-async def _settle(plan_store: PlanStore, view: WorkspaceView, plan: Plan, edit: EditRecord) -> Plan:
-    """Record the outcome per file. Files whose text does not show it become doubtful, so that a retry is asked."""
+async def _reconcile(plan_store: PlanStore, view: WorkspaceView, plan: Plan, edit: EditRecord) -> Plan:
+    """Record the outcome of each file. One whose text does not show it is doubtful: its retry must be approved."""
     findings = await outcomes_after_crash(view, journal_files((edit,), plan_store.store))
     made: list[EditedFile] = []
     missing: list[EditedFile] = []
@@ -52,7 +52,7 @@ async def _settle(plan_store: PlanStore, view: WorkspaceView, plan: Plan, edit: 
         reason=_reason(made, missing, doubtful),
     )
     happened = list(outcome_of(edit.step_id, edit.edit_id, settlement))
-    happened += _taken_back(plan, edit, made, (*missing, *doubtful))
+    happened += _completed_reverts(plan, edit, made, (*missing, *doubtful))
     if doubtful or (made and missing):
         happened.append(ev.Log(level="warning", message=settlement.reason or "", task_id=edit.step_id))
     return plan_store.record(plan.plan_id, *happened)
@@ -61,55 +61,52 @@ async def _settle(plan_store: PlanStore, view: WorkspaceView, plan: Plan, edit: 
 def _reason(made: Sequence[EditedFile], missing: Sequence[EditedFile], doubtful: Sequence[EditedFile]) -> str:
     if not made and not doubtful:
         return "The server ended before the edit was made."
-    told = [f"{_names(made)}: made"] if made else []
-    told += [f"{_names(missing)}: not made"] if missing else []
-    told += (
-        [
-            f"{_names(doubtful)}: neither the old text nor the new one, so that nobody can tell whether it was made"
-        ]
-        if doubtful
-        else []
-    )
-    return f"The server ended while it changed files. {'; '.join(told)}."
+    outcomes = [f"{_names(made)}: made"] if made else []
+    outcomes += [f"{_names(missing)}: not made"] if missing else []
+    if doubtful:
+        outcomes.append(
+            f"{_names(doubtful)}: unknown, since the text is neither the one before nor the one after the change"
+        )
+    return f"The server ended while it changed files. {'; '.join(outcomes)}."
 
 
 def _names(files: Sequence[EditedFile]) -> str:
     return ", ".join(display_name(file.new_uri or file.uri) for file in files)
 
 
-def _taken_back(
-    plan: Plan, edit: EditRecord, made: Sequence[EditedFile], left: Sequence[EditedFile]
+def _completed_reverts(
+    plan: Plan, edit: EditRecord, made: Sequence[EditedFile], unmade: Sequence[EditedFile]
 ) -> list[ev.Event]:
-    """The reverts that an interrupted undo had completed, as events of the edits it was reverting.
+    """The reverts that an interrupted undo completed, as events of the edits that it was reverting.
 
-    A file of which something is `left` to be made still stands: an undo that is asked for again takes it back.
+    A file with `unmade` changes is not reverted: another undo reverts it.
     """
-    places = _places(made)
-    waiting = _places(left)
+    done = _uris(made)
+    open_uris = _uris(unmade)
     for moved in reversed(edit.files):
         if (new := moved.new_uri) is not None:
-            # What is left to be made under the new name was changed by the plan under the old one.
-            there = {uri for uri in waiting if uri == new or is_below(uri, new)}
-            waiting |= {Uri(moved.uri + uri.removeprefix(new)) for uri in there}
+            # The plan changed a file under the old name that the undo would change under the new one.
+            renamed = {uri for uri in open_uris if uri == new or is_below(uri, new)}
+            open_uris |= {Uri(moved.uri + uri.removeprefix(new)) for uri in renamed}
     happened: list[ev.Event] = []
     for edit_id in edit.reverts:
         undone = plan.edits.find(edit_id)
         files = tuple(
             file
             for file in (undone.files if undone is not None and undone.state == "applied" else ())
-            if _places([file]) & places and not _places([file]) & waiting
+            if _uris([file]) & done and not _uris([file]) & open_uris
         )
         if undone is not None and files:
             happened.append(ev.EditReverted(task_id=undone.step_id, edit_id=edit_id, files=files))
     return happened
 
 
-def _places(files: Sequence[EditedFile]) -> set[Uri]:
+def _uris(files: Sequence[EditedFile]) -> set[Uri]:
     return {uri for file in files for uri in (file.uri, file.new_uri) if uri is not None}
 
 
 def journal_files(edits: tuple[EditRecord, ...], store: EventStore) -> tuple[JournalFile, ...]:
-    """The files of edits with their texts, in the order in which they were changed."""
+    """The files of edits with their texts from before and after, in the order in which they were changed."""
     return tuple(
         JournalFile(
             uri=file.uri,

@@ -1,4 +1,4 @@
-"""Changes that wait for the end of their plan: staged step by step, seen by later steps, asked for and made as one."""
+"""Holds changes until the end of their plan: steps stage them, later steps see them, one edit makes them all."""
 
 from __future__ import annotations
 
@@ -12,9 +12,15 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import ENDED, Plan
 from planloom.domain.safety.approvals import Grant
 from planloom.domain.values import PlanId, StepId, Uri
-from planloom.execution.effects.commit_results import CommitResult, Committed, Denied, NotMade
 from planloom.execution.effects.gate import Gate, grant_of
-from planloom.execution.effects.proposals import ChangeProposal, StepPart
+from planloom.execution.effects.proposals import (
+    ChangeProposal,
+    CommitResult,
+    Committed,
+    Denied,
+    NotMade,
+    StepPart,
+)
 from planloom.execution.plan_store import PlanStore
 from planloom.workspace.edits.overlay import Overlay, Unmerged
 from planloom.workspace.edits.shielded import uninterrupted
@@ -26,17 +32,17 @@ Made = Callable[[PlanId, Changeset], Awaitable[None]]
 
 
 class _Area:
-    """What one plan has staged; `steps` tells who touched which places."""
+    """The staged changes of one plan; `steps` maps each step to the URIs that it changed."""
 
     def __init__(self, view: WorkspaceView) -> None:
         self.overlay = Overlay(view)
         self.blind: set[Uri] = set()
         self.doubtful: set[Uri] = set()
         self.steps: dict[StepId, set[Uri]] = {}
-        self.turn = asyncio.Lock()
+        self.lock = asyncio.Lock()
 
-    def note(self, step_id: StepId, changes: Changeset, clashed: Collection[Uri]) -> None:
-        """Take down what a step has touched, under the names that the places have from now on."""
+    def add(self, step_id: StepId, changes: Changeset, clashed: Collection[Uri]) -> None:
+        """Record which files a step has changed, under their names after all renames so far."""
         self.steps.setdefault(step_id, set())
         for change in changes.changes:
             if change.uri in clashed:
@@ -59,28 +65,28 @@ class _Area:
 
 
 class StagingArea:
-    """The staged changes of plans in the review mode `end`; in the other modes nothing stays here.
+    """The staged changes of plans with the review mode `end`; with other modes nothing stays here.
 
-    They live in memory alone: a server that ends loses them, and their steps run again (`forget_unmade`).
+    They are in memory only: a server that ends loses them, and their steps run again (see `drop_staged`).
     """
 
     def __init__(self, plan_store: PlanStore, view: WorkspaceView, gate: Gate, made: Made) -> None:
-        """`made` hears of every set of changes as soon as it is made."""
+        """`made` is called with every set of changes as soon as it is made."""
         self._plan_store = plan_store
         self._view = view
         self._gate = gate
         self._made = made
         self._areas: dict[PlanId, _Area] = {}
-        plan_store.listen(self._heard)
+        plan_store.listen(self._on_event)
 
-    def under(self, plan: Plan) -> WorkspaceView | Overlay:
-        """What a step's own overlay lies over: what its plan has staged, or the workspace itself."""
+    def base(self, plan: Plan) -> WorkspaceView | Overlay:
+        """The base of a step's own overlay: what its plan has staged, or the workspace itself."""
         if plan.review != "end" and plan.plan_id not in self._areas:
             return self._view
         return self._area(plan.plan_id).overlay
 
     async def commit(self, proposal: ChangeProposal, grant: Grant, files: Overlay) -> CommitResult:
-        """Make a step's changes, staged in `files`; in the mode `end` they are staged for its plan instead.
+        """Make a step's changes, staged in `files`; with the review mode `end`, stage them for its plan instead.
 
         Raises UntrustedWorkspace.
         """
@@ -89,13 +95,13 @@ class StagingArea:
             if isinstance(verdict, Committed):
                 await self._made(proposal.plan_id, proposal.changeset)
             return verdict
-        refusal = await self._gate.refusal(proposal)
-        if refusal is not None:
-            return refusal
+        denial = await self._gate.denied_by_policy(proposal)
+        if denial is not None:
+            return denial
         area = self._area(proposal.plan_id)
-        async with area.turn:
-            # A step that is stopped in between must not leave what nobody has recorded.
-            refused = await uninterrupted(self._take_over(area, proposal, files))
+        async with area.lock:
+            # A step that is stopped here must not leave changes that are staged but not recorded.
+            refused = await uninterrupted(self._stage(area, proposal, files))
         if refused is not None:
             return NotMade(reason=refused)
         plan = self._plan_store.load(proposal.plan_id)
@@ -103,8 +109,8 @@ class StagingArea:
             return await self.commit_staged(proposal.plan_id) or Committed()
         return Committed()
 
-    async def _take_over(self, area: _Area, proposal: ChangeProposal, files: Overlay) -> str | None:
-        """Stage for the plan what a step has staged, and record it. The reason if others were in its way."""
+    async def _stage(self, area: _Area, proposal: ChangeProposal, files: Overlay) -> str | None:
+        """Stage a step's changes for its plan, and record that. Returns why some clashed with other steps' changes."""
         before = area.overlay.changeset().uris()
         unsettled = await files.merge_down()
         clashed = frozenset(each.uri for each in unsettled)
@@ -113,7 +119,7 @@ class StagingArea:
         area.doubtful |= proposal.doubtful - clashed
         if proposal.step_id is None:
             return refused
-        area.note(proposal.step_id, proposal.changeset, clashed)
+        area.add(proposal.step_id, proposal.changeset, clashed)
         after = {*area.overlay.changeset().uris()}
         happened = [
             ev.TaskUpdate(
@@ -136,42 +142,41 @@ class StagingArea:
         return refused
 
     async def commit_staged(self, plan_id: PlanId) -> CommitResult | None:
-        """Ask for everything that the plan has staged, and make it as one edit; None if there is nothing.
+        """Ask for everything that the plan has staged, and make it as one edit; None if nothing is staged.
 
-        For the end of a plan, and for a step that needs the files as they are to be, such as a command. Steps
-        all of whose changes are denied become skipped. Changes that cannot be made stay staged.
-        Raises UntrustedWorkspace.
+        Called at the end of a plan, and before a command, which needs the changes on disk. Steps whose changes
+        are all denied become skipped. Changes that cannot be made stay staged. Raises UntrustedWorkspace.
         """
         area = self._areas.get(plan_id)
         if area is None:
             return None
-        async with area.turn:
+        async with area.lock:
             changes = area.overlay.changeset()
             plan = self._plan_store.load(plan_id)
             if plan is None or not area.steps:
                 return None
             if not changes.changes:
-                # What one step did, another one took back.
-                self._settled(plan_id, area, Committed())
+                # One step undid the changes of another.
+                self._record_outcome(plan_id, area, Committed())
                 return None
             try:
                 verdict = await self._gate.commit(_proposal(plan, area, changes), grant_of(plan))
             except asyncio.CancelledError:
-                # An edit in hand was finished and recorded first: what was made is not to be asked for again.
+                # An edit in progress was finished and recorded: changes that were made must not be asked for again.
                 now = self._plan_store.plan(plan_id)
                 if not any("staged" in call.fates for step in now.steps for call in step.tools_executed):
                     area.clear()
                 raise
             if isinstance(verdict, Committed) or (isinstance(verdict, Denied) and not verdict.cancelled):
-                self._settled(plan_id, area, verdict)
+                self._record_outcome(plan_id, area, verdict)
             if isinstance(verdict, Committed):
                 await self._made(plan_id, changes)
             return verdict
 
-    async def finish(self, plan_id: PlanId) -> bool:
-        """Before a plan ends: make what it has staged. False if it is not to end yet.
+    async def commit_at_end(self, plan_id: PlanId) -> bool:
+        """Commit what a plan has staged before it ends. False if it must not end yet.
 
-        What could not be made pauses the plan, so that nothing is lost while the user sees to the cause.
+        If the changes cannot be made, the plan pauses, so that nothing is lost while the user removes the cause.
         """
         try:
             verdict = await self.commit_staged(plan_id)
@@ -182,12 +187,12 @@ class StagingArea:
             self._plan_store.record(plan_id, ev.PlanPaused(reason="error", detail=detail))
             return False
         if isinstance(verdict, Denied) and verdict.cancelled:
-            # The cancel that was asked for is under way and stops this; until then nothing may go on.
+            # The cancel is in progress and stops this job; until then the plan must not end.
             await asyncio.Event().wait()
         return True
 
-    def _settled(self, plan_id: PlanId, area: _Area, verdict: Committed | Denied) -> None:
-        """Record what became of the steps that had staged something, and begin afresh."""
+    def _record_outcome(self, plan_id: PlanId, area: _Area, verdict: Committed | Denied) -> None:
+        """Record the outcome for the steps that had staged changes, and clear the area."""
         plan = self._plan_store.load(plan_id)
         fate: Literal["made", "denied"] = "denied" if isinstance(verdict, Denied) else "made"
         happened: list[ev.Event] = []
@@ -199,16 +204,16 @@ class StagingArea:
             if step.was_turned_down or (step.staged and isinstance(verdict, Denied)):
                 happened.append(ev.TaskSkipped(task_id=part.step_id, reason="approval_denied"))
             elif step.status == "running":
-                # It may hold more by now, so that only what the plan had of it is settled.
+                # It may have staged more by now, so the outcome is that of the plan's staged files only.
                 files = [
                     uri for call in step.tools_executed for uri in call.files if call.files[uri] == "staged"
                 ]
                 if files:
-                    left = tuple(Uri(uri) for uri in dict.fromkeys(files))
-                    settled = ev.TaskUpdate(task_id=part.step_id, status="running", held=fate, files=left)
-                    happened.append(settled)
+                    uris = tuple(Uri(uri) for uri in dict.fromkeys(files))
+                    update = ev.TaskUpdate(task_id=part.step_id, status="running", held=fate, files=uris)
+                    happened.append(update)
             elif step.staged:
-                # The files were as the step wanted them before the edit.
+                # The files already had the step's content before the edit.
                 happened.append(ev.TaskUpdate(task_id=part.step_id, status="completed"))
             elif step.waits:
                 others.append(part.step_id)
@@ -218,27 +223,27 @@ class StagingArea:
             happened.append(ev.Log(level="info", message=f"The changes were not made: {verdict.reason}"))
         elif verdict.denied:
             names = _names(verdict.denied)
-            happened.append(ev.Log(level="info", message=f"Not allowed, so left as it was: {names}."))
+            happened.append(ev.Log(level="info", message=f"Not allowed, so not changed: {names}."))
         area.clear()
         if plan is not None and plan.status in ("executing", "paused"):
             self._plan_store.record(plan_id, *happened)
 
     def forget(self, plan_id: PlanId) -> None:
-        """Drop what a plan has staged: its steps are to stage it again."""
+        """Drop what a plan has staged: its steps must stage it again."""
         self._areas.pop(plan_id, None)
 
     def _area(self, plan_id: PlanId) -> _Area:
         return self._areas.setdefault(plan_id, _Area(self._view))
 
-    def _heard(self, _recorded: ev.Recorded, plan: Plan) -> None:
+    def _on_event(self, _recorded: ev.Recorded, plan: Plan) -> None:
         if plan.status in ENDED:
             self._areas.pop(plan.plan_id, None)
 
 
-def forget_unmade(plan_store: PlanStore, plan: Plan) -> Plan:
-    """After the server has ended and every intent is settled: what was only staged is lost.
+def drop_staged(plan_store: PlanStore, plan: Plan) -> Plan:
+    """Record that changes that were only staged are lost, after a crash and once every intent is reconciled.
 
-    Steps that were done but for that run again; one whose changes nobody allowed is left out, as was decided.
+    Steps that had only staged changes run again. A step whose changes were all denied is skipped.
     """
     if plan.status not in ("executing", "paused", "pending_approval"):
         return plan
@@ -258,7 +263,7 @@ def forget_unmade(plan_store: PlanStore, plan: Plan) -> Plan:
     if again:
         more = f" and {len(again) - _NAMED} more" if len(again) > _NAMED else ""
         message = (
-            "The server ended before these changes were asked for, so their steps run again: "
+            "The server ended before it asked for these changes, so their steps run again: "
             f"{'; '.join(again[:_NAMED])}{more}."
         )
         happened.append(ev.Log(level="warning", message=message))
@@ -286,7 +291,7 @@ def _refusal(unsettled: Iterable[Unmerged]) -> str:
 
 
 def _moved(uri: Uri, rename: RenameFile) -> Uri:
-    """The name of a place after a rename of it, or of a folder above it."""
+    """The URI of a file after a rename of it, or of a folder above it."""
     if uri == rename.uri or is_below(uri, rename.uri):
         return Uri(rename.new_uri + uri.removeprefix(rename.uri))
     return uri

@@ -1,13 +1,12 @@
-"""Asks for what one step has staged and makes it: for a literal call as for the calls of a model."""
+"""Commits what one step has staged, whether by a literal call or by a model's calls."""
 
 from __future__ import annotations
 
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Step
 from planloom.domain.values import PlanId
-from planloom.execution.effects.commit_results import CommitResult, Committed, Denied
 from planloom.execution.effects.gate import grant_of
-from planloom.execution.effects.proposals import ChangeProposal
+from planloom.execution.effects.proposals import ChangeProposal, CommitResult, Committed, Denied
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.plan_store import PlanStore
 from planloom.tools.context import ToolContext
@@ -16,9 +15,9 @@ from planloom.tools.context import ToolContext
 async def commit_step(
     plan_store: PlanStore, staging: StagingArea, plan_id: PlanId, step: Step, context: ToolContext
 ) -> CommitResult:
-    """Make what is staged in the context, as far as the review mode and a person want it.
+    """Commit the context's staged changes: they are asked for and made, or staged for the end of the plan.
 
-    What became of it is on record for every call when this returns. Raises UntrustedWorkspace.
+    The outcome for every call is recorded when this returns. Raises UntrustedWorkspace.
     """
     plan = plan_store.plan(plan_id)
     proposal = ChangeProposal(
@@ -38,11 +37,11 @@ async def commit_step(
 
 
 def _record(plan_store: PlanStore, plan_id: PlanId, step: Step, verdict: CommitResult) -> None:
-    """Record the outcome of staged changes that no edit event and no decision has settled yet."""
+    """Record the outcome of the changes of which no edit event has recorded one."""
     now = plan_store.plan(plan_id).step(step.step_id)
     if now is None or not any("held" in call.fates for call in now.tools_executed):
         return
-    settled = ev.TaskUpdate(
+    update = ev.TaskUpdate(
         task_id=step.step_id,
         status="running",
         held="made"
@@ -52,4 +51,4 @@ def _record(plan_store: PlanStore, plan_id: PlanId, step: Step, verdict: CommitR
         else "refused",
         reason=None if isinstance(verdict, Committed) else verdict.reason,
     )
-    plan_store.record(plan_id, settled)
+    plan_store.record(plan_id, update)

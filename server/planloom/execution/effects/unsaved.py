@@ -1,4 +1,4 @@
-"""Unsaved files before a command: those that are ours are saved by the editor, the others are left to the user."""
+"""Saves files before a command: those with only Planloom's changes by the editor, the others by the user."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from planloom.workspace.paths.uris import display_name, normalized
 from planloom.workspace.view import WorkspaceView
 
 _EMPTY = sha256("")
-_ASK = Sha256("")
-"""Stands for the hash of a file that the user was not asked about; no text has it."""
+_NEVER_ASKED = Sha256("")
+"""In place of a hash, for a file that the user was not asked about; no text has this hash."""
 _Texts = dict[Uri, Sha256 | None]
 
 
 class UnsavedFiles(Exception):
-    """A command needs files as they are on disk, and these are not: the plan waits for the user to save them."""
+    """Raised when a command needs these files on disk: the plan waits for the user to save them."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         super().__init__(", ".join(names))
@@ -33,14 +33,14 @@ class UnsavedFiles(Exception):
 
     @property
     def sentence(self) -> str:
-        """What to do, for the user."""
+        """Tells the user what to do."""
         shown = ", ".join(self.names[:10]) + (f" and {len(self.names) - 10} more" if self.names[10:] else "")
         files = "this file has" if len(self.names) == 1 else "these files have"
         return f"A command is next, and {files} unsaved changes: {shown}. Save them, or resume to run it without."
 
 
-class Unsaved:
-    """Settles unsaved files before commands, and lets a plan that waits for them go on once they are saved."""
+class UnsavedFileSaver:
+    """Has unsaved files saved before commands, and resumes plans that wait for the user to save files."""
 
     def __init__(
         self,
@@ -58,53 +58,55 @@ class Unsaved:
         self._numbers = itertools.count()
         self._waiting: dict[PlanId, _Texts] = {}
         self._waived: dict[PlanId, _Texts] = {}
-        view.documents.listen(self._heard)
+        view.documents.listen(self._on_document_event)
 
-    async def settle(self, plan: Plan) -> None:
-        """Have the editor save what only we have changed. Raises UnsavedFiles for what the user must save.
+    async def save_before_command(self, plan: Plan) -> None:
+        """Have the editor save files that only Planloom has changed. Raises UnsavedFiles for those of the user.
 
-        Files that the user was just asked to save are passed over: resuming the plan was the answer. If others are
-        asked for before the command runs, that answer holds for as long as these files hold the same text.
+        Files that the user was just asked to save are ignored: by resuming the plan, the user has declined. That
+        holds, if the user is asked about other files before the command runs, while their text is the same.
         """
         waived = self._waived.pop(plan.plan_id, {})
         answered = self._waiting.pop(plan.plan_id, {})
         dirty = await self._dirty(plan)
         if dirty and self._settings().edits.save != "never":
-            await self.save_ours(dirty)
+            await self._save_own(dirty)
             dirty = await self._dirty(plan)
         texts = {uri: (await self._view.snapshot(uri)).sha256 for uri in dirty}
-        passed = {
-            uri: text for uri, text in texts.items() if uri in answered or waived.get(uri, _ASK) == text
+        ignored = {
+            uri: text
+            for uri, text in texts.items()
+            if uri in answered or waived.get(uri, _NEVER_ASKED) == text
         }
-        left = {uri: text for uri, text in texts.items() if uri not in passed}
-        if left:
-            self._waiting[plan.plan_id] = left
-            self._waived[plan.plan_id] = passed
-            raise UnsavedFiles(tuple(self._name(uri) for uri in left))
+        unsaved = {uri: text for uri, text in texts.items() if uri not in ignored}
+        if unsaved:
+            self._waiting[plan.plan_id] = unsaved
+            self._waived[plan.plan_id] = ignored
+            raise UnsavedFiles(tuple(self._name(uri) for uri in unsaved))
 
     async def after_edit(self, plan: Plan) -> None:
-        """Have the editor save at once what only we have changed, if the user wants that of every edit."""
+        """Have the editor save files that only Planloom has changed, if `edits.save` is `always`."""
         if self._settings().edits.save == "always":
-            await self.save_ours(await self._dirty(plan))
+            await self._save_own(await self._dirty(plan))
 
-    async def save_ours(self, uris: Iterable[Uri]) -> None:
-        """Ask the editor to save those files in which nothing is unsaved but what we wrote."""
+    async def _save_own(self, uris: Iterable[Uri]) -> None:
+        """Ask the editor to save those of the files whose unsaved changes are all Planloom's."""
         if not self._editor.capabilities.save:
             return
         edits = [edit for plan in self._plan_store.live() for edit in plan.edits]
-        ours = [uri for uri in uris if await self._is_ours(uri, edits)]
-        if ours:
+        own = [uri for uri in uris if await self._is_own(uri, edits)]
+        if own:
             try:
-                await self._editor.save(tuple(ours))
+                await self._editor.save(tuple(own))
             except EditorSilent:
                 return
 
     async def _dirty(self, plan: Plan) -> tuple[Uri, ...]:
-        """The files of the workspace whose text is not on disk, as far as can be told."""
+        """The files of the workspace that are known to have unsaved text."""
         found: dict[Uri, None] = {}
         for document in self._view.documents.all():
-            place = await asyncio.to_thread(self._view.locate, document.uri, "read")
-            if not isinstance(place, PathRefused) and await self._view.is_dirty(document.uri):
+            path = await asyncio.to_thread(self._view.locate, document.uri, "read")
+            if not isinstance(path, PathRefused) and await self._view.is_dirty(document.uri):
                 found[document.uri] = None
         for edit in plan.edits:
             for file in edit.files if edit.state == "applied" else ():
@@ -115,8 +117,8 @@ class Unsaved:
                     found[uri] = None
         return tuple(found)
 
-    async def _is_ours(self, uri: Uri, edits: list[EditRecord]) -> bool:
-        """Whether edits of ours, one after the other, lead from what is on disk to what the editor holds."""
+    async def _is_own(self, uri: Uri, edits: list[EditRecord]) -> bool:
+        """Whether a chain of our edits leads from the text on disk to the text in the editor."""
         now = (await self._view.snapshot(uri)).sha256
         text = await self._view.saved_text(uri)
         saved = None if text is None else sha256(text)
@@ -134,17 +136,17 @@ class Unsaved:
         return False
 
     def _name(self, uri: Uri) -> str:
-        place = self._view.locate(uri, "read")
-        return display_name(uri) if isinstance(place, PathRefused) else place.relative
+        path = self._view.locate(uri, "read")
+        return display_name(uri) if isinstance(path, PathRefused) else path.relative
 
-    def _heard(self, uri: Uri) -> None:
-        """Something happened to a document: plans that wait for it may have nothing to wait for any more."""
+    def _on_document_event(self, uri: Uri) -> None:
+        """Re-examine the plans that wait for this document to be saved."""
         for plan_id, waiting in self._waiting.items():
             if uri in waiting and self._is_waiting(plan_id):
-                self._jobs.start(f"unsaved:{next(self._numbers)}", self._look_again(plan_id))
+                self._jobs.start(f"unsaved:{next(self._numbers)}", self._resume_if_saved(plan_id))
 
-    async def _look_again(self, plan_id: PlanId) -> None:
-        """Let a plan go on if all that it waited for is saved, or was reloaded from the disk."""
+    async def _resume_if_saved(self, plan_id: PlanId) -> None:
+        """Resume a plan if all files that it waits for were saved, or reloaded from disk."""
         waiting = self._waiting.get(plan_id, {})
         if any([await self._view.is_dirty(uri) for uri in waiting]):
             return

@@ -1,1 +1,1 @@
-"""How much of a step's history a prompt shows: the context window and the compaction of old results."""
+"""Fits a step's history into its prompts: the context window, and the compaction of old results."""

@@ -1,4 +1,4 @@
-"""Keeps prompts within their budget: older results go into one rolling summary, by the model or by rules."""
+"""Compacts old results into one rolling summary within a token budget, by the model or by rules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
 Count = Callable[[str], int]
-"""Tokens of a text."""
+"""Counts the tokens of a text."""
 
 _SENTENCE_END = re.compile(r"[.!?…。！？]+[\"')\]”’]*(?=\s)|\n+")
 _PATH = re.compile(
@@ -24,13 +24,13 @@ _WEIGHTY = re.compile(
     r"not found|wrong|skipped|exit code [1-9]\d*)\b",
     re.IGNORECASE,
 )
-_INDEX = (("Files: ", "path"), ("Names: ", "name"))
+_LIST_HEADS = ("Files: ", "Names: ")
 _MOST_TEXT = 400_000
 _SENTENCES = 4_000
 
 
 class Merged(NamedTuple):
-    """A summary that fits, and who wrote it."""
+    """A summary within its budget, and who wrote it."""
 
     text: str
     by: Literal["model", "rules"]
@@ -44,7 +44,7 @@ class _Item(NamedTuple):
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, whole; a line is at least one. Linear."""
+    """Split a text into sentences, in linear time; a line end also ends a sentence."""
     found: list[str] = []
     start = 0
     for end in _SENTENCE_END.finditer(text):
@@ -55,74 +55,75 @@ def sentences(text: str) -> list[str]:
 
 
 def paths_in(text: str) -> tuple[str, ...]:
-    """The paths that a text names, each once, in order."""
+    """The paths in a text, each once, in order."""
     return tuple(
         dict.fromkeys(found[0].rstrip(".,") for found in _PATH.finditer(text) if found[0].strip("./"))
     )
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """The names of code that a text holds: quoted ones, and words that no prose has."""
+    """The identifiers in a text, each once, in order: quoted ones, and words in a form that prose does not have."""
     found = (match[1] or match[2] for match in _NAME.finditer(text))
     return tuple(dict.fromkeys(name for name in found if name))
 
 
 def merge_by_rules(summary: str, notes: Iterable[str], budget: int, count: Count) -> str:
-    """The summary with the notes, within `budget` tokens.
+    """Add the notes to the summary, within `budget` tokens.
 
-    Whole sentences go, those first that hold neither a decision nor an error, the oldest first; the paths
-    and names of what went are kept in a list of their own. No sentence is cut.
+    Whole sentences are dropped: first those without a decision or an error, the oldest first. The paths and
+    identifiers of dropped sentences are kept in lists.
     """
-    paths, names, told = _opened(summary)
-    items = [*map(_item, told)]
+    paths, names, kept_sentences = _parsed(summary)
+    items = [*map(_item, kept_sentences)]
     for note in notes:
         items += map(_item, sentences(note[:_MOST_TEXT]))
     items = list({item.text: item for item in items}.values())[-_SENTENCES:]
     costs = [count(item.text) + 1 for item in items]
-    gone: set[int] = set()
-    order = sorted(range(len(items)), key=lambda at: (items[at].weighty, bool(items[at].paths), at))
+    dropped: set[int] = set()
+    order = sorted(range(len(items)), key=lambda n: (items[n].weighty, bool(items[n].paths), n))
     total = sum(costs)
-    kept_index = _index(paths, names, budget // 2, count)
-    for at in order:
-        if total + count(kept_index) <= budget:
+    lists = _lists(paths, names, budget // 2, count)
+    for number in order:
+        if total + count(lists) <= budget:
             break
-        total -= costs[at]
-        gone.add(at)
-        paths.update(dict.fromkeys(items[at].paths))
-        names.update(dict.fromkeys(items[at].names))
-        kept_index = _index(paths, names, budget // 2, count)
-    left = [item.text for at, item in enumerate(items) if at not in gone]
-    text = "\n".join(filter(None, (kept_index, *left)))
-    # What counts of parts says of a whole is nearly right only, so that the last word is the whole's.
+        total -= costs[number]
+        dropped.add(number)
+        paths.update(dict.fromkeys(items[number].paths))
+        names.update(dict.fromkeys(items[number].names))
+        lists = _lists(paths, names, budget // 2, count)
+    left = [item.text for number, item in enumerate(items) if number not in dropped]
+    text = "\n".join(filter(None, (lists, *left)))
+    # Token counts of parts do not add up exactly, so check the joined text once more.
     while left and count(text) > budget:
         left.pop(0)
-        text = "\n".join(filter(None, (kept_index, *left)))
+        text = "\n".join(filter(None, (lists, *left)))
     return text if count(text) <= budget else ""
 
 
-def _opened(summary: str) -> tuple[dict[str, None], dict[str, None], list[str]]:
-    """A summary as it was put together: its list of paths, its list of names, its sentences."""
+def _parsed(summary: str) -> tuple[dict[str, None], dict[str, None], list[str]]:
+    """The parts of a summary that `merge_by_rules` made: paths, identifiers, sentences."""
     lists: list[dict[str, None]] = [{}, {}]
-    told: list[str] = []
+    found: list[str] = []
     for line in summary.splitlines():
-        for number, (head, _) in enumerate(_INDEX):
+        for number, head in enumerate(_LIST_HEADS):
             if line.startswith(head):
                 listed = line.removeprefix(head).removesuffix(".").split(", ")
                 lists[number].update(dict.fromkeys(each for each in listed if each and " " not in each))
                 break
         else:
-            told += sentences(line)
-    return lists[0], lists[1], told
+            found += sentences(line)
+    return lists[0], lists[1], found
 
 
 def _item(text: str) -> _Item:
     return _Item(text, _WEIGHTY.search(text) is not None, paths_in(text), names_in(text))
 
 
-def _index(paths: dict[str, None], names: dict[str, None], budget: int, count: Count) -> str:
-    """The lists of paths and names, the newest of them where not all fit."""
+def _lists(paths: dict[str, None], names: dict[str, None], budget: int, count: Count) -> str:
+    """The lists of paths and identifiers within `budget` tokens; the oldest are dropped."""
     lines = []
-    for (head, _), listed, share in zip(_INDEX, (paths, names), (budget * 2 // 3, budget // 3), strict=True):
+    shares = (budget * 2 // 3, budget // 3)
+    for head, listed, share in zip(_LIST_HEADS, (paths, names), shares, strict=True):
         chosen = list(listed)
         while chosen and count(head + ", ".join(chosen)) > share:
             chosen = chosen[max(1, len(chosen) // 8) :]
@@ -132,7 +133,7 @@ def _index(paths: dict[str, None], names: dict[str, None], budget: int, count: C
 
 
 def compaction_prompt(summary: str, notes: Sequence[str], budget: int) -> str:
-    """What a model is asked for where a summary has to be written anew."""
+    """The prompt that asks a model for a new summary."""
     words = max(40, budget // 2)
     return (
         f"Write one summary of the work so far in at most {words} words, in plain sentences, one a line.\n"
@@ -143,7 +144,7 @@ def compaction_prompt(summary: str, notes: Sequence[str], budget: int) -> str:
 
 
 def accepted(written: str, summary: str, notes: Sequence[str], budget: int, count: Count) -> str | None:
-    """A model's summary with what it must not have lost put back; None where it is no use."""
+    """A model's summary with lost paths and errors added back; None if it is empty or does not fit."""
     written = written.strip()
     if not written or count(written) > budget:
         return None

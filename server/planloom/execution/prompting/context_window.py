@@ -1,4 +1,4 @@
-"""The room that prompts of steps have: what is shown in full, and what only the rolling summary tells."""
+"""Fits the prompts of a step into the model's context: recent results in full, older ones in a rolling summary."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CHARACTERS_A_TOKEN = 4
 
 
 class TokenBudget:
-    """How a prompt's tokens are shared out."""
+    """The tokens of a prompt, divided into shares for its sections."""
 
     def __init__(self, whole: int) -> None:
         self.whole = whole
@@ -32,7 +32,7 @@ class TokenBudget:
 
 
 class StepContextWindow:
-    """Keeps the prompts of one step within their shares. What was counted wrong is learnt from usage."""
+    """Keeps the prompts of one step within their shares. The token counter learns from the server's counts."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class StepContextWindow:
         self._spend = spend
 
     async def fit(self, results: Sequence[ToolNote]) -> tuple[ToolNote, ...]:
-        """The results that are shown in full; the others, and older steps, are in the summary from then on."""
+        """The results to show in full. The others, and older steps, are moved into the plan's context summary."""
         plan = self._plan_store.plan(self._plan_id)
         older = _older_steps(plan, self._shares.tasks, self._counter.text)
         kept, gone = fitted(results, self._shares.results, self._counter.text)
@@ -66,21 +66,21 @@ class StepContextWindow:
         return kept
 
     def learn(self, request: ModelRequest, prompt_tokens: int) -> None:
-        """Take in what the server counted."""
+        """Correct the token estimates by the server's count for a request."""
         self._counter.learn(request, prompt_tokens)
 
     async def _compact(self, plan: Plan, notes: Sequence[str], steps: tuple[StepId, ...]) -> None:
         before = plan.context_summary or ""
         tokens = self._counter.text("\n".join(filter(None, (before, *notes))))
         merged = await self._merged(before, notes, tokens)
-        happened = ev.ContextCompacted(
+        compacted = ev.ContextCompacted(
             before_tokens=tokens,
             after_tokens=self._counter.text(merged.text),
             by=merged.by,
             summary=merged.text,
             steps=steps,
         )
-        self._plan_store.record(self._plan_id, happened)
+        self._plan_store.record(self._plan_id, compacted)
 
     async def _merged(self, before: str, notes: Sequence[str], tokens: int) -> Merged:
         budget, count = self._shares.summary, self._counter.text
@@ -92,7 +92,7 @@ class StepContextWindow:
         return Merged(merge_by_rules(before, notes, budget, count), "rules")
 
     async def _written(self, prompt: str) -> str:
-        """What the model makes of it; nothing where it cannot, or was cut: the rules can always."""
+        """The model's answer; empty if it is cut off or the request fails, since the rules can always do it."""
         if self._counter.text(prompt) > self._shares.whole // 2:
             return ""
         request = ModelRequest(
@@ -109,24 +109,24 @@ class StepContextWindow:
 
 
 def shares_of(capabilities: Capabilities, settings: Settings, frame_tokens: int = 0) -> TokenBudget:
-    """How the settings, else the model, let a prompt be shared out beside a frame that is always there."""
+    """The shares of a prompt, by the settings or else the model's context, beside a constant frame."""
     whole = settings.context.budget_tokens or settings.model.context_tokens or capabilities.context_tokens
     whole = whole or UNKNOWN_CONTEXT
     return TokenBudget(max(whole // 4, whole - frame_tokens))
 
 
 def _older_steps(plan: Plan, most: int, count: Callable[[str], int]) -> list[tuple[int, Step]]:
-    """The completed steps that no longer fit among those told one by one: the older half of them."""
-    told = [
+    """The older half of the completed steps with their numbers, if the results of all no longer fit."""
+    listed = [
         (number, step)
         for number, step in enumerate(plan.steps, start=1)
         if step.status == "completed" and step.result is not None and step.step_id not in plan.summarized
     ]
-    if sum(count(_result(step)) for _, step in told) <= most:
+    if sum(count(_result(step)) for _, step in listed) <= most:
         return []
-    return told[: max(1, len(told) // 2)]
+    return listed[: max(1, len(listed) // 2)]
 
 
 def _result(step: Step) -> str:
-    said = step.result.summary if step.result is not None else None
-    return said or step.description
+    summary = step.result.summary if step.result is not None else None
+    return summary or step.description

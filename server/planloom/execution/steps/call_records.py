@@ -59,7 +59,7 @@ async def recorded_call(
     """Stands around a call and records both of its ends, unless the plan has settled it meanwhile."""
     call, call_id = CallRecord(), CallId(uuid.uuid4().hex)
     started = ev.ToolStarted(task_id=step_id, call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
-    await plan_store.unlocked()
+    await plan_store.wait_unlocked()
     plan_store.record(plan_id, started)
     began = time.monotonic()
     try:
@@ -68,7 +68,7 @@ async def recorded_call(
         call.refused, call.summary = True, shortened(denied.reason)
         raise
     finally:
-        await plan_store.unlocked()
+        await plan_store.wait_unlocked()
         plan = plan_store.load(plan_id)
         opened = next((each for each in plan.open_calls if each.call_id == call_id), None) if plan else None
         if opened is not None:

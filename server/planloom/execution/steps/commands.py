@@ -11,10 +11,10 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Step
 from planloom.domain.values import Args, PlanId
 from planloom.execution.effects.command_approval import CommandProposal, scripts_of
-from planloom.execution.effects.commit_results import Committed, Denied
 from planloom.execution.effects.gate import Gate
+from planloom.execution.effects.proposals import Committed, Denied
 from planloom.execution.effects.staging_area import StagingArea
-from planloom.execution.effects.unsaved import Unsaved
+from planloom.execution.effects.unsaved import UnsavedFileSaver
 from planloom.execution.plan_store import PlanStore
 from planloom.tools.processes.child_process import ProcessResult, run_process, shell_argv
 from planloom.tools.processes.run_command import Command
@@ -49,7 +49,7 @@ class StepCommands:
         plan_store: PlanStore,
         gate: Gate,
         staging: StagingArea,
-        unsaved: Unsaved,
+        unsaved: UnsavedFileSaver,
         plan_id: PlanId,
         step: Step,
         on_output: Output,
@@ -76,7 +76,7 @@ class StepCommands:
         if not_made is not None:
             return not_made
         plan = self._plan_store.plan(self._plan_id)
-        await self._unsaved.settle(plan)
+        await self._unsaved.save_before_command(plan)
         again = self._ran_before()
         while True:
             proposal = await self._proposal(command, again)
@@ -86,8 +86,8 @@ class StepCommands:
                     raise CancelledByUser
                 raise CommandDenied(verdict.reason)
             async with self._terminal:
-                await self._plan_store.unlocked()
-                if (await self._proposal(command, None)).bound == proposal.bound:
+                await self._plan_store.wait_unlocked()
+                if (await self._proposal(command, None)).digest == proposal.digest:
                     return await self._run(command)
             again = _CHANGED
 

@@ -1,4 +1,4 @@
-"""What only so many steps may use at a time, across all plans of the server: paths, the model, the terminal."""
+"""Limits how many steps of all plans use a resource at a time: a path, the model, the terminal."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.values import PlanId, StepId
 
 Claims = Callable[[Plan, Step], Iterable[str]]
-"""The names of the resources that a step needs while it runs."""
+"""Returns the names of the resources that a step needs while it runs."""
 Capacity = Callable[[str], int]
-"""How many steps may use a resource at a time."""
+"""Returns how many steps may use a resource at a time."""
 
 
 def _nothing(_plan: Plan, _step: Step) -> tuple[str, ...]:
@@ -23,7 +23,7 @@ def _one(_resource: str) -> int:
 
 
 class Resources:
-    """Who uses what. A step takes everything it needs at once or nothing, so that none waits in a circle."""
+    """The resources in use. A step claims all that it needs at once or nothing, which rules out deadlocks."""
 
     def __init__(self, claims: Claims = _nothing, capacity: Capacity = _one) -> None:
         self._claims = claims
@@ -32,11 +32,11 @@ class Resources:
         self._held: dict[tuple[PlanId, StepId], tuple[str, ...]] = {}
 
     def free(self, plan: Plan, step: Step) -> bool:
-        """Whether the step could take what it needs now."""
+        """Whether all resources of the step are free now."""
         return all(self._used[name] < max(1, self._capacity(name)) for name in self._claims(plan, step))
 
-    def take(self, plan: Plan, step: Step) -> bool:
-        """Take what the step needs. False, with nothing taken, if some of it is in use."""
+    def claim(self, plan: Plan, step: Step) -> bool:
+        """Claim the resources of the step. False, with nothing claimed, if one is in use."""
         wanted = tuple(dict.fromkeys(self._claims(plan, step)))
         if any(self._used[name] >= max(1, self._capacity(name)) for name in wanted):
             return False
@@ -44,8 +44,8 @@ class Resources:
         self._held[(plan.plan_id, step.step_id)] = wanted
         return True
 
-    def give_back(self, plan_id: PlanId, step_id: StepId) -> bool:
-        """Give back what the step took. False if it had taken nothing."""
+    def release(self, plan_id: PlanId, step_id: StepId) -> bool:
+        """Release the resources of the step. False if it had none."""
         held = self._held.pop((plan_id, step_id), ())
         self._used.subtract(held)
         for name in held:

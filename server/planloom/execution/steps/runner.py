@@ -9,13 +9,13 @@ from typing import Literal, NamedTuple
 from planloom.agent.loop import frame_of, work_on
 from planloom.agent.task import (
     AgentTask,
+    ChangesDenied,
     GaveUp,
     LoopEnd,
     NeedsAnswer,
     ProposesPlan,
     RunLimits,
     TaskDone,
-    TurnedDown,
 )
 from planloom.domain.errors import ModelFailed
 from planloom.domain.events import catalog as ev
@@ -23,9 +23,9 @@ from planloom.domain.plans.agents import allowed_effects
 from planloom.domain.plans.plan import Plan, Step, Usage
 from planloom.domain.values import Args, Json, PlanId, StepId
 from planloom.execution.budget import allow_request
-from planloom.execution.effects.commit_results import Committed, Denied
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.previous_calls import earlier_results
+from planloom.execution.effects.proposals import Committed, Denied
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.step_changes import commit_step
 from planloom.execution.effects.unsaved import UnsavedFiles
@@ -106,7 +106,7 @@ class Runner:
 
     async def before_end(self, plan_id: PlanId) -> bool:
         """Ask for what the whole plan has staged, and make it."""
-        return await self._use.staging.finish(plan_id)
+        return await self._use.staging.commit_at_end(plan_id)
 
     async def _call(self, plan: Plan, step: Step) -> Outcome:
         tool = self._use.tools.get(step.tool or "")
@@ -198,10 +198,10 @@ class Runner:
             )
         tools = self._tools_of(plan, step)
         settings = self._use.settings()
-        room = await self._room(plan, step, tools, model)
+
         limits = RunLimits(
             tools=tools,
-            room=room,
+            window=await self._context_window(plan, step, tools, model),
             limit=settings.execution.max_tool_calls_per_step,
             completion_seconds=settings.execution.completion_timeout_seconds,
             fallback=settings.enable_fallback_function_parsing,
@@ -214,7 +214,6 @@ class Runner:
             step=step,
             limits=limits,
             attachments=attachments,
-            extra_system="",
             earlier=self._use.earlier(plan),
             results=earlier_results(step),
             calls=len(step.tools_executed) - step.calls_before,
@@ -238,8 +237,10 @@ class Runner:
             allowed -= READ_ONLY
         return self._use.tools.only(allowed)
 
-    async def _room(self, plan: Plan, step: Step, tools: Registry, model: Model) -> StepContextWindow:
-        """Keeps the step's prompts within the model's context; what was learnt of its tokens stays."""
+    async def _context_window(
+        self, plan: Plan, step: Step, tools: Registry, model: Model
+    ) -> StepContextWindow:
+        """The context window of one step. Each model's token counter is kept, with what it has learnt."""
         plan_id, step_id = plan.plan_id, step.step_id
         can = await model.capabilities()
         counter = self._counters.setdefault(model.identity.name, TokenCounter())
@@ -260,11 +261,11 @@ class Runner:
         allow_request(self._use.plan_store.plan(plan_id), self._use.settings().budget)
 
     def _ended(self, plan: Plan, step: Step, end: LoopEnd) -> Outcome:
-        if isinstance(end, TaskDone | TurnedDown) and end.answer is not None:
+        if isinstance(end, TaskDone | ChangesDenied) and end.answer is not None:
             answer = ev.Answer(task_id=step.step_id, text=end.answer, confidence=end.confidence)
             self._use.plan_store.record(plan.plan_id, answer)
         match end:
-            case TurnedDown():
+            case ChangesDenied():
                 return Skipped(reason="approval_denied", detail=end.reason)
             case TaskDone():
                 return Done(summary=shortened(end.summary), value=end.answer or end.summary)

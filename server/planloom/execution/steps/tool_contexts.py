@@ -13,7 +13,7 @@ from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.values import PlanId, StepId, Uri
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.staging_area import StagingArea
-from planloom.execution.effects.unsaved import Unsaved
+from planloom.execution.effects.unsaved import UnsavedFileSaver
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.steps.call_cache import CallCache, repeats_of
@@ -64,7 +64,7 @@ class ToolContextFactory:
         self._tools = tools
         self._programs = programs
         self._rescan = rescan
-        self._unsaved = Unsaved(plan_store, view, editor, settings, jobs)
+        self._unsaved = UnsavedFileSaver(plan_store, view, editor, settings, jobs)
         self._terminal = asyncio.Lock()
 
     def context(self, plan: Plan, step: Step) -> ToolContext:
@@ -87,7 +87,7 @@ class ToolContextFactory:
         """What tools see that only look at the workspace: no command can be run by it, and what would be
         staged in it is never made."""
         return ToolContext(
-            files=Overlay(self._staging.under(plan)),
+            files=Overlay(self._staging.base(plan)),
             roots=self._view.roots,
             home=_home(plan, self._view),
             index=self._index,

@@ -1,15 +1,15 @@
-"""The hands of the model that works on a step: its calls run, stage and settle here, and are recorded as facts."""
+"""The hands of the model that works on a step: its calls run, stage and commit here, and are recorded as facts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planloom.agent.task import Evidence, TurnedDown
+from planloom.agent.task import ChangesDenied, Evidence
 from planloom.domain.plans.plan import ExecutedTool, Plan, Step
 from planloom.domain.safety.lexical_paths import normal_path
 from planloom.domain.values import Args, Uri
-from planloom.execution.effects.commit_results import Denied, NotMade
-from planloom.execution.effects.previous_calls import latest, not_made
+from planloom.execution.effects.previous_calls import latest_fates, not_made
+from planloom.execution.effects.proposals import Denied, NotMade
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.step_changes import commit_step
 from planloom.execution.plan_store import PlanStore
@@ -93,10 +93,10 @@ class StepToolRunner:
 
     async def _not_settled(self, tool: Tool) -> ToolResult | None:
         """A command must find the files as the step has left them: what is staged is asked for first."""
-        denied = await self.settle() if tool.effect == "execute" else None
+        denied = await self.commit() if tool.effect == "execute" else None
         return None if denied is None else failed(f"The command was not run. {denied}")
 
-    async def settle(self) -> str | None:
+    async def commit(self) -> str | None:
         """Ask for what is staged and make it happen. What was not made and why, for the model."""
         changes = self._context.files.changeset()
         if not changes.changes:
@@ -112,7 +112,7 @@ class StepToolRunner:
                 raise CancelledByUser
             return f"The changes were not made: {verdict.reason}"
         if isinstance(verdict, NotMade):
-            fates = {uri: fate for uri, (fate, _) in latest(self._now.tools_executed).items()}
+            fates = {uri: fate for uri, (fate, _) in latest_fates(self._now.tools_executed).items()}
             made = [display_name(uri) for uri in changes.uris() if fates.get(uri) in ("made", "staged")]
             but = f" But these were: {', '.join(made)}." if made else ""
             self._in_doubt = {uri for uri in changes.uris() if fates.get(uri) == "doubtful"}
@@ -124,7 +124,7 @@ class StepToolRunner:
 
     def _to_read(self) -> list[str]:
         return [
-            f"{display_name(uri)}: read it, since it cannot be told whether your change of it was made."
+            f"{display_name(uri)}: read it, since it is unknown whether your change of it was made."
             for uri in sorted(self._in_doubt)
         ]
 
@@ -141,19 +141,19 @@ class StepToolRunner:
             found.append(f"Nothing was written yet; the task is to write {self._step.expected_files[0]}.")
         return (*found, *await self._checks.staged())
 
-    def turned_down(self) -> TurnedDown | None:
+    def denial(self) -> ChangesDenied | None:
         """How the step ends once its model is done, if nobody allowed any of its changes."""
         calls = self._now.tools_executed
-        denied = [call for fate, call in latest(calls).values() if fate == "denied"]
-        if not denied or self.unmade() or any(call.has_effect for call in calls):
+        denied = [call for fate, call in latest_fates(calls).values() if fate == "denied"]
+        if not denied or self.failed_changes() or any(call.has_effect for call in calls):
             return None
-        return TurnedDown(reason=denied[-1].why or "You did not allow this.")
+        return ChangesDenied(reason=denied[-1].why or "You did not allow this.")
 
-    def unmade(self) -> str:
-        """Which files are not as the model wanted to change them, and why."""
+    def failed_changes(self) -> str:
+        """Sentences that name the files whose changes could not be made, and why."""
         return " ".join(f"{name} was not changed: {why}" for name, why in not_made(self._now).items())
 
-    async def unproved(self) -> tuple[str, ...]:
+    async def failed_checks(self) -> tuple[str, ...]:
         """What the checks say once the changes are made."""
         return await self._checks.made()
 
@@ -170,13 +170,13 @@ class StepToolRunner:
     def _has_written(self) -> bool:
         return any(call.stands and _writes(call) for call in self._now.tools_executed)
 
-    def worked(self) -> bool:
+    def looks_done(self) -> bool:
         """Whether something was really done: a write where the step is to write, else any call that succeeded."""
         wants_files = bool(self._step.expected_files)
         return self._effects() > 0 or (not wants_files and self._good() > 0)
 
-    async def standing(self) -> Evidence:
-        """What the calls so far make of the claim that the step is done."""
+    async def evidence(self) -> Evidence:
+        """How well the calls so far support the claim that the step is done."""
         to_write = is_to_write(self._step, self._tools)
         named = files_to_write(self._step) if to_write else ()
         there = all([await self._is_there(path) for path in named])

@@ -176,7 +176,7 @@ class PerspectivesPlanner:
 
         limits = RunLimits(
             tools=runner.tools,
-            room=FixedContextWindow(results, look.counter),
+            window=FixedContextWindow(results, look.counter),
             limit=self._limits.calls,
             completion_seconds=self._limits.call_seconds,
             fallback=self._fallback,

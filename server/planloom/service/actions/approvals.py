@@ -43,7 +43,7 @@ class Approvals:
 
     async def diff(self, approval_id: ApprovalId, uri: Uri) -> ApprovalDiff:
         """One file of a pending approval, before and after. Raises UnknownThing."""
-        _, changeset = self._gate.questions.asked(approval_id)
+        _, changeset = self._gate.questions.pending(approval_id)
         for change in changeset.changes:
             if change.uri == uri:
                 before, after = sides(change)

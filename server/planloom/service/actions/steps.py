@@ -67,7 +67,7 @@ class Steps:
                 asked = self._at.plan_store.record(
                     plan_id, ev.RecoveryChosen(task_id=step_id, action="model")
                 )
-                self._at.conductor.asking.propose(plan_id, step_id)
+                self._at.conductor.questions.propose(plan_id, step_id)
                 return asked
             if action == "abort":
                 return await self._abort(plan_id, step_id)

@@ -8,7 +8,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.agents import allowed_effects
 from planloom.domain.plans.plan import Plan, Review, Step, StepResult
 from planloom.domain.values import Args, Instant, Json, StepId
-from planloom.execution.effects.previous_calls import latest
+from planloom.execution.effects.previous_calls import latest_fates
 from planloom.planning.rules.planner import plan_by_rules
 from planloom.tools.registry import Registry, argument_problems
 from planloom.tools.tool import shortened
@@ -76,7 +76,7 @@ def put_to_review(plan: Plan, running: Step, wanted: Sequence[Json], at: Instant
             )
         )
     gone = {"held", "lost"}
-    paths = [display_name(uri) for uri, (fate, _) in latest(now.tools_executed).items() if fate in gone]
+    paths = [display_name(uri) for uri, (fate, _) in latest_fates(now.tools_executed).items() if fate in gone]
     lost = [f"Not made any more: the changes of {', '.join(paths)}."] if paths else []
     return ev.PlanReady(
         version=plan.version + 1,

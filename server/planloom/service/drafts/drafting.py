@@ -69,7 +69,7 @@ class Drafting:
             failure = PlanloomError(DEFECT)
         else:
             return
-        await self._plan_store.unlocked()
+        await self._plan_store.wait_unlocked()
         # A plan that was stopped takes no event; it is given up when it is taken back from the ledger.
         with suppress(StorageFailed, OwnedElsewhere):
             self._give_up(plan_id, failure, spent)
@@ -80,7 +80,7 @@ class Drafting:
         drafted: PlanDrafted | None = None
         async with aclosing(planner.draft(request)) as events:
             async for event in events:
-                await self._plan_store.unlocked()
+                await self._plan_store.wait_unlocked()
                 match event:
                     case UsageSeen():
                         spent.append(event.usage)

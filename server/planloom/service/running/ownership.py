@@ -12,8 +12,8 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition
 from planloom.domain.plans.plan import PauseReason, Plan, PlanError
 from planloom.domain.values import PlanId
-from planloom.execution.effects.reconcile import settle_intents
-from planloom.execution.effects.staging_area import forget_unmade
+from planloom.execution.effects.reconcile import reconcile_intents
+from planloom.execution.effects.staging_area import drop_staged
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.summary import execution_summary
@@ -59,15 +59,15 @@ class Ownership:
 
         Raises UnknownThing, OwnedElsewhere, PlanUnreadable, and StorageFailed if nothing can be written now.
         """
-        await self._jobs.settled(f"let-go:{plan_id}")
+        await self._jobs.join(f"let-go:{plan_id}")
         async with self._lock(plan_id):
             await self._plan_store.ready()
             plan = self.take(plan_id)
             if plan_id in self._unsettled:
                 await clear_leftovers(self._view, plan)
-                settled = await settle_intents(self._plan_store, self._view, plan)
+                settled = await reconcile_intents(self._plan_store, self._view, plan)
                 self._unsettled.discard(plan_id)
-                forget_unmade(self._plan_store, settled)
+                drop_staged(self._plan_store, settled)
             yield
 
     def _lock(self, plan_id: PlanId) -> asyncio.Lock:
@@ -107,11 +107,11 @@ class Ownership:
             self._ours.discard(plan_id)
             self._unsettled.discard(plan_id)
             self._plan_store.forget(plan_id)
-            raise self._plan_store.set_aside(
+            raise self._plan_store.mark_unreadable(
                 PlanUnreadable(plan_id, f"it does not fit together ({error})")
             ) from error
         self._let_go.discard(plan_id)
-        return plan if unsettled else forget_unmade(self._plan_store, plan)
+        return plan if unsettled else drop_staged(self._plan_store, plan)
 
     def _adopt(self, plan: Plan) -> Plan:
         """Bring a plan whose server has died, or that was let go, to a state from which a person can go on.
@@ -222,6 +222,6 @@ class Ownership:
             log.warning("the leases were not renewed: %s", error.message)
             return
         for plan_id in tuple(self._orphans):
-            await self._jobs.settled(f"let-go:{plan_id}")
+            await self._jobs.join(f"let-go:{plan_id}")
         self.take_orphans(self._orphans)
         await self.settle()

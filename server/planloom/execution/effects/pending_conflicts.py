@@ -1,4 +1,4 @@
-"""Conflicts of a step with its user: both sides are shown, a person chooses, and nothing is resolved by guessing."""
+"""Conflicts between a step's changes and the user's: holds each until the user has chosen, then merges the choice."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from planloom.workspace.paths.uris import display_name
 from planloom.workspace.view import WorkspaceView
 
 
-class _Clash(NamedTuple):
+class _Pending(NamedTuple):
     choices: asyncio.Future[tuple[ev.ConflictChoice, ...]]
     changeset: Changeset
     shown: Mapping[Uri, str]
 
 
-class Conflicts:
-    """The conflicts that wait for a person."""
+class PendingConflicts:
+    """The conflicts that wait for the user's choice. Nothing is resolved without one."""
 
     def __init__(self, plan_store: PlanStore, view: WorkspaceView) -> None:
         self._plan_store = plan_store
         self._view = view
-        self._clashes: dict[EditId, _Clash] = {}
+        self._pending: dict[EditId, _Pending] = {}
 
-    async def settle(self, proposal: ChangeProposal, met: ChangesetConflicted) -> Changeset:
-        """Show both sides and wait for a person; the changes with the choices in them, on the text that was shown."""
-        files = met.files
-        shown = {file.uri: text for file, text in zip(files, met.texts, strict=True)}
-        # A conflict of a whole plan is told as one of the last step that has a part in it.
+    async def ask(self, proposal: ChangeProposal, conflicted: ChangesetConflicted) -> Changeset:
+        """Show both sides and wait for the user. Returns the chosen changes, based on the text that was shown."""
+        files = conflicted.files
+        shown = {file.uri: text for file, text in zip(files, conflicted.texts, strict=True)}
+        # A conflict of a whole plan is shown at the last step that contributed to the changes.
         step_id = proposal.step_id or proposal.parts[-1].step_id
         edit_id = EditId(uuid.uuid4().hex)
         conflict = Conflict(edit_id=edit_id, step_id=step_id, files=files)
         future: asyncio.Future[tuple[ev.ConflictChoice, ...]] = asyncio.get_running_loop().create_future()
-        self._clashes[edit_id] = _Clash(future, proposal.changeset, shown)
+        self._pending[edit_id] = _Pending(future, proposal.changeset, shown)
         happened: list[ev.Event] = [ev.EditConflict(task_id=step_id, conflict=conflict)]
         if self._plan_store.plan(proposal.plan_id).status == "executing":
             names = ", ".join(display_name(file.uri) for file in files)
@@ -58,42 +58,42 @@ class Conflicts:
             self._withdraw(proposal.plan_id, conflict)
             raise
         finally:
-            self._clashes.pop(edit_id, None)
+            self._pending.pop(edit_id, None)
         return await _resolved(self._view, proposal.changeset, shown, choices)
 
     def _withdraw(self, plan_id: PlanId, conflict: Conflict) -> None:
-        """Nobody waits for an answer any more: the step is stopped, and meets the conflict anew if it runs again."""
+        """Close a conflict whose step was stopped; the step finds it again if it runs again."""
         plan = self._plan_store.plan(plan_id)
         if conflict in plan.pending.conflicts and plan.status in ("executing", "paused"):
-            gone = ev.ConflictResolved(
+            withdrawn = ev.ConflictResolved(
                 task_id=conflict.step_id, edit_id=conflict.edit_id, files=(), by="server"
             )
-            self._plan_store.record(plan_id, gone)
+            self._plan_store.record(plan_id, withdrawn)
 
     def resolve(self, plan_id: PlanId, edit_id: EditId, choices: Collection[ev.ConflictChoice]) -> Plan:
-        """A person's word on a conflict. Raises UnknownThing."""
-        clash = self._clashes.get(edit_id)
-        pending = self._plan_store.plan(plan_id).pending.conflicts
-        conflict = next((each for each in pending if each.edit_id == edit_id), None)
-        if clash is None or clash.choices.done() or conflict is None:
+        """Record the user's choices for a conflict and pass them to its step. Raises UnknownThing."""
+        pending = self._pending.get(edit_id)
+        conflicts = self._plan_store.plan(plan_id).pending.conflicts
+        conflict = next((each for each in conflicts if each.edit_id == edit_id), None)
+        if pending is None or pending.choices.done() or conflict is None:
             raise UnknownThing("edit", edit_id)
-        taken = tuple(choices)
+        files = tuple(choices)
         plan = self._plan_store.record(
-            plan_id, ev.ConflictResolved(task_id=conflict.step_id, edit_id=edit_id, files=taken)
+            plan_id, ev.ConflictResolved(task_id=conflict.step_id, edit_id=edit_id, files=files)
         )
-        clash.choices.set_result(taken)
+        pending.choices.set_result(files)
         return plan
 
     def both_sides(self, edit_id: EditId, uri: Uri) -> str | None:
-        """A conflicted file as it was when the conflict was shown, with both sides of each overlap between markers.
+        """A conflicted file as the conflict showed it, with both sides of each overlap between conflict markers.
 
-        None if the file is in no conflict. What is made of this text is an answer for the text that was shown.
+        None if the file has no pending conflict. An edited version of this text is a choice for the text shown.
         """
-        clash = self._clashes.get(edit_id)
-        shown = clash.shown.get(uri) if clash is not None else None
-        if clash is None or shown is None:
+        pending = self._pending.get(edit_id)
+        shown = pending.shown.get(uri) if pending is not None else None
+        if pending is None or shown is None:
             return None
-        change = next((each for each in clash.changeset.changes if each.uri == uri), None)
+        change = next((each for each in pending.changeset.changes if each.uri == uri), None)
         if not isinstance(change, EditFile | CreateFile):
             return None
         merged = three_way(_base(change), shown, change.after)
@@ -106,10 +106,10 @@ async def _resolved(
     shown: Mapping[Uri, str],
     choices: tuple[ev.ConflictChoice, ...],
 ) -> Changeset:
-    """The changes with a person's choice for each conflicted file.
+    """The changes with the user's choice for each conflicted file.
 
-    The base of such a change is the text that the choice was made for, so that what was typed since is merged
-    like any other typing, and is asked about where it overlaps.
+    The base of such a change is the text that the choice was made for, so that later typing is merged like any
+    other, and conflicts again where it overlaps.
     """
     chosen = {choice.uri: choice for choice in choices}
     changes: list[FileChange] = []
@@ -122,20 +122,20 @@ async def _resolved(
         if choice is None or choice.choice == "mine":
             continue
         if choice.choice == "text":
-            # Whoever has written a text may have looked at a newer one than the overlaps were shown in.
+            # The user may have edited a newer text than the one in which the overlaps were shown.
             live = (await view.snapshot(change.uri)).text
             if live is not None and choice.sha256 == sha256(live):
                 base = live
             after = choice.text or ""
         else:
-            after = _with(choice.choice, change, base)
+            after = _merged(choice.choice, change, base)
         if after != base:
             changes.append(EditFile(uri=change.uri, before=base, after=after))
     return Changeset(changes=tuple(changes))
 
 
-def _with(choice: Literal["theirs", "both"], change: EditFile | CreateFile, shown: str) -> str:
-    """The text that was shown, with the change merged in and every overlap decided alike."""
+def _merged(choice: Literal["theirs", "both"], change: EditFile | CreateFile, shown: str) -> str:
+    """The text that was shown with the change merged in, and with the same choice for every overlap."""
     merged = three_way(_base(change), shown, change.after)
     if isinstance(merged, Merged):
         return merged.text
