@@ -127,7 +127,7 @@ class EditRecord(Value):
         return self.edit_id
 
     @property
-    def names(self) -> tuple[StepId, ...]:
+    def references(self) -> tuple[StepId, ...]:
         """The steps for which the edit was made."""
         return self.settles if self.step_id is None else (self.step_id, *self.settles)
 

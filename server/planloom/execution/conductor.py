@@ -101,7 +101,7 @@ class Conductor:
     def _heard(self, recorded: ev.Recorded, plan: Plan) -> None:
         schedule = self._schedules.get(recorded.plan_id)
         if schedule is not None:
-            schedule.heard(recorded.event, plan)
+            schedule.update(recorded.event, plan)
         news = self._news.get(recorded.plan_id)
         if news is not None:
             news.set()

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, assert_never
 
 from pydantic import Field
 
-from planloom.domain.plans.graph import cycle, execution_order, links
+from planloom.domain.plans.graph import cycle, dependency_graph, execution_order
 from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import Check, Priority, Step, StepKind
 from planloom.domain.plans.validation import Problem, structure
@@ -250,13 +250,15 @@ def _left_alone(page: _Page, edited: Sequence[Step]) -> list[Problem]:
     gone = {step_id: step for step_id, step in page.removed.items() if step_id not in there}
     if not gone:
         return []
-    # Taken together with the removed ones, the links show who still waits for what is gone.
+    # Taken together with the removed ones, the links show which steps still wait for removed ones.
     together = [*edited, *gone.values()]
-    tied = links(together)
+    links = dependency_graph(together)
     found = []
     for step_id in gone:
         waiting = [
-            together[fed].step_id for fed in tied.feeds[tied.place[step_id]] if together[fed].step_id in there
+            together[dependent].step_id
+            for dependent in links.dependents[links.index[step_id]]
+            if together[dependent].step_id in there
         ]
         if waiting:
             verb = "waits" if len(waiting) == 1 else "wait"
@@ -267,14 +269,14 @@ def _left_alone(page: _Page, edited: Sequence[Step]) -> list[Problem]:
 
 def _out_of_order(page: _Page, edited: Sequence[Step]) -> list[Problem]:
     """Moved steps that stand before one they wait for, or behind one that waits for them."""
-    tied = links(edited)
+    links = dependency_graph(edited)
     found = []
     for step_id in dict.fromkeys(page.moved):
-        if step_id not in tied.place:
+        if step_id not in links.index:
             continue
-        index = tied.place[step_id]
-        early = [edited[need].step_id for need in tied.needs[index] if need > index]
-        late = [edited[fed].step_id for fed in tied.feeds[index] if fed < index]
+        index = links.index[step_id]
+        early = [edited[dependency].step_id for dependency in links.dependencies[index] if dependency > index]
+        late = [edited[dependent].step_id for dependent in links.dependents[index] if dependent < index]
         if early:
             text = f"{step_id} cannot stand before {_listed(early)}, which it waits for."
             found.append(Problem(step_id=step_id, field="after", problem=text))

@@ -277,8 +277,8 @@ class Step(Value):
         return self.status == "completed" and "denied" in fates and not effect
 
     @property
-    def names(self) -> tuple[StepId, ...]:
-        """The steps that this one waits for: those it says, and those whose result one of its arguments is."""
+    def references(self) -> tuple[StepId, ...]:
+        """The steps that this one waits for: `depends_on`, and those whose result one of its arguments is."""
         if not self.args:
             return self.depends_on
         return (*self.depends_on, *(found.step_id for _, found in output_references(self.args)))
@@ -441,15 +441,15 @@ class Plan(Value):
 
     def edits_of(self, step_id: StepId) -> Iterator[EditRecord]:
         """The edits that a step has made, or that were made for it with those of other steps; oldest first."""
-        return (self.edits[place] for place in self.edits.naming(step_id))
+        return (self.edits[index] for index in self.edits.referencing(step_id))
 
     def step(self, step_id: StepId) -> Step | None:
         """The step with this id, if the plan has one."""
         return self.steps.find(step_id)
 
-    def place(self, step_id: StepId) -> int | None:
-        """Where the step stands in `steps`; the first one of an id counts."""
-        return self.steps.place(step_id)
+    def index_of(self, step_id: StepId) -> int | None:
+        """The index in `steps` of the first step with this id."""
+        return self.steps.index_of(step_id)
 
 
 class Progress(Value):

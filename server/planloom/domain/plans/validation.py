@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Literal
 
 from planloom.domain.plans.agents import NAMES, may_use
-from planloom.domain.plans.graph import Dependencies, ancestor_masks, cycle, links
+from planloom.domain.plans.graph import DependencyGraph, ancestor_masks, cycle, dependency_graph
 from planloom.domain.plans.outputs import STEP_ID, literal, output_reference, output_references
 from planloom.domain.plans.plan import Step
 from planloom.domain.safety.approvals import Effect
@@ -84,15 +84,15 @@ def problems(
     if len(steps) > bounds.steps:
         text = f"The plan has {len(steps)} steps; at most {bounds.steps} are allowed."
         return (Problem(step_id=None, field="steps", problem=text),)
-    tied = links(steps)
-    masks = ancestor_masks(tied, sequential=sequential)
-    found = [*_shape_of_plan(steps), *_overlapping_writes(steps, tools, tied, masks), *_repeated(steps)]
+    links = dependency_graph(steps)
+    masks = ancestor_masks(links, sequential=sequential)
+    found = [*_shape_of_plan(steps), *_overlapping_writes(steps, tools, links, masks), *_repeated(steps)]
     wanted = None if request is None else destructive_words(request)
     for index, step in enumerate(steps):
         found += _too_large(step, bounds)
         found += _kind(step)
         found += _tool(step, tools)
-        found += _references(step, index, tied, masks)
+        found += _references(step, index, links, masks)
         found += _paths(step, tools, outside)
         if request is not None and wanted is not None:
             found += _unrequested(step, tools, request, wanted, existing)
@@ -201,9 +201,9 @@ def _tool(step: Step, tools: Mapping[str, ToolRules]) -> Iterator[Problem]:
         yield _wrong(step, f"args.{field}" if field else "args", text)
 
 
-def _references(step: Step, index: int, tied: Dependencies, masks: Sequence[int]) -> Iterator[Problem]:
+def _references(step: Step, index: int, links: DependencyGraph, masks: Sequence[int]) -> Iterator[Problem]:
     for name, reference in output_references(step.args):
-        target = tied.place.get(reference.step_id)
+        target = links.index.get(reference.step_id)
         if target is None:
             text = f"There is no step {reference.step_id!r}: the text is taken as it stands."
             yield _warned(step, f"args.{name}", text)
@@ -233,11 +233,11 @@ def _paths(step: Step, tools: Mapping[str, ToolRules], outside: Callable[[str], 
 
 
 def _overlapping_writes(
-    steps: Sequence[Step], tools: Mapping[str, ToolRules], tied: Dependencies, masks: Sequence[int]
+    steps: Sequence[Step], tools: Mapping[str, ToolRules], links: DependencyGraph, masks: Sequence[int]
 ) -> Iterator[Problem]:
     writers: dict[str, list[int]] = {}
     for index, step in enumerate(steps):
-        if tied.place[step.step_id] != index:
+        if links.index[step.step_id] != index:
             continue
         rules = tools.get(step.tool) if step.tool else None
         written = [path for _, path in _path_arguments(step, rules.writes if rules else ())]

@@ -146,9 +146,9 @@ def is_answered(plan: Plan) -> bool:
 
 
 def _onwards(plan: Plan, limits: Limits) -> tuple[Directive, ...]:
-    doomed = graph.doomed(plan)
-    if doomed:
-        return tuple(Skip(step_id=step_id, reason="dependency_failed") for step_id in doomed)
+    unreachable = graph.unreachable(plan)
+    if unreachable:
+        return tuple(Skip(step_id=step_id, reason="dependency_failed") for step_id in unreachable)
     running = sum(step.status == "running" for step in plan.steps)
     found: list[Directive] = []
     for step_id in graph.ready(plan):

@@ -28,12 +28,12 @@ def progress(whole: plans.Plan | None) -> wire.Progress:
 
 def steps(whole: plans.Plan, chosen: Iterable[plans.Step] | None = None) -> tuple[wire.Step, ...]:
     """The steps of a plan, all or those chosen, with order, blocked steps and the statuses blocked and ready."""
-    places = {step.step_id: place for place, step in enumerate(whole.steps)}
+    places = {step.step_id: index for index, step in enumerate(whole.steps)}
     shown = graph.shown_statuses(whole)
     blocks = graph.all_blocks(whole.steps)
     return tuple(
-        _step(item, place, shown[place], blocks.get(item.step_id, ()))
-        if (place := places.get(item.step_id)) is not None
+        _step(item, index, shown[index], blocks.get(item.step_id, ()))
+        if (index := places.get(item.step_id)) is not None
         else _step(item, len(places), item.status, ())
         for item in (whole.steps if chosen is None else chosen)
     )
@@ -41,10 +41,10 @@ def steps(whole: plans.Plan, chosen: Iterable[plans.Step] | None = None) -> tupl
 
 def step(whole: plans.Plan, one: plans.Step) -> wire.Step:
     """One step of a plan, in time that does not grow with the number of steps."""
-    place = whole.place(one.step_id)
-    if place is None:
+    index = whole.index_of(one.step_id)
+    if index is None:
         return _step(one, len(whole.steps), one.status, ())
-    return _step(one, place, graph.shown_status(whole, one), graph.blocks(whole, one.step_id))
+    return _step(one, index, graph.shown_status(whole, one), graph.blocks(whole, one.step_id))
 
 
 def recovery_proposal(whole: plans.Plan, made: plans.RecoveryProposal) -> wire.Proposal:
@@ -58,8 +58,8 @@ def template(kept: Template) -> wire.Template:
     return wire.Template.of(
         kept,
         steps=tuple(
-            _step(item, place, item.status, blocks.get(item.step_id, ()))
-            for place, item in enumerate(kept.steps)
+            _step(item, index, item.status, blocks.get(item.step_id, ()))
+            for index, item in enumerate(kept.steps)
         ),
     )
 
