@@ -59,7 +59,7 @@ class Schedule:
         )
         self._running = self._status.count("running")
         self._failed = {index for index, status in enumerate(self._status) if status == "failed"}
-        self._given_up = {
+        self._abandoned = {
             index for index, step in enumerate(plan.steps) if step.critical and step.status == "skipped"
         }
         self._spreading = {index for index, status in enumerate(self._status) if status in _FAILED_OR_SKIPPED}
@@ -99,7 +99,7 @@ class Schedule:
             self._count_missing(index, -1 if now == "completed" else 1)
         for group, holds in (
             (self._failed, now == "failed"),
-            (self._given_up, now == "skipped" and step.critical),
+            (self._abandoned, now == "skipped" and step.critical),
             (self._spreading, now in _FAILED_OR_SKIPPED),
         ):
             group.add(index) if holds else group.discard(index)
@@ -125,7 +125,7 @@ class Schedule:
             return (do.Begin(),)
         if plan.status not in ("executing", "paused"):
             return ()
-        failed = [plan.steps[index] for index in sorted(self._failed | self._given_up)]
+        failed = [plan.steps[index] for index in sorted(self._failed | self._abandoned)]
         urgent = tuple(do.after_failures(plan, failed, limits))
         if urgent:
             return urgent
@@ -134,9 +134,9 @@ class Schedule:
         unreachable = self._unreachable(plan)
         if unreachable:
             return tuple(do.Skip(step_id=step_id, reason="dependency_failed") for step_id in unreachable)
-        return self._onwards(plan, limits, is_free)
+        return self._next_steps(plan, limits, is_free)
 
-    def _onwards(
+    def _next_steps(
         self, plan: Plan, limits: do.Limits, is_free: Callable[[Step], bool]
     ) -> tuple[do.Directive, ...]:
         found: list[do.Directive] = []
@@ -153,7 +153,7 @@ class Schedule:
                 held_back = True
                 if slots <= 0 and not self._questions:
                     break
-        return tuple(found) if found or self._running or held_back else do.at_rest(plan)
+        return tuple(found) if found or self._running or held_back else do.when_idle(plan)
 
     def _candidates(self, plan: Plan) -> Iterator[int]:
         """The indices of the steps that may start, best first."""
