@@ -21,7 +21,7 @@ from pathlib import Path
 
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.lifecycle import apply
-from planloom.domain.plans.graph import links, ordered
+from planloom.domain.plans.graph import dependency_graph, ordered
 from planloom.domain.plans.plan import Detection, Plan, Step
 from planloom.domain.scheduling import directives as do
 from planloom.domain.scheduling.schedule import Schedule
@@ -78,35 +78,35 @@ def graph_of(count: int, chance: random.Random) -> tuple[tuple[Step, ...], list[
     steps = []
     for n in range(count):
         near = range(max(0, n - 12), n)
-        needs = chance.sample(near, min(len(near), chance.choice((0, 1, 1, 2, 3)))) if n else []
-        steps.append(step_of(n, needs))
+        dependencies = chance.sample(near, min(len(near), chance.choice((0, 1, 1, 2, 3)))) if n else []
+        steps.append(step_of(n, dependencies))
     return tuple(steps), durations
 
 
-def step_of(number: int, needs: Sequence[int] = ()) -> Step:
+def step_of(number: int, dependencies: Sequence[int] = ()) -> Step:
     return Step(
         step_id=StepId(f"s{number}"),
         description=f"step {number}",
         instruction="work",
-        depends_on=tuple(StepId(f"s{each}") for each in needs),
+        depends_on=tuple(StepId(f"s{each}") for each in dependencies),
     )
 
 
 def bound(steps: Sequence[Step], durations: Sequence[float], cap: int) -> float:
     """No schedule is shorter than the longest path, nor than all work shared out."""
-    tied = links(steps)
+    links = dependency_graph(steps)
     end = [0.0] * len(steps)
-    for place in ordered(tied):
-        end[place] = durations[place] + max((end[need] for need in tied.needs[place]), default=0.0)
+    for place in ordered(links):
+        end[place] = durations[place] + max((end[need] for need in links.dependencies[place]), default=0.0)
     return max(*end, sum(durations) / cap)
 
 
 def waves(steps: Sequence[Step], durations: Sequence[float], cap: int) -> float:
     """The time of the usual way: everything that is ready together, then the next wave."""
-    tied = links(steps)
+    links = dependency_graph(steps)
     level = [0] * len(steps)
-    for place in ordered(tied):
-        level[place] = 1 + max((level[need] for need in tied.needs[place]), default=0)
+    for place in ordered(links):
+        level[place] = 1 + max((level[need] for need in links.dependencies[place]), default=0)
     total = 0.0
     for number in range(1, max(level) + 1):
         workers = [0.0] * cap
@@ -193,7 +193,7 @@ def parts(count: int) -> dict[str, float]:
     limits = do.Limits(max_parallel_steps=8)
 
     def look(_: Plan, recorded: ev.Recorded, after: Plan) -> None:
-        schedule.heard(recorded.event, after)
+        schedule.update(recorded.event, after)
         schedule.directives(after, limits)
 
     with tempfile.TemporaryDirectory() as folder:

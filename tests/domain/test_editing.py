@@ -98,13 +98,13 @@ def test_edits_are_made(before: str, edits: list[StepEdit], after: str) -> None:
             [update("a", depends_on=("b",))],
             "These steps wait for each other in a circle: a → b → a.",
         ),
-        ("a b", [update("a", description="  ")], "It is empty: say what the step does."),
+        ("a b", [update("a", description="  ")], "It is empty; describe what the step does."),
         ("a b", [add("x", step_id=StepId("a"))], "There is a step 'a' already."),
         ("a b", [add(" ")], "A new step needs a description."),
         (
             "a b",
             [add("x", step_id=StepId("1-x"))],
-            "'1-x' is no step id: a letter, then letters, digits and underscores.",
+            "'1-x' is not a step id; it must be a letter, then letters, digits and underscores.",
         ),
     ],
 )

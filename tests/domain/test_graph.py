@@ -20,7 +20,7 @@ def steps(text: str) -> tuple[Step, ...]:
     """`a+ b<a c<a,b` are three steps: a is completed, b waits for a, c for both."""
     found = []
     for word in text.split():
-        head, _, needs = word.partition("<")
+        head, _, dependencies = word.partition("<")
         status = MARKS.get(head[-1], "pending")
         name = head.rstrip("".join(MARKS))
         found.append(
@@ -29,7 +29,7 @@ def steps(text: str) -> tuple[Step, ...]:
                 description=name,
                 instruction=name,
                 status=status,  # type: ignore[arg-type]
-                depends_on=tuple(StepId(need) for need in needs.split(",") if need),
+                depends_on=tuple(StepId(need) for need in dependencies.split(",") if need),
             )
         )
     return tuple(found)
@@ -104,19 +104,19 @@ def test_a_failure_that_waits_for_a_decision_holds_everything_behind_it() -> Non
     waiting = Pending(recoveries=(Recovery(step_id=StepId("a"), error="no", options=()),))
     chain = plan("a! b c<a", sequential=True).model_copy(update={"pending": waiting})
     assert graph.ready(chain) == ()
-    assert graph.doomed(chain) == ()
+    assert graph.unreachable(chain) == ()
 
 
 def test_doom_spreads_to_everything_behind_a_failure() -> None:
-    assert graph.doomed(plan("a! b<a c<b d e+ f<e,d g<f,c")) == ("b", "c", "g")
-    assert graph.doomed(plan("a- b<a c", sequential=True)) == ("b",)
+    assert graph.unreachable(plan("a! b<a c<b d e+ f<e,d g<f,c")) == ("b", "c", "g")
+    assert graph.unreachable(plan("a- b<a c", sequential=True)) == ("b",)
 
 
 def test_using_a_result_is_waiting_for_it() -> None:
     first, second = steps("a! b")
     using = second.model_copy(update={"args": {"path": "$a.path", "text": "$a and more"}})
     listed = plan("").model_copy(update={"steps": (first, using), "sequential": True})
-    assert graph.doomed(listed) == ("b",)
+    assert graph.unreachable(listed) == ("b",)
     assert graph.ancestors(listed.steps, StepId("b")) == {"a"}
 
 
@@ -140,10 +140,10 @@ edges = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=30)
 
 
 def drawn(pairs: Iterable[tuple[int, int]]) -> tuple[Step, ...]:
-    needs: dict[int, list[str]] = {number: [] for number in range(12)}
+    dependencies: dict[int, list[str]] = {number: [] for number in range(12)}
     for step, need in pairs:
-        needs[step].append(f"s{need}")
-    return steps(" ".join(f"s{number}<{','.join(found)}" for number, found in needs.items()))
+        dependencies[step].append(f"s{need}")
+    return steps(" ".join(f"s{number}<{','.join(found)}" for number, found in dependencies.items()))
 
 
 @given(edges)
@@ -159,7 +159,7 @@ def test_order_masks_and_cycles_agree(pairs: list[tuple[int, int]]) -> None:
         return
     at = {step.step_id: place for place, step in enumerate(order)}
     assert all(at[need] < at[step.step_id] for step in found for need in step.depends_on)
-    masks = graph.ancestor_masks(graph.links(found))
+    masks = graph.ancestor_masks(graph.dependency_graph(found))
     for place, step in enumerate(found):
         named = {found[bit].step_id for bit in range(12) if masks[place] >> bit & 1}
         assert named == graph.ancestors(found, step.step_id)
@@ -172,7 +172,7 @@ def test_ten_thousand_steps_take_no_more_than_linear_time() -> None:
         start = time.perf_counter()
         graph.ready(listed)
         graph.cycle(listed.steps)
-        graph.doomed(listed)
+        graph.unreachable(listed)
         graph.shown_statuses(listed)
         return time.perf_counter() - start
 

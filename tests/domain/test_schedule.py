@@ -39,20 +39,20 @@ class Run:
         recorded = ev.Recorded(seq=seq, plan_id=PlanId("p"), session_id=SessionId("s"), at=AT, event=event)
         self.plan = apply(self.plan, recorded)
         if self.schedule is not None:
-            self.schedule.heard(event, self.plan)
+            self.schedule.update(event, self.plan)
 
 
 def steps_of(chance: random.Random, count: int) -> tuple[Step, ...]:
     made = []
     for n in range(count):
-        needs = [StepId(f"s{m}") for m in range(n) if chance.random() < 0.25]
+        dependencies = [StepId(f"s{m}") for m in range(n) if chance.random() < 0.25]
         made.append(
             Step.model_validate(
                 {
                     "step_id": f"s{n}",
                     "description": f"s{n}",
                     "instruction": "",
-                    "depends_on": tuple(needs),
+                    "depends_on": tuple(dependencies),
                     "kind": "clarification" if chance.random() < 0.1 else "processing",
                     "priority": chance.choice(("critical", "high", "normal", "low")),
                     "critical": chance.random() < 0.1,

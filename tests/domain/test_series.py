@@ -1,4 +1,4 @@
-"""A series says whatever a tuple of the same values says, through any history of changes."""
+"""An IndexedTuple behaves like a tuple of the same values, through any history of changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from planloom.domain.values import StepId, Value
 @dataclass(frozen=True)
 class Named:
     key: str
-    names: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
 
 
 class Kept(Value):
@@ -49,13 +49,15 @@ def check(series: IndexedTuple[Named], values: tuple[Named, ...]) -> None:
         and series[-3:] == values[-3:]
         and series[1:9:2] == values[1:9:2]
     )
-    for place in range(-len(values), len(values)):
-        assert series[place] is values[place]
+    for index in range(-len(values), len(values)):
+        assert series[index] is values[index]
     for key in (*(f"k{n}" for n in range(8)), "none"):
-        first = next((place for place, value in enumerate(values) if value.key == key), None)
-        assert series.place(key) == first
+        first = next((index for index, value in enumerate(values) if value.key == key), None)
+        assert series.index_of(key) == first
         assert series.find(key) is (None if first is None else values[first])
-        assert series.naming(key) == tuple(n for n, value in enumerate(values) if key in value.names)
+        assert series.referencing(key) == tuple(
+            n for n, value in enumerate(values) if key in value.references
+        )
 
 
 @given(MANY, CHANGES)
@@ -67,13 +69,13 @@ def test_a_series_is_a_tuple_through_any_history(
     for change, number, value in changes:
         series, twin = past[-1]
         if change == "add":
-            past.append((series.added(value), (*twin, value)))
+            past.append((series.appended(value), (*twin, value)))
         elif change == "replace" and twin:
-            place = number % len(twin)
-            past.append((series.replaced({place: value}), (*twin[:place], value, *twin[place + 1 :])))
+            index = number % len(twin)
+            past.append((series.replaced({index: value}), (*twin[:index], value, *twin[index + 1 :])))
         elif change == "look":
-            assert series.place(value.key) == IndexedTuple(twin).place(value.key)
-            assert series.naming(value.key) == IndexedTuple(twin).naming(value.key)
+            assert series.index_of(value.key) == IndexedTuple(twin).index_of(value.key)
+            assert series.referencing(value.key) == IndexedTuple(twin).referencing(value.key)
         elif change == "back":
             past.append(past[number % len(past)])
     for series, twin in past:
@@ -82,17 +84,17 @@ def test_a_series_is_a_tuple_through_any_history(
 
 @given(MANY, st.dictionaries(st.integers(0, 129), VALUES, max_size=20))
 def test_many_are_replaced_at_once(values: list[Named], changes: dict[int, Named]) -> None:
-    held = {place: value for place, value in changes.items() if place < len(values)}
+    held = {index: value for index, value in changes.items() if index < len(values)}
     check(IndexedTuple(values).replaced(held), tuple(held.get(n, value) for n, value in enumerate(values)))
 
 
-@pytest.mark.parametrize("place", [-1, 3, 64])
-def test_a_place_that_is_not_there_is_refused(place: int) -> None:
+@pytest.mark.parametrize("index", [-1, 3, 64])
+def test_a_place_that_is_not_there_is_refused(index: int) -> None:
     three = IndexedTuple([Named("a"), Named("b"), Named("c")])
     with pytest.raises(IndexError):
-        three.replaced({place: Named("d")})
+        three.replaced({index: Named("d")})
     with pytest.raises(IndexError):
-        three[place if place > 0 else -4]
+        three[index if index > 0 else -4]
 
 
 def test_other_values_and_other_sequences_are_not_equal() -> None:
@@ -108,7 +110,7 @@ def test_other_values_and_other_sequences_are_not_equal() -> None:
 def test_it_is_copied_and_pickled() -> None:
     many = IndexedTuple(Named(f"k{n}") for n in range(100))
     for again in (pickle.loads(pickle.dumps(many)), copy.copy(many), copy.deepcopy(many)):
-        assert again == many and again.place("k70") == 70
+        assert again == many and again.index_of("k70") == 70
 
 
 def step(number: int) -> dict[str, Any]:
@@ -117,7 +119,7 @@ def step(number: int) -> dict[str, Any]:
 
 def test_pydantic_reads_and_writes_it_as_a_tuple() -> None:
     kept = Kept.model_validate({"steps": [step(n) for n in range(70)]})
-    assert isinstance(kept.steps, IndexedTuple) and kept.steps.place("s65") == 65
+    assert isinstance(kept.steps, IndexedTuple) and kept.steps.index_of("s65") == 65
     assert Kept.model_validate_json(kept.model_dump_json()) == kept
     assert kept.model_dump()["steps"] == tuple(each.model_dump() for each in kept.steps)
     assert Kept(steps=kept.steps).steps is kept.steps

@@ -53,8 +53,8 @@ def test_a_value_is_never_looked_into() -> None:
 @pytest.mark.parametrize(
     ("values", "problems"),
     [
-        ({}, (("a", "it is needed"),)),
-        ({"a": " "}, (("a", "it is needed"),)),
+        ({}, (("a", "it is required"),)),
+        ({"a": " "}, (("a", "it is required"),)),
         ({"a": "x", "z": "y"}, (("z", "the template has no such parameter"),)),
     ],
 )

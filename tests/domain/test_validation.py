@@ -173,5 +173,5 @@ def test_problems_are_values() -> None:
     assert problem == Problem(
         step_id=StepId("a"),
         field="tool",
-        problem="There is no tool 'fly'. There are: delete_path, read_file, run_command, write_file.",
+        problem="There is no tool 'fly'. The tools are: delete_path, read_file, run_command, write_file.",
     )

@@ -1,18 +1,20 @@
-"""The bundled templates make valid plans, and what they write is right."""
+"""The templates that ship make valid plans, and what they write is right."""
 
 from __future__ import annotations
 
 import ast
 import json
 import tomllib
+from pathlib import Path
 
 import pytest
 
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.templates import Template, applied
 from planloom.domain.plans.validation import problems
+from planloom.planning import templates
 from planloom.planning.port import PlanDrafted, PlanningRequest, StepDrafted
-from planloom.planning.templates.builtin import BUNDLED
+from planloom.planning.templates.builtin import builtin_templates
 from planloom.planning.templates.planner import TemplatePlanner
 from planloom.tools.registry import Registry, builtin
 from tests.support.small_tools import small_tools
@@ -27,7 +29,7 @@ def filled(template: Template) -> tuple[Step, ...]:
     return steps
 
 
-@pytest.mark.parametrize("template", BUNDLED, ids=lambda template: template.template_id)
+@pytest.mark.parametrize("template", builtin_templates(), ids=lambda template: template.template_id)
 def test_a_bundled_template_makes_a_valid_plan(template: Template) -> None:
     steps = filled(template)
     assert problems(steps, builtin().rules(), sequential=template.sequential) == ()
@@ -37,8 +39,13 @@ def test_a_bundled_template_makes_a_valid_plan(template: Template) -> None:
     assert "{{" not in json.dumps([step.model_dump(mode="json") for step in steps])
 
 
+def test_every_template_file_is_listed_under_its_own_name() -> None:
+    files = {path.stem for path in Path(templates.__file__).parent.glob("*.json")}
+    assert files == {template.template_id for template in builtin_templates()}
+
+
 def test_the_five_are_there() -> None:
-    assert [template.name for template in BUNDLED] == [
+    assert [template.name for template in builtin_templates()] == [
         "New Python package",
         "New TypeScript package",
         "Add tests for a file",
@@ -52,7 +59,7 @@ def contents(template: Template) -> dict[str, str]:
 
 
 def test_the_python_package_is_python() -> None:
-    files = contents(BUNDLED[0])
+    files = contents(builtin_templates()[0])
     assert tomllib.loads(files["pyproject.toml"])["project"]["name"] == "teapot"
     for path in ("src/teapot/__init__.py", "tests/test_teapot.py"):
         ast.parse(files[path])
@@ -60,7 +67,7 @@ def test_the_python_package_is_python() -> None:
 
 
 def test_the_typescript_package_has_a_manifest() -> None:
-    files = contents(BUNDLED[1])
+    files = contents(builtin_templates()[1])
     assert json.loads(files["package.json"])["name"] == "teapot"
     assert json.loads(files["tsconfig.json"])["compilerOptions"]["strict"] is True
     assert "`Hello, ${whom}!`" in files["src/index.ts"]
@@ -71,7 +78,7 @@ async def drafted(planner: TemplatePlanner, request: PlanningRequest) -> list[ob
 
 
 async def test_the_template_planner_says_its_steps() -> None:
-    steps = filled(BUNDLED[2])
+    steps = filled(builtin_templates()[2])
     planner = TemplatePlanner("Tests", steps, small_tools(), sequential=True)
     *announced, plan = await drafted(planner, PlanningRequest(text="x"))
     assert [event.step for event in announced if isinstance(event, StepDrafted)] == list(steps)
@@ -80,7 +87,7 @@ async def test_the_template_planner_says_its_steps() -> None:
 
 
 async def test_a_call_without_its_tool_becomes_an_instruction() -> None:
-    planner = TemplatePlanner("Tests", filled(BUNDLED[2]), Registry(()), sequential=True)
+    planner = TemplatePlanner("Tests", filled(builtin_templates()[2]), Registry(()), sequential=True)
     events = await drafted(planner, PlanningRequest(text="x"))
     plan = events[-1]
     assert isinstance(plan, PlanDrafted)

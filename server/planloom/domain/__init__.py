@@ -1,4 +1,4 @@
-"""Values and rules without input or output. Imported by every room; imports none.
+"""Values and pure rules, without input or output. Every other package may import it; it imports none of them.
 
 Read `plans/plan` and `events/catalog` first, then `events/lifecycle`, which folds an event into a plan.
 """

@@ -1,4 +1,4 @@
-"""What an approved effect does to files: changes with their text before and after, and records of them."""
+"""Changes of files, with the text before and after, and the records of edits in the ledger."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def sha256(text: str) -> Sha256:
 
 
 class CreateFile(Value):
-    """A file that was not there; never overwrites."""
+    """Creates a file; never overwrites one."""
 
     kind: Literal["create"] = "create"
     uri: Uri
@@ -29,10 +29,10 @@ class CreateFile(Value):
 
 
 class EditFile(Value):
-    """A file whose text changes; `before` is what the author of the change had read.
+    """Changes the text of a file; `before` is the text that the author of the change had read.
 
-    `notes` are said to the person who approves: a fuzzy match, a suspicious shrink, a hard link. `form` is the one
-    that the file gets, None if it keeps its own.
+    `notes` are warnings for the person who approves: a fuzzy match, a suspicious shrink, a hard link. `form` is the
+    new form of the file, None to keep the present one.
     """
 
     kind: Literal["edit"] = "edit"
@@ -44,7 +44,7 @@ class EditFile(Value):
 
 
 class DeleteFile(Value):
-    """A file or folder that goes away. `before` is None for a folder, whose files are deleted by name too."""
+    """Deletes a file or folder. `before` is None for a folder, whose files have a change of their own."""
 
     kind: Literal["delete"] = "delete"
     uri: Uri
@@ -52,7 +52,7 @@ class DeleteFile(Value):
 
 
 class RenameFile(Value):
-    """A file or folder that gets another name; never overwrites."""
+    """Renames a file or folder; never overwrites one."""
 
     kind: Literal["rename"] = "rename"
     uri: Uri
@@ -61,7 +61,7 @@ class RenameFile(Value):
 
 
 class CreateFolder(Value):
-    """A folder that was not there."""
+    """Creates a folder."""
 
     kind: Literal["createFolder"] = "createFolder"
     uri: Uri
@@ -73,12 +73,12 @@ FileChange = Annotated[
 
 
 class Changeset(Value):
-    """Changes that belong together: approved, applied and taken back as one. One change a file."""
+    """Changes that are approved, applied and undone together, at most one for each file."""
 
     changes: tuple[FileChange, ...] = ()
 
     def uris(self) -> tuple[Uri, ...]:
-        """Every place the changes touch, in order."""
+        """Every URI that the changes affect, in order; a rename affects two."""
         return tuple(
             uri
             for change in self.changes
@@ -87,9 +87,9 @@ class Changeset(Value):
 
 
 class EditedFile(Value):
-    """One file of an edit, by hash; None stands for no file.
+    """One file of an edit, with hashes of its text; a hash is None where the file does not exist.
 
-    `form` is that of the file before, if the edit does not keep it. Ledgers of older versions have none.
+    `form` is the form of the file before the edit, if the edit changes it. Ledgers of older versions lack it.
     """
 
     uri: Uri
@@ -101,12 +101,12 @@ class EditedFile(Value):
 
 
 class EditRecord(Value):
-    """An edit in the journal: an intent without an outcome is settled by looking at the files.
+    """An edit in the journal. The outcome of an intent that a crash cut off is found by comparing the files.
 
-    `reverts` names the edits that this one takes back, if it is an undo or a redo; `partly` those of them of which
-    something was to stay, since the user has changed the same lines. `args` are those that the step had,
-    `whole` tells that every file which was meant to change did. `settles` names the steps whose staged changes
-    this edit makes, if it is that of a whole plan.
+    `reverts`: the edits that this one reverts, if it is an undo or a redo; `partly`: those of them that are reverted
+    only in part, since the user has changed the same lines. `args`: the arguments of the step at that time. `whole`:
+    every file that was to change did. `settles`: the steps whose staged changes this edit applies, if it is the one
+    edit of a whole plan.
     """
 
     edit_id: EditId
@@ -123,17 +123,17 @@ class EditRecord(Value):
 
     @property
     def key(self) -> EditId:
-        """What a plan finds the edit by."""
+        """The key by which a plan finds the edit."""
         return self.edit_id
 
     @property
-    def names(self) -> tuple[StepId, ...]:
+    def references(self) -> tuple[StepId, ...]:
         """The steps for which the edit was made."""
         return self.settles if self.step_id is None else (self.step_id, *self.settles)
 
 
 class ConflictHunk(Value):
-    """One overlap: the text both started from, the user's (`mine`) and the step's (`theirs`)."""
+    """One overlap: the common base, the user's text (`mine`) and the step's (`theirs`)."""
 
     range: Range
     base: str
@@ -144,7 +144,7 @@ class ConflictHunk(Value):
 class ConflictFile(Value):
     """A file in which the user and the step changed the same lines.
 
-    `sha256` is that of the user's whole text in which the overlaps were found: an answer is made for that text.
+    `sha256` is the hash of the user's whole text in which the overlaps were found; an answer applies to that text.
     """
 
     uri: Uri
@@ -153,7 +153,7 @@ class ConflictFile(Value):
 
 
 class Conflict(Value):
-    """An edit that cannot be merged without asking."""
+    """An edit that cannot be merged without a decision of the user."""
 
     edit_id: EditId
     step_id: StepId

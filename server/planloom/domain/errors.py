@@ -1,20 +1,20 @@
 """Every failure that a client may see.
 
 PlanloomError
-├── InvalidParams          a field of a request is missing or off
+├── InvalidParams          a field of a request is missing or invalid
 ├── UnknownThing           no such plan, step, approval, template or edit
-├── WrongState             the status does not allow it
-│   └── StaleVersion       the plan has changed since
+├── WrongState             the status of the plan or step does not allow the action
+│   └── StaleVersion       the plan has changed since the version named in the request
 ├── InvalidPlan            a cycle, an unknown tool, bad arguments …
 ├── OwnedElsewhere         another server runs this plan
-├── LimitExceeded          a finite limit was met
-├── StorageFailed          the ledger cannot take it
-│   └── PlanUnreadable     what the ledger holds of one plan cannot be read
-├── ModelFailed            the model cannot be had, refused, or wrote nothing usable
+├── LimitExceeded          a fixed limit was reached
+├── StorageFailed          the ledger cannot store an event
+│   └── PlanUnreadable     the stored events of one plan cannot be read
+├── ModelFailed            the model is unavailable, refused, or wrote nothing usable
 ├── ReferenceUnresolved    no reference of the request resolved
 ├── WorkspaceRequired      no folder is open
 ├── UntrustedWorkspace     edits are refused until the folder is trusted
-├── PathDenied             a path outside the workspace, or one that is never touched
+├── PathDenied             a path outside the workspace, or one that is never accessed
 ├── BudgetExhausted        a cap on requests, tokens or minutes was reached
 └── ContextOverflow        the prompt cannot fit even when compacted
 """
@@ -27,11 +27,11 @@ from typing import Literal
 from planloom.domain.values import Json, PlanId
 
 DEFECT = "Something inside Planloom broke; the log has the trace."
-"""What is said of a failure that nobody foresaw."""
+"""The message for an unexpected exception."""
 
 
 class PlanloomError(Exception):
-    """A failure with a code for programs and a sentence that a user can act on."""
+    """An expected failure: `code` is for programs, `message` and `hint` are for the user."""
 
     code = "internal"
 
@@ -43,7 +43,7 @@ class PlanloomError(Exception):
 
 
 class InvalidParams(PlanloomError):
-    """`details` lists `{field, problem}`."""
+    """A field of a request is missing or invalid; `details` lists `{field, problem}`."""
 
     code = "invalid_params"
 
@@ -57,7 +57,7 @@ class UnknownThing(PlanloomError):
 
 
 class WrongState(PlanloomError):
-    """The plan's or step's status does not allow what was asked."""
+    """The status of the plan or step does not allow the action."""
 
     code = "wrong_state"
 
@@ -66,7 +66,7 @@ class WrongState(PlanloomError):
 
 
 class StaleVersion(PlanloomError):
-    """The plan has moved on since the version that the request names."""
+    """The plan has changed since the version that the request names."""
 
     code = "stale_version"
 
@@ -78,7 +78,7 @@ class StaleVersion(PlanloomError):
 
 
 class InvalidPlan(PlanloomError):
-    """`details` lists `{stepId, field, problem}`."""
+    """The steps are invalid; `details` lists `{stepId, field, problem}`."""
 
     code = "invalid_plan"
 
@@ -93,13 +93,13 @@ class OwnedElsewhere(PlanloomError):
 
 
 class LimitExceeded(PlanloomError):
-    """A finite limit was met; `details` holds the limit's name and its value."""
+    """A fixed limit was reached; `details` holds its name and value."""
 
     code = "limit_exceeded"
 
 
 class StorageFailed(PlanloomError):
-    """The ledger cannot take an event."""
+    """The ledger cannot store an event."""
 
     code = "storage_failed"
 
@@ -118,7 +118,7 @@ class PlanUnreadable(StorageFailed):
 
 
 class ModelFailed(PlanloomError):
-    """The model cannot be had, refused to answer, or wrote nothing usable."""
+    """The model is unavailable, refused to answer, or wrote nothing usable."""
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ class UntrustedWorkspace(PlanloomError):
 
 
 class PathDenied(PlanloomError):
-    """The path is outside the workspace, or is one that Planloom never touches."""
+    """The path is outside the workspace, or is one that Planloom never accesses."""
 
     code = "path_denied"
 

@@ -1,4 +1,4 @@
-"""The base of every value in the domain, and the names of the ids that tie values together."""
+"""The base class of the domain's values, and the types of their ids."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Sha256 = NewType("Sha256", str)
 Instant = Annotated[datetime, AwareDatetime]
 Json = JsonValue
 Args = dict[str, JsonValue]
-"""The arguments of one tool call, as JSON: each tool's own model gives them a precise type."""
+"""The arguments of one tool call, as JSON; each tool validates them with its own model."""
 
 
 class Value(BaseModel):
-    """A frozen value that knows exactly its own fields; unknown ones are refused."""
+    """A frozen value; unknown fields are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

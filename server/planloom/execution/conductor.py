@@ -103,7 +103,7 @@ class Conductor:
     def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
         schedule = self._schedules.get(recorded.plan_id)
         if schedule is not None:
-            schedule.heard(recorded.event, plan)
+            schedule.update(recorded.event, plan)
         wakeup = self._wakeups.get(recorded.plan_id)
         if wakeup is not None:
             wakeup.set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from planloom.domain.plans.graph import links
+from planloom.domain.plans.graph import dependency_graph
 from planloom.domain.plans.plan import Qualification, Risk, Step
 from planloom.domain.plans.validation import ToolRules
 from planloom.domain.safety.destructive_intent import destructive_command, names_destruction
@@ -62,10 +62,10 @@ def estimated_duration(
         return round(sum(seconds))
     chain = 0.0
     ends: dict[int, float] = {}
-    tied = links(steps)
+    links = dependency_graph(steps)
     # Steps stand behind what they wait for, but for broken plans, where this is an estimate all the same.
     for index, own in enumerate(seconds):
-        ends[index] = own + max((ends.get(need, 0.0) for need in tied.needs[index]), default=0.0)
+        ends[index] = own + max((ends.get(need, 0.0) for need in links.dependencies[index]), default=0.0)
         chain = max(chain, ends[index])
     by_model = sum(own for step, own in zip(steps, seconds, strict=True) if step.kind == "processing")
     return round(max(chain, by_model, sum(seconds) / max(parallel, 1)))

@@ -10,7 +10,7 @@ from planloom.domain.errors import InvalidParams, UnknownThing
 from planloom.domain.plans.plan import Plan
 from planloom.domain.plans.templates import Template, TemplateRefused, template_of
 from planloom.domain.values import Json, PlanId, TemplateId
-from planloom.planning.templates.builtin import BUNDLED
+from planloom.planning.templates.builtin import builtin_templates
 from planloom.storage.ledger import Ledger
 
 log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ class Templates:
     def list(self) -> tuple[Template, ...]:
         """Saved ones by name, then those that ship."""
         saved = [made for body in self._ledger.templates() if (made := _read(body)) is not None]
-        return (*sorted(saved, key=lambda template: template.name.casefold()), *BUNDLED)
+        return (*sorted(saved, key=lambda template: template.name.casefold()), *builtin_templates())
 
     def get(self, template_id: TemplateId) -> Template:
         """One template. Raises UnknownThing."""

@@ -149,7 +149,7 @@ def applied(plan: Plan, edit: EditRecord, files: Collection[EditedFile], *, whol
     if edit.reverts:
         return plan
     places = _places(files)
-    for step_id in edit.names:
+    for step_id in edit.references:
         step = plan.step(step_id)
         if step is None:
             continue
@@ -169,7 +169,7 @@ def applied(plan: Plan, edit: EditRecord, files: Collection[EditedFile], *, whol
 def rejected(plan: Plan, edit: EditRecord, event: ev.EditRejected) -> Plan:
     """The plan after an edit was rejected: its changes stay staged, except in files where the outcome is unknown."""
     doubtful = {str(uri) for uri in event.doubtful}
-    for step_id in edit.names if doubtful and not edit.reverts else ():
+    for step_id in edit.references if doubtful and not edit.reverts else ():
         step = plan.step(step_id)
         if step is not None:
             now = _refated(
@@ -186,7 +186,7 @@ def reverted(plan: Plan, edit: EditRecord, files: Collection[EditedFile], *, bac
     places = _places(files)
     before: Fate = "undone" if back else "made"
     after: Fate = "made" if back else "undone"
-    for step_id in edit.names:
+    for step_id in edit.references:
         step = plan.step(step_id)
         if step is not None:
             now = _refated(
@@ -338,7 +338,7 @@ def with_staged(step: Step) -> Step:
 def _put(plan: Plan, before: Step, now: Step) -> Plan:
     """The plan with a changed step in it."""
     now = with_staged(now)
-    place = plan.place(before.step_id)
+    place = plan.index_of(before.step_id)
     if place is None or plan.steps[place] is now:
         return plan
     return updated(plan, steps=plan.steps.replaced({place: now}))

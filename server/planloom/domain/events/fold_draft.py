@@ -55,7 +55,7 @@ def fold_draft(plan: Plan, event: Drafting, at: Instant) -> Plan:
             others = tuple(each for each in plan.perspectives if each.agent != event.agent)
             return updated(plan, perspectives=(*others, event.perspective))
         case ev.TaskCreated():
-            return updated(plan, steps=plan.steps.added(dated(event.task, at)))
+            return updated(plan, steps=plan.steps.appended(dated(event.task, at)))
         case ev.PlanReady() if event.restored and plan.before_draft is not None:
             return _restored(plan.before_draft, plan, event)
         case ev.PlanReady():

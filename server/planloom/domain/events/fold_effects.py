@@ -30,7 +30,7 @@ def fold_edit(plan: Plan, event: Editing) -> Plan:
                 args=_args(plan, event),
                 settles=event.settles,
             )
-            return updated(plan, edits=plan.edits.added(record))
+            return updated(plan, edits=plan.edits.appended(record))
         case ev.EditApplied():
             intent = plan.edits.find(event.edit_id)
             whole = len(event.files) == len(intent.files if intent else ())
@@ -67,7 +67,7 @@ def fold_edit(plan: Plan, event: Editing) -> Plan:
 
 def _edited(plan: Plan, edit_id: EditId, **changes: Any) -> Plan:
     """The plan with an edit changed, if it has that edit."""
-    place = plan.edits.place(edit_id)
+    place = plan.edits.index_of(edit_id)
     if place is None:
         return plan
     return updated(plan, edits=plan.edits.replaced({place: updated(plan.edits[place], **changes)}))
@@ -96,7 +96,7 @@ def _with_states(plan: Plan, states: Mapping[EditId, State], partly: Set[EditId]
     """The plan with the new states of these edits, and with its steps and calls updated to match."""
     changed: dict[int, EditRecord] = {}
     for edit_id, state in states.items():
-        place = plan.edits.place(edit_id)
+        place = plan.edits.index_of(edit_id)
         if place is not None:
             edit = plan.edits[place]
             if state != edit.state:
@@ -105,8 +105,8 @@ def _with_states(plan: Plan, states: Mapping[EditId, State], partly: Set[EditId]
     now = updated(plan, edits=plan.edits.replaced(changed))
     steps: dict[int, Step] = {}
     for edit in changed.values():
-        for step_id in edit.names:
-            found = plan.place(step_id)
+        for step_id in edit.references:
+            found = plan.index_of(step_id)
             if found is not None:
                 of_step = [each for each in now.edits_of(step_id) if not each.reverts]
                 how_much = _how_much(

@@ -20,7 +20,7 @@ V = TypeVar("V", Plan, Step, Pending, EditRecord)
 
 def change(plan: Plan, step_id: StepId, allowed: set[str] | None, by: Callable[[Step], Step]) -> Plan:
     """Replace one step; `allowed` names the statuses it may be in, any if None."""
-    place = plan.place(step_id)
+    place = plan.index_of(step_id)
     if place is None:
         raise IllegalTransition(f"the plan has no step {step_id}")
     step = plan.steps[place]

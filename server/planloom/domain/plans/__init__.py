@@ -1,1 +1,1 @@
-"""A plan and its steps: the values, the dependency graph, edits by a person, templates, validation."""
+"""A plan and its steps: the values, the dependency graph, edits by the user, templates, validation."""

@@ -1,4 +1,4 @@
-"""What each agent may do in a step: Chapo reads, Koda changes files, Devo runs commands too."""
+"""What each agent may do in a step: Chapo reads, Koda also changes files, Devo also runs commands."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ EFFECTS: Mapping[Agent, frozenset[Effect]] = {
 }
 
 NAMES: Mapping[Agent, str] = {"chapo": "Chapo", "koda": "Koda", "devo": "Devo"}
-"""How the agents are called in sentences."""
+"""The display names of the agents."""
 
 
 def allowed_effects(plan: Plan, agent: Agent) -> frozenset[Effect]:
-    """What the tools of a plan's step may do, whoever wrote the step: a request that only asks changes nothing."""
+    """The effects allowed to a step of `agent`; a plan that only answers a question may only read."""
     return EFFECTS["chapo" if plan.only_asks else agent]
 
 
 def may_use(agent: Agent, effect: Effect) -> bool:
-    """Whether a tool with this effect is in the agent's set."""
+    """Whether the agent may use tools with this effect."""
     return effect in EFFECTS[agent]

@@ -1,4 +1,4 @@
-"""What a reference in a request resolves to, and why one may not resolve."""
+"""The values that references in a request resolve to, and the failures to resolve one."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ UnresolvedCode = Literal[
 
 
 class Attachment(Value):
-    """Something the request names, as it was when it was resolved.
+    """Something that the request references, as it was when it was resolved.
 
-    `bytes` is the size of the whole content in UTF-8, `truncated` tells that less than this is attached.
-    `version` is set when the content came from an open buffer; `sha256` is of the attached text.
+    `bytes` is the size of the whole content in UTF-8; `truncated`: less than this is attached. `version` is set if
+    the content came from an open buffer; `sha256` is the hash of the attached text.
     """
 
     attachment_id: AttachmentId
@@ -36,12 +36,12 @@ class Attachment(Value):
 
     @property
     def id(self) -> AttachmentId:
-        """The name of `attachment_id` on the wire."""
+        """`attachment_id` under its name on the wire."""
         return self.attachment_id
 
 
 class Unresolved(Value):
-    """A reference that names nothing we may attach; `candidates` are workspace paths."""
+    """A reference that cannot be attached; `candidates` are workspace paths."""
 
     reference: str
     code: UnresolvedCode
@@ -50,7 +50,7 @@ class Unresolved(Value):
 
 
 class ResolvedAttachment(Value):
-    """An attachment with its text; `text` is None where there is none to send (links, images, binaries)."""
+    """An attachment with its content; `text` is None for links, images and binary files."""
 
     attachment: Attachment
     text: str | None = None

@@ -1,4 +1,4 @@
-"""What a person changes in a plan under review: typed edits, taken all together or not at all."""
+"""Edits of a plan under review: typed operations on steps, applied all together or not at all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Literal, assert_never
 
 from pydantic import Field
 
-from planloom.domain.plans.graph import cycle, execution_order, links
+from planloom.domain.plans.graph import cycle, dependency_graph, execution_order
 from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import Check, Priority, Step, StepKind
 from planloom.domain.plans.validation import Problem, structure
@@ -18,7 +18,7 @@ Clearable = Literal["tool", "args", "question", "when", "for_each"]
 
 
 class StepChanges(Value):
-    """New values for fields of a step. None leaves a field as it is; `cleared` names those to be emptied."""
+    """New values for fields of a step. None leaves a field unchanged; `cleared` names fields to set to None."""
 
     description: str | None = None
     instruction: str | None = None
@@ -48,7 +48,7 @@ class UpdateStep(Value):
 
 
 class AddStep(Value):
-    """Put a new step after another, first, or last. Without an id it gets the next free `step_n`."""
+    """Insert a new step after another, first, or last. Without an id it gets the next free `step_n`."""
 
     op: Literal["add"] = "add"
     place: Literal["first", "after", "last"] = "last"
@@ -58,14 +58,14 @@ class AddStep(Value):
 
 
 class RemoveStep(Value):
-    """Take a step out."""
+    """Remove a step."""
 
     op: Literal["remove"] = "remove"
     step_id: StepId
 
 
 class MoveStep(Value):
-    """Put a step after another one, or first if `after` is None."""
+    """Move a step after another one, or first if `after` is None."""
 
     op: Literal["move"] = "move"
     step_id: StepId
@@ -73,14 +73,14 @@ class MoveStep(Value):
 
 
 class SkipStep(Value):
-    """Let a step be skipped when its turn comes."""
+    """Mark a step as skipped."""
 
     op: Literal["skip"] = "skip"
     step_id: StepId
 
 
 class UnskipStep(Value):
-    """Let a skipped step run after all."""
+    """Make a skipped step pending again."""
 
     op: Literal["unskip"] = "unskip"
     step_id: StepId
@@ -92,39 +92,41 @@ StepEdit = Annotated[
 
 
 class EditRefused(Value):
-    """Why edits cannot be made; none of them was."""
+    """Why edits cannot be made. None of them has been made."""
 
     problems: tuple[Problem, ...]
 
 
 _NUMBERED = re.compile(r"step_([0-9]{1,9})")
 _CHANGED = tuple(name for name in StepChanges.model_fields if name != "cleared")
-_UNTOUCHABLE = {"completed": "is completed", "failed": "has failed", "running": "is running"}
+_UNEDITABLE = {"completed": "is completed", "failed": "has failed", "running": "is running"}
 
 
 def edit_plan(steps: Sequence[Step], edits: Sequence[StepEdit]) -> tuple[Step, ...] | EditRefused:
-    """The steps with all edits made in their order, or why that cannot be.
+    """The steps after all edits in order, or the reasons why they cannot be made.
 
-    Completed, failed and running steps stay as they are. A step may be moved anywhere but before one it
-    waits for. A step that an update makes wait for a later one goes behind that one. What tools say of
-    arguments is not looked at here: `validation.problems` does.
+    Completed, failed and running steps cannot be edited. A step cannot be moved before one it waits for; a step
+    that an update makes wait for a later one moves behind it. Arguments are not checked against the tools here:
+    `validation.problems` does that.
     """
-    page = _Page(steps)
+    draft = _Draft(steps)
     for edit in edits:
-        problem = _make(page, edit)
+        problem = _make(draft, edit)
         if problem is not None:
             return EditRefused(problems=(problem,))
-    edited = page.steps
-    wrong = [*_left_alone(page, edited), *_out_of_order(page, edited)]
-    known = set(structure(steps))
-    lost = {problem.step_id for problem in wrong}
-    wrong += [p for p in structure(edited) if p not in known and not (p.step_id in lost and page.removed)]
-    if wrong:
-        return EditRefused(problems=tuple(wrong))
+    edited = draft.steps
+    found = [*_still_needed(draft, edited), *_out_of_order(draft, edited)]
+    earlier = set(structure(steps))
+    reported = {problem.step_id for problem in found}
+    found += [
+        p for p in structure(edited) if p not in earlier and not (p.step_id in reported and draft.removed)
+    ]
+    if found:
+        return EditRefused(problems=tuple(found))
     return tuple(edited) if cycle(edited) is not None else execution_order(edited)
 
 
-class _Page:
+class _Draft:
     """The steps while edits are made to them."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
@@ -134,19 +136,19 @@ class _Page:
         numbers = [int(found[1]) for step in steps if (found := _NUMBERED.fullmatch(step.step_id))]
         self.next_number = max([len(steps), *numbers]) + 1
 
-    def place(self, step_id: StepId, field: str = "stepId") -> int | Problem:
+    def index_of(self, step_id: StepId, field: str = "stepId") -> int | Problem:
         for index, step in enumerate(self.steps):
             if step.step_id == step_id:
                 return index
         return _refused(step_id, field, f"There is no step {step_id!r}.")
 
     def editable(self, step_id: StepId) -> int | Problem:
-        index = self.place(step_id)
+        index = self.index_of(step_id)
         if isinstance(index, Problem):
             return index
         status = self.steps[index].status
-        if status in _UNTOUCHABLE:
-            text = f"{step_id} {_UNTOUCHABLE[status]} and can no longer be changed."
+        if status in _UNEDITABLE:
+            text = f"{step_id} {_UNEDITABLE[status]} and can no longer be changed."
             return _refused(step_id, "status", text)
         return index
 
@@ -160,56 +162,56 @@ def _refused(step_id: StepId | None, field: str, text: str) -> Problem:
     return Problem(step_id=step_id, field=field, problem=text)
 
 
-def _make(page: _Page, edit: StepEdit) -> Problem | None:
-    """Make one edit, or say why it cannot be made."""
+def _make(draft: _Draft, edit: StepEdit) -> Problem | None:
+    """Make one edit. Returns the problem if it cannot be made."""
     if isinstance(edit, AddStep):
-        return _add(page, edit)
-    index = page.editable(edit.step_id)
+        return _add(draft, edit)
+    index = draft.editable(edit.step_id)
     if isinstance(index, Problem):
         return index
-    step = page.steps[index]
+    step = draft.steps[index]
     match edit:
         case UpdateStep():
-            changed = _changed(step, edit.set)
+            changed = _with_changes(step, edit.set)
             if isinstance(changed, Problem):
                 return changed
-            page.steps[index] = changed
+            draft.steps[index] = changed
         case RemoveStep():
-            page.removed[edit.step_id] = page.steps.pop(index)
+            draft.removed[edit.step_id] = draft.steps.pop(index)
         case MoveStep():
-            return _move(page, edit, index)
+            return _move(draft, edit, index)
         case SkipStep():
-            page.steps[index] = step.model_copy(update={"status": "skipped"})
+            draft.steps[index] = step.model_copy(update={"status": "skipped"})
         case UnskipStep():
             if step.status != "skipped":
                 return _refused(edit.step_id, "status", f"{edit.step_id} is not skipped.")
-            page.steps[index] = step.model_copy(update={"status": "pending", "result": None})
+            draft.steps[index] = step.model_copy(update={"status": "pending", "result": None})
         case _:
             assert_never(edit)
     return None
 
 
-def _move(page: _Page, edit: MoveStep, index: int) -> Problem | None:
+def _move(draft: _Draft, edit: MoveStep, index: int) -> Problem | None:
     if edit.after == edit.step_id:
         return _refused(edit.step_id, "after", "A step cannot be put after itself.")
-    step = page.steps.pop(index)
-    target = -1 if edit.after is None else page.place(edit.after, "after")
+    step = draft.steps.pop(index)
+    target = -1 if edit.after is None else draft.index_of(edit.after, "after")
     if isinstance(target, Problem):
         return target
-    page.steps.insert(target + 1, step)
-    page.moved.append(edit.step_id)
+    draft.steps.insert(target + 1, step)
+    draft.moved.append(edit.step_id)
     return None
 
 
-def _changed(step: Step, changes: StepChanges) -> Step | Problem:
-    """The step with its new values; kind follows the tool, and a stale active form is dropped."""
+def _with_changes(step: Step, changes: StepChanges) -> Step | Problem:
+    """The step with its new values; the kind follows the tool, and a new description clears the active form."""
     update: dict[str, object] = {
         name: value for name in _CHANGED if (value := getattr(changes, name)) is not None
     }
     update.update(dict.fromkeys(changes.cleared))
     if "description" in update:
         if not str(update["description"]).strip():
-            return _refused(step.step_id, "description", "It is empty: say what the step does.")
+            return _refused(step.step_id, "description", "It is empty; describe what the step does.")
         if update["description"] != step.description:
             update.setdefault("active_form", "")
     if "kind" not in update and "tool" in update:
@@ -219,44 +221,45 @@ def _changed(step: Step, changes: StepChanges) -> Step | Problem:
     return step.model_copy(update=update)
 
 
-def _add(page: _Page, edit: AddStep) -> Problem | None:
+def _add(draft: _Draft, edit: AddStep) -> Problem | None:
     description = (edit.step.description or "").strip()
     if not description:
         return _refused(edit.step_id, "description", "A new step needs a description.")
-    step_id = edit.step_id if edit.step_id is not None else page.fresh_id()
-    if any(step.step_id == step_id for step in page.steps):
+    step_id = edit.step_id if edit.step_id is not None else draft.fresh_id()
+    if any(step.step_id == step_id for step in draft.steps):
         return _refused(step_id, "stepId", f"There is a step {step_id!r} already.")
     bare = Step(step_id=step_id, description=description, instruction=description)
-    step = _changed(bare, edit.step.model_copy(update={"description": description}))
+    step = _with_changes(bare, edit.step.model_copy(update={"description": description}))
     if isinstance(step, Problem):
         return step
-    place = len(page.steps)
+    index = len(draft.steps)
     if edit.place == "first":
-        place = 0
+        index = 0
     elif edit.place == "after":
         if edit.after is None:
-            return _refused(step_id, "after", "The step to put it after is not named.")
-        before = page.place(edit.after, "after")
+            return _refused(step_id, "after", "`after` must name the step that it goes after.")
+        before = draft.index_of(edit.after, "after")
         if isinstance(before, Problem):
             return before
-        place = before + 1
-    page.steps.insert(place, step)
+        index = before + 1
+    draft.steps.insert(index, step)
     return None
 
 
-def _left_alone(page: _Page, edited: Sequence[Step]) -> list[Problem]:
-    """Removed steps that others still wait for."""
-    there = {step.step_id for step in edited}
-    gone = {step_id: step for step_id, step in page.removed.items() if step_id not in there}
-    if not gone:
+def _still_needed(draft: _Draft, edited: Sequence[Step]) -> list[Problem]:
+    """Problems for the removed steps that others still wait for."""
+    left = {step.step_id for step in edited}
+    removed = {step_id: step for step_id, step in draft.removed.items() if step_id not in left}
+    if not removed:
         return []
-    # Taken together with the removed ones, the links show who still waits for what is gone.
-    together = [*edited, *gone.values()]
-    tied = links(together)
+    all_steps = [*edited, *removed.values()]
+    links = dependency_graph(all_steps)
     found = []
-    for step_id in gone:
+    for step_id in removed:
         waiting = [
-            together[fed].step_id for fed in tied.feeds[tied.place[step_id]] if together[fed].step_id in there
+            all_steps[dependent].step_id
+            for dependent in links.dependents[links.index[step_id]]
+            if all_steps[dependent].step_id in left
         ]
         if waiting:
             verb = "waits" if len(waiting) == 1 else "wait"
@@ -265,16 +268,16 @@ def _left_alone(page: _Page, edited: Sequence[Step]) -> list[Problem]:
     return found
 
 
-def _out_of_order(page: _Page, edited: Sequence[Step]) -> list[Problem]:
-    """Moved steps that stand before one they wait for, or behind one that waits for them."""
-    tied = links(edited)
+def _out_of_order(draft: _Draft, edited: Sequence[Step]) -> list[Problem]:
+    """Problems for the moved steps that come before one they wait for, or after one that waits for them."""
+    links = dependency_graph(edited)
     found = []
-    for step_id in dict.fromkeys(page.moved):
-        if step_id not in tied.place:
+    for step_id in dict.fromkeys(draft.moved):
+        if step_id not in links.index:
             continue
-        index = tied.place[step_id]
-        early = [edited[need].step_id for need in tied.needs[index] if need > index]
-        late = [edited[fed].step_id for fed in tied.feeds[index] if fed < index]
+        index = links.index[step_id]
+        early = [edited[dependency].step_id for dependency in links.dependencies[index] if dependency > index]
+        late = [edited[dependent].step_id for dependent in links.dependents[index] if dependent < index]
         if early:
             text = f"{step_id} cannot stand before {_listed(early)}, which it waits for."
             found.append(Problem(step_id=step_id, field="after", problem=text))

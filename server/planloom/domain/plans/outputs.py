@@ -1,4 +1,4 @@
-"""How an argument names the result of another step: `$id`, `$id.field[0]`, and `$$` for a real dollar."""
+"""References from an argument to the result of another step: `$id`, `$id.field[0]`; `$$` is a literal dollar sign."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Iterator, Mapping
 from planloom.domain.values import Args, Json, StepId, Value
 
 STEP_ID = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-"""What a step id looks like, whole."""
+"""The syntax of a step id, for `fullmatch`."""
 
 _REFERENCE = re.compile(r"\$([A-Za-z][A-Za-z0-9_]*)((?:\.[A-Za-z_][A-Za-z0-9_-]*|\[[0-9]{1,9}\])*)")
 _PART = re.compile(r"\.([A-Za-z_][A-Za-z0-9_-]*)|\[([0-9]+)\]")
 
 
 class OutputReference(Value):
-    """The result of `step_id`, or the part of it that `path` leads to: field names and list positions."""
+    """The result of `step_id`, or the part of it at `path`, made of field names and list indices."""
 
     step_id: StepId
     path: tuple[str | int, ...] = ()
 
 
 def output_reference(argument: Json) -> OutputReference | None:
-    """The reference that an argument is as a whole; whether such a step exists is for the caller to know."""
+    """The reference, if the whole argument is one; the step need not exist."""
     if not isinstance(argument, str) or not argument.startswith("$"):
         return None
     found = _REFERENCE.fullmatch(argument)
@@ -33,7 +33,7 @@ def output_reference(argument: Json) -> OutputReference | None:
 
 
 def output_references(args: Args | None) -> Iterator[tuple[str, OutputReference]]:
-    """Each argument of a call that reads as a reference, by its name."""
+    """The arguments that are references, with their names."""
     for name, argument in (args or {}).items():
         reference = output_reference(argument)
         if reference is not None:
@@ -41,16 +41,16 @@ def output_references(args: Args | None) -> Iterator[tuple[str, OutputReference]
 
 
 def literal(argument: Json) -> Json:
-    """The argument with an escaped dollar in front (`$$…`) turned into a real one."""
+    """The argument with a leading escaped dollar sign (`$$…`) unescaped."""
     if isinstance(argument, str) and argument.startswith("$$"):
         return argument[1:]
     return argument
 
 
 def renamed(args: Args | None, ids: Mapping[str, StepId]) -> Args | None:
-    """The arguments with every reference to an id among `ids` pointing to its new name.
+    """The arguments with every reference to an id in `ids` changed to its new id.
 
-    A model's own ids need not be legal ones (`$step-1.text`), so old ids are looked for as they were written.
+    The old ids come from a model and need not be valid step ids (`$step-1.text`), so they are matched literally.
     """
     if args is None:
         return None
@@ -61,7 +61,7 @@ def _renamed(argument: Json, ids: Mapping[str, StepId]) -> Json:
     if not isinstance(argument, str) or not argument.startswith("$") or argument.startswith("$$"):
         return argument
     body = argument[1:]
-    # The tail is found first: everything before it is the id, however odd.
+    # Try every place where the path after the id may begin.
     ends = [len(body), *(at for at, sign in enumerate(body[:200]) if sign in ".[")]
     for end in ends:
         target = ids.get(body[:end])

@@ -1,4 +1,4 @@
-"""The three agents, and what each says of a request before it is planned."""
+"""The three agents, and the report of each on a request before it is planned."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class KodaPerspective(_Shared):
 
 
 class DevoPerspective(_Shared):
-    """Operations: how the change is deployed and taken back."""
+    """Operations: how the change is deployed and rolled back."""
 
     agent: Literal["devo"] = "devo"
     deployment_impact: tuple[str, ...] = ()

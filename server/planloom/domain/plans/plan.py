@@ -1,4 +1,4 @@
-"""A plan and its steps: what a request became, and how far it has come."""
+"""A plan and its steps, as they are written and as they stand."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ DetectionRule = Literal[
 
 
 class Detection(Value):
-    """Whether a request wants a plan; `score` is 0 to 100."""
+    """Whether a request needs a plan; `score` is 0 to 100."""
 
     planned: bool
     rule: DetectionRule
@@ -94,7 +94,7 @@ class Detection(Value):
 
 
 class Qualification(Value):
-    """What kind of work a request is, with the reasons for the verdict."""
+    """The kind of work a request is, its complexity and risk, with the reasons."""
 
     task_type: Literal["question", "code", "devops", "mixed"]
     complexity: Literal["trivial", "simple", "moderate", "complex"]
@@ -104,7 +104,7 @@ class Qualification(Value):
 
 
 class Usage(Value):
-    """What the model was asked for so far, as its server reported it."""
+    """Requests to the model and their tokens, as its server reported them."""
 
     requests: int = 0
     prompt_tokens: int = 0
@@ -120,7 +120,7 @@ class Usage(Value):
 
 
 class PlanError(Value):
-    """Why a plan failed, in the words of docs/protocol.md."""
+    """Why a plan failed; docs/protocol.md lists the codes."""
 
     code: str
     message: str
@@ -129,7 +129,7 @@ class PlanError(Value):
 
 
 class Check(Value):
-    """Something that proves a step, and what came of it."""
+    """A check that proves a step, and its outcome once it has run."""
 
     kind: Literal["file_exists", "file_contains", "no_new_errors", "command"]
     path: str | None = None
@@ -140,7 +140,7 @@ class Check(Value):
 
 
 class StepResult(Value):
-    """What a step ended with."""
+    """The result of a step."""
 
     ok: bool
     value: Json = None
@@ -151,23 +151,23 @@ class StepResult(Value):
 
 
 Fate = Literal["same", "held", "staged", "made", "undone", "denied", "refused", "doubtful", "lost"]
-"""What became of the change that a call makes to one file.
+"""The state of the change that a call makes to one file.
 
-`same`: the file was so already. `held`: staged by the running step. `staged`: staged by the plan, until its one
-approval. `made`: the file holds it. `undone`: a person took it back. `denied`: a person, or the policy, did not
-allow it. `refused`: allowed, but it could not be made. `doubtful`: the file holds neither the old text nor the new
-one, so that nobody can tell whether it was made. `lost`: it was staged in a run that has ended.
+`same`: the file had this content already. `held`: staged by the running step. `staged`: staged by the plan, until
+its one approval. `made`: applied to the file. `undone`: undone by the user. `denied`: not allowed by the user or the
+policy. `refused`: allowed, but it could not be applied. `doubtful`: the file holds neither the old text nor the new
+one, so whether it was applied is unknown. `lost`: it was staged in a run that has ended.
 """
 UNMADE: frozenset[Fate] = frozenset({"denied", "refused", "doubtful", "lost"})
 CommandEnd = Literal["ended", "denied", "cut_off", "not_run"]
-"""What became of a command: `ended` with any exit code; `cut_off`: started, its end is not known."""
+"""The outcome of a command: `ended` with any exit code; `cut_off`: started, its end is unknown."""
 
 
 class ExecutedTool(Value):
-    """One settled tool call of a step, and what became of it since.
+    """One settled tool call of a step, and the state of its effects.
 
-    `files` are the files that it changes, in an older ledger the paths of its arguments. `command` is None for
-    a call that is no command. `why` says why something of it was not made.
+    `files` maps the URIs of the files that it changes (in an older ledger, paths from its arguments) to their
+    fates. `command` is None unless the call runs a command. `why` is the reason if part of it was not applied.
     """
 
     tool: str
@@ -182,17 +182,17 @@ class ExecutedTool(Value):
 
     @property
     def fates(self) -> frozenset[Fate]:
-        """What became of its changes, each once."""
+        """The fates of its changes."""
         return frozenset(self.files.values())
 
     @property
     def stands(self) -> bool:
-        """Whether its result is still valid: it succeeded, and none of its changes is missing."""
+        """Whether its result still holds: it succeeded, and none of its changes is missing."""
         return self.ok and not self.fates & UNMADE
 
     @property
     def has_effect(self) -> bool:
-        """Whether it has changed something, or will once the changes that wait are made."""
+        """Whether it has changed something, or will once its staged changes are applied."""
         return self.ok and (self.command == "ended" or bool(self.fates & {"held", "staged", "made"}))
 
 
@@ -206,12 +206,12 @@ class ExpectedTool(Value):
 class Step(Value):
     """One step of a plan.
 
-    `status` is never stored as blocked or ready: `graph.shown_status` computes these two from the plan.
-    `order` and `blocks` of the wire are computed too: order is the place in `Plan.steps`. `staged` tells that
-    the step is done but its changes are not made yet: they wait for the one approval of the whole plan.
-    `attempts` counts every start; `failures` those that failed since a person last decided, since an interrupted
-    run is none. `calls_before` are the calls that no longer count against the limit of a step, `calls_closed`
-    those of runs that have failed or were left out: a later run does not answer with what they came to.
+    `status` is never stored as blocked or ready: `graph.shown_status` computes these two, and the wire computes
+    `order` (the index in `Plan.steps`) and `blocks`. `staged`: the step is done, but its changes wait for the one
+    approval of the whole plan. `attempts` counts every start; `failures` counts the runs that failed (not those that
+    were interrupted) since the user last decided. The first `calls_before` calls no longer count against the limit
+    of the step; the first `calls_closed` belong to runs that failed or were skipped, so a later run does not reuse
+    their results.
     """
 
     step_id: StepId
@@ -249,36 +249,36 @@ class Step(Value):
     completed_at: Instant | None = None
 
     def as_written(self) -> Step:
-        """The step without anything that has happened to it, as if it had never run."""
+        """The step as if it had never run."""
         fresh = {name: Step.model_fields[name].get_default() for name in RUN_STATE}
         checks = tuple(check.model_copy(update={"outcome": None, "detail": None}) for check in self.checks)
         return self.model_copy(update={**fresh, "checks": checks})
 
     @property
     def key(self) -> StepId:
-        """What a plan finds the step by."""
+        """The key by which a plan finds the step."""
         return self.step_id
 
     @property
     def waits(self) -> bool:
-        """Whether changes of the step are staged and not made yet."""
+        """Whether changes of the step are staged and not applied yet."""
         return any(call.fates & {"held", "staged"} for call in self.tools_executed)
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether nobody can tell if some change of the step was made."""
+        """Whether it is unknown if some change of the step was applied."""
         return any("doubtful" in call.fates for call in self.tools_executed)
 
     @property
     def was_turned_down(self) -> bool:
-        """Whether the step is done, but nobody allowed any of its changes."""
+        """Whether the step is done, but none of its changes was allowed."""
         fates = {fate for call in self.tools_executed for fate in call.files.values()}
         effect = any(call.has_effect for call in self.tools_executed)
         return self.status == "completed" and "denied" in fates and not effect
 
     @property
-    def names(self) -> tuple[StepId, ...]:
-        """The steps that this one waits for: those it says, and those whose result one of its arguments is."""
+    def references(self) -> tuple[StepId, ...]:
+        """The steps that this one waits for: `depends_on`, and those whose result one of its arguments is."""
         if not self.args:
             return self.depends_on
         return (*self.depends_on, *(found.step_id for _, found in output_references(self.args)))
@@ -301,7 +301,7 @@ RUN_STATE: frozenset[str] = frozenset(
         "completed_at",
     }
 )
-"""The fields of a step that tell what has happened to it."""
+"""The fields of a step that its runs set."""
 WRITTEN: frozenset[str] = frozenset(
     {
         "step_id",
@@ -326,11 +326,11 @@ WRITTEN: frozenset[str] = frozenset(
         "for_each",
     }
 )
-"""The fields of a step that its author writes. Its checks hold what came of them beside what is to be checked."""
+"""The fields of a step that its author writes. `checks` also holds the outcomes, which `as_written` clears."""
 
 
 class Question(Value):
-    """A question a step waits on."""
+    """A question that a step waits for."""
 
     step_id: StepId
     question: str
@@ -357,7 +357,7 @@ class Recovery(Value):
 
 
 class Pending(Value):
-    """Everything that waits for a person."""
+    """Everything that waits for the user."""
 
     approvals: tuple[Approval, ...] = ()
     questions: tuple[Question, ...] = ()
@@ -368,7 +368,7 @@ class Pending(Value):
 class OpenCall(Value):
     """A tool call that has started and not settled. `effect` is None in an older ledger.
 
-    `running` tells that its command was started, `denied` that a person did not allow it, with the reason `why`.
+    `running`: its command was started. `denied`: the user did not allow it, for the reason `why`.
     """
 
     call_id: CallId
@@ -384,10 +384,9 @@ class OpenCall(Value):
 class Plan(Value):
     """A plan as the fold of its events. `seq` is the number of the last event folded in.
 
-    `before_draft` is the plan from before a regeneration, to be put back whole if that fails.
-    `budget_base` is what was used when the budget was last granted; the budget counts from there.
-    `summarized` are the steps that prompts tell of by `context_summary` alone, `left_out` are files whose
-    changes a person did not allow.
+    `before_draft`: the plan before a regeneration, restored if that fails. `budget_base`: the usage when the budget
+    was last granted; the budget counts from there. `summarized`: the steps that prompts describe only by
+    `context_summary`. `left_out`: the files whose changes the user did not allow.
     """
 
     plan_id: PlanId
@@ -434,26 +433,26 @@ class Plan(Value):
 
     @property
     def only_asks(self) -> bool:
-        """Whether it is a question that is answered at once, for which nothing may be changed."""
+        """Whether the request is a question that is answered directly; nothing may be changed for it."""
         asked = self.detection is not None and self.detection.rule == "question"
         judged = self.qualification is not None and self.qualification.task_type == "question"
         return self.route == "direct" and (asked or judged)
 
     def edits_of(self, step_id: StepId) -> Iterator[EditRecord]:
-        """The edits that a step has made, or that were made for it with those of other steps; oldest first."""
-        return (self.edits[place] for place in self.edits.naming(step_id))
+        """The edits of a step, including those made for several steps at once; oldest first."""
+        return (self.edits[index] for index in self.edits.referencing(step_id))
 
     def step(self, step_id: StepId) -> Step | None:
         """The step with this id, if the plan has one."""
         return self.steps.find(step_id)
 
-    def place(self, step_id: StepId) -> int | None:
-        """Where the step stands in `steps`; the first one of an id counts."""
-        return self.steps.place(step_id)
+    def index_of(self, step_id: StepId) -> int | None:
+        """The index in `steps` of the first step with this id."""
+        return self.steps.index_of(step_id)
 
 
 class Progress(Value):
-    """How many steps stand where; `percent_complete` is completed over total, rounded down."""
+    """How many steps have each status; `percent_complete` is completed over total, rounded down."""
 
     total: int = 0
     pending: int = 0
@@ -480,8 +479,8 @@ class PlanSummary(Value):
 
 
 def summary(plan: Plan) -> PlanSummary:
-    """The plan as a list shows it."""
-    assert plan.created_at is not None, "a plan begins with an event, which has a time"
+    """The summary of a plan for a list of plans."""
+    assert plan.created_at is not None, "the first event of a plan sets it"
     return PlanSummary(
         plan_id=plan.plan_id,
         session_id=plan.session_id,
@@ -497,7 +496,7 @@ def summary(plan: Plan) -> PlanSummary:
 
 
 def progress(plan: Plan) -> Progress:
-    """Count the steps of `plan` by what a person would call their state."""
+    """Count the steps by status; blocked and ready count as pending, needs_clarification as running."""
     counts = {"pending": 0, "running": 0, "completed": 0, "failed": 0, "skipped": 0}
     for step in plan.steps:
         key: str = step.status

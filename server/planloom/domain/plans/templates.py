@@ -1,4 +1,4 @@
-"""Plans to be used again: steps with `{{parameters}}`, filled in when the template is applied."""
+"""Templates: reusable steps with `{{parameters}}`, which are filled in when the template is applied."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from planloom.domain.plans.plan import Step
 from planloom.domain.values import Json, TemplateId, Value
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-_HOLE = re.compile(r"\{\{[ \t]{0,8}([A-Za-z_][A-Za-z0-9_-]{0,63})[ \t]{0,8}\}\}")
+_PLACEHOLDER = re.compile(r"\{\{[ \t]{0,8}([A-Za-z_][A-Za-z0-9_-]{0,63})[ \t]{0,8}\}\}")
 _TEXTS = ("description", "instruction", "active_form", "question", "when", "for_each")
 
 
 class TemplateParameter(Value):
-    """A value that is asked for when a template is applied; without a default it must be given."""
+    """A value that the user gives when applying a template; required if there is no default."""
 
     name: str
     description: str | None = None
@@ -22,7 +22,7 @@ class TemplateParameter(Value):
 
 
 class Template(Value):
-    """Steps to be used again. `builtin` ones ship and cannot be deleted."""
+    """Reusable steps. `builtin` templates ship with Planloom and cannot be deleted."""
 
     template_id: TemplateId
     name: str
@@ -34,37 +34,39 @@ class Template(Value):
 
 
 class TemplateRefused(Value):
-    """Why a template cannot be made or applied: the parameter's name, and a sentence."""
+    """Why a template cannot be made or applied: pairs of a parameter's name and a sentence."""
 
     problems: tuple[tuple[str, str], ...]
 
 
 def applied(template: Template, values: Mapping[str, str]) -> tuple[Step, ...] | TemplateRefused:
-    """The template's steps with every parameter filled in, in one pass: a value is never looked into.
+    """The template's steps with every parameter filled in, in one pass: values are not expanded again.
 
-    `{{words}}` that are no parameter stay as they are.
+    `{{words}}` that are not a parameter stay unchanged.
     """
-    known = {parameter.name for parameter in template.parameters}
+    names = {parameter.name for parameter in template.parameters}
     filled = {
         parameter.name: values.get(parameter.name, parameter.default) for parameter in template.parameters
     }
-    wrong = [(name, "it is needed") for name, value in filled.items() if value is None or not value.strip()]
-    wrong += [(name, "the template has no such parameter") for name in values if name not in known]
-    if wrong:
-        return TemplateRefused(problems=tuple(wrong))
+    problems = [
+        (name, "it is required") for name, value in filled.items() if value is None or not value.strip()
+    ]
+    problems += [(name, "the template has no such parameter") for name in values if name not in names]
+    if problems:
+        return TemplateRefused(problems=tuple(problems))
 
     def fill(text: str) -> str:
-        return _HOLE.sub(lambda hole: filled.get(hole[1]) or hole[0], text)
+        return _PLACEHOLDER.sub(lambda placeholder: filled.get(placeholder[1]) or placeholder[0], text)
 
     return tuple(_rewritten(step, fill, _argument_filler(fill)) for step in template.steps)
 
 
 def _argument_filler(fill: Callable[[str], str]) -> Callable[[str, str], str]:
-    """How an argument is filled: a value is literal even with a dollar in front, a path goes without its @."""
+    """A function that fills in an argument: it escapes a leading dollar sign and removes the @ of a path."""
 
     def filler(name: str, text: str) -> str:
         result = fill(text)
-        if _HOLE.match(text) is None:
+        if _PLACEHOLDER.match(text) is None:
             return result
         if name.endswith("path"):
             result = result.removeprefix("@")
@@ -82,51 +84,48 @@ def template_of(
     parameters: Sequence[tuple[str, str]] = (),
     sequential: bool = True,
 ) -> Template | TemplateRefused:
-    """A template of a plan's steps: each occurrence of a value becomes `{{name}}`, longer values first.
+    """A template made of a plan's steps: each occurrence of a value becomes `{{name}}`, longer values first.
 
-    What the steps came to is left out. The values become the parameters' defaults.
+    The results of the steps are left out. The values become the parameters' defaults.
     """
-    wrong = [("name", "it is empty")] if not name.strip() else []
+    problems = [("name", "it is empty")] if not name.strip() else []
     seen: set[str] = set()
     for parameter, value in parameters:
         if _NAME.fullmatch(parameter) is None:
-            wrong.append((parameter, "a letter, then letters, digits, - and _"))
+            problems.append((parameter, "it must be a letter or _, then letters, digits, - and _"))
         elif parameter in seen:
-            wrong.append((parameter, "it is there twice"))
+            problems.append((parameter, "it occurs twice"))
         elif not value:
-            wrong.append((parameter, "its value is empty, so that it stands nowhere"))
+            problems.append((parameter, "its value is empty"))
         seen.add(parameter)
-    if wrong:
-        return TemplateRefused(problems=tuple(wrong))
+    if problems:
+        return TemplateRefused(problems=tuple(problems))
     names = {value: parameter for parameter, value in reversed(list(parameters))}
     pattern = re.compile("|".join(re.escape(value) for value in sorted(names, key=len, reverse=True)))
 
-    def hole(text: str) -> str:
+    def placeholder(text: str) -> str:
         return pattern.sub(lambda found: "{{" + names[found[0]] + "}}", text) if names else text
 
-    # What is attached to a step belongs to its plan.
-    made = tuple(
-        _rewritten(step.as_written(), hole, lambda _, text: hole(text)).model_copy(update={"attachments": ()})
-        for step in steps
-    )
+    # Attachments belong to the plan of the step.
+    fresh = [step.as_written().model_copy(update={"attachments": ()}) for step in steps]
     return Template(
         template_id=template_id,
         name=name.strip(),
         description=description,
         parameters=tuple(TemplateParameter(name=parameter, default=value) for parameter, value in parameters),
-        steps=made,
+        steps=tuple(_rewritten(step, placeholder, lambda _, text: placeholder(text)) for step in fresh),
         sequential=sequential,
     )
 
 
 def _rewritten(step: Step, change: Callable[[str], str], change_argument: Callable[[str, str], str]) -> Step:
-    """The step with every text in it changed; ids, tools and kinds are no texts."""
+    """The step with every text in it changed; ids, tools and kinds stay."""
     update: dict[str, object] = {
         name: change(text) for name in _TEXTS if isinstance(text := getattr(step, name), str)
     }
     if step.args is not None:
         update["args"] = {
-            name: change_argument(name, value) if isinstance(value, str) else _deep(value, change)
+            name: change_argument(name, value) if isinstance(value, str) else _rewritten_json(value, change)
             for name, value in step.args.items()
         }
     update["options"] = tuple(change(option) for option in step.options)
@@ -142,16 +141,16 @@ def _rewritten(step: Step, change: Callable[[str], str], change_argument: Callab
         for check in step.checks
     )
     update["tools_to_execute"] = tuple(
-        tool.model_copy(update={"args": _deep(tool.args, change)}) for tool in step.tools_to_execute
+        tool.model_copy(update={"args": _rewritten_json(tool.args, change)}) for tool in step.tools_to_execute
     )
     return step.model_copy(update=update)
 
 
-def _deep(value: Json, change: Callable[[str], str]) -> Json:
+def _rewritten_json(value: Json, change: Callable[[str], str]) -> Json:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list):
-        return [_deep(entry, change) for entry in value]
+        return [_rewritten_json(entry, change) for entry in value]
     if isinstance(value, dict):
-        return {key: _deep(entry, change) for key, entry in value.items()}
+        return {key: _rewritten_json(entry, change) for key, entry in value.items()}
     return value

@@ -1,4 +1,4 @@
-"""What is wrong with a plan, by step and field, before anyone is asked to approve it."""
+"""Validates a plan before it is approved; every problem names its step and field."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Literal
 
 from planloom.domain.plans.agents import NAMES, may_use
-from planloom.domain.plans.graph import Dependencies, ancestor_masks, cycle, links
+from planloom.domain.plans.graph import DependencyGraph, ancestor_masks, cycle, dependency_graph
 from planloom.domain.plans.outputs import STEP_ID, literal, output_reference, output_references
 from planloom.domain.plans.plan import Step
 from planloom.domain.safety.approvals import Effect
@@ -22,13 +22,13 @@ from planloom.domain.safety.lexical_paths import escapes, normal_path
 from planloom.domain.values import Args, StepId, Value
 
 ArgumentProblem = tuple[str, str]
-"""The name of an argument, empty for the call as a whole, and what is wrong with it."""
+"""The name of an argument (empty for the call as a whole) and the problem with it."""
 
 
 class Problem(Value):
-    """Something wrong with a plan. A plan with an error cannot be approved; a warning is only shown.
+    """A problem of a plan. A plan with an error cannot be approved; a warning is only shown.
 
-    `field` is the step's field as clients know it, such as `args.path`; `step_id` is None for the whole plan.
+    `field` is the field under its name on the wire, such as `args.path`; `step_id` is None for the whole plan.
     """
 
     step_id: StepId | None
@@ -38,7 +38,7 @@ class Problem(Value):
 
 
 class PlanLimits(Value):
-    """How large a plan may be; texts in characters."""
+    """The greatest sizes in a plan; texts in characters."""
 
     steps: int = 10_000
     description: int = 2_000
@@ -50,11 +50,11 @@ class PlanLimits(Value):
 
 @dataclass(frozen=True)
 class ToolRules:
-    """What validation needs to know of a tool.
+    """What validation needs to know about a tool.
 
-    `check` gets the arguments, escaped dollars undone and references to other steps left out. `paths` are
-    the arguments that are workspace paths, `writes` those of them that the call changes, `removes` those
-    that are gone after it, `replaces` those whose whole content it sets.
+    `check` gets the arguments with dollar signs unescaped and without references to other steps. `paths` are the
+    names of the arguments that are workspace paths; of these, `writes` are the files that the call changes,
+    `removes` those that it deletes or renames, `replaces` those whose whole content it sets.
     """
 
     effect: Effect
@@ -75,24 +75,24 @@ def problems(
     existing: Collection[str] = frozenset(),
     limits: PlanLimits | None = None,
 ) -> tuple[Problem, ...]:
-    """Everything wrong with these steps, errors and warnings in the order of the steps.
+    """The errors and warnings of these steps, in the order of the steps.
 
-    `request` is what the user asked for in words, without which no step is called unrequested; `outside`
-    tells whether a path leads out of the workspace; `existing` are the workspace's files, as relative paths.
+    `request` is the user's text; without it no step is reported as unrequested. `outside` is true for a path that
+    leads out of the workspace; `existing` are the relative paths of the workspace's files.
     """
     bounds = limits or PlanLimits()
     if len(steps) > bounds.steps:
         text = f"The plan has {len(steps)} steps; at most {bounds.steps} are allowed."
         return (Problem(step_id=None, field="steps", problem=text),)
-    tied = links(steps)
-    masks = ancestor_masks(tied, sequential=sequential)
-    found = [*_shape_of_plan(steps), *_overlapping_writes(steps, tools, tied, masks), *_repeated(steps)]
+    links = dependency_graph(steps)
+    masks = ancestor_masks(links, sequential=sequential)
+    found = [*_structure(steps), *_overlapping_writes(steps, tools, links, masks), *_repeated(steps)]
     wanted = None if request is None else destructive_words(request)
     for index, step in enumerate(steps):
         found += _too_large(step, bounds)
-        found += _kind(step)
+        found += _empty_fields(step)
         found += _tool(step, tools)
-        found += _references(step, index, tied, masks)
+        found += _references(step, index, links, masks)
         found += _paths(step, tools, outside)
         if request is not None and wanted is not None:
             found += _unrequested(step, tools, request, wanted, existing)
@@ -102,39 +102,39 @@ def problems(
 
 
 def errors(found: Sequence[Problem]) -> tuple[Problem, ...]:
-    """Only those problems that keep a plan from being approved."""
+    """Only the problems that prevent approval."""
     return tuple(problem for problem in found if problem.severity == "error")
 
 
-def _wrong(step: Step, field: str, text: str) -> Problem:
+def _error(step: Step, field: str, text: str) -> Problem:
     return Problem(step_id=step.step_id, field=field, problem=text)
 
 
-def _warned(step: Step, field: str, text: str) -> Problem:
+def _warning(step: Step, field: str, text: str) -> Problem:
     return Problem(step_id=step.step_id, field=field, problem=text, severity="warning")
 
 
 def structure(steps: Sequence[Step]) -> tuple[Problem, ...]:
-    """The errors in ids and dependencies, for which no tool needs to be known."""
-    return tuple(_shape_of_plan(steps))
+    """The errors in ids and dependencies, which are found without knowing the tools."""
+    return tuple(_structure(steps))
 
 
-def _shape_of_plan(steps: Sequence[Step]) -> Iterator[Problem]:
+def _structure(steps: Sequence[Step]) -> Iterator[Problem]:
     seen: set[StepId] = set()
     for step in steps:
         if not STEP_ID.fullmatch(step.step_id):
-            yield _wrong(
+            yield _error(
                 step,
                 "stepId",
-                f"{step.step_id!r} is no step id: a letter, then letters, digits and underscores.",
+                f"{step.step_id!r} is not a step id; it must be a letter, then letters, digits and underscores.",
             )
         if step.step_id in seen:
-            yield _wrong(step, "stepId", f"Two steps have the id {step.step_id!r}.")
+            yield _error(step, "stepId", f"Two steps have the id {step.step_id!r}.")
         seen.add(step.step_id)
     for step in steps:
         for name in step.depends_on:
             if name not in seen:
-                yield _wrong(step, "dependsOn", f"There is no step {name!r} to depend on.")
+                yield _error(step, "dependsOn", f"There is no step {name!r} to depend on.")
     ring = cycle(steps)
     if ring is not None:
         circle = " → ".join([*ring, ring[0]])
@@ -153,69 +153,69 @@ def _too_large(step: Step, limits: PlanLimits) -> Iterator[Problem]:
     )
     for field, size, most in sizes:
         if size > most:
-            yield _wrong(step, field, f"It has {size} characters; at most {most} are allowed.")
+            yield _error(step, field, f"It has {size} characters; at most {most} are allowed.")
     if len(step.depends_on) > limits.dependencies:
-        yield _wrong(step, "dependsOn", f"At most {limits.dependencies} dependencies are allowed.")
+        yield _error(step, "dependsOn", f"At most {limits.dependencies} dependencies are allowed.")
     if step.args is not None:
         size = sum(
             len(argument) if isinstance(argument, str) else len(json.dumps(argument))
             for argument in step.args.values()
         )
         if size > limits.args:
-            yield _wrong(step, "args", f"They have {size} characters; at most {limits.args} are allowed.")
+            yield _error(step, "args", f"They have {size} characters; at most {limits.args} are allowed.")
 
 
-def _kind(step: Step) -> Iterator[Problem]:
+def _empty_fields(step: Step) -> Iterator[Problem]:
     if not step.description.strip():
-        yield _wrong(step, "description", "It is empty: say what the step does.")
+        yield _error(step, "description", "It is empty; describe what the step does.")
     if step.kind == "tool_call" and not step.tool:
-        yield _wrong(step, "tool", "A tool call needs a tool.")
+        yield _error(step, "tool", "A tool call needs a tool.")
     if step.kind == "processing" and not step.instruction.strip():
-        yield _wrong(step, "instruction", "It is empty: say what is to be done.")
+        yield _error(step, "instruction", "It is empty; say what to do.")
     if step.kind == "clarification" and not (step.question or "").strip():
-        yield _wrong(step, "question", "A clarification needs a question.")
+        yield _error(step, "question", "A clarification needs a question.")
 
 
 def _tool(step: Step, tools: Mapping[str, ToolRules]) -> Iterator[Problem]:
     expected = [expected.tool for expected in step.tools_to_execute]
     for name in expected:
         if name not in tools:
-            yield _warned(step, "toolsToExecute", f"There is no tool {name!r}.")
+            yield _warning(step, "toolsToExecute", f"There is no tool {name!r}.")
     if not step.tool:
         return
     rules = tools.get(step.tool)
     if rules is None:
-        yield _wrong(step, "tool", f"There is no tool {step.tool!r}. There are: {', '.join(sorted(tools))}.")
+        yield _error(
+            step, "tool", f"There is no tool {step.tool!r}. The tools are: {', '.join(sorted(tools))}."
+        )
         return
     if not may_use(step.agent, rules.effect):
-        yield _wrong(step, "tool", f"{NAMES[step.agent]} may not use {step.tool}.")
+        yield _error(step, "tool", f"{NAMES[step.agent]} may not use {step.tool}.")
     if step.kind != "tool_call":
         return
     args = step.args or {}
     open_fields = {name for name, _ in output_references(args)}
     given = {name: literal(argument) for name, argument in args.items() if name not in open_fields}
     for field, text in rules.check(given):
-        # A value that is not known yet cannot fail its type, nor can the call as a whole.
+        # An argument whose value is not known yet cannot be checked, nor can the call as a whole.
         if field.split(".")[0] in open_fields or (not field and open_fields):
             continue
-        yield _wrong(step, f"args.{field}" if field else "args", text)
+        yield _error(step, f"args.{field}" if field else "args", text)
 
 
-def _references(step: Step, index: int, tied: Dependencies, masks: Sequence[int]) -> Iterator[Problem]:
+def _references(step: Step, index: int, links: DependencyGraph, masks: Sequence[int]) -> Iterator[Problem]:
     for name, reference in output_references(step.args):
-        target = tied.place.get(reference.step_id)
+        target = links.index.get(reference.step_id)
         if target is None:
-            text = f"There is no step {reference.step_id!r}: the text is taken as it stands."
-            yield _warned(step, f"args.{name}", text)
+            text = f"There is no step {reference.step_id!r}; the argument is used as literal text."
+            yield _warning(step, f"args.{name}", text)
         elif target == index or not masks[index] >> target & 1:
-            text = (
-                f"It uses the result of {reference.step_id}, which is not sure to be over before this step."
-            )
-            yield _wrong(step, f"args.{name}", text)
+            text = f"It uses the result of {reference.step_id}, which does not always end before this step starts."
+            yield _error(step, f"args.{name}", text)
 
 
 def _path_arguments(step: Step, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The arguments among `names` that hold a path now, not a reference to a result."""
+    """The arguments among `names` that are paths, not references to a result."""
     for name in names:
         argument = (step.args or {}).get(name)
         if isinstance(argument, str) and output_reference(argument) is None:
@@ -229,15 +229,15 @@ def _paths(step: Step, tools: Mapping[str, ToolRules], outside: Callable[[str], 
     named += [("checks", check.path) for check in step.checks if check.path is not None]
     for field, path in named:
         if outside(path):
-            yield _wrong(step, field, f"{path!r} is outside the workspace.")
+            yield _error(step, field, f"{path!r} is outside the workspace.")
 
 
 def _overlapping_writes(
-    steps: Sequence[Step], tools: Mapping[str, ToolRules], tied: Dependencies, masks: Sequence[int]
+    steps: Sequence[Step], tools: Mapping[str, ToolRules], links: DependencyGraph, masks: Sequence[int]
 ) -> Iterator[Problem]:
     writers: dict[str, list[int]] = {}
     for index, step in enumerate(steps):
-        if tied.place[step.step_id] != index:
+        if links.index[step.step_id] != index:
             continue
         rules = tools.get(step.tool) if step.tool else None
         written = [path for _, path in _path_arguments(step, rules.writes if rules else ())]
@@ -245,14 +245,14 @@ def _overlapping_writes(
         for path in dict.fromkeys(normal_path(path) for path in written):
             writers.setdefault(path, []).append(index)
     for path, places in writers.items():
-        # In an order that respects the dependencies it is enough to compare neighbours: if each is
-        # sure to follow the one before it, all are in order.
+        # In a topological order it is enough to compare neighbours: if each one waits for the one before it,
+        # all are in order.
         places.sort(key=lambda index: (masks[index].bit_count(), index))
         for before, after in pairwise(places):
             if not masks[after] >> before & 1:
                 other = steps[before].step_id
-                text = f"{other} writes {path} too, and neither waits for the other: they run in turn."
-                yield _warned(steps[after], "dependsOn", text)
+                text = f"{other} writes {path} too, and neither waits for the other; they will run one after the other."
+                yield _warning(steps[after], "dependsOn", text)
 
 
 def _repeated(steps: Sequence[Step]) -> Iterator[Problem]:
@@ -261,10 +261,10 @@ def _repeated(steps: Sequence[Step]) -> Iterator[Problem]:
         if step.kind == "tool_call" and step.tool:
             key = ("tool_call", step.tool, json.dumps(step.args or {}, sort_keys=True))
         else:
-            said = " ".join((step.description + "\0" + step.instruction).split()).casefold()
-            key = (step.kind, said, step.question or "")
+            text = " ".join((step.description + "\0" + step.instruction).split()).casefold()
+            key = (step.kind, text, step.question or "")
         if key in first:
-            yield _warned(step, "description", f"It is the same as {first[key]}.")
+            yield _warning(step, "description", f"It is the same as {first[key]}.")
         else:
             first[key] = step.step_id
 
@@ -276,27 +276,27 @@ def _unrequested(
     wanted: frozenset[str],
     existing: Collection[str],
 ) -> Iterator[Problem]:
-    """Destruction that the user's words do not speak of: weak models copy it from anywhere."""
+    """Warnings about destruction that the request does not mention; weak models invent it."""
     rules = tools.get(step.tool) if step.tool else None
     if rules is None or step.kind != "tool_call":
         if names_destruction(step.description) and not wanted:
-            yield _warned(step, "description", "The request does not ask to delete anything.")
+            yield _warning(step, "description", "The request does not ask to delete anything.")
         return
     for name, path in _path_arguments(step, rules.removes):
         if not wanted or not _named(path, request):
             verb = "deletes" if rules.effect == "destroy" else "moves"
-            yield _warned(step, f"args.{name}", f"It {verb} {path}, which the request does not ask for.")
+            yield _warning(step, f"args.{name}", f"It {verb} {path}, which the request does not ask for.")
     for name, path in _path_arguments(step, rules.replaces):
         if normal_path(path) in existing and not _named(path, request):
             text = f"It replaces the whole of {path}, which the request does not name."
-            yield _warned(step, f"args.{name}", text)
+            yield _warning(step, f"args.{name}", text)
     command = (step.args or {}).get("command")
     if rules.effect == "execute" and not wanted and destructive_command(command):
-        yield _warned(step, "args.command", "The command deletes, which the request does not ask for.")
+        yield _warning(step, "args.command", "The command deletes, which the request does not ask for.")
 
 
 def _named(path: str, request: str) -> bool:
-    """Whether the request speaks of a path: by its whole, or by its last part."""
-    said = request.casefold()
+    """Whether the request contains the path, or its last part."""
+    text = request.casefold()
     whole = normal_path(path).casefold()
-    return bool(whole) and (whole in said or whole.rpartition("/")[2] in said)
+    return bool(whole) and (whole in text or whole.rpartition("/")[2] in text)

@@ -1,1 +1,1 @@
-"""What is dangerous, by names and words alone: protected paths, destructive requests, approval policy."""
+"""Dangers recognised by names and words alone (protected paths, destructive requests), and the approval policy."""

@@ -1,4 +1,4 @@
-"""Who may do what: effects, the policy for them, approvals, and the grant that lets a plan write."""
+"""Effects of tools, the policy for them, approvals, and the grant that lets a plan write."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Decision = Literal["allow", "allowForPlan", "deny", "cancel", "superseded"]
 
 
 class ApprovalFile(Value):
-    """One file that an approval would change; the resolved paths are behind every link."""
+    """One file that an approval would change; in the resolved paths all links are followed."""
 
     uri: Uri
     change: ChangeKind
@@ -25,7 +25,7 @@ class ApprovalFile(Value):
 
 
 class Approval(Value):
-    """A question for permission, bound by `proposal` to the exact base and result of every file."""
+    """A request for permission; the hash `proposal` binds it to the exact base and result of every file."""
 
     approval_id: ApprovalId
     plan_id: PlanId
@@ -53,7 +53,7 @@ class Grant(Value):
 
 
 class Policy(Value):
-    """What the user lets happen unasked, by effect."""
+    """The user's policy for each effect: allow it, ask first, or deny it."""
 
     read: Verdict = "allow"
     write: Verdict = "ask"
@@ -63,10 +63,10 @@ class Policy(Value):
     def verdict(
         self, effect: Effect, *, auto: bool = False, protected: bool = False, unseen: bool = False
     ) -> Verdict:
-        """Decide for one effect: deny beats ask beats allow.
+        """The verdict for one effect: deny wins over ask, and ask over allow.
 
-        `auto` (the review mode) turns only write's ask into allow; a protected name is always asked. `unseen`
-        tells that rules read the call out of the request and nobody has reviewed it: then destroying is asked.
+        `auto` (the review mode) turns only the ask of `write` into allow. A `protected` name is never allowed without
+        asking, nor is `destroy` in a call that is `unseen`: read from the request by rules and reviewed by nobody.
         """
         verdict: Verdict = getattr(self, effect)
         if verdict == "ask" and auto and effect == "write":

@@ -1,4 +1,4 @@
-"""Words by which people ask to delete or move things: what nobody asked for in words is warned of."""
+"""Detects whether a text asks to delete, rename or move, so that unrequested destruction can be flagged."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from planloom.domain.values import Json
 
-_ASKING = (
+_DESTRUCTIVE = (
     "apaga apagar borra borrar cancella cancellare clean cleanup delete deletes deleting "
     "destroy discard drop drops déplace déplacer efface effacer elimina eliminar eliminare "
     "entferne entfernen erase lösche löschen move moved mover moves moving mueve mv purge "
@@ -14,9 +14,9 @@ _ASKING = (
     "renombrar renomear renomeia renomme renommer rinomina rinominare rm sposta supprime "
     "supprimer trash umbenennen uninstall unlink verschiebe verschieben wipe "
 )
-_WORDS = frozenset(_ASKING.split())
+_WORDS = frozenset(_DESTRUCTIVE.split())
 _WORD = re.compile(r"[^\W\d_]+")
-_DELETES = frozenset({"delete", "erase", "wipe", "destroy", "purge", "rm"})
+_DELETING = frozenset({"delete", "erase", "wipe", "destroy", "purge", "rm"})
 _COMMAND = re.compile(
     r"\b(?:rm|rmdir|unlink|shred|mkfs\w*|dd|truncate|del|rd)\s"
     r"|\bgit\s+(?:clean|reset\s+--hard|checkout\s+--|push\s+(?:--force|-f))\b"
@@ -35,13 +35,13 @@ def destructive_words(text: str) -> frozenset[str]:
 
 
 def names_destruction(description: str) -> bool:
-    """Whether a step says of itself, by its first word, that it deletes."""
+    """Whether the first word of a step's description says that it deletes."""
     first = _WORD.search(description)
-    return first is not None and first[0].casefold() in _DELETES
+    return first is not None and first[0].casefold() in _DELETING
 
 
 def destructive_command(command: Json) -> bool:
-    """Whether a command line, as a text or as a list of words, looks like one that deletes."""
+    """Whether a command, as text or as a list of words, looks like one that deletes."""
     if isinstance(command, list):
         command = " ".join(str(part) for part in command)
     return isinstance(command, str) and _COMMAND.search(command[:_COMMAND_LIMIT] + " ") is not None

@@ -1,4 +1,4 @@
-"""Paths as texts alone, as plans hold them: what leads out of its folder, and which are one place."""
+"""Judges paths by their text alone: whether one leads out of its folder, and whether two are the same."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import unicodedata
 
 
 def escapes(path: str) -> bool:
-    """Whether a path, looked at as text only, leads out of the folder that it is relative to."""
+    """Whether the text of a path leads out of the folder that it is relative to."""
     text = path.strip().replace("\\", "/")
     if text.startswith(("/", "~")) or text[1:2] == ":" or "://" in text or "\0" in text:
         return True
@@ -22,7 +22,7 @@ def escapes(path: str) -> bool:
 
 
 def normal_path(path: str) -> str:
-    """One spelling for the paths that lead to one place, as far as the text alone tells."""
+    """The path in normal form, so that spellings of the same path are equal."""
     parts: list[str] = []
     for part in unicodedata.normalize("NFC", path.strip().replace("\\", "/")).split("/"):
         if part == ".." and parts and parts[-1] != "..":

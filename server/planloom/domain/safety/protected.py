@@ -1,8 +1,8 @@
-"""Names dangerous to write or to read: what runs by itself, what holds secrets, what nobody may touch.
+"""File names that are dangerous to write or to read: run automatically, holding secrets, or never to be changed.
 
-The rules look at names alone, never at whether a file exists: a start file that is missing is as good a
-target as one that is there. Names are compared as the most forgiving file system would: without case, in
-one Unicode form, without trailing dots and spaces, without characters that some systems skip.
+Only the name counts, not whether the file exists: creating a missing start-up file is as dangerous as changing one.
+Names are compared as the most lenient file system would: without case, in one Unicode form, without trailing dots
+and spaces, and without the characters that some systems ignore.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Final
 
 OWN_FOLDER: Final = ".planloom"
-"""Where plan documents live, in the first folder of a workspace."""
+"""The folder of plan documents, in the first folder of a workspace."""
 
 _EDITOR = "An editor reads it by itself when the folder is opened: it can change settings and start programs."
 _AGENT = "Coding agents follow it unasked: it can change what they do and which programs they start."
@@ -231,25 +231,25 @@ _SHORT_GIT: Final = re.compile(r"\.?git~[0-9]+")
 _SKIPPED: Final = re.compile(
     "[\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
 )
-"""Characters without a width, which some systems skip when they compare names and which nobody sees."""
+"""Invisible characters, which some systems ignore when they compare names."""
 
 
 @lru_cache(maxsize=4096)
 def folded(name: str) -> str:
-    """One name, not a path, as the most forgiving file system would compare it."""
+    """One name, not a path, as the most lenient file system would compare it."""
     plain = _SKIPPED.sub("", unicodedata.normalize("NFKC", name)).casefold()
     plain, _, _ = plain.partition(":")
     return unicodedata.normalize("NFC", plain).rstrip(". ")
 
 
 def is_git(name: str) -> bool:
-    """Whether a name, not a path, is git's own folder or the file that stands for it."""
+    """Whether a name, not a path, is that of git's own folder or of the file in its place."""
     plain = folded(name)
     return plain == ".git" or _SHORT_GIT.fullmatch(plain) is not None
 
 
 def never_written(relative: str) -> str | None:
-    """Why a path below a workspace folder is never written, whoever approves; None if it may be.
+    """Why a path below a workspace folder is never written, even if approved; None if it may be.
 
     `relative` has forward slashes. Git's own folder is not read either (`is_git`).
     """
@@ -262,9 +262,9 @@ def never_written(relative: str) -> str | None:
 
 
 def danger(relative: str) -> str | None:
-    """What a change at a path could do by itself, as a sentence for the person who approves; None if nothing.
+    """The danger of changing a path, as a sentence for the person who approves; None if there is none.
 
-    `relative` has forward slashes; case, Unicode form and whether the file exists make no difference.
+    `relative` has forward slashes; case and Unicode form make no difference.
     """
     names = [folded(name) for name in relative.split("/")]
     for name in names:
@@ -281,7 +281,7 @@ def _danger_of_file(name: str) -> str | None:
 
 
 def is_secret(relative: str) -> bool:
-    """Whether a path names a file that usually holds keys or passwords: reading it must be confirmed."""
+    """Whether a file usually holds keys or passwords, so that reading it must be confirmed."""
     names = [folded(name) for name in relative.split("/")]
     last = names[-1]
     if any(name in _SECRET_FOLDERS for name in names):

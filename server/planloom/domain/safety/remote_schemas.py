@@ -1,4 +1,4 @@
-"""Remote schemas in a text: opening the file makes an editor fetch what the author of the text chose."""
+"""Detects remote schemas in a text: an editor that opens the file fetches the address that the text names."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ _MODELINE: Final = re.compile(
 
 
 def remote_schema(relative: str, text: str) -> str | None:
-    """The danger of a text that names a remote schema: an editor may fetch that address; None if it does not.
+    """A warning if the text names a remote schema, else None.
 
-    JSON by name or by look, with comments and escapes; YAML and TOML by the comments that editors obey.
+    JSON is recognised by the file name or the first character, and may have comments; in YAML and TOML the schema is
+    named in a comment.
     """
     last = folded(relative.rpartition("/")[2])
     if last.endswith((".yaml", ".yml", ".toml")):
@@ -49,7 +50,7 @@ def remote_schema(relative: str, text: str) -> str | None:
 
 
 def _names_remote_schema(text: str) -> bool:
-    # A key may be written with escapes or without quotes, so both spellings are looked for.
+    # A key may be written with escapes or without quotes.
     if "schema" not in text and "\\u" not in text and "\\x" not in text:
         return False
     key = ""

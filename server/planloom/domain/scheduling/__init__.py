@@ -1,3 +1,1 @@
-"""Which steps of a running plan may start next. `directives` is the rule, `schedule` keeps its answer up to
-date.
-"""
+"""Decides what a running plan does next. `directives` defines the rule; `schedule` computes it incrementally."""

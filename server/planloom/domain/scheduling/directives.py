@@ -1,4 +1,4 @@
-"""What the world should do now for a plan: pure, so that a plan resumes by asking this of what the ledger holds."""
+"""What should be done now for a plan, as a pure function of the plan, so that a restart resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from planloom.domain.plans.plan import SETTLED, PauseReason, Plan, RecoveryActio
 from planloom.domain.values import StepId, Value
 
 RETRY_ATTEMPTS = 3
-"""Attempts in all that the policy `retry` gives a step."""
-_ENDS_BY_ITSELF: frozenset[PauseReason] = frozenset({"clarification", "recovery", "conflict"})
+"""The greatest number of attempts of a step under the policy `retry`."""
+_ENDS_WITH_ANSWER: frozenset[PauseReason] = frozenset({"clarification", "recovery", "conflict"})
 
 
 class Limits(Value):
@@ -25,27 +25,27 @@ class Limits(Value):
 
 
 class Begin(Value):
-    """Tell that the approved plan executes."""
+    """Start executing the approved plan."""
 
     kind: Literal["begin"] = "begin"
 
 
 class RunStep(Value):
-    """Run a step now."""
+    """Run a step."""
 
     kind: Literal["run_step"] = "run_step"
     step_id: StepId
 
 
 class AskClarification(Value):
-    """Ask a person what the step wants to know."""
+    """Ask the user the question of a step."""
 
     kind: Literal["ask_clarification"] = "ask_clarification"
     step_id: StepId
 
 
 class AskRecovery(Value):
-    """Ask a person, or first the model, what to do about a failed step."""
+    """Ask the user, or first the model, what to do about a failed step."""
 
     kind: Literal["ask_recovery"] = "ask_recovery"
     step_id: StepId
@@ -61,26 +61,26 @@ class Skip(Value):
 
 
 class Pause(Value):
-    """Start nothing new until a person has decided."""
+    """Start nothing new until the user has decided."""
 
     kind: Literal["pause"] = "pause"
     reason: PauseReason
 
 
 class Resume(Value):
-    """Go on: what the plan was paused for has been answered."""
+    """Resume: what the plan was paused for has been answered."""
 
     kind: Literal["resume"] = "resume"
 
 
 class Complete(Value):
-    """End the plan well."""
+    """End the plan as completed."""
 
     kind: Literal["complete"] = "complete"
 
 
 class Fail(Value):
-    """End the plan with an error."""
+    """End the plan as failed."""
 
     kind: Literal["fail"] = "fail"
     code: str
@@ -96,7 +96,7 @@ RECOVERY_OPTIONS: tuple[RecoveryAction, ...] = ("retry", "skip", "abort")
 
 
 def directives(plan: Plan, limits: Limits) -> tuple[Directive, ...]:
-    """What should be done now. Each directive changes the plan when done; ask again after that."""
+    """What should be done now. Carrying out a directive changes the plan, so call this again afterwards."""
     if plan.status == "approved":
         return (Begin(),)
     if plan.status not in ("executing", "paused"):
@@ -106,21 +106,21 @@ def directives(plan: Plan, limits: Limits) -> tuple[Directive, ...]:
         return urgent
     if plan.status == "paused":
         return (Resume(),) if is_answered(plan) else ()
-    return _onwards(plan, limits)
+    return _next_steps(plan, limits)
 
 
 def will_retry(step: Step, limits: Limits) -> bool:
-    """Whether a step that fails now is tried again by itself."""
+    """Whether a step that fails now is retried automatically."""
     return limits.on_failure == "retry" and step.failures + 1 < RETRY_ATTEMPTS
 
 
 def after_failures(plan: Plan, steps: Sequence[Step], limits: Limits) -> Iterator[Directive]:
-    """What those of the steps that have failed ask for; first the end of the plan, if it is due."""
+    """The directives for failed steps: the end of the plan if one demands it, else a decision on each."""
     asked = {recovery.step_id for recovery in plan.pending.recoveries}
     for step in steps:
-        for_good = step.status == "failed" and limits.on_failure in ("retry", "abort")
-        given_up = step.status == "skipped" and step.attempts > 0 and _was_failed(step)
-        if step.critical and (for_good or given_up):
+        final = step.status == "failed" and limits.on_failure in ("retry", "abort")
+        abandoned = step.status == "skipped" and step.attempts > 0 and _was_failed(step)
+        if step.critical and (final or abandoned):
             yield Fail(code="step_failed", message=f"The step “{step.description}” is critical and failed.")
             return
         if step.status == "failed" and limits.on_failure == "abort":
@@ -142,13 +142,13 @@ def _was_failed(step: Step) -> bool:
 def is_answered(plan: Plan) -> bool:
     """Whether what the plan was paused for has been answered."""
     waits = plan.pending.questions or plan.pending.recoveries or plan.pending.conflicts
-    return plan.pause_reason in _ENDS_BY_ITSELF and not waits
+    return plan.pause_reason in _ENDS_WITH_ANSWER and not waits
 
 
-def _onwards(plan: Plan, limits: Limits) -> tuple[Directive, ...]:
-    doomed = graph.doomed(plan)
-    if doomed:
-        return tuple(Skip(step_id=step_id, reason="dependency_failed") for step_id in doomed)
+def _next_steps(plan: Plan, limits: Limits) -> tuple[Directive, ...]:
+    unreachable = graph.unreachable(plan)
+    if unreachable:
+        return tuple(Skip(step_id=step_id, reason="dependency_failed") for step_id in unreachable)
     running = sum(step.status == "running" for step in plan.steps)
     found: list[Directive] = []
     for step_id in graph.ready(plan):
@@ -160,11 +160,11 @@ def _onwards(plan: Plan, limits: Limits) -> tuple[Directive, ...]:
             running += 1
     if found or running:
         return tuple(found)
-    return at_rest(plan)
+    return when_idle(plan)
 
 
-def at_rest(plan: Plan) -> tuple[Directive, ...]:
-    """Nothing runs and nothing is ready: the plan waits, has ended, or can never end."""
+def when_idle(plan: Plan) -> tuple[Directive, ...]:
+    """The directives when no step runs and none is ready: the plan waits, is complete, or is deadlocked."""
     open_steps = [step for step in plan.steps if step.status not in SETTLED]
     if not open_steps:
         return (Complete(),)

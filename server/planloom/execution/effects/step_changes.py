@@ -23,7 +23,7 @@ async def commit_step(
     proposal = ChangeProposal(
         plan_id=plan_id,
         step_id=step.step_id,
-        number=(plan.place(step.step_id) or 0) + 1,
+        number=(plan.index_of(step.step_id) or 0) + 1,
         title=step.description,
         tool=step.tool if step.kind == "tool_call" else None,
         changeset=context.files.changeset(),

@@ -41,7 +41,7 @@ def steps(whole: plans.Plan, chosen: Iterable[plans.Step] | None = None) -> tupl
 
 def step(whole: plans.Plan, one: plans.Step) -> wire.Step:
     """One step of a plan, in constant time."""
-    index = whole.place(one.step_id)
+    index = whole.index_of(one.step_id)
     if index is None:
         return _step(one, len(whole.steps), one.status, ())
     return _step(one, index, graph.shown_status(whole, one), graph.blocks(whole, one.step_id))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from planloom.domain.plans.graph import ancestors, links
+from planloom.domain.plans.graph import ancestors, dependency_graph
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.validation import Problem
 from planloom.domain.values import StepId
@@ -57,11 +57,11 @@ def _deploys(step: Step) -> bool:
 
 def _missing(steps: Sequence[Step], index: int) -> list[StepId]:
     """The last steps of the work before this one that it is in no order with; one that only looks is no work."""
-    tied = links(steps)
+    links = dependency_graph(steps)
     waited = ancestors(steps, steps[index].step_id)
     unordered = {place for place in range(index) if steps[place].step_id not in waited}
-    ends = [place for place in sorted(unordered) if not unordered.intersection(tied.feeds[place])]
-    return [steps[place].step_id for place in ends if _is_work(steps[place]) or tied.needs[place]]
+    ends = [place for place in sorted(unordered) if not unordered.intersection(links.dependents[place])]
+    return [steps[place].step_id for place in ends if _is_work(steps[place]) or links.dependencies[place]]
 
 
 def _is_work(step: Step) -> bool:
