@@ -46,7 +46,8 @@ def test_every_path_that_a_page_names_exists(page: Path) -> None:
         for path, name in QUOTED.findall(text)
         if path not in types.METHOD_TO_TYPES and not is_there(path, name)
     ]
-    missing += [name for name in ALONE.findall(text) if not any(SERVER.rglob(name))]
+    folders = (SERVER, CLIENT / "src", PROJECT / "tests")
+    missing += [name for name in ALONE.findall(text) if not any(any(at.rglob(name)) for at in folders)]
     missing += [name for name in COMMAND.findall(text) if not exists(name.replace(".", "/"))]
     assert missing == []
 

@@ -254,6 +254,26 @@ async def test_writes_of_a_step_are_asked_for_once_and_a_denial_reaches_the_mode
         assert not at.path("a.txt").exists()
 
 
+async def test_content_with_a_part_left_out_is_asked_where_other_writes_are_not(tmp_path: Path) -> None:
+    whole = "".join(f"line_{number} = {number}\n" for number in range(40))
+    model = ScriptedModel(
+        [
+            makes(("read_file", {"path": "a.py"})),
+            makes(
+                ("write_file", {"path": "a.py", "content": "line_0 = 5\n# ... rest unchanged\n"}),
+                ("task_completed", {"summary": "Wrote it."}),
+            ),
+        ]
+    )
+    async with studio(tmp_path, {"a.py": whole}) as at:
+        plan = await planned(at, "Write", ("Change the first line", "to 5"))
+        at.model.model = model
+        plan = await at.approve(plan, review="auto")
+        [approval] = plan.pending.approvals
+        assert approval.effect == "destroy"
+        assert "# ... rest unchanged" in (approval.warning or "")
+
+
 async def test_some_files_of_an_approval_can_be_left_out(tmp_path: Path) -> None:
     model = ScriptedModel(
         [
