@@ -100,7 +100,7 @@ class TokenCounter:
         return math.ceil(expected + 2 * deviation)
 
     def learn(self, request: ModelRequest, prompt_tokens: int) -> None:
-        """Take in what a server counts for a prompt; counts that cannot be meant are ignored."""
+        """Update the weights with a server's count for a prompt; implausible counts are ignored."""
         counts = self._features(request)
         expected = sum(map(float.__mul__, counts, self._weights))
         if not expected / PLAUSIBLE_FACTOR < prompt_tokens < expected * PLAUSIBLE_FACTOR:
@@ -116,7 +116,7 @@ class TokenCounter:
                 self._covariance[i][j] -= gain * along[j]
 
     def _features(self, request: ModelRequest) -> tuple[float, ...]:
-        """What is counts in a request; each is asked for three times in a row, and prompts are long."""
+        """The feature counts of a request; cached, since each is needed three times in a row."""
         if self._last[0] is not request:
             self._last = (request, _request_features(request, self._tools_text(request.tools)))
         return self._last[1]
