@@ -187,20 +187,20 @@ class MessagePrompts:
         return beside if beside is not None and await self._show(beside) else None
 
     async def _side_file(self, near: Uri, name: str, text: str) -> Uri | None:
-        from planloom.workspace.scratch_files import write_side_file
+        from planloom.workspace.scratch_files import write_scratch_file
 
         folders = self._at.view.roots.folders
         root = next((each for each in folders if near.startswith(f"{each.uri}/")), None) or next(
             iter(folders), None
         )
-        return None if root is None else await asyncio.to_thread(write_side_file, root, name, text)
+        return None if root is None else await asyncio.to_thread(write_scratch_file, root, name, text)
 
     async def _written(self, beside: Uri) -> str | None:
         """What the user has made of a document: in its buffer, or saved and closed."""
-        from planloom.workspace.scratch_files import read_side_file
+        from planloom.workspace.scratch_files import read_scratch_file
 
         document = self._at.documents.get(beside)
-        return document.text if document is not None else await asyncio.to_thread(read_side_file, beside)
+        return document.text if document is not None else await asyncio.to_thread(read_scratch_file, beside)
 
     async def _show(self, uri: Uri) -> bool:
         answer = await self._at.protocol.ask(types.WINDOW_SHOW_DOCUMENT, {"uri": uri, "takeFocus": True})
