@@ -7,7 +7,7 @@ import json
 import pytest
 
 from planloom.models.port import Capabilities
-from planloom.models.providers.text_tools import in_words
+from planloom.models.providers.text_tools import describe_in_prompt
 from tests.models.support import READ_FILE, asks, model_at
 from tests.support.http_server import Answer, Asked, Wire, serving
 
@@ -111,11 +111,11 @@ async def test_what_the_user_has_set_goes_before() -> None:
 
 def test_a_schema_is_put_into_words_once() -> None:
     request = asks(response_schema={"type": "object"}, tools=(READ_FILE,))
-    worded = in_words(request, tools=False, schema=True)
+    worded = describe_in_prompt(request, tools=False, schema=True)
     assert worded.response_schema is None
     assert worded.tools == (READ_FILE,)
     assert '{"type": "object"}' in worded.messages[0].text
-    assert in_words(worded, tools=False, schema=True) is worded
+    assert describe_in_prompt(worded, tools=False, schema=True) is worded
 
 
 async def test_a_server_that_was_down_is_asked_again() -> None:

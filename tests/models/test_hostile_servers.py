@@ -115,7 +115,7 @@ async def test_faults_without_end_are_given_up(protocol: str) -> None:
         serving(hostile(spoken.server(), ["breaks_between_tokens"] * 9)) as running,
         model_at(running.origin, spoken.adapter(), waits=waits) as model,
     ):
-        with pytest.raises(ModelFailed, match=r"broke off.*asked 3 times") as caught:
+        with pytest.raises(ModelFailed, match=r"broke off.*tried 3 times") as caught:
             await told(model)
     assert caught.value.code == "model_unavailable"
     assert waits.seconds == [0.5, 1.0]

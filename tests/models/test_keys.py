@@ -219,7 +219,7 @@ async def test_a_name_that_leads_to_a_forbidden_address_gets_nothing() -> None:
 
     peer = Peer()
     with pytest.raises(ModelFailed, match="link-local"):
-        await transport.watch("http")("connection.connect_tcp.complete", {"return_value": peer})
+        await transport.peer_check("http")("connection.connect_tcp.complete", {"return_value": peer})
     assert peer.closed
 
 

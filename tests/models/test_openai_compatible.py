@@ -442,7 +442,7 @@ async def test_an_error_in_the_stream_is_told() -> None:
     server = streams(chunk(content="a"), {"error": {"message": "GPU on fire", "code": 500}})
     waits = Waits()
     async with serving(server) as running, model_at(running.origin, waits=waits, retries=1) as model:
-        with pytest.raises(ModelFailed, match=r"GPU on fire.*asked 2 times"):
+        with pytest.raises(ModelFailed, match=r"GPU on fire.*tried 2 times"):
             await told(model)
     assert waits.seconds == [0.5]
 
@@ -456,4 +456,4 @@ async def test_nothing_at_all_is_invalid_output() -> None:
 
 def test_learned_refusals_lower_what_was_probed() -> None:
     adapter = OpenAICompatible()
-    assert adapter.amended(Capabilities(tools=False)) == Capabilities(tools=False)
+    assert adapter.reduced(Capabilities(tools=False)) == Capabilities(tools=False)

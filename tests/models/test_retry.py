@@ -11,7 +11,7 @@ import pytest
 
 from planloom.domain.errors import ModelFailed
 from planloom.models.http.failures import Transient, retry_after, unavailable
-from planloom.models.http.retry import retried
+from planloom.models.http.retry import with_retries
 from planloom.models.port import Finished, ModelEvent, Restarted, TextDelta
 from tests.models.support import Waits
 
@@ -53,7 +53,7 @@ async def test_waits_double_unless_the_server_wants_longer(
     failures: Sequence[float | None], retries: int, waits: list[float]
 ) -> None:
     clock = Waits()
-    events = [event async for event in retried(failing(*map(transient, failures)), retries, clock)]
+    events = [event async for event in with_retries(failing(*map(transient, failures)), retries, clock)]
     assert clock.seconds == waits
     restarts = [event for event in events if isinstance(event, Restarted)]
     assert [event.wait_seconds for event in restarts] == waits
@@ -64,10 +64,10 @@ async def test_waits_double_unless_the_server_wants_longer(
 @pytest.mark.parametrize(
     ("failures", "retries", "waits", "words"),
     [
-        ([None, None, None], 2, [0.5, 1.0], "asked 3 times"),
+        ([None, None, None], 2, [0.5, 1.0], "tried 3 times"),
         ([None], 0, [], "It broke."),
-        ([121.0], 2, [], "left alone for 2 minutes"),
-        ([None, 7200.0], 2, [0.5], "left alone for 120 minutes"),
+        ([121.0], 2, [], "asks to wait for 2 minutes"),
+        ([None, 7200.0], 2, [0.5], "asks to wait for 120 minutes"),
     ],
 )
 async def test_attempts_end(
@@ -75,7 +75,7 @@ async def test_attempts_end(
 ) -> None:
     clock = Waits()
     with pytest.raises(ModelFailed, match=words) as caught:
-        async for _ in retried(failing(*map(transient, failures)), retries, clock):
+        async for _ in with_retries(failing(*map(transient, failures)), retries, clock):
             pass
     assert clock.seconds == waits
     assert caught.value.code == "model_unavailable"
@@ -85,7 +85,7 @@ async def test_attempts_end(
 async def test_no_other_failure_is_tried_again() -> None:
     clock = Waits()
     with pytest.raises(ModelFailed, match="No"):
-        async for _ in retried(failing(ModelFailed("model_refused", "No.")), 2, clock):
+        async for _ in with_retries(failing(ModelFailed("model_refused", "No.")), 2, clock):
             pass
     assert clock.seconds == []
 
@@ -98,7 +98,7 @@ async def test_a_reader_that_is_cancelled_during_the_wait_is_let_go() -> None:
         await asyncio.Event().wait()
 
     async def read() -> None:
-        async for _ in retried(failing(transient()), 2, forever):
+        async for _ in with_retries(failing(transient()), 2, forever):
             pass
 
     reader = asyncio.ensure_future(read())
@@ -118,7 +118,7 @@ async def test_a_reader_that_leaves_closes_the_attempt() -> None:
         finally:
             closed.set()
 
-    async with contextlib.aclosing(retried(attempt, 2)) as events:
+    async with contextlib.aclosing(with_retries(attempt, 2)) as events:
         await anext(events)
     assert closed.is_set()
 

@@ -20,7 +20,7 @@ from planloom.models.port import Finished, ModelRequest, TextDelta, ToolCall
 from planloom.models.providers.catalog import home_of
 from planloom.models.providers.editor_model import EditorAnswer
 from planloom.models.selection.candidates import Choice
-from planloom.models.selection.select import Reselecting, list_models, pick
+from planloom.models.selection.select import ReselectingModel, list_models, pick
 from planloom.settings import ModelSettings, Settings
 from tests.models.protocols import PROTOCOLS, TEXT
 from tests.models.support import PATIENT, asks, calls_of, model_at, text_of, told
@@ -96,7 +96,7 @@ async def test_with_nothing_there_the_rules_remain() -> None:
     choice = await pick(settings(), {"OLLAMA_HOST": NOWHERE})
     assert choice.model is None
     assert choice.identity.provider == "embedded"
-    assert choice.passed_over == ("no Ollama answers at http://127.0.0.1:9",)
+    assert choice.rejected == ("no Ollama answers at http://127.0.0.1:9",)
     assert (await pick(settings(), {"OLLAMA_HOST": NOWHERE})).model is None
 
 
@@ -173,13 +173,13 @@ async def test_a_key_that_is_refused_is_passed_over() -> None:
     async with around(openai=spec("openai", [], 401)) as environment:
         choice = await pick(settings(), environment)
     assert choice.model is None
-    assert any("401" in reason and "OPENAI_API_KEY" in reason for reason in choice.passed_over)
+    assert any("401" in reason and "OPENAI_API_KEY" in reason for reason in choice.rejected)
 
 
 async def test_an_ollama_without_models_names_the_command() -> None:
     async with around(ollama=spec("ollama", [])) as environment:
         choice = await pick(settings(), environment)
-    assert any("ollama pull" in reason for reason in choice.passed_over)
+    assert any("ollama pull" in reason for reason in choice.rejected)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ async def test_auto_looks_around_again_after_a_failure() -> None:
     async def again() -> Choice:
         return Choice(second, second.identity)
 
-    model = Reselecting(Choice(first, first.identity), again)
+    model = ReselectingModel(Choice(first, first.identity), again)
     assert text_of(await told(model)) == "one"
     with pytest.raises(ModelFailed):
         await told(model)
@@ -279,7 +279,7 @@ async def test_an_answer_in_hand_is_read_to_its_end_when_another_model_is_picked
         async def again() -> Choice:
             return Choice(second, second.identity)
 
-        model = Reselecting(Choice(first, first.identity), again)
+        model = ReselectingModel(Choice(first, first.identity), again)
         answer = model.stream(asks())
         assert await anext(answer) == TextDelta(text="one ")
         with pytest.raises(ModelFailed):

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from planloom.intake.contents import LineSpan, lines_of
-from planloom.tools.globs import expand_braces
 from planloom.workspace.index.file_index import FileIndex
+from planloom.workspace.index.ignore_globs import expand_braces
 from tests.tools.desk import Desk
 
 TREE: dict[str, str | bytes] = {

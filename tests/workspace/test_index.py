@@ -91,6 +91,12 @@ async def test_excludes_of_the_settings_hide_on_top(tmp_path: Path, way: str) ->
 
 
 @pytest.mark.parametrize("way", WAYS)
+async def test_excludes_of_the_settings_may_have_braces(tmp_path: Path, way: str) -> None:
+    index = await indexed(write(tmp_path, TREE), way, ("{**/deep,*.log}", "src/**/{kept,other}.ts"))
+    assert await files(index) == ".gitignore .hidden/a.ts lib/.gitignore lib/a_b.ts src/ü.ts"
+
+
+@pytest.mark.parametrize("way", WAYS)
 async def test_an_ignore_file_of_search_tools_beats_gits(tmp_path: Path, way: str) -> None:
     write(tmp_path, TREE + ".ignore: !a.log\n.ignore: lib/\n")
     index = await indexed(tmp_path, way)

@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 from planloom.domain.text.positions import Encoding
 from planloom.domain.values import Uri
+from planloom.workspace.disk import read_bytes
 from planloom.workspace.editor import Editor, EditorSilent, FileDiagnostics
-from planloom.workspace.images import read_image
 from planloom.workspace.index.file_index import FileIndex
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath, resolve, resolve_uri
 from planloom.workspace.snapshots import Snapshot
-from planloom.workspace.view import WorkspaceView
+from planloom.workspace.view import WorkspaceView, confined_path
 
 INDEX_SECONDS = 2.0
 """How long a look-up by the end of a path waits for the first listing of the workspace."""
@@ -83,7 +83,7 @@ class WorkspaceSources:
         return index
 
     async def image(self, place: ResolvedPath, most_bytes: int) -> bytes | None:
-        return await asyncio.to_thread(read_image, place, most_bytes)
+        return await asyncio.to_thread(read_bytes, confined_path(place), most_bytes)
 
     async def diagnostics(self, uri: Uri) -> FileDiagnostics | None:
         editor = self._editor()

@@ -1,6 +1,5 @@
-"""Language models: one port (`port`), whoever answers. Imported by `agent`, `planning`, `intake` and
-`service`.
+"""Language models behind one port. Imported by `agent`, `planning`, `intake` and `service`.
 
-Read `port`, then `http/http_model` and `http/adapter`. A new provider is a module in `providers` and a row
+Start with `port`, then `http/http_model` and `http/adapter`. A new provider is a module in `providers` and a row
 in `providers/catalog`.
 """

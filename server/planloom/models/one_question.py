@@ -1,4 +1,4 @@
-"""One question whose answer is only of use as a whole: what was said, what it cost, and how it ended."""
+"""Asks one question and returns the whole answer, with its cost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from planloom.models.port import (
 
 
 class Cost:
-    """What one question has cost so far, however it ends: each time it was sent, and what its server counted."""
+    """The usage of one question so far: all its requests, with the tokens that the server counted."""
 
     def __init__(self) -> None:
         self._before = Usage()
@@ -32,16 +32,16 @@ class Cost:
 
     @property
     def prompt_tokens(self) -> int:
-        """The tokens of the prompt, as counted when it was sent last; 0 if that is not known."""
+        """The tokens of the prompt in the last request; 0 if unknown."""
         return self._now.prompt_tokens
 
     @property
     def completion_tokens(self) -> int:
-        """The same of what it wrote."""
+        """The tokens of the answer to the last request; 0 if unknown."""
         return self._now.completion_tokens
 
     async def of(self, model: Model, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Ask, and count. Raises what `Model.stream` raises."""
+        """Stream an answer, and count its usage. Raises what `Model.stream` raises."""
         self._now = Usage(requests=1)
         try:
             async with aclosing(cast("AsyncGenerator[ModelEvent]", model.stream(request))) as events:
@@ -57,13 +57,13 @@ class Cost:
                         self._now = Usage(requests=1)
                     yield event
         except ContextOverflow:
-            # It was refused before it was sent.
+            # The prompt was refused before it was sent.
             self._now = Usage()
             raise
 
 
 class Answer(NamedTuple):
-    """The visible text of an answer. `ended` is None where it was left before its end."""
+    """The visible text of an answer, and why it ended; `ended` is None if reading stopped before the end."""
 
     text: str
     ended: Literal["stop", "length", "tool_calls", "refused"] | None
@@ -72,9 +72,9 @@ class Answer(NamedTuple):
 async def answer_to(
     model: Model, request: ModelRequest, cost: Cost, *, most_characters: int | None = None
 ) -> Answer:
-    """Ask, and take the answer in; one longer than `most_characters` is left there.
+    """Ask, and return the answer; stops reading after `most_characters`.
 
-    What was said before a restart is void. Raises what `Model.stream` raises.
+    Text before a restart is dropped. Raises what `Model.stream` raises.
     """
     text: list[str] = []
     length = 0

@@ -1,4 +1,4 @@
-"""What Planloom asks of a language model: messages in, a stream of text, tool calls and usage out."""
+"""The port to language models: messages in, a stream of text, tool calls and usage out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from planloom.domain.values import Args, CallId, Json, Value
 
 
 class Image(Value):
-    """An image for a model that takes them; `data` is the raw file, base64 in JSON."""
+    """An image; `data` is the raw file, base64 in JSON."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
 
@@ -20,7 +20,7 @@ class Image(Value):
 
 
 class ToolSpec(Value):
-    """A tool as a model sees it; `parameters` is a JSON schema of type object."""
+    """A tool offered to a model; `parameters` is a JSON schema of type object."""
 
     name: str
     description: str
@@ -28,7 +28,7 @@ class ToolSpec(Value):
 
 
 class ToolCall(Value):
-    """A call that a model made; `arguments` are decoded JSON."""
+    """A tool call of a model; `arguments` are decoded JSON."""
 
     call_id: CallId
     name: str
@@ -46,7 +46,7 @@ class Message(Value):
 
 
 class ModelRequest(Value):
-    """One question to a model. `response_schema` constrains the answer where the engine can."""
+    """One request to a model. `response_schema` constrains the answer if the server supports it."""
 
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
@@ -56,28 +56,28 @@ class ModelRequest(Value):
 
 
 class TextDelta(Value):
-    """More of the visible answer."""
+    """The next piece of the visible answer."""
 
     kind: Literal["text"] = "text"
     text: str
 
 
 class ReasoningDelta(Value):
-    """More of the model's reasoning, where its server tells it apart."""
+    """The next piece of the model's reasoning, if its server reports it separately."""
 
     kind: Literal["reasoning"] = "reasoning"
     text: str
 
 
 class CallMade(Value):
-    """One whole native tool call, its fragments joined."""
+    """One complete native tool call."""
 
     kind: Literal["call"] = "call"
     call: ToolCall
 
 
 class CallBroken(Value):
-    """A native tool call whose arguments are no JSON object; never run, told to the model."""
+    """A native tool call whose arguments are not a JSON object; it is not run, and the model gets the problem."""
 
     kind: Literal["broken_call"] = "broken_call"
     name: str
@@ -86,7 +86,7 @@ class CallBroken(Value):
 
 
 class UsageReported(Value):
-    """What the server counted for this request."""
+    """The tokens that the server counted for this request."""
 
     kind: Literal["usage"] = "usage"
     prompt_tokens: int
@@ -94,11 +94,10 @@ class UsageReported(Value):
 
 
 class Restarted(Value):
-    """The answer broke off and the whole question is asked again after `wait_seconds`.
+    """The request failed, and is sent again after `wait_seconds`.
 
-    Everything this stream has said so far is void, tool calls included: a consumer drops its text, its
-    reasoning and its calls, and runs a call only once `Finished` has come. It comes before the wait, also
-    where nothing had been said yet, so that a user can be told what is being waited for.
+    A consumer must drop all text, reasoning and calls of this stream so far, and must not run a call before
+    `Finished`. The event comes before the wait, even if there was no output yet, so that a user can see the wait.
     """
 
     kind: Literal["restarted"] = "restarted"
@@ -108,7 +107,7 @@ class Restarted(Value):
 
 
 class Finished(Value):
-    """The last thing a stream says. `length` means the answer was cut; it is never done then."""
+    """The last event of a stream. `length`: the answer was cut off and is incomplete."""
 
     kind: Literal["finished"] = "finished"
     reason: Literal["stop", "length", "tool_calls", "refused"]
@@ -121,11 +120,11 @@ ModelEvent = Annotated[
 
 
 UNKNOWN_CONTEXT = 16_384
-"""Tokens that a model is taken to have room for where neither it nor the settings tell."""
+"""The assumed context size in tokens if neither the model nor the settings state it."""
 
 
 class Capabilities(Value):
-    """What an engine can do, probed or configured, never assumed. `parallelism` is requests at a time."""
+    """What a model supports, as probed or configured. `parallelism` is the number of concurrent requests."""
 
     tools: bool = False
     json_schema: bool = False
@@ -135,7 +134,7 @@ class Capabilities(Value):
 
 
 class ModelIdentity(Value):
-    """Which model answers, and why this one was picked."""
+    """Which model answers, and why it was chosen."""
 
     provider: str
     name: str
@@ -143,13 +142,12 @@ class ModelIdentity(Value):
 
 
 class Model(Protocol):
-    """A language model behind some engine.
+    """A language model.
 
-    `stream` yields events and `Finished` last. It raises `domain.errors.ContextOverflow` for a prompt that
-    cannot fit, before anything is sent, and `domain.errors.ModelFailed` once its retries are spent, with a
-    sentence that says what mends it. Closing the iterator, or cancelling the task that reads it, aborts the
-    connection at once. `close` lets go of what it holds once no answer is read any more: another model may be
-    picked while steps still read from this one.
+    `stream` yields events, `Finished` last. It raises `domain.errors.ContextOverflow` before sending a prompt that
+    does not fit, and `domain.errors.ModelFailed`, with a hint for the user, when its retries are exhausted. Closing
+    the iterator, or cancelling the task that reads it, aborts the connection at once. `close` releases resources
+    after the last open stream has ended, since another model may be chosen while steps still read from this one.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""How many tokens a text has: an estimate by kinds of characters, calibrated from what servers report."""
+"""Estimates the tokens of a text by kinds of characters, calibrated with the counts that servers report."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from collections.abc import Sequence
 from planloom.models.port import ModelRequest, ToolSpec
 
 FEATURES = 7
-"""Words, letters, digits, marks and line ends, CJK characters, other characters, messages."""
+"""Words, letters, digits, punctuation and line ends, CJK characters, other characters, messages."""
 PRIOR = (0.62, 0.11, 0.75, 0.68, 1.15, 0.6, 4.0)
-"""Tokens per feature, about the middle of the vocabularies in use; each model's own are learned."""
-DOUBT = (0.4, 0.4, 0.4, 0.4, 0.6, 0.6, 0.5)
-"""The share by which each of these is thought to be off before anything was reported."""
+"""Initial tokens per feature, a middle value of common vocabularies; the values of each model are learned."""
+PRIOR_ERROR = (0.4, 0.4, 0.4, 0.4, 0.6, 0.6, 0.5)
+"""Prior relative standard deviation of each weight."""
 NOISE = 0.03
-"""The share by which a report differs from the best sum of features: templates and rounding."""
-BELIEVED = 4.0
-"""A report that is this many times off the estimate is about something else (a cache, a cut) or is wrong."""
+"""Relative standard deviation of a reported count, from templates and rounding."""
+PLAUSIBLE_FACTOR = 4.0
+"""A reported count that differs from the estimate by more than this factor is ignored, since it may exclude a cached
+or cut part."""
 
 LETTER, UPPER, DIGIT, SPACE, MARK, CJK, OTHER, WITHIN = b"lUdspcox"
 
@@ -29,7 +30,7 @@ def _classes() -> bytes:
         if byte >= 0xF0 or 0xC0 <= byte < 0xE3:
             table[byte] = OTHER
         elif byte >= 0xE3:
-            # Three-byte sequences from U+3000 on: kana, Chinese, Hangul and their marks.
+            # Three-byte sequences from U+3000 on: kana, Chinese, Hangul and their punctuation.
             table[byte] = CJK
         elif byte >= 0x80:
             table[byte] = WITHIN
@@ -44,13 +45,13 @@ def _classes() -> bytes:
 
 CLASSES = _classes()
 LETTERS_ALONE = bytes(byte if byte in b"lU" else SPACE for byte in range(256))
-"""From classes to letters and everything else, so that a word's beginning has few forms."""
+"""Maps every class but letters to SPACE, so that few patterns match the start of a word."""
 WORD_STARTS = (b"sl", b"sU", b"lU")
-"""Where a word begins, the humps of camelCase included."""
+"""Starts of words, including those within camelCase."""
 
 
 def features(text: str) -> tuple[float, ...]:
-    """What the estimate counts in a text; `FEATURES` numbers, the last (messages) 0. Linear, in C."""
+    """The feature counts of a text: `FEATURES` numbers, the last (messages) 0. Takes linear time, in C."""
     kinds = b"s" + text.encode("utf-8", "replace").translate(CLASSES)
     letters_alone = kinds.translate(LETTERS_ALONE)
     words = sum(letters_alone.count(start) for start in WORD_STARTS)
@@ -67,16 +68,16 @@ def features(text: str) -> tuple[float, ...]:
 
 
 class TokenCounter:
-    """The estimate for one model. `learn` makes it better with each count that a server reports.
+    """The estimate for one model; `learn` improves it with each count that a server reports.
 
-    A Kalman filter over the tokens per feature: cheap, and what a prompt of code teaches does not undo
-    what one of Chinese taught.
+    A Kalman filter over the tokens per feature: cheap, and learning from code does not undo learning from Chinese.
     """
 
     def __init__(self) -> None:
         self._weights = list(PRIOR)
-        self._spread = [
-            [(DOUBT[i] * PRIOR[i]) ** 2 if i == j else 0.0 for j in range(FEATURES)] for i in range(FEATURES)
+        self._covariance = [
+            [(PRIOR_ERROR[i] * PRIOR[i]) ** 2 if i == j else 0.0 for j in range(FEATURES)]
+            for i in range(FEATURES)
         ]
 
         self._last: tuple[ModelRequest | None, tuple[float, ...]] = (None, ())
@@ -88,47 +89,47 @@ class TokenCounter:
 
     def request(self, request: ModelRequest) -> int:
         """The tokens of a whole prompt: messages, their calls, tools and the schema."""
-        return self._sum(self._counted(request))
+        return self._sum(self._features(request))
 
     def at_most(self, request: ModelRequest) -> int:
-        """The tokens that a whole prompt has with near certainty: the estimate and twice its doubt."""
-        counted = self._counted(request)
-        along = [sum(map(float.__mul__, row, counted)) for row in self._spread]
-        expected = self._sum(counted)
-        doubt = math.sqrt(max(0.0, sum(map(float.__mul__, along, counted))) + (NOISE * expected) ** 2)
-        return math.ceil(expected + 2 * doubt)
+        """An upper bound for the tokens of a whole prompt: the estimate plus two standard deviations."""
+        counts = self._features(request)
+        along = [sum(map(float.__mul__, row, counts)) for row in self._covariance]
+        expected = self._sum(counts)
+        deviation = math.sqrt(max(0.0, sum(map(float.__mul__, along, counts))) + (NOISE * expected) ** 2)
+        return math.ceil(expected + 2 * deviation)
 
     def learn(self, request: ModelRequest, prompt_tokens: int) -> None:
-        """Take in what a server counted for a prompt; counts that cannot be meant are ignored."""
-        counted = self._counted(request)
-        expected = sum(map(float.__mul__, counted, self._weights))
-        if not expected / BELIEVED < prompt_tokens < expected * BELIEVED:
+        """Update the weights with a server's count for a prompt; implausible counts are ignored."""
+        counts = self._features(request)
+        expected = sum(map(float.__mul__, counts, self._weights))
+        if not expected / PLAUSIBLE_FACTOR < prompt_tokens < expected * PLAUSIBLE_FACTOR:
             return
-        along = [sum(map(float.__mul__, row, counted)) for row in self._spread]
-        certainty = sum(map(float.__mul__, along, counted)) + (NOISE * expected) ** 2 + 1.0
-        off = prompt_tokens - expected
+        along = [sum(map(float.__mul__, row, counts)) for row in self._covariance]
+        certainty = sum(map(float.__mul__, along, counts)) + (NOISE * expected) ** 2 + 1.0
+        error = prompt_tokens - expected
         for i in range(FEATURES):
             gain = along[i] / certainty
-            # No kind of character costs less than next to nothing, whatever a server claims.
-            self._weights[i] = max(0.02, self._weights[i] + gain * off)
+            # Weights stay positive, whatever a server reports.
+            self._weights[i] = max(0.02, self._weights[i] + gain * error)
             for j in range(FEATURES):
-                self._spread[i][j] -= gain * along[j]
+                self._covariance[i][j] -= gain * along[j]
 
-    def _counted(self, request: ModelRequest) -> tuple[float, ...]:
-        """What is counted in a request; each is asked for three times in a row, and prompts are long."""
+    def _features(self, request: ModelRequest) -> tuple[float, ...]:
+        """The feature counts of a request; cached, since each is needed three times in a row."""
         if self._last[0] is not request:
-            self._last = (request, _request_features(request, self._told(request.tools)))
+            self._last = (request, _request_features(request, self._tools_text(request.tools)))
         return self._last[1]
 
-    def _told(self, tools: tuple[ToolSpec, ...]) -> str:
-        """The tools as text; the ones of one turn are nearly always those of the turn before."""
-        known = self._tools[0]
-        if len(known) != len(tools) or any(a is not b for a, b in zip(known, tools, strict=True)):
+    def _tools_text(self, tools: tuple[ToolSpec, ...]) -> str:
+        """The tools as text; cached, since successive turns nearly always have the same tools."""
+        cached = self._tools[0]
+        if len(cached) != len(tools) or any(a is not b for a, b in zip(cached, tools, strict=True)):
             self._tools = (tools, "\n".join(map(_tool_text, tools)))
         return self._tools[1]
 
-    def _sum(self, counted: Sequence[float]) -> int:
-        return math.ceil(sum(map(float.__mul__, counted, self._weights)))
+    def _sum(self, counts: Sequence[float]) -> int:
+        return math.ceil(sum(map(float.__mul__, counts, self._weights)))
 
 
 def _request_features(request: ModelRequest, tools: str) -> tuple[float, ...]:
@@ -140,9 +141,9 @@ def _request_features(request: ModelRequest, tools: str) -> tuple[float, ...]:
         texts.append(tools)
     if request.response_schema is not None:
         texts.append(_compact(request.response_schema))
-    *counted, _ = features("\n".join(texts))
+    *counts, _ = features("\n".join(texts))
     images = sum(len(message.images) for message in request.messages)
-    return (*counted, float(len(request.messages)) + 200.0 * images)
+    return (*counts, float(len(request.messages)) + 200.0 * images)
 
 
 def _tool_text(tool: ToolSpec) -> str:

@@ -120,6 +120,20 @@ def read(
     return FileOnDisk(kind=decoded.kind, size=decoded.size, fingerprint=fingerprint, detail=decoded.detail)
 
 
+def read_bytes(confined: ConfinedPath, limit: int) -> bytes | None:
+    """The bytes of a regular file of at most `limit` bytes, else None; never raises OSError."""
+    try:
+        with open_parent(confined) as (name, folder):
+            handle = os.open(name, os.O_RDONLY | NO_FOLLOW, dir_fd=folder)
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                return None
+            data = file.read(limit + 1)
+    except OSError:
+        return None
+    return data if len(data) <= limit else None
+
+
 def fingerprint_at(confined: ConfinedPath) -> FileFingerprint | None:
     """The current fingerprint of a path; None if it does not exist or cannot be read."""
     try:

@@ -13,7 +13,7 @@ from planloom.workspace.paths.uris import from_path, to_path
 FOLDER: Final = ".planloom"
 
 
-def write_side_file(root: Root, name: str, text: str) -> Uri | None:
+def write_scratch_file(root: Root, name: str, text: str) -> Uri | None:
     """Write or replace a file in `.planloom/`; its URI, or None on failure. Call it from a thread.
 
     Follows no link, so nothing outside the folder is ever written.
@@ -29,7 +29,7 @@ def write_side_file(root: Root, name: str, text: str) -> Uri | None:
     return None if refused is not None else from_path(confined.path)
 
 
-def read_side_file(uri: Uri) -> str | None:
+def read_scratch_file(uri: Uri) -> str | None:
     """The text of a file in `.planloom/`; None for any other file, or if unreadable. Call it from a thread."""
     path = to_path(uri)
     if path is None or path.parent.name != FOLDER:

@@ -200,20 +200,20 @@ class MessagePrompts:
         return side_file if side_file is not None and await self._show(side_file) else None
 
     async def _side_file(self, near: Uri, name: str, text: str) -> Uri | None:
-        from planloom.workspace.scratch_files import write_side_file
+        from planloom.workspace.scratch_files import write_scratch_file
 
         folders = self._view.roots.folders
         root = next((each for each in folders if near.startswith(f"{each.uri}/")), None) or next(
             iter(folders), None
         )
-        return None if root is None else await asyncio.to_thread(write_side_file, root, name, text)
+        return None if root is None else await asyncio.to_thread(write_scratch_file, root, name, text)
 
     async def _edited_text(self, side_file: Uri) -> str | None:
         """The text of a document as the user left it: from its buffer, or saved and closed."""
-        from planloom.workspace.scratch_files import read_side_file
+        from planloom.workspace.scratch_files import read_scratch_file
 
         document = self._view.documents.get(side_file)
-        return document.text if document is not None else await asyncio.to_thread(read_side_file, side_file)
+        return document.text if document is not None else await asyncio.to_thread(read_scratch_file, side_file)
 
     async def _show(self, uri: Uri) -> bool:
         answer = await self._protocol.ask(types.WINDOW_SHOW_DOCUMENT, {"uri": uri, "takeFocus": True})

@@ -1,3 +1,1 @@
-"""What every HTTP provider shares: one hostile-proof transport, deadlines, retries, keys, sentences for
-failures.
-"""
+"""What all HTTP providers share: a transport that bounds hostile answers, deadlines, retries, keys and failures."""

@@ -1,4 +1,4 @@
-"""What a family of engines must say of itself for the shared adapter to speak with it."""
+"""The interface that each provider adapter (OpenAI-compatible, Ollama, Anthropic) implements for `HttpModel`."""
 
 from __future__ import annotations
 
@@ -12,31 +12,34 @@ from planloom.models.port import Capabilities, ModelEvent, ModelRequest
 
 
 class HttpRequest(NamedTuple):
-    """A request in an engine's own words; `path` is appended to the base URL."""
+    """A request in the provider's format; `path` is appended to the base URL."""
 
     path: str
     body: dict[str, Json]
 
 
 class AnswerReader(Protocol):
-    """Folds the objects of one answer into events. `progress` rises with every token, `complete` is
-    True once the answer is whole and only counts may follow, `stopped` once reading on is pointless."""
+    """Turns the JSON objects of one answer into events.
+
+    `progress` rises with every token. `complete`: the answer is whole, only usage may follow. `stopped`: reading
+    on is pointless.
+    """
 
     progress: int
     complete: bool
     stopped: bool
 
     def feed(self, data: Mapping[str, Json]) -> tuple[ModelEvent, ...]:
-        """What this object says. Raises `AnswerRefused` where it is an error."""
+        """The events of one object. Raises `AnswerRefused` if it reports an error."""
         ...
 
     def end(self) -> tuple[ModelEvent, ...]:
-        """The last events, `Finished` included. Raises `AnswerBroken` where the answer is not whole."""
+        """The last events, including `Finished`. Raises `AnswerBroken` if the answer is incomplete."""
         ...
 
 
 class AnswerRefused(Exception):
-    """The server reports an error where an answer should be."""
+    """The server reported an error in place of an answer."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.words)
@@ -44,45 +47,44 @@ class AnswerRefused(Exception):
 
 
 class ProviderAdapter(Protocol):
-    """What one family of engines speaks. A dialect may learn from refusals; it does no I/O of its own
-    but through the `ProbeClient` that it is given."""
+    """The protocol of one provider. An adapter may learn from refusals; it does I/O only through `ProbeClient`."""
 
     provider: str
     key_header: str
     headers: Mapping[str, str]
-    calls_stream: bool
-    """Whether a tool call is sent as it is written; else a long silence before it is normal."""
-    grammar: bool
-    """Whether a local engine makes a grammar of an answer's schema, which takes no room in the prompt then."""
+    streams_calls: bool
+    """Whether tool calls are streamed as they are written; if not, a long silence before a call is normal."""
+    compiles_schema: bool
+    """Whether a local server compiles the response schema to a grammar, so that it takes no room in the prompt."""
     start_advice: str
 
-    def outgoing(
+    def build_request(
         self, name: str, request: ModelRequest, capabilities: Capabilities, tokens: int, /
     ) -> HttpRequest:
-        """The request; `tokens` are what its prompt has at most."""
+        """The HTTP request; `tokens` is an upper bound for its prompt."""
         ...
 
     def reader(self, request: ModelRequest) -> AnswerReader: ...
 
-    def missing(self, name: str, origin: str, /) -> str:
-        """The sentence that says that the server does not have the model."""
+    def missing_message(self, name: str, origin: str, /) -> str:
+        """A sentence that the server does not have the model."""
         ...
 
     def model_advice(self, name: str, /) -> str: ...
 
-    def adapts(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
-        """Whether, having learned from this refusal, the same question may be put differently at once."""
+    def adapt_to(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
+        """Learn from a refusal; True if the request should be built again and resent at once."""
         ...
 
-    def amended(self, capabilities: Capabilities) -> Capabilities:
-        """What the engine can do, given what was learned from its refusals."""
+    def reduced(self, capabilities: Capabilities) -> Capabilities:
+        """The capabilities without those that the server has refused."""
         ...
 
-    async def probe(self, asking: ProbeClient, name: str) -> Capabilities: ...
+    async def probe(self, client: ProbeClient, name: str) -> Capabilities: ...
 
 
 class ProbeClient(Protocol):
-    """Short questions to a server beside its answers: what it has and what it can do."""
+    """Sends short requests to a server, to find out its models and capabilities."""
 
     @property
     def endpoint(self) -> Endpoint: ...
@@ -93,7 +95,7 @@ class ProbeClient(Protocol):
 
 
 class Reply(NamedTuple):
-    """The answer to a short question: `status` 0 and the problem where there was none."""
+    """The reply to a short request; without one `status` is 0 and `problem` says why."""
 
     status: int
     data: dict[str, Json]

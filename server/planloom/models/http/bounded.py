@@ -1,4 +1,4 @@
-"""The bytes of an answer from a server that may be hostile: decompressed, valid, finite."""
+"""Decompresses, validates and bounds the bytes of an answer from a possibly hostile server."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from collections.abc import AsyncGenerator, AsyncIterator
 import httpx
 
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
-"""Bytes of one answer, after any compression is undone."""
+"""Most bytes of one answer, after decompression."""
 MAX_LINE_BYTES = 8 * 1024 * 1024
-"""Bytes of one line: a whole file may be written in one."""
+"""Most bytes of one line, which may contain a whole file."""
 BLANK = b"\xef\xbb\xbf \t\r\n"
 SNIFFED_BYTES = 4096
-"""How far into an answer its first word is looked for."""
+"""Most bytes of leading blanks before the content type is given up."""
 SSE_STARTS = (b"data:", b"event:", b":", b"id:", b"retry:")
 
 
 class AnswerUnusable(Exception):
-    """The answer breaks a limit; asking again would not help."""
+    """The answer exceeds a limit; a retry would not help."""
 
 
 class AnswerBroken(Exception):
-    """The answer is damaged in a way that another attempt may not be."""
+    """The answer is damaged; a retry may help."""
 
 
 class BoundedStream(httpx.AsyncByteStream):
-    """The bytes of an answer: decompressed, valid UTF-8, finite; a last blank line closes a last event."""
+    """The bytes of an answer, decompressed, checked to be UTF-8, and bounded; ends with a blank line, which closes
+    the last event."""
 
     def __init__(self, inner: httpx.AsyncByteStream, encoding: str) -> None:
         self._inner = inner
@@ -36,7 +37,7 @@ class BoundedStream(httpx.AsyncByteStream):
         self._first: bytes | None = None
 
     async def sniff(self) -> str | None:
-        """The content type that the first bytes speak for, or None where they do not tell."""
+        """The content type that the first bytes suggest, or None."""
         first = b""
         try:
             async for chunk in self._chunks:
@@ -65,13 +66,13 @@ class BoundedStream(httpx.AsyncByteStream):
 
 
 async def _decompressed(inner: httpx.AsyncByteStream, encoding: str) -> AsyncGenerator[bytes]:
-    """The bytes without gzip or deflate, a piece at a time: a small answer can hold a vast one."""
+    """Undo gzip or deflate in bounded pieces, since a small answer can decompress to a huge one."""
     if encoding in {"", "identity"}:
         async for chunk in inner:
             yield chunk
         return
     if encoding not in {"gzip", "x-gzip", "deflate"}:
-        raise AnswerUnusable(f"it is compressed as {encoding[:20]!r}, which was not asked for")
+        raise AnswerUnusable(f"it is compressed as {encoding[:20]!r}, which was not requested")
     unpacker = zlib.decompressobj(wbits=47 if "gzip" in encoding else 15)
     try:
         async for chunk in inner:
@@ -80,7 +81,7 @@ async def _decompressed(inner: httpx.AsyncByteStream, encoding: str) -> AsyncGen
                 yield unpacker.decompress(packed, 65536)
                 packed = unpacker.unconsumed_tail
     except zlib.error:
-        raise AnswerBroken("it is not compressed as it says") from None
+        raise AnswerBroken("its compression is invalid") from None
 
 
 async def _checked(chunks: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
@@ -100,7 +101,7 @@ async def _checked(chunks: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
             try:
                 decoder.decode(chunk)
             except UnicodeDecodeError:
-                raise AnswerBroken("it is no valid UTF-8") from None
+                raise AnswerBroken("it is not valid UTF-8") from None
             if chunk:
                 yield chunk
         try:

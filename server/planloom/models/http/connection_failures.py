@@ -1,4 +1,4 @@
-"""What the failures of a connection come to, in sentences without the HTTP library's words for them."""
+"""Turns errors of the HTTP library into failures with sentences for the user."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from planloom.models.http.transport import Timeouts
 
 
 def unreachable(
-    error: httpx.TransportError, place: ErrorContext, timeouts: Timeouts
+    error: httpx.TransportError, context: ErrorContext, timeouts: Timeouts
 ) -> Transient | ModelFailed:
-    """What an error of the connection comes to, in a sentence without the library's words for it."""
-    origin = place.origin
+    """The failure for an error of the connection."""
+    origin = context.origin
     if isinstance(error, httpx.ConnectTimeout):
-        return failures.slow(place, "sign of life", timeouts.connect, "model.connectTimeoutSeconds")
+        return failures.slow(context, "answer", timeouts.connect, "model.connectTimeoutSeconds")
     if isinstance(error, httpx.ConnectError):
         if _caused_by(error, ssl.SSLError):
             return failures.unavailable(
-                f"{origin} has no certificate that is trusted here.",
-                "Check `model.baseUrl`, or have the system trust the server's certificate.",
+                f"The certificate of {origin} is not trusted on this machine.",
+                "Check `model.baseUrl`, or let the system trust the server's certificate.",
             )
         return Transient(
             failures.unavailable(
-                f"Nothing answers at {origin}.", f"{place.start_advice} Or set `model.baseUrl`."
+                f"Nothing answers at {origin}.", f"{context.start_advice} Or set `model.baseUrl`."
             )
         )
     if isinstance(error, httpx.ProxyError):
         return failures.unavailable("The proxy refused the connection.", "Check PLANLOOM_PROXY.")
     if isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError):
-        return failures.unavailable(f"{origin} cannot be asked that way.", "Check `model.baseUrl`.")
+        return failures.unavailable(f"{origin} is not a usable address.", "Check `model.baseUrl`.")
     if isinstance(error, httpx.TimeoutException):
-        return failures.slow(place, "byte", timeouts.token, "model.tokenTimeoutSeconds")
-    return failures.broken(place, "the connection was lost")
+        return failures.slow(context, "byte", timeouts.token, "model.tokenTimeoutSeconds")
+    return failures.broken(context, "the connection was lost")
 
 
 def redirect_target(response: httpx.Response) -> str:
-    """The host that a redirect names, without the path, which may hold anything."""
+    """Scheme and host of a redirect, without the path, which is untrusted text."""
     try:
         parts = urlsplit(response.headers.get("location", ""))
     except ValueError:

@@ -7,11 +7,11 @@ import asyncio
 from planloom.models.http.transport import Timeouts
 
 AFTER_FINISH_SECONDS = 1.0
-"""How long the counts and the end of a stream are waited for once the answer itself is complete."""
+"""How long to wait for the usage and the end of a stream after the answer is complete."""
 
 
 class StreamDeadlines:
-    """Which time limit holds now. The clock stands while the consumer of the stream is at work."""
+    """Computes which time limit applies now; `patient` allows as much time between tokens as for the first one."""
 
     def __init__(self, timeouts: Timeouts, *, patient: bool) -> None:
         self._timeouts = timeouts
@@ -21,19 +21,19 @@ class StreamDeadlines:
         self._complete = 0.0
         self._any = False
 
-    def a_token_came(self) -> None:
-        """A token has been read and passed on."""
+    def token_received(self) -> None:
+        """Restart the limit between tokens, after a token was read and passed on."""
         self._any = True
         self._since = self._clock()
 
     def limit(self, setting: str) -> float:
-        """The seconds of that limit."""
+        """The limit in seconds behind a setting; "" is the limit of the whole answer."""
         if not setting:
             return self._timeouts.answer
         return self._token if self._any else self._timeouts.first_token
 
     def seconds_left(self, *, complete: bool) -> tuple[float, str, str]:
-        """The seconds until the nearest limit, what is missing then, and the setting behind it."""
+        """The seconds until the next limit, what will be missing then, and the setting that holds the limit."""
         if complete:
             self._complete = self._complete or self._clock()
             return self._complete + AFTER_FINISH_SECONDS - self._clock(), "end", ""

@@ -1,4 +1,4 @@
-"""Addresses of model servers: their origin, and which of them a prompt or a key may go to at all."""
+"""Parses the addresses of model servers, and refuses those that must never get a prompt or a key."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from planloom.domain.errors import ModelFailed
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 METADATA_HOSTS = frozenset({"metadata.google.internal", "metadata.goog", "metadata"})
-"""Names under which clouds hand out credentials; never a model."""
+"""Hosts that serve cloud credentials, never a model."""
 KNOWN_TAILS = ("/chat/completions", "/completions", "/models", "/messages", "/api/chat", "/api/tags")
-"""Paths that people paste with the base URL."""
+"""Paths that users paste along with the base URL."""
 
 
 class Endpoint(NamedTuple):
-    """Where a model server is: `origin` is scheme, host and port, `path` has no slash at its end."""
+    """The address of a model server: `origin` is scheme, host and port, `path` has no trailing slash."""
 
     origin: str
     path: str
 
     @property
     def base(self) -> str:
-        """The URL that an engine's own paths are appended to."""
+        """The URL that request paths are appended to."""
         return self.origin + self.path
 
     @property
     def local(self) -> bool:
-        """Whether the host is this machine, as far as its name tells."""
+        """Whether the host is this machine, judged by its name or address alone."""
         host = urlsplit(self.origin).hostname or ""
         if host == "localhost" or host.endswith(".localhost"):
             return True
@@ -37,9 +37,9 @@ class Endpoint(NamedTuple):
 
 
 def endpoint_of(url: str, *, default_path: str = "") -> Endpoint:
-    """The endpoint that a setting names; `default_path` stands where the URL has no path of its own.
+    """Parse the URL of a setting; `default_path` is used if the URL has no path.
 
-    Raises `ModelFailed` for what is no http(s) URL, holds credentials, or points where no model can be.
+    Raises `ModelFailed` if it is not an http(s) URL, contains credentials, or has a refused address.
     """
     text = url.strip()
     if "://" not in text and text:
@@ -49,9 +49,9 @@ def endpoint_of(url: str, *, default_path: str = "") -> Endpoint:
         port = parts.port
         host = parts.hostname or ""
     except ValueError:
-        raise _refused(url, "it is no URL") from None
+        raise _refused(url, "it is not a URL") from None
     scheme = parts.scheme.lower()
-    # What two parsers could read in two ways (spaces, backslashes, control characters) is no address.
+    # Spaces, backslashes and control characters are refused, since parsers disagree about them.
     if (
         scheme not in DEFAULT_PORTS
         or not host
@@ -60,10 +60,10 @@ def endpoint_of(url: str, *, default_path: str = "") -> Endpoint:
         raise _refused(url, "it must begin with http:// or https:// and a host")
     if "@" in parts.netloc:
         raise _refused(
-            f"{scheme}://…@{host}", "a key or password belongs in no URL: use `planloom/secret/set`"
+            f"{scheme}://…@{host}", "it must not contain a key or password: use `planloom/secret/set`"
         )
     if parts.query or parts.fragment:
-        raise _refused(f"{scheme}://{host}", "it may have no `?` or `#` part")
+        raise _refused(f"{scheme}://{host}", "it must not have a `?` or `#` part")
     problem = refused_address(scheme, host)
     if problem is not None:
         raise _refused(url, problem)
@@ -74,23 +74,23 @@ def endpoint_of(url: str, *, default_path: str = "") -> Endpoint:
 
 
 def origin_of(url: str) -> str:
-    """Scheme, host and port of a URL, in one spelling. Raises `ModelFailed` as `endpoint_of` does."""
+    """The normalised scheme, host and port of a URL. Raises `ModelFailed` as `endpoint_of` does."""
     return endpoint_of(url).origin
 
 
 def refused_address(scheme: str, host: str) -> str | None:
-    """Why nothing is sent to this host or address, or None if it may be.
+    """Why nothing may be sent to this host or address, or None.
 
-    Asked of the URL's host, and again of the address that a connection really reached: a name can resolve
-    to anything. Link-local addresses serve cloud credentials; plain http leaves no private network.
+    Checked for the URL's host, and again for the address that a connection reached, since a name can resolve to
+    anything. Link-local addresses serve cloud credentials; plain http is limited to private networks.
     """
     if host.rstrip(".").lower() in METADATA_HOSTS:
-        return "that host hands out cloud credentials"
+        return "that host serves cloud credentials"
     address = _address(host)
     if address is None:
         return None
     if address.is_link_local or address.is_multicast:
-        return "link-local and multicast addresses are never asked"
+        return "link-local and multicast addresses are never used"
     if scheme == "http" and address.is_global:
         return "plain http is only for this machine and private networks: use https"
     return None

@@ -1,4 +1,4 @@
-"""What goes wrong between us and a model server, in sentences that say what mends it."""
+"""Failures of model servers, with messages and hints for the user."""
 
 from __future__ import annotations
 
@@ -13,28 +13,25 @@ from planloom.domain.values import Json
 from planloom.models.http.json_text import Unreadable, object_of, read_json, text_of
 
 TRANSIENT_STATUSES = frozenset({408, 409, 429})
-"""Statuses below 500 that may pass by themselves."""
+"""Statuses below 500 that a retry may resolve."""
 SHOWN = 300
-"""Characters of a server's own words that a message repeats."""
+"""Most characters of a server's message that are quoted."""
 OVERFLOW = re.compile(
     r"context[ _-]?(?:length|size|window)|maximum context|prompt is too long|exceeds? the available context"
     r"|too many (?:input )?tokens|exceed_context",
     re.IGNORECASE,
 )
-UNREAD = re.compile(
+UNPARSED_OUTPUT = re.compile(
     r"model produced output that does not match|fail(?:ed|ure) (?:to )?pars(?:e|ing) (?:the )?(?:input|output|tool)"
     r"|could not parse (?:the )?(?:model'?s? )?(?:output|response|tool)",
     re.IGNORECASE,
 )
-"""How servers say that they could not read what their own model wrote (llama.cpp answers 500 then)."""
+"""Messages of servers that could not parse the output of their model (llama.cpp answers 500 then)."""
 TAG = re.compile(r"<[^<>]{0,400}>")
 
 
 class Transient(Exception):
-    """A failure that may pass: what it comes to if it does not, and when the server wants to be asked again.
-
-    `retry_after` is in seconds.
-    """
+    """A failure that a retry may resolve; `failure` is raised if it does not. `retry_after` is in seconds."""
 
     def __init__(self, failure: ModelFailed, retry_after: float | None = None) -> None:
         super().__init__(failure.message)
@@ -43,7 +40,7 @@ class Transient(Exception):
 
 
 class Refusal(NamedTuple):
-    """What a server said instead of an answer: its own words, its word for the kind, and its field."""
+    """An error reported by a server: its message, the kind of error, and the request field it names."""
 
     words: str
     kind: str = ""
@@ -51,70 +48,69 @@ class Refusal(NamedTuple):
 
 
 class ErrorContext(NamedTuple):
-    """Who failed, for the sentences: the server's origin, the model asked for, how to give a key,
-    start the server, say that it lacks the model, and get one."""
+    """The server and model that failed, and advice for the user, for use in messages."""
 
     origin: str
     model: str
     key_advice: str
     start_advice: str
-    missing: str
+    missing_message: str
     model_advice: str
 
 
 def unavailable(message: str, hint: str | None = None) -> ModelFailed:
-    """The model cannot be had now."""
+    """The model cannot be used now."""
     return ModelFailed("model_unavailable", message, hint=hint)
 
 
-def broken(place: ErrorContext, how: str) -> Transient:
-    """The connection or the answer ended where it should not have."""
+def broken(context: ErrorContext, how: str) -> Transient:
+    """The connection or the answer ended early."""
     return Transient(
         unavailable(
-            f"The answer from {place.origin} broke off: {how}.",
-            "Try again; if it stays so, look at the log of the model server.",
+            f"The answer from {context.origin} broke off: {how}.",
+            "Try again; if it keeps failing, look at the log of the model server.",
         )
     )
 
 
-def slow(place: ErrorContext, what: str, seconds: float, setting: str) -> Transient:
-    """The server took longer than a time limit allows."""
+def slow(context: ErrorContext, what: str, seconds: float, setting: str) -> Transient:
+    """The server exceeded a time limit."""
     return Transient(
         unavailable(
-            f"{place.origin} sent no {what} within {seconds:g} seconds.",
-            f"Raise `{setting}` if the model is just slow, else look at the model server.",
+            f"{context.origin} sent no {what} within {seconds:g} seconds.",
+            f"Raise `{setting}` if the model is just slow, else check the model server.",
         )
     )
 
 
-def not_an_api(place: ErrorContext, content_type: str) -> ModelFailed:
-    """Something answered that is no model server."""
+def not_an_api(context: ErrorContext, content_type: str) -> ModelFailed:
+    """The answer did not come from a model server."""
     shown = content_type.partition(";")[0].strip()[:60] or "no content type"
     return unavailable(
-        f"{place.origin} answered with {shown} instead of a model's answer.",
+        f"{context.origin} answered with {shown} instead of a model's answer.",
         "Check `model.baseUrl`: most servers want it to end in /v1.",
     )
 
 
-def redirected(place: ErrorContext, target: str) -> ModelFailed:
-    """The server points elsewhere; a key does not follow."""
+def redirected(context: ErrorContext, target: str) -> ModelFailed:
+    """The server redirects, which is not followed, so that a key stays with its origin."""
     return unavailable(
-        f"{place.origin} redirects to {target or 'another address'}, and redirects are not followed.",
-        "Set `model.baseUrl` to the address that answers itself.",
+        f"{context.origin} redirects to {target or 'another address'}, and redirects are not followed.",
+        "Set `model.baseUrl` to the final address.",
     )
 
 
 def refusal_of(body: str) -> Refusal:
-    """What an error's body says, in the forms that OpenAI, Anthropic, Ollama, vLLM and FastAPI use."""
+    """Parse the body of an error response, in the forms of OpenAI, Anthropic, Ollama, vLLM and FastAPI."""
     value = read_json(body)
     if isinstance(value, Unreadable):
-        # A page for people: its tags say nothing, and it may be long.
+        # An HTML page: keep its text only.
         return Refusal(_shown(TAG.sub(" ", body[:4000])))
     return refusal_in(object_of(value))
 
 
 def refusal_in(data: Mapping[str, Json]) -> Refusal:
-    """As `refusal_of`, for an object."""
+    """Like `refusal_of`, for a decoded object."""
     error: Json = data["error"] if "error" in data else dict(data)
     if isinstance(error, str):
         return Refusal(_shown(error))
@@ -128,68 +124,70 @@ def refusal_in(data: Mapping[str, Json]) -> Refusal:
     return Refusal(_shown(words), kind, text_of(inner.get("param")))
 
 
-def of_status(
-    place: ErrorContext, status: int, refusal: Refusal, headers: Mapping[str, str], now: datetime
+def from_status(
+    context: ErrorContext, status: int, refusal: Refusal, headers: Mapping[str, str], now: datetime
 ) -> Transient | PlanloomError:
-    """What an HTTP status of 400 or more comes to."""
-    said = _quoted(refusal)
-    if status >= 500 and UNREAD.search(refusal.words):
-        # Another answer may be readable; if none is, the server is there all the same.
+    """The failure for an HTTP status of 400 or more."""
+    quoted = _quoted(refusal)
+    if status >= 500 and UNPARSED_OUTPUT.search(refusal.words):
+        # Another answer may be parsable; if none is, the model is at fault, not the server.
         return Transient(
             ModelFailed(
                 "model_output_invalid",
-                f"{place.origin} could not read what its model wrote ({status})." + said,
+                f"{context.origin} could not read what its model wrote ({status})." + quoted,
                 hint="Try again, or choose a stronger model (model.name).",
             ),
             retry_after(headers, now),
         )
     if status in TRANSIENT_STATUSES or status >= 500:
-        failure = unavailable(_passing(place, status) + said, _passing_hint(status, refusal, place))
+        failure = unavailable(_passing(context, status) + quoted, _passing_hint(status, refusal, context))
         return Transient(failure, retry_after(headers, now))
     if status in {401, 403}:
         return unavailable(
-            f"{place.origin} refused the key ({status})." + said
+            f"{context.origin} refused the key ({status})." + quoted
             if status == 401
-            else f"{place.origin} does not allow this ({status})." + said,
-            place.key_advice,
+            else f"{context.origin} does not allow this ({status})." + quoted,
+            context.key_advice,
         )
     if status == 402:
-        return unavailable(f"{place.origin} wants to be paid ({status})." + said, "Top up the account.")
+        return unavailable(f"{context.origin} requires payment ({status})." + quoted, "Top up the account.")
     if status == 413 or OVERFLOW.search(f"{refusal.kind} {refusal.words}"):
         return ContextOverflow(
-            f"The prompt does not fit the model {place.model!r} at {place.origin}." + said,
-            hint="Attach less, or set `model.contextTokens` to what the model really takes.",
+            f"The prompt does not fit the model {context.model!r} at {context.origin}." + quoted,
+            hint="Attach less, or set `model.contextTokens` to the model's real context size.",
         )
     if status in {404, 405, 410}:
         if "model" in refusal.words.lower() or "model" in refusal.kind.lower():
-            return unavailable(place.missing + said, place.model_advice)
+            return unavailable(context.missing_message + quoted, context.model_advice)
         return unavailable(
-            f"{place.origin} has nothing at this address ({status})." + said,
-            f"Check `model.baseUrl` (most servers want it to end in /v1). {place.model_advice}",
+            f"{context.origin} has nothing at this address ({status})." + quoted,
+            f"Check `model.baseUrl` (most servers want it to end in /v1). {context.model_advice}",
         )
     return ModelFailed(
-        "model_refused", f"{place.origin} refused the request ({status})." + said, hint="Check `model.name`."
+        "model_refused",
+        f"{context.origin} refused the request ({status})." + quoted,
+        hint="Check `model.name`.",
     )
 
 
-def in_stream(place: ErrorContext, refusal: Refusal) -> Transient | PlanloomError:
-    """What an error that arrives within an answer comes to; it carries no status of its own."""
+def from_stream_error(context: ErrorContext, refusal: Refusal) -> Transient | PlanloomError:
+    """The failure for an error reported within an answer, where there is no HTTP status."""
     number = re.search(r"\b[45]\d\d\b", refusal.kind)
     status = int(number[0]) if number else None
-    said = _quoted(refusal)
+    quoted = _quoted(refusal)
     if OVERFLOW.search(f"{refusal.kind} {refusal.words}"):
-        return of_status(place, 413, refusal, {}, datetime.now(UTC))
+        return from_status(context, 413, refusal, {}, datetime.now(UTC))
     if status is not None:
-        return of_status(place, status, refusal, {}, datetime.now(UTC))
+        return from_status(context, status, refusal, {}, datetime.now(UTC))
     if re.search(r"invalid|unsupported|permission|authentication|not_found|content", refusal.kind):
-        return ModelFailed("model_refused", f"{place.origin} refused to go on." + said)
+        return ModelFailed("model_refused", f"{context.origin} refused to go on." + quoted)
     return Transient(
-        unavailable(f"{place.origin} failed in the middle of an answer." + said, "Try again in a moment.")
+        unavailable(f"{context.origin} failed in the middle of an answer." + quoted, "Try again in a moment.")
     )
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """The seconds that a server asks to be left alone, from `Retry-After` (a number or an HTTP date)."""
+    """The seconds to wait from `Retry-After` (a number or an HTTP date; RFC 9110), or `retry-after-ms`."""
     for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         text = headers.get(name, "").strip()
         if re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]{1,9})?", text):
@@ -203,26 +201,26 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     return max(0.0, (then - now).total_seconds())
 
 
-def _passing(place: ErrorContext, status: int) -> str:
+def _passing(context: ErrorContext, status: int) -> str:
     if status == 429:
-        return f"{place.origin} has had too many requests (429)."
+        return f"{context.origin} got too many requests (429)."
     if status < 500:
-        return f"{place.origin} could not answer just now ({status})."
-    return f"{place.origin} failed on its side ({status})."
+        return f"{context.origin} cannot answer now ({status})."
+    return f"{context.origin} failed with an internal error ({status})."
 
 
-def _passing_hint(status: int, refusal: Refusal, place: ErrorContext) -> str:
+def _passing_hint(status: int, refusal: Refusal, context: ErrorContext) -> str:
     if status == 429 and "quota" in f"{refusal.kind} {refusal.words}".lower():
         return "The account's quota is used up: top it up, or choose another model."
     if status == 429:
         return "Wait and resume, or choose another model in `model.name`."
     if status == 503:
-        return f"It may still be loading: wait and resume. {place.start_advice}"
-    return "Wait and resume; if it stays so, look at the log of the model server."
+        return f"It may still be loading: wait and resume. {context.start_advice}"
+    return "Wait and resume; if it keeps failing, look at the log of the model server."
 
 
 def _quoted(refusal: Refusal) -> str:
-    """The server's own words, to be put behind a sentence of ours."""
+    """The server's message, to append to a sentence."""
     if not refusal.words:
         return ""
     return f" It said: {refusal.words}" + ("" if refusal.words[-1] in ".!?…" else ".")

@@ -1,4 +1,4 @@
-"""A model behind HTTP, whatever its dialect: checks that the prompt fits, asks, reads, waits, retries."""
+"""A model behind HTTP: checks that the prompt fits, sends it through a provider adapter, streams, and retries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from planloom.models.http.deadlines import StreamDeadlines
 from planloom.models.http.endpoint import Endpoint
 from planloom.models.http.failures import ErrorContext, Refusal
 from planloom.models.http.json_text import Unreadable, read_object
-from planloom.models.http.retry import Sleep, retried
+from planloom.models.http.retry import Sleep, with_retries
 from planloom.models.http.transport import FindKey, Timeouts
 from planloom.models.port import (
     Capabilities,
@@ -37,14 +37,14 @@ log = logging.getLogger(__name__)
 
 ACCEPTED = "text/event-stream, application/x-ndjson, application/json"
 GET_SECONDS = 5.0
-"""How long a question about the engine (which models, how large) may take."""
+"""Time limit of a short request about models and capabilities."""
 ANSWER_RESERVE = 256
-"""Tokens of an answer that must fit beside the prompt where the request names no number."""
+"""Tokens that must remain for the answer beside the prompt."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the user has set for a model, and what tests replace: waiting and the clock."""
+    """The user's settings for a model; tests also replace `sleep` and `now`."""
 
     timeouts: Timeouts = field(default_factory=Timeouts)
     retries: int = 2
@@ -73,19 +73,19 @@ class HttpModel:
         self._identity = identity
         self._find_key = find_key
         self._options = options or Options()
-        self._place = ErrorContext(
+        self._error_context = ErrorContext(
             origin=endpoint.origin,
             model=identity.name,
             key_advice=key_advice,
             start_advice=adapter.start_advice,
-            missing=adapter.missing(identity.name, endpoint.origin),
+            missing_message=adapter.missing_message(identity.name, endpoint.origin),
             model_advice=adapter.model_advice(identity.name),
         )
         self._client: httpx.AsyncClient | None = None
         self._capabilities: Capabilities | None = None
-        self._readers = 0
-        self._leaving = False
-        self._silent = False
+        self._open_responses = 0
+        self._closing = False
+        self._unreachable = False
         self._probing = asyncio.Lock()
         self.counter = TokenCounter()
 
@@ -95,21 +95,21 @@ class HttpModel:
 
     @property
     def endpoint(self) -> Endpoint:
-        """Where it is."""
+        """The address of the server."""
         return self._endpoint
 
     async def capabilities(self) -> Capabilities:
-        """What the engine says it can do; what the user has set goes before.
+        """The probed capabilities, overridden by the user's settings.
 
-        It is asked once, and again only where it did not answer at all.
+        Probed once, and again only if the server could not be reached.
         """
         async with self._probing:
             if self._capabilities is None:
-                self._silent = False
+                self._unreachable = False
                 probed = await self._adapter.probe(self, self._identity.name)
                 if self._options.context_tokens:
                     probed = probed.model_copy(update={"context_tokens": self._options.context_tokens})
-                if self._silent:
+                if self._unreachable:
                     return probed
                 log.info("%s can do: %s", self._identity.name, probed)
                 self._capabilities = probed
@@ -119,10 +119,10 @@ class HttpModel:
         if request.temperature is None and self._options.temperature is not None:
             request = request.model_copy(update={"temperature": self._options.temperature})
         capabilities = await self.capabilities()
-        counted = self._counted(request, capabilities)
+        counted = self._prompt_part(request, capabilities)
         self._refuse_overflow(request, self.counter.request(counted), capabilities)
         tokens = self.counter.at_most(counted)
-        attempts = retried(
+        attempts = with_retries(
             lambda: self._attempt(request, capabilities, tokens), self._options.retries, self._options.sleep
         )
         async with contextlib.aclosing(attempts) as events:
@@ -132,26 +132,26 @@ class HttpModel:
                 yield event
 
     async def close(self) -> None:
-        self._leaving = True
-        await self._leave()
+        self._closing = True
+        await self._close_when_idle()
 
-    async def _leave(self) -> None:
-        """Close the connections, once nobody reads an answer any more."""
-        if self._client is not None and not self._readers:
+    async def _close_when_idle(self) -> None:
+        """Close the client if no response is open."""
+        if self._client is not None and not self._open_responses:
             client, self._client = self._client, None
             await client.aclose()
 
     async def get(self, url: str) -> Reply:
-        """Ask a short question by GET; `url` is whole."""
-        return await self._short("GET", url, None)
+        """Send a short GET request to a whole URL."""
+        return await self._probe("GET", url, None)
 
     async def post(self, path: str, body: dict[str, Json]) -> Reply:
-        """Ask a short question by POST; `path` is appended to the base URL."""
-        return await self._short("POST", self._endpoint.base + path, body)
+        """Send a short POST request; `path` is appended to the base URL."""
+        return await self._probe("POST", self._endpoint.base + path, body)
 
-    def _counted(self, request: ModelRequest, capabilities: Capabilities) -> ModelRequest:
-        """What of a request takes room in the prompt."""
-        if capabilities.json_schema and self._adapter.grammar and self._endpoint.local:
+    def _prompt_part(self, request: ModelRequest, capabilities: Capabilities) -> ModelRequest:
+        """The request without what takes no room in the prompt."""
+        if capabilities.json_schema and self._adapter.compiles_schema and self._endpoint.local:
             return request.model_copy(update={"response_schema": None})
         return request
 
@@ -161,94 +161,102 @@ class HttpModel:
         if limit is not None and tokens + reserve > limit:
             raise ContextOverflow(
                 f"The prompt has about {tokens} tokens; the model {self._identity.name!r} takes {limit}.",
-                hint="Attach less, or set `model.contextTokens` to what the model really takes.",
+                hint="Attach less, or set `model.contextTokens` to the model's real context size.",
                 details={"tokens": tokens, "contextTokens": limit},
             )
 
     async def _attempt(
         self, request: ModelRequest, capabilities: Capabilities, tokens: int
     ) -> AsyncGenerator[ModelEvent]:
-        """One try. Raises `Transient`, `ModelFailed` or `ContextOverflow`."""
+        """One attempt. Raises `Transient`, `ModelFailed` or `ContextOverflow`."""
         reader = self._adapter.reader(request)
         objects = self._objects(request, capabilities, tokens)
-        waits = StreamDeadlines(
-            self._options.timeouts, patient=bool(request.tools) and not self._adapter.calls_stream
+        deadlines = StreamDeadlines(
+            self._options.timeouts, patient=bool(request.tools) and not self._adapter.streams_calls
         )
         try:
             async with contextlib.aclosing(objects):
-                while not reader.stopped and (data := await self._next(objects, reader, waits)) is not None:
+                while (
+                    not reader.stopped and (data := await self._next(objects, reader, deadlines)) is not None
+                ):
                     before = reader.progress
                     for event in reader.feed(data):
                         yield event
                     if reader.progress != before:
-                        waits.a_token_came()
+                        deadlines.token_received()
             for event in reader.end():
                 yield event
         except AnswerRefused as refused:
             refusal = Refusal(*map(self._redacted, refused.refusal))
-            raise failures.in_stream(self._place, refusal) from None
+            raise failures.from_stream_error(self._error_context, refusal) from None
         except AnswerBroken as damage:
-            raise failures.broken(self._place, str(damage)) from None
+            raise failures.broken(self._error_context, str(damage)) from None
         except AnswerUnusable as excess:
             raise ModelFailed(
                 "model_output_invalid",
-                f"The answer from {self._place.origin} was not read to its end: {excess}.",
-                hint="Look at the model server: no model answers like that.",
+                f"The answer from {self._error_context.origin} was not read to its end: {excess}.",
+                hint="Check the model server: a model does not answer like that.",
             ) from None
 
     async def _next(
-        self, objects: AsyncGenerator[dict[str, Json]], reader: AnswerReader, waits: StreamDeadlines
+        self, objects: AsyncGenerator[dict[str, Json]], reader: AnswerReader, deadlines: StreamDeadlines
     ) -> dict[str, Json] | None:
-        """The next object, or None at the end; the end of a complete answer is not insisted on."""
-        seconds, what, setting = waits.seconds_left(complete=reader.complete)
+        """The next object, or None at the end; after a complete answer, a missing end of the stream is ignored."""
+        seconds, what, setting = deadlines.seconds_left(complete=reader.complete)
         try:
             async with asyncio.timeout(seconds):
                 return await anext(objects, None)
         except TimeoutError:
             if reader.complete:
                 return None
-            limit = waits.limit(setting)
-            raise failures.slow(self._place, what, limit, setting) from None
+            limit = deadlines.limit(setting)
+            raise failures.slow(self._error_context, what, limit, setting) from None
         except (AnswerBroken, httpx.TransportError) as error:
             if reader.complete:
                 return None
             if isinstance(error, AnswerBroken):
                 raise
-            raise unreachable(error, self._place, self._options.timeouts) from error
+            raise unreachable(error, self._error_context, self._options.timeouts) from error
         except (httpx.InvalidURL, UnicodeError):
             raise failures.unavailable(
-                f"{self._place.origin} is no address.", "Check `model.baseUrl`."
+                f"{self._error_context.origin} is not an address.", "Check `model.baseUrl`."
             ) from None
 
     async def _objects(
         self, request: ModelRequest, capabilities: Capabilities, tokens: int
     ) -> AsyncGenerator[dict[str, Json]]:
-        """The objects of the answer. A refusal that the dialect can adapt to is asked again at once."""
+        """The objects of the answer. After a refusal that the adapter can adapt to, sends the request again."""
         while True:
-            outgoing = self._adapter.outgoing(self._identity.name, request, capabilities, tokens)
-            async with self._open("POST", self._endpoint.base + outgoing.path, outgoing.body) as response:
+            built = self._adapter.build_request(self._identity.name, request, capabilities, tokens)
+            async with self._open("POST", self._endpoint.base + built.path, built.body) as response:
                 if response.status_code < 300:
                     if "json" not in (form := response.headers["content-type"]) and "event" not in form:
                         body = await payloads.bounded_text(response, 4096)
                         if body.strip():
-                            raise failures.not_an_api(self._place, form)
+                            raise failures.not_an_api(self._error_context, form)
                         raise AnswerBroken("it was empty")
                     async with contextlib.aclosing(payloads.payloads(response)) as objects:
                         async for data in objects:
                             yield data
                     return
                 if response.status_code < 400:
-                    raise failures.redirected(self._place, redirect_target(response))
+                    raise failures.redirected(self._error_context, redirect_target(response))
                 refusal = failures.refusal_of(self._redacted(await payloads.bounded_text(response)))
-                if not self._adapter.adapts(response.status_code, refusal, request):
-                    raise failures.of_status(
-                        self._place, response.status_code, refusal, response.headers, self._options.now()
+                if not self._adapter.adapt_to(response.status_code, refusal, request):
+                    raise failures.from_status(
+                        self._error_context,
+                        response.status_code,
+                        refusal,
+                        response.headers,
+                        self._options.now(),
                     )
-                self._capabilities = capabilities = self._adapter.amended(capabilities)
-                # A schema that is no grammar here stands in the prompt from now on.
-                counted = self._counted(request, capabilities)
+                self._capabilities = capabilities = self._adapter.reduced(capabilities)
+                # If the server refused the schema, it is in the prompt from now on.
+                counted = self._prompt_part(request, capabilities)
                 self._refuse_overflow(request, self.counter.request(counted), capabilities)
-                log.info("Asked again, since %s said: %s", self._place.origin, refusal.words)
+                log.info(
+                    "Request sent again after a refusal of %s: %s", self._error_context.origin, refusal.words
+                )
 
     @contextlib.asynccontextmanager
     async def _open(
@@ -258,20 +266,20 @@ class HttpModel:
         headers = {**self._adapter.headers, "Accept": ACCEPTED}
         content = None
         if body is not None:
-            # Half surrogate pairs, which a buffer may hold, have no UTF-8 form: they become question marks.
+            # Lone surrogates, which a buffer may contain, have no UTF-8 form: they become question marks.
             content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
             headers["Content-Type"] = "application/json"
-        self._readers += 1
+        self._open_responses += 1
         try:
             async with client.stream(method, url, content=content, headers=headers) as response:
                 yield response
         finally:
-            self._readers -= 1
-            if self._leaving:
-                await self._leave()
+            self._open_responses -= 1
+            if self._closing:
+                await self._close_when_idle()
 
     def _redacted(self, words: str) -> str:
-        """A server's own words without the key that it was sent."""
+        """A server's text without the key that was sent to it."""
         key = self._find_key()
         return key.redact(words) if key is not None else words
 
@@ -285,26 +293,26 @@ class HttpModel:
             )
         return self._client
 
-    async def _short(self, method: str, url: str, body: dict[str, Json] | None) -> Reply:
+    async def _probe(self, method: str, url: str, body: dict[str, Json] | None) -> Reply:
         try:
             async with asyncio.timeout(GET_SECONDS), self._open(method, url, body) as response:
                 text = self._redacted(await payloads.bounded_text(response, MAX_LINE_BYTES))
                 status = response.status_code
         except TimeoutError:
-            self._silent = True
+            self._unreachable = True
             return Reply(0, {}, f"it did not answer within {GET_SECONDS:g} seconds")
         except (httpx.TransportError, httpx.InvalidURL, UnicodeError) as error:
-            self._silent = True
+            self._unreachable = True
             failure = (
-                unreachable(error, self._place, self._options.timeouts)
+                unreachable(error, self._error_context, self._options.timeouts)
                 if isinstance(error, httpx.TransportError)
                 else None
             )
-            return Reply(0, {}, str(failure) if failure is not None else "it is no address")
+            return Reply(0, {}, str(failure) if failure is not None else "it is not an address")
         except (AnswerBroken, AnswerUnusable, ModelFailed) as error:
             return Reply(0, {}, str(error))
         data = read_object(text)
-        known = {} if isinstance(data, Unreadable) else data
+        fields = {} if isinstance(data, Unreadable) else data
         if status >= 400:
-            return Reply(status, known, failures.refusal_of(text).words or f"it answered {status}")
-        return Reply(status, known, "it is no model server" if isinstance(data, Unreadable) else "")
+            return Reply(status, fields, failures.refusal_of(text).words or f"it answered {status}")
+        return Reply(status, fields, "it is not a model server" if isinstance(data, Unreadable) else "")

@@ -1,4 +1,4 @@
-"""JSON from a server that is not trusted: bounded in depth, without surprises, never an exception."""
+"""Parses JSON from untrusted servers: bounded in depth; errors are values, never exceptions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from planloom.domain.model_text.surrogates import SURROGATE, mend
 from planloom.domain.values import Args, Json
 
 MAX_DEPTH = 64
-"""Levels of nesting that are read; no protocol of a model server comes near."""
+"""Most levels of nesting; the protocols of model servers need far fewer."""
 
 
 class Unreadable(NamedTuple):
@@ -19,13 +19,12 @@ class Unreadable(NamedTuple):
 
 
 def read_json(text: str, *, halves: bool = False) -> Json | Unreadable:
-    """The value that a JSON text holds.
+    """Parse a JSON text.
 
-    Half surrogate pairs in it become U+FFFD, unless `halves` asks to keep them for a text that goes on in
-    another document.
+    Lone surrogates become U+FFFD; `halves` keeps them, for a pair that is split between two documents.
     """
     try:
-        # Models put raw line ends into strings; what they mean is plain, so that much is let pass.
+        # Models put raw line ends into strings; the meaning is clear, so they are accepted.
         value: Json = json.loads(text, strict=False, parse_constant=_refuse)
     except RecursionError:
         return Unreadable(f"it is nested deeper than {MAX_DEPTH} levels")
@@ -39,54 +38,54 @@ def read_json(text: str, *, halves: bool = False) -> Json | Unreadable:
 
 
 def read_object(text: str, *, halves: bool = False) -> dict[str, Json] | Unreadable:
-    """As `read_json`, for a text that must hold an object."""
+    """Like `read_json`, for a text that must be an object."""
     value = read_json(text, halves=halves)
     if isinstance(value, Unreadable | dict):
         return value
-    return Unreadable(f"it is no object but {_kind(value)}")
+    return Unreadable(f"it is not an object but {_kind(value)}")
 
 
 def read_arguments(value: Json) -> Args | Unreadable:
-    """The arguments of a call as servers send them: an object, its text, or nothing where there are none."""
+    """The arguments of a tool call as servers send them: an object, its JSON text, or nothing."""
     for _ in range(2):
         if isinstance(value, dict):
             return value
         if value is None or (isinstance(value, str) and not value.strip()):
             return {}
         if not isinstance(value, str):
-            return Unreadable(f"they are no object but {_kind(value)}")
-        # Some servers encode twice, so a text within a text is opened once more.
+            return Unreadable(f"they are not an object but {_kind(value)}")
+        # Some servers encode twice.
         read = read_json(value)
         if isinstance(read, Unreadable):
             return read
         value = read
-    return value if isinstance(value, dict) else Unreadable(f"they are no object but {_kind(value)}")
+    return value if isinstance(value, dict) else Unreadable(f"they are not an object but {_kind(value)}")
 
 
 def text_of(value: Json) -> str:
-    """A field that should be a string, or an empty one where it is not."""
+    """The value if it is a string, else ""."""
     return value if isinstance(value, str) else ""
 
 
 def object_of(value: Json) -> dict[str, Json]:
-    """A field that should be an object, or an empty one where it is not."""
+    """The value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def list_of(value: Json) -> list[Json]:
-    """A field that should be a list, or an empty one where it is not."""
+    """The value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
 def count_of(value: Json) -> int | None:
-    """A field that should be a number of things, or None where it is not."""
+    """The value if it is a non-negative number, as an int, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if 0 <= value < 2**53 else None
 
 
 def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _kind(value: Json) -> str:

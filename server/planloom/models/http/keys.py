@@ -1,4 +1,4 @@
-"""Keys of model servers: each in one object, bound to one origin, and taken out of all that is written."""
+"""API keys of model servers: each is bound to one origin, and redacted from everything that is written."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from planloom.domain.values import Json
 from planloom.models.http.endpoint import origin_of
 
 HOME = {"openai": "https://api.openai.com", "anthropic": "https://api.anthropic.com"}
-"""The origin of each vendor, which its own key is for."""
+"""The origin of each vendor, the only one that its key is sent to by default."""
 VARIABLES = {
     "openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
 }
-"""Per vendor: the variable that holds its key, and the one that names another origin for that key."""
+"""Per vendor: the environment variable with its key, and the one with another base URL for that key."""
 OWN_VARIABLE = "PLANLOOM_API_KEY"
-"""The key for the base URL that the user has configured, whatever engine it is."""
+"""The environment variable with the key for the configured base URL, whatever the provider."""
 SHORTEST_SECRET = 8
-"""Shorter values are stand-ins such as `none`; taking them out of texts would only spoil these."""
+"""Shorter values are dummies such as `none`, and are not redacted."""
 MASK = "[key]"
 
 
 class Key:
-    """A key and the one origin it may be sent to. It is never shown, compared, copied or stored."""
+    """A key and the only origin it may be sent to. It cannot be printed, copied or pickled."""
 
     __slots__ = ("__value", "origin", "source")
 
@@ -37,17 +37,17 @@ class Key:
         self.source = source
 
     def reveal(self, origin: str) -> str:
-        """The key itself, for a request to `origin`; any other origin raises `ModelFailed`."""
+        """The key itself, for a request to `origin`. Raises `ModelFailed` for any origin but its own."""
         if origin != self.origin:
             raise ModelFailed(
                 "model_unavailable",
-                f"The key from {self.source} was given for {self.origin} and is not sent to {origin}.",
-                hint=f"Give a key for {origin} by `planloom/secret/set`.",
+                f"The key from {self.source} is for {self.origin} and is not sent to {origin}.",
+                hint=f"Set a key for {origin} with `planloom/secret/set`.",
             )
         return self.__value
 
     def redact(self, text: str) -> str:
-        """The text without this key: servers repeat what they were sent."""
+        """The text without this key, since servers may echo it."""
         return _without(self.__value, text)
 
     def __repr__(self) -> str:
@@ -58,12 +58,12 @@ class Key:
 
 
 class Keyring:
-    """The keys that this process knows, found by origin alone.
+    """The keys of this process, found by origin.
 
     From the environment: `OPENAI_API_KEY` is for https://api.openai.com or, if set, the origin of
-    `OPENAI_BASE_URL`; `ANTHROPIC_API_KEY` likewise; `PLANLOOM_API_KEY` is for the origin of `given_for`,
-    which is the configured base URL where the user, the command line or the environment set it, and None
-    where an editor's folder may have had a hand in it. A key that was set by `put` goes before these.
+    `OPENAI_BASE_URL`; `ANTHROPIC_API_KEY` likewise; `PLANLOOM_API_KEY` is for the origin of `given_for`, which is
+    the configured base URL, or None if the settings of an opened folder may have set it. A key set with `put`
+    takes precedence.
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None, given_for: str | None = None) -> None:
@@ -77,12 +77,12 @@ class Keyring:
             self._read(environment, variable, environment.get(base) or HOME[vendor])
 
     def take_over(self, other: Keyring) -> None:
-        """Keep what was set by `put` in another ring, each key still for its own origin."""
+        """Copy the keys that were set with `put` in another keyring."""
         self._set.update(other._set)
         self._secrets |= other._secrets
 
     def put(self, provider: str, value: str | None, origin: str) -> None:
-        """Keep a key that the user has given, or with None forget it. Raises `InvalidParams`."""
+        """Set a key for an origin, or remove it with None. Raises `InvalidParams`."""
         if value is None:
             self._set.pop((provider, origin), None)
             return
@@ -90,23 +90,23 @@ class Keyring:
         if usable is None:
             problem: Json = {
                 "field": "value",
-                "problem": "it holds spaces or characters beyond ASCII",
+                "problem": "it contains spaces or non-ASCII characters",
             }
             raise InvalidParams(
-                "That is no key: it holds spaces or characters beyond ASCII.", details=[problem]
+                "That is not a key: it contains spaces or non-ASCII characters.", details=[problem]
             )
         self._secrets.add(usable)
         self._set[provider, origin] = Key(usable, origin, "`planloom/secret/set`")
 
     def find(self, provider: str, origin: str) -> Key | None:
-        """The key to send to `origin`, or None: then nothing is sent."""
-        given = self._set.get((provider, origin))
-        if given is not None:
-            return given
+        """The key to send to `origin`, or None."""
+        key = self._set.get((provider, origin))
+        if key is not None:
+            return key
         return next((key for key in self._found if key.origin == origin), None)
 
     def redact(self, text: str) -> str:
-        """The text without any key that was ever known here, also where it is escaped or quoted."""
+        """The text without any key that was ever in this keyring, also if it is escaped or quoted."""
         for secret in self._secrets:
             text = _without(secret, text)
         return text
@@ -130,7 +130,7 @@ class Keyring:
 
 
 class RedactingFormatter(logging.Formatter):
-    """A formatter for every handler that writes anywhere: no known key leaves through it, traces included."""
+    """A formatter that redacts all known keys from log records and tracebacks; for every log handler."""
 
     def __init__(self, keys: Keyring, inner: logging.Formatter | None = None) -> None:
         super().__init__()
@@ -142,10 +142,10 @@ class RedactingFormatter(logging.Formatter):
 
 
 def key_advice(provider: str, origin: str) -> str:
-    """How a user gives a key for this origin, in one sentence."""
+    """A sentence that says how to set a key for this origin."""
     vendor = next((name for name, home in HOME.items() if home == origin), None)
     variable = VARIABLES[vendor][0] if vendor is not None else OWN_VARIABLE
-    return f"Set {variable} in the environment, or the key for `{provider}` by `planloom/secret/set`."
+    return f"Set {variable} in the environment, or the key for `{provider}` with `planloom/secret/set`."
 
 
 def _without(secret: str, text: str) -> str:
@@ -157,6 +157,6 @@ def _without(secret: str, text: str) -> str:
 
 
 def _usable(value: str) -> str | None:
-    """The key as a header can carry it, or None. Spaces at its ends come from pasting."""
+    """The key without surrounding spaces, which come from pasting; None if a header cannot carry it."""
     stripped = value.strip()
     return stripped if stripped and all("!" <= ch <= "~" for ch in stripped) else None

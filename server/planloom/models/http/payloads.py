@@ -1,4 +1,4 @@
-"""The JSON objects of an answer, in whatever form a server sends them."""
+"""Reads the JSON objects of an answer from server-sent events, JSON lines or one document."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from planloom.models.http.bounded import AnswerBroken, AnswerUnusable
 from planloom.models.http.json_text import Unreadable, read_object
 
 DONE = "[DONE]"
-"""How OpenAI's streams end."""
+"""The end marker of OpenAI's streams."""
 DRAIN_SECONDS = 0.05
-"""How long the end of a stream is waited for once it has said that it is done."""
+"""How long to wait for the end of a stream after its end marker."""
 MAX_ERROR_BYTES = 64 * 1024
-"""Bytes of an error's body that are read; its first words are all that is shown."""
+"""Most bytes of an error's body that are read, of which only the start is shown."""
 
 
 async def payloads(response: httpx.Response) -> AsyncGenerator[dict[str, Json]]:
-    """The JSON objects of an answer in whatever form they come: events, lines, or one whole document.
+    """The JSON objects of an answer; the end marker is yielded as `{DONE: True}`, and ends the stream.
 
-    Ends after `{DONE: True}`, where the server says so, or at the end. Raises `AnswerBroken` for no JSON.
+    Raises `AnswerBroken` for invalid JSON.
     """
     if response.headers["content-type"] == "text/event-stream":
         async with contextlib.aclosing(EventSource(response).aiter_sse()) as events:
@@ -45,16 +45,16 @@ async def payloads(response: httpx.Response) -> AsyncGenerator[dict[str, Json]]:
                 read_any = True
                 yield value
             elif read_any:
-                raise AnswerBroken(f"a line is no JSON: {value.problem}")
+                raise AnswerBroken(f"a line is not JSON: {value.problem}")
             else:
-                # A document that is spread over several lines is read when all of it is there.
+                # A document that spans several lines is parsed when it is complete.
                 whole.append(line)
         if whole:
             yield _object("\n".join(whole))
 
 
 async def bounded_text(response: httpx.Response, limit: int = MAX_ERROR_BYTES) -> str:
-    """The first `limit` characters of a body, for errors and small documents; damage ends it, silently."""
+    """The first `limit` characters of a body, for errors and small documents; ends silently at damage."""
     parts: list[str] = []
     size = 0
     with contextlib.suppress(AnswerUnusable, AnswerBroken, httpx.TransportError):
@@ -67,7 +67,7 @@ async def bounded_text(response: httpx.Response, limit: int = MAX_ERROR_BYTES) -
 
 
 async def _drain(events: AsyncIterator[object]) -> None:
-    """Read a stream's few last bytes, so that the connection can be used again."""
+    """Read the last few bytes of a stream, so that the connection can be reused."""
     with contextlib.suppress(TimeoutError, AnswerBroken, AnswerUnusable, httpx.TransportError):
         async with asyncio.timeout(DRAIN_SECONDS):
             async for _ in events:
@@ -75,7 +75,7 @@ async def _drain(events: AsyncIterator[object]) -> None:
 
 
 def _documents(data: str) -> list[str]:
-    """The JSON texts of one event: servers that forget the blank line put several into one."""
+    """The JSON texts of one event; servers that omit the blank line put several into one."""
     text = data.strip()
     if "\n" not in text or not isinstance(read_object(text), Unreadable):
         return [text] if text else []
@@ -85,12 +85,12 @@ def _documents(data: str) -> list[str]:
 def _object(text: str) -> dict[str, Json]:
     value = read_object(text, halves=True)
     if isinstance(value, Unreadable):
-        raise AnswerBroken(f"a part of it is no JSON ({value.problem})")
+        raise AnswerBroken(f"a part of it is not JSON ({value.problem})")
     return value
 
 
 async def _lines(response: httpx.Response) -> AsyncGenerator[str]:
-    """The lines that hold something, split at line feeds alone: JSON may hold other separators."""
+    """The non-empty lines, split at line feeds only, since JSON may contain other line separators."""
     held: list[str] = []
     async for text in response.aiter_text():
         *complete, rest = text.split("\n")

@@ -1,4 +1,4 @@
-"""Retries of a model's transport: only what may pass, at stated waits, and told to the reader."""
+"""Retries requests after transient failures, with exponential backoff, and reports each wait to the reader."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
     from tenacity import RetryCallState
 
 FIRST_WAIT_SECONDS = 0.5
-"""The wait before the first retry; each further one is twice as long."""
+"""The wait before the first retry; each further wait is twice as long."""
 LONGEST_WAIT_SECONDS = 120.0
-"""A server that asks to be left alone for longer is not waited for: the plan pauses instead."""
+"""If a server asks for a longer wait, there is no retry: the plan pauses instead."""
 
 Sleep = Callable[[float], Awaitable[None]]
 
 
-async def retried(
+async def with_retries(
     attempt: Callable[[], AsyncGenerator[ModelEvent]], retries: int, sleep: Sleep = asyncio.sleep
 ) -> AsyncGenerator[ModelEvent]:
-    """The events of an attempt, which is made again up to `retries` times while it fails with `Transient`.
+    """The events of an attempt, which is repeated up to `retries` times while it fails with `Transient`.
 
-    Before each wait a `Restarted` is yielded. Raises the `ModelFailed` of the last failure.
+    Yields a `Restarted` before each wait. Raises the `ModelFailed` of the last failure.
     """
-    # tenacity pays 30 ms at start-up, and a session without a model never needs it.
+    # Importing tenacity takes 30 ms, and a session without a model never needs it.
     from tenacity import AsyncRetrying, DoAttempt, DoSleep, RetryCallState, retry_if_exception_type
 
     retrying = AsyncRetrying(
-        stop=lambda state: state.attempt_number > retries or _asked_to_wait(state) > LONGEST_WAIT_SECONDS,
+        stop=lambda state: state.attempt_number > retries or _requested_wait(state) > LONGEST_WAIT_SECONDS,
         wait=lambda state: max(
-            FIRST_WAIT_SECONDS * 2 ** (min(state.attempt_number, 20) - 1), _asked_to_wait(state)
+            FIRST_WAIT_SECONDS * 2 ** (min(state.attempt_number, 20) - 1), _requested_wait(state)
         ),
         retry=retry_if_exception_type(Transient),
         reraise=True,
@@ -47,7 +47,7 @@ async def retried(
         while True:
             action = await retrying.iter(state)
             if isinstance(action, DoAttempt):
-                # The attempt runs outside tenacity's own block, which would catch a reader's cancellation.
+                # The attempt runs outside tenacity's own context manager, which would catch a reader's cancellation.
                 try:
                     async with contextlib.aclosing(attempt()) as events:
                         async for event in events:
@@ -66,10 +66,10 @@ async def retried(
             else:
                 return
     except Transient as spent:
-        raise _told(spent, state.attempt_number) from spent
+        raise _final_failure(spent, state.attempt_number) from spent
 
 
-def _asked_to_wait(state: RetryCallState) -> float:
+def _requested_wait(state: RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome is not None else None
     return (error.retry_after or 0.0) if isinstance(error, Transient) else 0.0
 
@@ -80,12 +80,12 @@ def _failure(state: RetryCallState) -> ModelFailed:
     return error.failure
 
 
-def _told(spent: Transient, attempts: int) -> ModelFailed:
-    """The failure once nothing more is tried, saying how often it was and how long the server wants."""
+def _final_failure(spent: Transient, attempts: int) -> ModelFailed:
+    """The failure after the last attempt, with the number of attempts and a requested wait that is too long."""
     failure = spent.failure
-    more = f" It was asked {attempts} times." if attempts > 1 else ""
+    more = f" It was tried {attempts} times." if attempts > 1 else ""
     if spent.retry_after is not None and spent.retry_after > LONGEST_WAIT_SECONDS:
-        more += f" It wants to be left alone for {spent.retry_after / 60:.0f} minutes."
+        more += f" It asks to wait for {spent.retry_after / 60:.0f} minutes."
     unread = failure.code == "model_output_invalid"
     return ModelFailed(
         "model_output_invalid" if unread else "model_unavailable", failure.message + more, hint=failure.hint

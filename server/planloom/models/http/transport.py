@@ -1,4 +1,4 @@
-"""HTTP to a model server that may be hostile: one origin, its own key, finite in bytes, lines and depth."""
+"""The HTTP client for possibly hostile model servers: bounded answers, checked addresses, a key for one origin."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from planloom.models.http.keys import Key
 
 KEPT_CONNECTIONS = 8
 FindKey = Callable[[], Key | None]
-"""Looks a key up when a request is sent: it may have been given since the model was chosen."""
+"""Looks up the key for each request, since it may be set after the model was chosen."""
 
 
 class Timeouts(NamedTuple):
-    """Seconds to connect, to the first token, between two tokens, and for one whole answer."""
+    """Time limits in seconds: to connect, to the first token, between tokens, and for a whole answer."""
 
     connect: float = 10.0
     first_token: float = 300.0
@@ -29,7 +29,7 @@ class Timeouts(NamedTuple):
 
 
 class KeyAuth(httpx.Auth):
-    """Puts the key, if there is one, into the request at the last moment, for its own origin alone."""
+    """Adds the key, if there is one, to each request. Raises `ModelFailed` if the key is for another origin."""
 
     def __init__(self, find: FindKey, header: str) -> None:
         self._find = find
@@ -46,21 +46,21 @@ class KeyAuth(httpx.Auth):
 def open_client(
     timeouts: Timeouts, *, secure: bool, auth: httpx.Auth | None = None, proxy: str | None = None
 ) -> httpx.AsyncClient:
-    """A client that follows no redirect, reads no proxy, certificate or password from its surroundings, and
-    checks certificates.
+    """A client that follows no redirects, takes no proxy or credentials from the environment, and verifies
+    certificates.
 
-    `secure` says that https will be asked; for plain http no certificates are loaded. `proxy` is a URL
-    that the user has set for Planloom itself.
+    `secure`: https will be used; for plain http no certificates are loaded. `proxy` is a URL that the user has set
+    for Planloom itself.
     """
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=KEPT_CONNECTIONS)
-    verify = _trusted() if secure or proxy is not None else _trusting_nothing()
+    verify = _trusted_certificates() if secure or proxy is not None else _no_certificates()
     inner = httpx.AsyncHTTPTransport(verify=verify, trust_env=False, limits=limits, proxy=proxy)
     return httpx.AsyncClient(
-        transport=BoundedTransport(inner, watched=proxy is None),
+        transport=BoundedTransport(inner, check_peer=proxy is None),
         auth=auth,
         follow_redirects=False,
         trust_env=False,
-        # The waits for tokens are counted by the reader; these are for a connection that is dead below it.
+        # `StreamDeadlines` limits the time between tokens; these limits catch dead connections.
         timeout=httpx.Timeout(
             max(timeouts.first_token, timeouts.token) + 5.0, connect=timeouts.connect, pool=timeouts.connect
         ),
@@ -69,25 +69,25 @@ def open_client(
 
 
 class BoundedTransport(httpx.AsyncBaseTransport):
-    """Bounds every answer before httpx sees it, and names its form as it is, not as it is declared.
+    """Bounds every answer before httpx reads it, and sets the content type that the bytes have.
 
-    With `watched` the address that a connection reached is checked before anything is sent through it.
+    With `check_peer`, the address that a connection reached is checked before anything is sent.
     """
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, *, watched: bool) -> None:
+    def __init__(self, inner: httpx.AsyncBaseTransport, *, check_peer: bool) -> None:
         self._inner = inner
-        self._watched = watched
+        self._watched = check_peer
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if self._watched:
-            request.extensions = {**request.extensions, "trace": watch(request.url.scheme)}
+            request.extensions = {**request.extensions, "trace": peer_check(request.url.scheme)}
         response = await self._inner.handle_async_request(request)
         assert isinstance(response.stream, httpx.AsyncByteStream)
         content_type = response.headers.get("content-type", "")
         events = "text/event-stream" in content_type.lower()
         stream = BoundedStream(response.stream, response.headers.get("content-encoding", ""))
         headers = response.headers
-        # The bytes are checked to be UTF-8 and decompressed here, so these two no longer hold.
+        # `BoundedStream` decompresses and checks the encoding, so the original headers no longer apply.
         headers.pop("content-encoding", None)
         headers["content-type"] = "text/event-stream" if events else content_type.partition(";")[0]
         if not events and response.status_code < 300:
@@ -104,8 +104,8 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-def watch(scheme: str) -> Any:
-    """A listener that breaks a connection which reached an address that nothing may be sent to."""
+def peer_check(scheme: str) -> Any:
+    """An httpx trace listener that closes a connection to a refused address, and raises `ModelFailed`."""
 
     async def trace(event: str, info: dict[str, Any]) -> None:
         if event != "connection.connect_tcp.complete":
@@ -117,7 +117,7 @@ def watch(scheme: str) -> Any:
             await stream.aclose()
             raise ModelFailed(
                 "model_unavailable",
-                f"The model's address leads to {peer[0]}, where nothing is sent: {problem}.",
+                f"The model's address resolves to {peer[0]}, which is refused: {problem}.",
                 hint="Set `model.baseUrl` to another address.",
             )
 
@@ -131,8 +131,8 @@ def _origin(url: httpx.URL) -> str:
 
 
 @functools.cache
-def _trusted() -> ssl.SSLContext:
-    """What the system and certifi trust; loading takes some 30 ms, so it is done once and only for https."""
+def _trusted_certificates() -> ssl.SSLContext:
+    """The certificates of the system and certifi; loading takes 30 ms, so it is done once and only for https."""
     import certifi
 
     context = ssl.create_default_context()
@@ -141,6 +141,6 @@ def _trusted() -> ssl.SSLContext:
 
 
 @functools.cache
-def _trusting_nothing() -> ssl.SSLContext:
-    """For plain http: certificates are checked all the same, against none."""
+def _no_certificates() -> ssl.SSLContext:
+    """For plain http: a context that trusts no certificate."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

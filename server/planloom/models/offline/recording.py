@@ -1,4 +1,4 @@
-"""Every exchange with a model, written to a file of JSON lines that `replay` plays back."""
+"""Records every exchange with a model to a file of JSON lines that `replay` plays back."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ FAULTS: Mapping[str, FaultKind] = {
     "model_output_invalid": "output_invalid",
     "context_overflow": "overflow",
 }
-"""The fault that plays back each failure of a model."""
+"""Maps each failure code of a model to the fault that plays it back."""
 
 
 class Recording:
-    """A file that one line is added to for every exchange, readable by its owner alone.
+    """A file with one line per exchange, readable only by its owner.
 
-    `redact` takes known secrets out of each line before it is written. Raises `StorageFailed` where the
-    file cannot be written.
+    `redact` removes secrets from each line. Raises `StorageFailed` if the file cannot be written.
     """
 
     def __init__(self, path: Path, redact: Callable[[str], str]) -> None:
@@ -37,8 +36,8 @@ class Recording:
         self._append("")
 
     async def add(self, request: ModelRequest, events: Sequence[ModelEvent], fault: Fault | None) -> None:
-        """Write one exchange: what was asked, what was said, and how it failed if it did."""
-        # Events keep their defaults, since `kind` is one of them; a request needs none.
+        """Append one exchange: the request, the events, and the fault if it failed."""
+        # Events keep default values, since `kind` is one of them.
         exchange: dict[str, Json] = {
             "request": request.model_dump(mode="json", exclude_defaults=True),
             "events": [event.model_dump(mode="json") for event in events],
@@ -59,7 +58,7 @@ class Recording:
 
 
 class RecordingModel:
-    """A model whose exchanges are recorded as they happen, failed and abandoned ones included."""
+    """A model that records all its exchanges, including failed and abandoned ones."""
 
     def __init__(self, model: Model, recording: Recording) -> None:
         self._model = model
@@ -81,7 +80,7 @@ class RecordingModel:
         events: list[ModelEvent] = []
         fault: Fault | None = None
         try:
-            # A consumer that stops reading must close the connection at once, not when it is collected.
+            # When a consumer stops reading, the connection must close at once, not at garbage collection.
             async with contextlib.aclosing(_closable(self._model.stream(request))) as stream:
                 async for event in stream:
                     events.append(event)

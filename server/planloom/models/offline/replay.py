@@ -1,4 +1,4 @@
-"""Provider `replay`: a script or a recording is read from a file and played offline, byte for byte."""
+"""Provider `replay`: plays a script or a recording from a file, offline."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from planloom.models.port import Capabilities, ModelIdentity, ModelRequest
 log = logging.getLogger(__name__)
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
-"""A script larger than this is refused."""
+"""Largest size of a script."""
 MAX_DIFF_LINES = 200
-"""Lines of a drifted prompt's diff that are shown."""
+"""Most lines shown of the diff of a changed prompt."""
 MAX_COMPARED_LINES = 1_000
-"""Lines compared after the first difference: comparing many alike takes quadratic time."""
+"""Most lines compared after the first difference, since comparing takes quadratic time."""
 
 
 class ReplayModel(ScriptedModel):
-    """A scripted model that first looks for the turn recorded for exactly this request.
+    """A scripted model that prefers the turn recorded for exactly this request.
 
-    A request that no turn was recorded for is answered by the next turn that is left, and what differs
-    is logged as a unified diff and kept in `drifts`. A strict one raises `ModelFailed` with the diff.
+    A request without such a turn gets the next remaining turn, and the unified diff of the two requests is logged
+    and added to `drifts`. With `strict`, it raises `ModelFailed` with the diff instead.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class ReplayModel(ScriptedModel):
 
     @property
     def drifts(self) -> tuple[str, ...]:
-        """The diffs of the prompts that were not asked as recorded."""
+        """The diffs of the requests that differed from the recorded ones."""
         return tuple(self._drifts)
 
     def _choose(self, request: ModelRequest) -> Turn | None:
@@ -58,11 +58,11 @@ class ReplayModel(ScriptedModel):
                 return turn
         chosen = super()._choose(request)
         if chosen is not None and chosen.request is not None:
-            self._drifted(chosen.request, request)
+            self._report_drift(chosen.request, request)
         return chosen
 
-    def _drifted(self, recorded: ModelRequest, asked: ModelRequest) -> None:
-        diff = drift(recorded, asked)
+    def _report_drift(self, recorded: ModelRequest, actual: ModelRequest) -> None:
+        diff = drift(recorded, actual)
         self._drifts.append(diff)
         if self._strict:
             raise ModelFailed(
@@ -73,33 +73,33 @@ class ReplayModel(ScriptedModel):
         log.warning("Request %d is not the one that was recorded:\n%s", len(self.requests), diff)
 
 
-async def open_replay(where: str, *, strict: bool = False) -> ReplayModel:
-    """The model that plays the file at `where`, a path or a `file:` URL.
+async def open_replay(location: str, *, strict: bool = False) -> ReplayModel:
+    """The model that plays the file at `location`, a path or a `file:` URL.
 
     Each line is a JSON object with the fields of `scripted.Turn`; empty lines and lines that begin with
-    `#` are skipped. Raises `ModelFailed` where the file is missing, too large or not of that form.
+    `#` are skipped. Raises `ModelFailed` if the file is missing, too large or malformed.
     """
-    path = path_of(where)
+    path = path_of(location)
     turns = await asyncio.to_thread(read_turns, path)
     identity = ModelIdentity(provider="replay", name=path.name, reason=f"it replays {path}")
     return ReplayModel(turns, identity=identity, strict=strict)
 
 
-def path_of(where: str) -> Path:
-    """The path that a setting names, as a path (`~` allowed) or as a `file:` URL."""
-    if where.startswith("file:"):
-        return Path(url2pathname(urlsplit(where).path))
-    return Path(where).expanduser()
+def path_of(location: str) -> Path:
+    """The path of a setting that is a path (`~` allowed) or a `file:` URL."""
+    if location.startswith("file:"):
+        return Path(url2pathname(urlsplit(location).path))
+    return Path(location).expanduser()
 
 
 def read_turns(path: Path) -> tuple[Turn, ...]:
-    """The turns of a script file, in order. Raises `ModelFailed` with the line that is off."""
+    """The turns of a script file, in order. Raises `ModelFailed` with the number of an invalid line."""
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
             raise _unreadable(path, f"it is larger than {MAX_FILE_BYTES} bytes")
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or "it is no UTF-8 text"
+        reason = (error.strerror if isinstance(error, OSError) else None) or "it is not UTF-8 text"
         raise _unreadable(path, reason) from error
     turns = []
     for number, line in enumerate(text.split("\n"), start=1):
@@ -114,9 +114,9 @@ def read_turns(path: Path) -> tuple[Turn, ...]:
     return tuple(turns)
 
 
-def drift(recorded: ModelRequest, asked: ModelRequest) -> str:
-    """What differs between two requests, as a unified diff of at most `MAX_DIFF_LINES` lines."""
-    before, after = _lines(recorded), _lines(asked)
+def drift(recorded: ModelRequest, actual: ModelRequest) -> str:
+    """The unified diff of two requests, of at most `MAX_DIFF_LINES` lines."""
+    before, after = _lines(recorded), _lines(actual)
     same = next(
         (number for number, (left, right) in enumerate(zip(before, after, strict=False)) if left != right),
         min(len(before), len(after)),
@@ -131,7 +131,7 @@ def drift(recorded: ModelRequest, asked: ModelRequest) -> str:
 
 
 def _lines(request: ModelRequest) -> list[str]:
-    """A request for people: the messages' text line by line, the rest as indented JSON."""
+    """A request in readable lines: the messages' text line by line, the rest as indented JSON."""
     lines: list[str] = []
     for message in request.messages:
         lines.append(f"[{message.role}]")

@@ -1,4 +1,4 @@
-"""A model that plays a script: it ships so that tests, demos and replays need no engine and no network."""
+"""A model that plays a script, for tests, demos and replays without a server or network."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from planloom.models.port import (
 )
 
 CHUNK = 24
-"""Characters of one text delta, small enough that every reader of a stream meets words cut in two."""
+"""Characters of one text delta, small enough to split words, as real streams do."""
 
 
 class ScriptedCall(Value):
-    """A tool call as a script writes it; an id is made where none is given."""
+    """A tool call of a script; without an id it gets a generated one."""
 
     name: str
     arguments: Args = Field(default_factory=dict)
@@ -40,10 +40,10 @@ FaultKind = Literal["unavailable", "refused", "output_invalid", "overflow", "han
 
 
 class Fault(Value):
-    """A way to fail, once the turn has said what it says.
+    """A failure after the turn's output.
 
-    `hang` says no more until the reader gives up, `overflow` raises `ContextOverflow`; the others raise
-    `ModelFailed` with their code.
+    `hang` waits until the reader gives up, `overflow` raises `ContextOverflow`; the others raise `ModelFailed` with
+    their code.
     """
 
     kind: FaultKind
@@ -52,9 +52,9 @@ class Fault(Value):
 
 
 class When(Value):
-    """Which requests a turn answers; every condition that is given must hold.
+    """Which requests a turn answers; all conditions that are set must hold.
 
-    `contains` and `lacks` are looked for in the text of all messages, `last_contains` in the last one's.
+    `contains` and `lacks` apply to the text of all messages, `last_contains` to that of the last one.
     """
 
     contains: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class When(Value):
     schema_given: bool | None = None
 
     def holds(self, request: ModelRequest) -> bool:
-        """Whether this request is one that is meant."""
+        """Whether the conditions hold for this request."""
         text = "\n".join(message.text for message in request.messages)
         last = request.messages[-1].text if request.messages else ""
         return (
@@ -79,9 +79,9 @@ class When(Value):
 class Turn(Value):
     """One answer of a script.
 
-    `events`, where given, are played as they stand and nothing else of the turn is. A turn with `when`
-    answers the first request that it fits, whenever that comes; one without answers in its turn. `repeat`
-    keeps a turn for further requests. `request` is what a recording was asked; it is compared, not played.
+    If `events` is set, they are played and all other output fields are ignored. A turn with `when` answers the
+    first request that matches; one without answers in order. `repeat` keeps a turn for further requests. `request`
+    is the recorded request, for comparison only.
     """
 
     text: str = ""
@@ -98,7 +98,7 @@ class Turn(Value):
     request: ModelRequest | None = None
 
     def played(self, number: int) -> Iterator[ModelEvent]:
-        """The events of this turn; `number` makes the ids of its calls differ from other turns'."""
+        """The events of this turn; `number` makes its generated call ids unique."""
         if self.events is not None:
             yield from self.events
             return
@@ -119,29 +119,29 @@ class Turn(Value):
 
 
 def says(text: str, **more: object) -> Turn:
-    """A turn of plain text; `more` are further fields of `Turn`."""
+    """A turn of plain text; `more` are other fields of `Turn`."""
     return Turn.model_validate({"text": text, **more})
 
 
 def makes(*calls: tuple[str, Args], **more: object) -> Turn:
-    """A turn of native tool calls, each a name and its arguments; `more` are further fields of `Turn`."""
+    """A turn of native tool calls, each a name and its arguments; `more` are other fields of `Turn`."""
     made = tuple(ScriptedCall(name=name, arguments=arguments) for name, arguments in calls)
     return Turn.model_validate({"calls": made, **more})
 
 
 def fails(kind: FaultKind = "unavailable", **more: object) -> Turn:
-    """A turn that fails, after its text if it has any; `more` are further fields of `Turn`."""
+    """A turn that fails after its text; `more` are other fields of `Turn`."""
     return Turn.model_validate({"fault": Fault(kind=kind), **more})
 
 
 ALL = Capabilities(tools=True, json_schema=True, images=True, context_tokens=128_000, parallelism=4)
-"""What the scripted model can do where its maker does not say."""
+"""The default capabilities of the scripted model."""
 
 
 class ScriptedModel:
-    """A `Model` that answers from its turns and remembers what it was asked.
+    """A `Model` that answers from its turns and records the requests.
 
-    When no turn fits, it raises `ModelFailed` (`model_unavailable`) and says how many were played.
+    If no turn matches, `stream` raises `ModelFailed` (`model_unavailable`).
     """
 
     def __init__(
@@ -165,12 +165,12 @@ class ScriptedModel:
 
     @property
     def requests(self) -> tuple[ModelRequest, ...]:
-        """What was asked so far, in order."""
+        """The requests so far, in order."""
         return tuple(self._requests)
 
     @property
     def left(self) -> tuple[Turn, ...]:
-        """The turns that were not played yet; those that repeat never leave."""
+        """The turns that were not played yet, and all that repeat."""
         return tuple(self._turns)
 
     @property
@@ -184,9 +184,9 @@ class ScriptedModel:
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         self._requests.append(request)
         number = len(self._requests)
-        turn = self._take(request)
+        turn = self._next_turn(request)
         for event in turn.played(number):
-            # A real engine lets other tasks run between two tokens; so must this one.
+            # Other tasks can run between two tokens of a real model, so they must here.
             await asyncio.sleep(0)
             yield event
         if turn.fault is not None:
@@ -195,13 +195,13 @@ class ScriptedModel:
     async def close(self) -> None:
         self._closed = True
 
-    def _take(self, request: ModelRequest) -> Turn:
+    def _next_turn(self, request: ModelRequest) -> Turn:
         turn = self._choose(request)
         if turn is None:
             raise ModelFailed(
                 "model_unavailable",
                 f"The script has no answer for request {len(self._requests)}; "
-                f"of the turns that are left ({len(self._turns)}) none fits.",
+                f"none of the remaining turns ({len(self._turns)}) matches.",
                 hint="Add a turn to the script, or record the run again.",
             )
         if not turn.repeat:

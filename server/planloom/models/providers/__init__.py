@@ -1,1 +1,1 @@
-"""One adapter a provider, and the catalog of providers."""
+"""One adapter per provider, and the catalog of providers."""

@@ -1,4 +1,4 @@
-"""One answer, folded from whatever a dialect reads into the events of the port."""
+"""Accumulates the parts of one answer that an adapter reads, and emits the events of the port."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ REASONS: dict[str, Reason] = {
     "refusal": "refused",
     "safety": "refused",
 }
-"""What servers call the end of an answer; every other word is a plain stop."""
+"""Maps each provider's finish reason to ours; unknown values mean `stop`."""
 BLANK_RUN = 1_024
-"""White space in a row after which the model is taken to be stuck: constrained small models end like this."""
+"""Most consecutive white-space characters; with more the model is stuck, as small models with a schema can be."""
 
 
 class StreamAccumulator:
-    """What an answer has said so far. `stopped` says that reading on is pointless."""
+    """The state of one answer; see `AnswerReader` for `progress`, `complete` and `stopped`."""
 
     def __init__(self, request: ModelRequest) -> None:
         self.progress = 0
@@ -48,25 +48,25 @@ class StreamAccumulator:
         self._reasoning = Joiner()
         self._reason: Reason | None = None
         self._usage: tuple[int | None, int | None] = (None, None)
-        self._spoke = False
+        self._has_text = False
         self._blank = 0
 
-    def say(self, piece: str) -> tuple[ModelEvent, ...]:
-        """More of the visible answer."""
+    def add_text(self, piece: str) -> tuple[ModelEvent, ...]:
+        """Add a piece of the visible answer."""
         if not piece:
             return ()
         self.progress += 1
         text = self._text.add(piece)
-        spoken = text.strip()
-        self._spoke = self._spoke or bool(spoken)
-        self._blank = len(text) - len(text.rstrip()) + (0 if spoken else self._blank)
+        visible = text.strip()
+        self._has_text = self._has_text or bool(visible)
+        self._blank = len(text) - len(text.rstrip()) + (0 if visible else self._blank)
         if self._blank > BLANK_RUN:
             self.stopped = True
             self.finish("length")
         return (TextDelta(text=text),) if text else ()
 
-    def think(self, piece: str) -> tuple[ModelEvent, ...]:
-        """More of the reasoning."""
+    def add_reasoning(self, piece: str) -> tuple[ModelEvent, ...]:
+        """Add a piece of the reasoning."""
         if not piece:
             return ()
         self.progress += 1
@@ -74,27 +74,27 @@ class StreamAccumulator:
         return (ReasoningDelta(text=text),) if text else ()
 
     def finish(self, word: str) -> None:
-        """The answer is whole, for the reason that the server gives."""
+        """Mark the answer as complete, with the server's finish reason."""
         self.complete = True
         self._reason = REASONS.get(word.lower(), "stop")
 
-    def count(self, prompt: int | None, completion: int | None) -> None:
-        """What the server counted; a later count replaces an earlier one."""
+    def set_usage(self, prompt: int | None, completion: int | None) -> None:
+        """Set the tokens that the server counted; a later count replaces an earlier one."""
         self._usage = (
             self._usage[0] if prompt is None else prompt,
             self._usage[1] if completion is None else completion,
         )
 
     def end(self) -> tuple[ModelEvent, ...]:
-        """The last events. Raises `AnswerBroken` for an answer that just stops, `ModelFailed` for none."""
+        """The last events. Raises `AnswerBroken` for an incomplete answer, `ModelFailed` for an empty one."""
         if self._reason is None:
             raise AnswerBroken("it ended before the model was done" if self.progress else "it was empty")
         rest = self._text.rest()
         calls = self.calls.events(cut=self._reason == "length")
-        if not (self._spoke or rest or calls) and self._reason not in {"length", "refused"}:
+        if not (self._has_text or rest or calls) and self._reason not in {"length", "refused"}:
             raise ModelFailed(
                 "model_output_invalid",
-                "The model answered with nothing.",
+                "The model gave an empty answer.",
                 hint="Try again, or choose another model in `model.name`.",
             )
         reason = "tool_calls" if calls and self._reason == "stop" else self._reason

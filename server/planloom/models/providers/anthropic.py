@@ -1,4 +1,4 @@
-"""Anthropic's messages: blocks of text and tool use, the system prompt beside them."""
+"""The adapter for Anthropic's Messages API."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from planloom.models.http.json_text import count_of, list_of, object_of, text_of
 from planloom.models.port import Capabilities, Message, ModelEvent, ModelRequest
 from planloom.models.providers.accumulator import StreamAccumulator
 from planloom.models.providers.openai_compatible import FINAL_STATUSES
-from planloom.models.providers.text_tools import in_words
+from planloom.models.providers.text_tools import describe_in_prompt
 
 ANSWER_TOKENS = 8192
-"""The length of an answer where the request names none; the protocol wants a number."""
+"""The answer's token limit if the request has none, since the API requires one."""
 ANSWER_TOOL = "answer"
-"""The tool whose forced call stands for an answer that fits a schema."""
+"""The tool whose forced call returns an answer that matches a schema."""
 KNOWN = Capabilities(tools=True, json_schema=True, images=True, context_tokens=200_000, parallelism=4)
-"""What Anthropic documents for all models in service."""
+"""The capabilities that Anthropic documents for all current models."""
 ALLOWED_LENGTH = re.compile(r"max_tokens: [0-9]{1,9} > ([0-9]{1,9})")
 
 
 class Anthropic:
-    """The dialect, with what a server has been found to refuse."""
+    """The adapter, with the fields that the server has refused."""
 
     provider = "anthropic"
     key_header = "x-api-key"
     headers: Mapping[str, str] = {"anthropic-version": "2023-06-01"}
-    calls_stream = True
-    grammar = False
+    streams_calls = True
+    compiles_schema = False
     start_advice = "Check the connection to the internet."
 
     def __init__(self) -> None:
@@ -41,12 +41,12 @@ class Anthropic:
         self._caches = True
         self._takes_temperature = True
 
-    def outgoing(
+    def build_request(
         self, name: str, request: ModelRequest, _capabilities: Capabilities, _tokens: int, /
     ) -> HttpRequest:
-        """The request as JSON. A schema becomes a tool that must be called, where no others are offered."""
+        """The request as JSON. Without other tools, a schema becomes a tool that must be called."""
         forced = _is_forced(request)
-        request = in_words(request, tools=False, schema=not forced)
+        request = describe_in_prompt(request, tools=False, schema=not forced)
         wanted = request.max_tokens or ANSWER_TOKENS
         body: dict[str, Json] = {
             "model": name,
@@ -58,7 +58,7 @@ class Anthropic:
         if system:
             block: dict[str, Json] = {"type": "text", "text": system}
             if self._caches:
-                # Tools and system prompt are the same from call to call: they are paid for once.
+                # Tools and system prompt stay the same between requests, so they are cached.
                 block["cache_control"] = {"type": "ephemeral"}
             body["system"] = [block]
         if request.tools:
@@ -82,16 +82,16 @@ class Anthropic:
         """A reader for one answer."""
         return AnthropicReader(request, forced=_is_forced(request))
 
-    def missing(self, name: str, origin: str, /) -> str:
-        """The sentence that says that the server does not have the model."""
+    def missing_message(self, name: str, origin: str, /) -> str:
+        """A sentence that the server does not have the model."""
         return f"{origin} has no model {name!r}."
 
     def model_advice(self, _name: str, /) -> str:
-        """What to do when the server does not have the model."""
+        """Advice if the server does not have the model."""
         return "Set `model.name` to one that it lists (`planloom/model/list`)."
 
-    def adapts(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
-        """Learn the longest answer that a model gives, and which fields it does not take."""
+    def adapt_to(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
+        """Learn the model's longest answer, and which fields it refuses."""
         if status in FINAL_STATUSES:
             return False
         allowed = ALLOWED_LENGTH.search(refusal.words)
@@ -106,26 +106,26 @@ class Anthropic:
             return True
         return False
 
-    def amended(self, capabilities: Capabilities) -> Capabilities:
-        """Nothing that it refuses changes what it can do."""
+    def reduced(self, capabilities: Capabilities) -> Capabilities:
+        """The same capabilities, since no refusal reduces them."""
         return capabilities
 
-    async def probe(self, asking: ProbeClient, name: str) -> Capabilities:
-        """What is documented, with the context that the model's entry states where it does."""
-        entry = await asking.get(f"{asking.endpoint.base}/models/{quote(name, safe='')}")
+    async def probe(self, client: ProbeClient, name: str) -> Capabilities:
+        """The documented capabilities, with the context size of the model's entry if it states one."""
+        entry = await client.get(f"{client.endpoint.base}/models/{quote(name, safe='')}")
         context = count_of(entry.data.get("max_input_tokens"))
         return KNOWN.model_copy(update={"context_tokens": context}) if context else KNOWN
 
 
 class AnthropicReader(StreamAccumulator):
-    """Reads the events of one answer, or the whole of it from a server that does not stream."""
+    """Reads the events of one answer, or a whole answer from a server that does not stream."""
 
     def __init__(self, request: ModelRequest, *, forced: bool) -> None:
         super().__init__(request)
         self._forced = forced
 
     def feed(self, data: Mapping[str, Json]) -> tuple[ModelEvent, ...]:
-        """What an event says. Raises `AnswerRefused` where it is an error."""
+        """The events of one object. Raises `AnswerRefused` if it reports an error."""
         index = data.get("index")
         match data.get("type"):
             case "error":
@@ -153,19 +153,24 @@ class AnthropicReader(StreamAccumulator):
 
     def _block(self, index: Json, block: Mapping[str, Json]) -> tuple[ModelEvent, ...]:
         if block.get("type") == "tool_use":
-            given = block.get("input") or None
-            return self._call(index, text_of(block.get("id")), text_of(block.get("name")), given)
+            arguments = block.get("input") or None
+            return self._call(index, text_of(block.get("id")), text_of(block.get("name")), arguments)
         return self._delta(index, block)
 
     def _delta(self, index: Json, delta: Mapping[str, Json]) -> tuple[ModelEvent, ...]:
         if delta.get("type") == "input_json_delta":
             return self._call(index, "", "", delta.get("partial_json"))
-        return (*self.think(text_of(delta.get("thinking"))), *self.say(text_of(delta.get("text"))))
+        return (
+            *self.add_reasoning(text_of(delta.get("thinking"))),
+            *self.add_text(text_of(delta.get("text"))),
+        )
 
     def _call(self, index: Json, call_id: str, name: str, arguments: Json) -> tuple[ModelEvent, ...]:
         if self._forced:
-            # The forced call is the answer itself, so its arguments are its text.
-            return self.say(text_of(arguments) if not isinstance(arguments, dict) else _compact(arguments))
+            # The forced call is the answer, so its arguments are the text.
+            return self.add_text(
+                text_of(arguments) if not isinstance(arguments, dict) else _compact(arguments)
+            )
         function: dict[str, Json] = {"name": name, "arguments": arguments}
         self.progress += self.calls.add({"index": index, "id": call_id, "function": function})
         return ()
@@ -175,8 +180,8 @@ class AnthropicReader(StreamAccumulator):
             count_of(usage.get(field))
             for field in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
         ]
-        known = [part for part in parts if part is not None]
-        self.count(sum(known) if known else None, count_of(usage.get("output_tokens")))
+        counts = [part for part in parts if part is not None]
+        self.set_usage(sum(counts) if counts else None, count_of(usage.get("output_tokens")))
 
     def _finish(self, reason: Json) -> None:
         if isinstance(reason, str) and reason:
@@ -189,7 +194,7 @@ def _is_forced(request: ModelRequest) -> bool:
 
 
 def _messages(request: ModelRequest) -> list[Json]:
-    """The conversation in turns: what one side says in a row, results of calls included, is one message."""
+    """The conversation with successive messages of one side, including tool results, joined to one message."""
     turns: list[tuple[str, list[Json]]] = []
     for message in request.messages:
         if message.role == "system":

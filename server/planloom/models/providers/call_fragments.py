@@ -1,4 +1,4 @@
-"""Native tool calls that arrive in fragments: joined by index, their ids repaired, cut ones told apart."""
+"""Joins native tool calls that arrive in fragments, repairs their ids, and detects truncated calls."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from planloom.models.port import CallBroken, CallMade, ModelEvent, ModelRequest,
 
 STRUCTURE = re.compile(r'\\.?|["{}\[\]]', re.DOTALL)
 MAX_CALLS = 256
-"""Calls of one answer; further ones are no plan but a loop."""
+"""Most calls of one answer; a model that makes more is in a loop."""
 
 
 @dataclass
 class _Call:
-    """A call that is still being written. `value` holds arguments that came as an object."""
+    """A call that is still incomplete. `value` are arguments that came as an object instead of text."""
 
     call_id: str = ""
     name: str = ""
@@ -28,10 +28,10 @@ class _Call:
     in_string: bool = False
     escaped: bool = False
     closed: bool = False
-    """Whether the object that the parts write is closed; followed as they come, so that it stays linear."""
+    """Whether the JSON object in `parts` is closed; tracked incrementally, to take linear time."""
 
     def write(self, part: str) -> None:
-        """Take in more of the arguments' text."""
+        """Add text of the arguments."""
         self.parts.append(part)
         if self.escaped and part:
             part = part[1:]
@@ -52,7 +52,7 @@ class CallFragments:
 
     def __init__(self, request: ModelRequest) -> None:
         self._calls: list[_Call] = []
-        # By index and by id: a hostile answer has so many fragments that none may cost a search.
+        # By index and by id, to avoid a search for each fragment of a hostile answer.
         self._latest: dict[int | str | None, _Call] = {}
         self._used = {call.call_id for message in request.messages for call in message.tool_calls}
         self._turn = len(request.messages)
@@ -61,7 +61,7 @@ class CallFragments:
         return len(self._calls)
 
     def add(self, fragment: Mapping[str, Json]) -> bool:
-        """Take in one fragment as OpenAI sends them; whether it said anything."""
+        """Add one fragment in OpenAI's format; False if it is empty or exceeds `MAX_CALLS`."""
         function = object_of(fragment.get("function"))
         name = text_of(function.get("name")).strip()
         arguments = function.get("arguments")
@@ -80,20 +80,20 @@ class CallFragments:
         return True
 
     def events(self, *, cut: bool) -> tuple[ModelEvent, ...]:
-        """The calls in order. With `cut`, the answer ended for lack of room."""
+        """The calls in order. `cut`: the answer was truncated."""
         return tuple(self._event(number, call, cut) for number, call in enumerate(self._calls, start=1))
 
     def _call_of(self, index: int | None, call_id: str, name: str, arguments: Json) -> _Call | None:
-        """The call that a fragment belongs to, a new one where it begins one.
+        """The call that a fragment belongs to, or a new call; None beyond `MAX_CALLS`.
 
-        Servers leave the index out, give all calls the index 0, or repeat id and name in every fragment.
+        Servers omit the index, give all calls the index 0, or repeat id and name in every fragment.
         """
         call = self._latest.get(index) or (self._latest.get(call_id) if index is None and call_id else None)
         if call is None and index is None and self._calls:
             call = self._calls[-1]
         if call is not None:
             other_id = bool(call_id and call.call_id and call_id != call.call_id)
-            # The index settles it, unless what is there is whole already and this one begins anew.
+            # The index decides, unless that call is complete already and this fragment begins another.
             begins = (
                 bool(name)
                 and (name != call.name or bool(arguments))
@@ -122,9 +122,9 @@ class CallFragments:
             call=ToolCall(call_id=self._id(call.call_id, number), name=call.name, arguments=arguments)
         )
 
-    def _id(self, given: str, number: int) -> CallId:
-        """The id that the server gave, or one of ours where it is missing or taken."""
-        candidate = CallId(given)
+    def _id(self, call_id: str, number: int) -> CallId:
+        """The server's id, or a new one if it is missing or already used."""
+        candidate = CallId(call_id)
         while not candidate or candidate in self._used:
             candidate = CallId(f"call_{self._turn}_{number}")
             number += 1000

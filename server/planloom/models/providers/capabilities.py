@@ -1,4 +1,4 @@
-"""What an engine can do, read from what it says of itself and, where that is free, tried out."""
+"""Probes the capabilities of OpenAI-compatible servers, from their metadata and, where it costs nothing, by tests."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from planloom.models.http.json_text import count_of, list_of, object_of, text_of
 from planloom.models.http.keys import HOME
 from planloom.models.port import Capabilities
 
-UNTOLD = Capabilities(tools=True, json_schema=True, parallelism=1)
-"""Tried with a server that says nothing of itself, since a refusal is understood and adapted to."""
+UNKNOWN_SERVER = Capabilities(tools=True, json_schema=True, parallelism=1)
+"""Assumed for a server without metadata, since the adapter can adapt to refusals."""
 REMOTE_PARALLELISM = 4
-"""Requests at a time to a service beyond this machine."""
-VENDOR = Capabilities(
+"""Concurrent requests to a remote service."""
+OPENAI = Capabilities(
     tools=True, json_schema=True, images=True, context_tokens=128_000, parallelism=REMOTE_PARALLELISM
 )
-"""What OpenAI documents for its own service, whose list of models does not tell."""
+"""What OpenAI documents for its own service, whose list of models does not state it."""
 CONTEXT_FIELDS = (
     "loaded_context_length",
     "max_model_len",
@@ -29,44 +29,46 @@ CONTEXT_FIELDS = (
     "max_context_length",
     "n_ctx_train",
 )
-"""Under which names servers give a model's context, the one that holds now before the largest possible."""
+"""Fields in which servers report a model's context size; the current size comes before the largest possible."""
 
 
-async def of_openai_compatible(asking: ProbeClient, name: str) -> Capabilities:
-    """Probe a server of chat completions.
+async def of_openai_compatible(client: ProbeClient, name: str) -> Capabilities:
+    """Probe an OpenAI-compatible server.
 
-    `/v1/models` is asked everywhere; a local server also at the paths where llama.cpp and LM Studio tell
-    more. Only a server that shows its template (llama.cpp) is tried out with answers of a few tokens: they
-    cost nothing there, and it drops tools silently where a template has no place for them.
+    Reads `/v1/models`, and on a local server also the metadata of llama.cpp and LM Studio. Only llama.cpp,
+    recognised by its chat template, is tested with short answers: they cost nothing there, and it silently drops
+    tools that its template does not support.
     """
-    endpoint = asking.endpoint
-    known = VENDOR if endpoint.origin == HOME["openai"] else UNTOLD
-    known = known.model_copy(update={"parallelism": 1 if endpoint.local else REMOTE_PARALLELISM})
-    listed = await asking.get(f"{endpoint.base}/models")
+    endpoint = client.endpoint
+    capabilities = OPENAI if endpoint.origin == HOME["openai"] else UNKNOWN_SERVER
+    capabilities = capabilities.model_copy(
+        update={"parallelism": 1 if endpoint.local else REMOTE_PARALLELISM}
+    )
+    listed = await client.get(f"{endpoint.base}/models")
     entries = [object_of(entry) for entry in list_of(listed.data.get("data"))]
     if listed.status != 200 or not entries:
-        return known
+        return capabilities
     entry = next(
         (entry for entry in entries if entry.get("id") == name), entries[0] if len(entries) == 1 else {}
     )
-    known = _with_entry(known, entry)
+    capabilities = _with_entry(capabilities, entry)
     if not endpoint.local:
-        return known
+        return capabilities
     props, studio = await asyncio.gather(
-        asking.get(f"{endpoint.origin}/props"),
-        asking.get(f"{endpoint.origin}/api/v0/models/{quote(name, safe='')}"),
+        client.get(f"{endpoint.origin}/props"),
+        client.get(f"{endpoint.origin}/api/v0/models/{quote(name, safe='')}"),
     )
     if studio.status == 200 and studio.data.get("id") == name:
-        known = _with_entry(known, studio.data)
+        capabilities = _with_entry(capabilities, studio.data)
     if props.status == 200 and "chat_template" in props.data:
-        known = _with_props(known, props.data)
-        tools, schema = await takes_tools(asking, name), await takes_schema(asking, name)
-        known = known.model_copy(update={"tools": tools, "json_schema": schema})
-    return known
+        capabilities = _with_props(capabilities, props.data)
+        tools, schema = await takes_tools(client, name), await takes_schema(client, name)
+        capabilities = capabilities.model_copy(update={"tools": tools, "json_schema": schema})
+    return capabilities
 
 
-async def takes_tools(asking: ProbeClient, name: str) -> bool:
-    """Whether tools reach the prompt: the same question must count more tokens with a tool than without."""
+async def takes_tools(client: ProbeClient, name: str) -> bool:
+    """Whether tools reach the prompt: the same prompt must have more tokens with a tool than without."""
     question: dict[str, Json] = {
         "model": name,
         "messages": [{"role": "user", "content": "Hi"}],
@@ -81,17 +83,17 @@ async def takes_tools(asking: ProbeClient, name: str) -> bool:
             "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
         },
     }
-    without = await asking.post("/chat/completions", question)
-    offered = await asking.post("/chat/completions", {**question, "tools": [tool]})
+    without = await client.post("/chat/completions", question)
+    offered = await client.post("/chat/completions", {**question, "tools": [tool]})
     if offered.status != 200 or without.status != 200:
         return False
     return _prompt_tokens(offered.data) > _prompt_tokens(without.data) + 5
 
 
-async def takes_schema(asking: ProbeClient, name: str) -> bool:
-    """Whether a schema binds the answer: one is asked for that no model gives by itself."""
+async def takes_schema(client: ProbeClient, name: str) -> bool:
+    """Whether a schema constrains the answer: the schema demands an answer that no model gives by itself."""
     schema: Json = {"enum": ["quince"]}
-    reply = await asking.post(
+    reply = await client.post(
         "/chat/completions",
         {
             "model": name,
@@ -105,31 +107,31 @@ async def takes_schema(asking: ProbeClient, name: str) -> bool:
     return text_of(object_of(choice.get("message")).get("content")).strip().startswith('"qu')
 
 
-def _with_entry(known: Capabilities, entry: Mapping[str, Json]) -> Capabilities:
-    """What a model's entry in a list adds."""
+def _with_entry(capabilities: Capabilities, entry: Mapping[str, Json]) -> Capabilities:
+    """The capabilities updated from a model's entry in a list."""
     changed: dict[str, object] = {}
     meta = {**object_of(entry.get("meta")), **entry}
     context = next((count for field in CONTEXT_FIELDS if (count := count_of(meta.get(field)))), None)
     if context is not None:
         changed["context_tokens"] = context
     if "max_model_len" in meta:
-        # Engines that report it this way answer many requests in one batch.
+        # Servers that report this field batch concurrent requests.
         changed["parallelism"] = REMOTE_PARALLELISM
     supported = list_of(entry.get("supported_parameters"))
     if supported:
         changed["tools"] = "tools" in supported
         changed["json_schema"] = "structured_outputs" in supported or "response_format" in supported
-    can = entry.get("capabilities")
-    if isinstance(can, list):
-        changed["tools"] = "tool_use" in can or "tools" in can
+    features = entry.get("capabilities")
+    if isinstance(features, list):
+        changed["tools"] = "tool_use" in features or "tools" in features
     modalities = list_of(object_of(entry.get("architecture")).get("input_modalities"))
     if "image" in modalities or entry.get("type") == "vlm":
         changed["images"] = True
-    return known.model_copy(update=changed)
+    return capabilities.model_copy(update=changed)
 
 
-def _with_props(known: Capabilities, props: Mapping[str, Json]) -> Capabilities:
-    """What llama.cpp's `/props` adds."""
+def _with_props(capabilities: Capabilities, props: Mapping[str, Json]) -> Capabilities:
+    """The capabilities updated from llama.cpp's `/props`."""
     changed: dict[str, object] = {}
     context = count_of(object_of(props.get("default_generation_settings")).get("n_ctx")) or count_of(
         props.get("n_ctx")
@@ -141,7 +143,7 @@ def _with_props(known: Capabilities, props: Mapping[str, Json]) -> Capabilities:
         changed["parallelism"] = slots
     if object_of(props.get("modalities")).get("vision") is True:
         changed["images"] = True
-    return known.model_copy(update=changed)
+    return capabilities.model_copy(update=changed)
 
 
 def _prompt_tokens(data: Mapping[str, Json]) -> int:

@@ -1,4 +1,4 @@
-"""The engines there are: how each is opened at an address, and which models each lists."""
+"""The catalog of HTTP providers: opens a model at an address, and lists the models of a server."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ ProviderSpec = Literal["openai", "ollama", "anthropic"]
 
 OLLAMA_PORT = 11434
 PROXY_VARIABLE = "PLANLOOM_PROXY"
-"""The only variable that sets a proxy: those of the surroundings are not read."""
+"""The only environment variable that sets a proxy; HTTP_PROXY and the like are ignored."""
 PREFERRED = ("gpt-5-mini", "gpt-4.1-mini", "gpt-4o-mini")
-"""What is asked for where OpenAI's own list, which has no order, is all there is to choose by."""
+"""The models to choose from OpenAI's own list, which is unordered, if none is configured."""
 CONNECT_SECONDS = 1.0
-"""How long a server on this machine may take to accept a connection."""
+"""Time limit for a local server to accept a connection."""
 
 
 class ListedModel(Value):
-    """A model that could be chosen; `reason` says why not, or what it is."""
+    """A model that could be chosen; `reason` describes it, or says why it cannot be used."""
 
     provider: str
     name: str
@@ -42,7 +42,7 @@ class ListedModel(Value):
 
 
 class ModelListing(NamedTuple):
-    """What a server lists. `answered` is False where nothing is there; `problem` says what was wrong."""
+    """The models of a server. `answered` is False if there was no reply; `problem` says what was wrong."""
 
     answered: bool
     models: tuple[ListedModel, ...] = ()
@@ -51,13 +51,13 @@ class ModelListing(NamedTuple):
 
 
 def home_of(spec: ProviderSpec, environment: Mapping[str, str]) -> str:
-    """Where an engine is unless a base URL says otherwise."""
+    """The default base URL of a provider."""
     if spec == "ollama":
         return _ollama_home(environment.get("OLLAMA_HOST", ""))
     return environment.get(VARIABLES[spec][1]) or HOME[spec]
 
 
-def open_engine(
+def open_model(
     spec: ProviderSpec,
     url: str,
     name: str,
@@ -67,8 +67,8 @@ def open_engine(
     environment: Mapping[str, str],
     keys: Keyring,
 ) -> HttpModel:
-    """The model `name` of the engine at `url`. Raises `ModelFailed` where the URL cannot be used."""
-    # httpx and what stands on it take 100 ms to import, which a session without them need not pay.
+    """The model `name` of the server at `url`. Raises `ModelFailed` if the URL cannot be used."""
+    # Importing httpx takes 100 ms, which a session without HTTP models need not spend.
     from planloom.models.http.http_model import HttpModel, Options
     from planloom.models.http.transport import Timeouts
 
@@ -97,20 +97,20 @@ def open_engine(
 async def models_at(
     spec: ProviderSpec, url: str, *, settings: Settings, environment: Mapping[str, str], keys: Keyring
 ) -> ModelListing:
-    """What the server at `url` lists. Raises `ModelFailed` where the URL cannot be used."""
-    asking = open_engine(spec, url, "", "", settings=settings, environment=environment, keys=keys)
+    """List the models of the server at `url`. Raises `ModelFailed` if the URL cannot be used."""
+    client = open_model(spec, url, "", "", settings=settings, environment=environment, keys=keys)
     try:
         if spec == "ollama":
-            return await _ollama_models(asking)
-        return await _listed_models(asking, spec)
+            return await _ollama_models(client)
+        return await _listed_models(client, spec)
     finally:
-        await asking.close()
+        await client.close()
 
 
-async def engine_at(
+async def detect_server(
     url: str, *, settings: Settings, environment: Mapping[str, str], keys: Keyring
 ) -> ModelListing:
-    """Which engine answers at a URL, and what it lists, told by its answers and not by its name."""
+    """Detect the provider of a server by its replies, and list its models. Raises `ModelFailed` for a bad URL."""
     found = await models_at("openai", url, settings=settings, environment=environment, keys=keys)
     if not found.answered:
         return found
@@ -124,7 +124,7 @@ async def engine_at(
 
 
 async def accepts(url: str) -> bool:
-    """Whether anything accepts connections there; cheap enough to ask before anything is loaded."""
+    """Whether anything accepts connections at the URL; cheap, since it needs no HTTP library."""
     parts = urlsplit(url)
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
@@ -155,18 +155,18 @@ def _adapter(spec: ProviderSpec) -> ProviderAdapter:
 
 def _endpoint(spec: ProviderSpec, url: str) -> Endpoint:
     if spec == "ollama":
-        # People give Ollama's address with the path of its other protocol.
+        # Users give Ollama's address with the path of its OpenAI-compatible API.
         endpoint = endpoint_of(url)
         return endpoint._replace(path=endpoint.path.removesuffix("/v1").removesuffix("/api"))
     return endpoint_of(url, default_path="/v1")
 
 
-async def _listed_models(asking: HttpModel, spec: ProviderSpec) -> ModelListing:
-    reply = await asking.get(f"{asking.endpoint.base}/models")
+async def _listed_models(client: HttpModel, spec: ProviderSpec) -> ModelListing:
+    reply = await client.get(f"{client.endpoint.base}/models")
     if reply.status == 0:
         return ModelListing(False, problem=reply.problem)
     if reply.status >= 400:
-        # Only Anthropic wraps its errors in an object that says that it is one.
+        # Only Anthropic wraps errors in an object of type "error".
         kind: ProviderSpec = "anthropic" if reply.data.get("type") == "error" else spec
         return ModelListing(True, problem=f"it answered {reply.status}: {reply.problem}", spec=kind)
     entries = [object_of(entry) for entry in list_of(reply.data.get("data"))]
@@ -190,12 +190,12 @@ async def _listed_models(asking: HttpModel, spec: ProviderSpec) -> ModelListing:
     return ModelListing(True, tuple(models), reply.problem, kind)
 
 
-async def _ollama_models(asking: HttpModel) -> ModelListing:
-    reply = await asking.get(f"{asking.endpoint.base}/api/tags")
+async def _ollama_models(client: HttpModel) -> ModelListing:
+    reply = await client.get(f"{client.endpoint.base}/api/tags")
     if reply.status == 0:
         return ModelListing(False, problem=reply.problem)
     if reply.status >= 400 or not isinstance(reply.data.get("models"), list):
-        return ModelListing(True, problem=reply.problem or "it is no Ollama")
+        return ModelListing(True, problem=reply.problem or "it is not Ollama")
     names = [
         text_of(entry.get("name")) or text_of(entry.get("model"))
         for entry in map(object_of, list_of(reply.data["models"]))
@@ -206,7 +206,7 @@ async def _ollama_models(asking: HttpModel) -> ModelListing:
 
 
 def _ollama_home(host: str) -> str:
-    """`OLLAMA_HOST` as Ollama reads it: a port or a scheme may be missing, and 0.0.0.0 means this machine."""
+    """The URL for `OLLAMA_HOST`: port and scheme are optional, and 0.0.0.0 means this machine."""
     text = host.strip().rstrip("/")
     scheme, separator, rest = text.rpartition("://")
     name, _, port = rest.partition(":") if rest.count(":") <= 1 else (rest, "", "")

@@ -1,4 +1,4 @@
-"""The editor's own language model, asked through whatever connects to the editor."""
+"""The adapter for the editor's own language model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from planloom.models.tokens import TokenCounter
 
 
 class EditorAnswer(Value):
-    """What the editor's model said, all at once; counts where the editor knows them."""
+    """The whole answer of the editor's model; token counts are None if the editor does not know them."""
 
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
@@ -34,17 +34,17 @@ class EditorAnswer(Value):
 
 
 class EditorCompletion(Protocol):
-    """The request `planloom/editor/complete`, or what stands for it.
+    """The port for the request `planloom/editor/complete`.
 
-    `name` is empty where the editor shall choose. Raises `ModelFailed` where the editor has no model or
-    it refuses; a cancelled call cancels the editor's work.
+    With an empty `name` the editor chooses the model. Raises `ModelFailed` if the editor has no model or refuses;
+    cancelling the call cancels the editor's request.
     """
 
     async def complete(self, request_id: str, name: str, request: ModelRequest) -> EditorAnswer: ...
 
 
 class EditorModel:
-    """A `Model` over the editor's. `seconds` bounds a whole answer, since nothing of it comes early."""
+    """A `Model` that uses the editor's. `seconds` limits a whole answer, since it does not stream."""
 
     def __init__(
         self,
@@ -81,8 +81,8 @@ class EditorModel:
             yield TextDelta(text=mend(answer.text))
         used = {call.call_id for message in request.messages for call in message.tool_calls}
         for number, call in enumerate(answer.tool_calls, start=1):
-            taken = not call.call_id or call.call_id in used
-            call_id = CallId(f"call_{len(request.messages)}_{number}") if taken else call.call_id
+            unusable = not call.call_id or call.call_id in used
+            call_id = CallId(f"call_{len(request.messages)}_{number}") if unusable else call.call_id
             used.add(call_id)
             yield CallMade(call=call.model_copy(update={"call_id": call_id}))
         if answer.prompt_tokens is not None or answer.completion_tokens is not None:
@@ -93,7 +93,7 @@ class EditorModel:
         yield Finished(reason="tool_calls" if answer.tool_calls else "stop")
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """There is nothing to close."""
 
     async def _ask(self, request: ModelRequest) -> EditorAnswer:
         try:
@@ -108,7 +108,7 @@ class EditorModel:
         if not answer.text.strip() and not answer.tool_calls:
             raise ModelFailed(
                 "model_output_invalid",
-                "The editor's model answered with nothing.",
+                "The editor's model gave an empty answer.",
                 hint="Try again, or choose another model in the editor.",
             )
         return answer

@@ -1,4 +1,4 @@
-"""Ollama's own `/api/chat`: only there can the context be as large as the prompt needs."""
+"""The adapter for Ollama's own `/api/chat`, the only API of Ollama with a context size per request."""
 
 from __future__ import annotations
 
@@ -12,36 +12,34 @@ from planloom.models.http.json_text import count_of, list_of, object_of, text_of
 from planloom.models.port import Capabilities, Message, ModelEvent, ModelRequest
 from planloom.models.providers.accumulator import StreamAccumulator
 from planloom.models.providers.openai_compatible import FINAL_STATUSES, NO_TOOLS, tool_list
-from planloom.models.providers.text_tools import in_words
+from planloom.models.providers.text_tools import describe_in_prompt
 
-HOME = "http://127.0.0.1:11434"
-"""Where Ollama listens unless told otherwise."""
 SMALLEST_CONTEXT = 4096
-"""Tokens of context that are asked for at least; larger ones are powers of two of it."""
+"""Smallest context size in tokens; larger ones are its multiples by powers of two."""
 ANSWER_ROOM = 4096
-"""Tokens kept for an answer whose length the request does not limit."""
+"""Tokens reserved for an answer without a limit in the request."""
 
 
 class Ollama:
-    """The dialect, with the largest context that was needed so far: another size makes Ollama load anew."""
+    """The adapter, with the largest context needed so far, since another size makes Ollama reload the model."""
 
     provider = "ollama"
     key_header = "Authorization"
     headers: Mapping[str, str] = {}
-    # A call is sent when all of it is written, which takes as long as the writing.
-    calls_stream = False
-    grammar = True
-    start_advice = "Start it by `ollama serve`."
+    # Ollama sends a call only when it is complete.
+    streams_calls = False
+    compiles_schema = True
+    start_advice = "Start it with `ollama serve`."
 
     def __init__(self) -> None:
         self._context = SMALLEST_CONTEXT
         self._tools_refused = False
 
-    def outgoing(
+    def build_request(
         self, name: str, request: ModelRequest, capabilities: Capabilities, tokens: int, /
     ) -> HttpRequest:
-        """The request as JSON, with a context that holds the prompt and the answer."""
-        request = in_words(request, tools=not self.amended(capabilities).tools, schema=False)
+        """The request as JSON, with a context size for the prompt and the answer."""
+        request = describe_in_prompt(request, tools=not self.reduced(capabilities).tools, schema=False)
         options: dict[str, Json] = {"num_ctx": self._context_for(request, capabilities, tokens)}
         if request.max_tokens is not None:
             options["num_predict"] = request.max_tokens
@@ -67,40 +65,40 @@ class Ollama:
         """A reader for one answer."""
         return OllamaReader(request)
 
-    def missing(self, name: str, _origin: str, /) -> str:
-        """The sentence that says that the server does not have the model."""
+    def missing_message(self, name: str, _origin: str, /) -> str:
+        """A sentence that the server does not have the model."""
         return f"Ollama is running but has no model {name!r}: `ollama pull {name}`."
 
     def model_advice(self, name: str, /) -> str:
         """How to get the model."""
         return f"Run `ollama pull {name}`, or set `model.name` to one that `ollama list` shows."
 
-    def adapts(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
-        """Learn that the model takes no tools."""
+    def adapt_to(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
+        """Learn that the model does not support tools."""
         if status in FINAL_STATUSES or self._tools_refused or not request.tools:
             return False
         self._tools_refused = NO_TOOLS.search(refusal.words) is not None
         return self._tools_refused
 
-    def amended(self, capabilities: Capabilities) -> Capabilities:
-        """What the model can do, given what was refused since it was probed."""
+    def reduced(self, capabilities: Capabilities) -> Capabilities:
+        """The capabilities, without tools if the model has refused them."""
         return capabilities.model_copy(update={"tools": capabilities.tools and not self._tools_refused})
 
-    async def probe(self, asking: ProbeClient, name: str) -> Capabilities:
-        """What `/api/show` says of the model; where it says nothing, what Ollama can do at least."""
-        shown = await asking.post("/api/show", {"model": name})
-        known = Capabilities(tools=True, json_schema=True, parallelism=1)
+    async def probe(self, client: ProbeClient, name: str) -> Capabilities:
+        """The capabilities that `/api/show` reports, or defaults."""
+        shown = await client.post("/api/show", {"model": name})
+        defaults = Capabilities(tools=True, json_schema=True, parallelism=1)
         if shown.status != 200:
-            return known
+            return defaults
         info = object_of(shown.data.get("model_info"))
         context = next(
             (count_of(value) for field, value in info.items() if field.endswith(".context_length")), None
         )
-        told = list_of(shown.data.get("capabilities"))
-        # Versions that list no capabilities still show the template, which has a place for tools or not.
-        tools = "tools" in told if told else ".Tools" in text_of(shown.data.get("template"))
-        return known.model_copy(
-            update={"tools": tools, "images": "vision" in told, "context_tokens": context}
+        listed = list_of(shown.data.get("capabilities"))
+        # Older versions list no capabilities, but show the template, which has a place for tools or not.
+        tools = "tools" in listed if listed else ".Tools" in text_of(shown.data.get("template"))
+        return defaults.model_copy(
+            update={"tools": tools, "images": "vision" in listed, "context_tokens": context}
         )
 
     def _context_for(self, request: ModelRequest, capabilities: Capabilities, tokens: int) -> int:
@@ -115,29 +113,32 @@ class OllamaReader(StreamAccumulator):
     """Reads the lines of one answer."""
 
     def feed(self, data: Mapping[str, Json]) -> tuple[ModelEvent, ...]:
-        """What a line says. Raises `AnswerRefused` where it is an error."""
+        """The events of one line. Raises `AnswerRefused` if it reports an error."""
         if data.get("error"):
             raise AnswerRefused(refusal_in(data))
         message = object_of(data.get("message"))
-        events = (*self.think(text_of(message.get("thinking"))), *self.say(text_of(message.get("content"))))
+        events = (
+            *self.add_reasoning(text_of(message.get("thinking"))),
+            *self.add_text(text_of(message.get("content"))),
+        )
         for number, call in enumerate(map(object_of, list_of(message.get("tool_calls"))), len(self.calls)):
             function = object_of(call.get("function"))
-            # Each call comes whole, and some versions number all of them 0.
+            # Each call is complete, and some versions give all of them the index 0.
             self.progress += self.calls.add({"index": number, "id": call.get("id"), "function": function})
         if data.get("done") is True:
-            self.count(count_of(data.get("prompt_eval_count")), count_of(data.get("eval_count")))
+            self.set_usage(count_of(data.get("prompt_eval_count")), count_of(data.get("eval_count")))
             self.finish(text_of(data.get("done_reason")) or "stop")
         return events
 
 
 def _message(message: Message, tool_name: str) -> Json:
-    said: dict[str, Json] = {"role": message.role, "content": message.text}
+    wire: dict[str, Json] = {"role": message.role, "content": message.text}
     if message.role == "tool":
-        said["tool_name"] = tool_name
+        wire["tool_name"] = tool_name
     if message.images:
-        said["images"] = [base64.b64encode(image.data).decode("ascii") for image in message.images]
+        wire["images"] = [base64.b64encode(image.data).decode("ascii") for image in message.images]
     if message.tool_calls:
-        said["tool_calls"] = [
+        wire["tool_calls"] = [
             {"function": {"name": call.name, "arguments": call.arguments}} for call in message.tool_calls
         ]
-    return said
+    return wire

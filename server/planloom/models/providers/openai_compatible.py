@@ -1,4 +1,4 @@
-"""Chat completions, as OpenAI defined them and llama.cpp, vLLM, LM Studio, OpenRouter speak them."""
+"""The adapter for OpenAI's chat completions, which llama.cpp, vLLM, LM Studio and OpenRouter also offer."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from planloom.models.http.payloads import DONE
 from planloom.models.port import Capabilities, Message, ModelEvent, ModelRequest
 from planloom.models.providers import capabilities as probing
 from planloom.models.providers.accumulator import StreamAccumulator
-from planloom.models.providers.text_tools import in_words
+from planloom.models.providers.text_tools import describe_in_prompt
 
 FINAL_STATUSES = frozenset({401, 402, 403, 408, 409, 413, 429, 503})
-"""Statuses that say nothing about how the question was put."""
+"""Statuses that do not concern the form of the request."""
 NO_TOOLS = re.compile(
     r"support[^.]{0,40}(?:tool|function)"
     r"|(?:tool|function)[^.]{0,60}(?:support|requires|enable|not allowed|unknown)"
@@ -29,23 +29,23 @@ NO_SCHEMA = re.compile(r"response_?format|json_?schema|schema|grammar|guided|str
 
 
 class OpenAICompatible:
-    """The dialect, with what one server has been found to refuse."""
+    """The adapter, with the fields that the server has refused."""
 
     provider = "openai"
     key_header = "Authorization"
     headers: Mapping[str, str] = {}
-    calls_stream = True
-    grammar = True
+    streams_calls = True
+    compiles_schema = True
     start_advice = "Start the model server there."
 
     def __init__(self) -> None:
         self._refused: set[str] = set()
 
-    def outgoing(
+    def build_request(
         self, name: str, request: ModelRequest, capabilities: Capabilities, _tokens: int, /
     ) -> HttpRequest:
-        """The request as JSON, without what the server is known to refuse."""
-        request = in_words(
+        """The request as JSON, without the fields that the server has refused."""
+        request = describe_in_prompt(
             request,
             tools=not capabilities.tools or "tools" in self._refused,
             schema=not capabilities.json_schema or "response_format" in self._refused,
@@ -75,16 +75,16 @@ class OpenAICompatible:
         """A reader for one answer."""
         return OpenAIReader(request)
 
-    def missing(self, name: str, origin: str, /) -> str:
-        """The sentence that says that the server does not have the model."""
+    def missing_message(self, name: str, origin: str, /) -> str:
+        """A sentence that the server does not have the model."""
         return f"{origin} has no model {name!r}."
 
     def model_advice(self, _name: str, /) -> str:
-        """What to do when the server does not have the model."""
+        """Advice if the server does not have the model."""
         return "Set `model.name` to one that it lists (`planloom/model/list`)."
 
-    def adapts(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
-        """Learn from a refusal which field the server does not take; each is learned once."""
+    def adapt_to(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
+        """Learn from a refusal which field the server does not accept; each field is learned once."""
         if status in FINAL_STATUSES:
             return False
         found = _refused_field(f"{refusal.field} {refusal.words}", request, self._refused)
@@ -93,8 +93,8 @@ class OpenAICompatible:
         self._refused.add(found)
         return True
 
-    def amended(self, capabilities: Capabilities) -> Capabilities:
-        """What the engine can do, given what it has refused since it was probed."""
+    def reduced(self, capabilities: Capabilities) -> Capabilities:
+        """The capabilities without those that the server has refused."""
         return capabilities.model_copy(
             update={
                 "tools": capabilities.tools and "tools" not in self._refused,
@@ -102,25 +102,25 @@ class OpenAICompatible:
             }
         )
 
-    async def probe(self, asking: ProbeClient, name: str) -> Capabilities:
-        """What the server says of itself and of the model."""
-        return await probing.of_openai_compatible(asking, name)
+    async def probe(self, client: ProbeClient, name: str) -> Capabilities:
+        """The capabilities that the server reports."""
+        return await probing.of_openai_compatible(client, name)
 
 
 class OpenAIReader(StreamAccumulator):
-    """Reads the chunks of one answer, or the whole of it from a server that does not stream."""
+    """Reads the chunks of one answer, or a whole answer from a server that does not stream."""
 
     def feed(self, data: Mapping[str, Json]) -> tuple[ModelEvent, ...]:
-        """What a chunk says. Raises `AnswerRefused` where it is an error."""
+        """The events of one chunk. Raises `AnswerRefused` if it reports an error."""
         if DONE in data and not self.complete and self.progress:
-            # Some servers leave the reason out; their end mark says that the answer is whole.
+            # Some servers omit the finish reason; their end marker shows that the answer is complete.
             self.finish("stop")
         choices = list_of(data.get("choices"))
         if data.get("error") and not choices:
             raise AnswerRefused(refusal_in(data))
         usage = object_of(data.get("usage"))
         if usage:
-            self.count(count_of(usage.get("prompt_tokens")), count_of(usage.get("completion_tokens")))
+            self.set_usage(count_of(usage.get("prompt_tokens")), count_of(usage.get("completion_tokens")))
         events: list[ModelEvent] = []
         for choice in map(object_of, choices[:1]):
             if choice.get("error"):
@@ -137,18 +137,18 @@ class OpenAIReader(StreamAccumulator):
         events: list[ModelEvent] = []
         for field in ("reasoning_content", "reasoning"):
             if thought := text_of(delta.get(field)):
-                # Servers in transition send the same words under both names.
-                events.extend(self.think(thought))
+                # Some servers send the same text in both fields.
+                events.extend(self.add_reasoning(thought))
                 break
         content = delta.get("content")
         if isinstance(content, str):
-            events.extend(self.say(content))
+            events.extend(self.add_text(content))
         for part in map(object_of, list_of(content)):
-            events.extend(self.say(text_of(part.get("text"))))
+            events.extend(self.add_text(text_of(part.get("text"))))
             thoughts = (text_of(object_of(item).get("text")) for item in list_of(part.get("thinking")))
-            events.extend(self.think("".join(thoughts)))
+            events.extend(self.add_reasoning("".join(thoughts)))
         if refusal := text_of(delta.get("refusal")):
-            events.extend(self.say(refusal))
+            events.extend(self.add_text(refusal))
         fragments = [object_of(fragment) for fragment in list_of(delta.get("tool_calls"))]
         if function := object_of(delta.get("function_call")):
             fragments.append({"index": 0, "function": function})
@@ -157,7 +157,7 @@ class OpenAIReader(StreamAccumulator):
 
 
 def tool_list(request: ModelRequest) -> list[Json]:
-    """The tools in the form that chat completions and Ollama share."""
+    """The tools in the format of chat completions and Ollama."""
     return [
         {
             "type": "function",
@@ -170,16 +170,16 @@ def tool_list(request: ModelRequest) -> list[Json]:
 def _message(message: Message) -> Json:
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.tool_call_id or "", "content": message.text}
-    said: dict[str, Json] = {"role": message.role, "content": message.text}
+    wire: dict[str, Json] = {"role": message.role, "content": message.text}
     if message.images:
         parts: list[Json] = [{"type": "text", "text": message.text}]
         for image in message.images:
             data = base64.b64encode(image.data).decode("ascii")
             url = f"data:{image.media_type};base64,{data}"
             parts.append({"type": "image_url", "image_url": {"url": url}})
-        said["content"] = parts
+        wire["content"] = parts
     if message.tool_calls:
-        said["tool_calls"] = [
+        wire["tool_calls"] = [
             {
                 "id": call.call_id,
                 "type": "function",
@@ -190,21 +190,21 @@ def _message(message: Message) -> Json:
             }
             for call in message.tool_calls
         ]
-    return said
+    return wire
 
 
-def _refused_field(words: str, request: ModelRequest, known: set[str]) -> str | None:
-    """The field that a refusal is about, if it is one that can be left out or named otherwise."""
+def _refused_field(words: str, request: ModelRequest, refused: set[str]) -> str | None:
+    """The field that a refusal names, if it can be omitted or renamed."""
     lower = words.lower()
-    if "stream_options" in lower and "stream_options" not in known:
+    if "stream_options" in lower and "stream_options" not in refused:
         return "stream_options"
-    if request.max_tokens is not None and "max_tokens" not in known and "max_completion_tokens" in lower:
+    if request.max_tokens is not None and "max_tokens" not in refused and "max_completion_tokens" in lower:
         return "max_tokens"
-    if request.temperature is not None and "temperature" not in known and "temperature" in lower:
+    if request.temperature is not None and "temperature" not in refused and "temperature" in lower:
         return "temperature"
     if request.response_schema is not None and NO_SCHEMA.search(words):
-        # A server may refuse only the strict reading; the schema itself goes last.
-        return next((field for field in ("strict", "response_format") if field not in known), None)
-    if request.tools and "tools" not in known and NO_TOOLS.search(words):
+        # A server may refuse only `strict`; the schema itself is dropped last.
+        return next((field for field in ("strict", "response_format") if field not in refused), None)
+    if request.tools and "tools" not in refused and NO_TOOLS.search(words):
         return "tools"
     return None

@@ -1,4 +1,4 @@
-"""Tools and schemas put into words, for engines that take neither natively."""
+"""Describes tools and schemas in the system prompt, for servers that do not support them natively."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from planloom.models.port import Message, ModelRequest
 CALL_FORM = '{"name": "…", "arguments": {…}}'
 
 
-def in_words(request: ModelRequest, *, tools: bool, schema: bool) -> ModelRequest:
-    """The request with its tools and its schema described in the system message, where asked for.
+def describe_in_prompt(request: ModelRequest, *, tools: bool, schema: bool) -> ModelRequest:
+    """The request with its tools, its schema, or both described in the system message.
 
-    Calls and their results in the conversation become text too: an engine without tools knows no tool role.
+    Calls and results in the conversation become text too, since a server without tools has no tool role.
     """
-    words: list[str] = []
+    descriptions: list[str] = []
     messages = request.messages
     changed: dict[str, object] = {}
     if tools and request.tools:
-        words.append(_tools_in_words(request))
-        messages = tuple(_spoken(message) for message in messages)
+        descriptions.append(_tool_descriptions(request))
+        messages = tuple(_as_text(message) for message in messages)
         changed["tools"] = ()
     if schema and request.response_schema is not None:
         text = json.dumps(request.response_schema, ensure_ascii=False)
-        words.append(
+        descriptions.append(
             f"Answer with one JSON object alone, without any other text, that fits this schema:\n{text}"
         )
         changed["response_schema"] = None
-    if not words:
+    if not descriptions:
         return request
-    changed["messages"] = _with_system(messages, "\n\n".join(words))
+    changed["messages"] = _with_system(messages, "\n\n".join(descriptions))
     return request.model_copy(update=changed)
 
 
-def _tools_in_words(request: ModelRequest) -> str:
+def _tool_descriptions(request: ModelRequest) -> str:
     lines = [
         f"To call a tool, answer with a JSON object of the form {CALL_FORM}, one for each call.",
         "The tools:",
@@ -44,7 +44,7 @@ def _tools_in_words(request: ModelRequest) -> str:
     return "\n".join(lines)
 
 
-def _spoken(message: Message) -> Message:
+def _as_text(message: Message) -> Message:
     if message.role == "tool":
         return Message(role="user", text=f"Result of the call {message.tool_call_id or ''}:\n{message.text}")
     if not message.tool_calls:
@@ -57,8 +57,8 @@ def _spoken(message: Message) -> Message:
     return Message(role=message.role, text=text, images=message.images)
 
 
-def _with_system(messages: tuple[Message, ...], words: str) -> tuple[Message, ...]:
+def _with_system(messages: tuple[Message, ...], descriptions: str) -> tuple[Message, ...]:
     if messages and messages[0].role == "system":
-        first = messages[0].model_copy(update={"text": f"{messages[0].text}\n\n{words}"})
+        first = messages[0].model_copy(update={"text": f"{messages[0].text}\n\n{descriptions}"})
         return (first, *messages[1:])
-    return (Message(role="system", text=words), *messages)
+    return (Message(role="system", text=descriptions), *messages)

@@ -1,1 +1,1 @@
-"""Which model answers: what the settings name, or the first that is there."""
+"""Chooses the model: the one in the settings, or the first that answers."""

@@ -1,4 +1,4 @@
-"""The models that a session could use: the one that the settings name, or the first that answers."""
+"""Tries the models that a session could use: the configured one, or with `auto` each in order until one answers."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ from planloom.models.providers.catalog import (
     ModelListing,
     ProviderSpec,
     accepts,
-    engine_at,
+    detect_server,
     home_of,
     models_at,
-    open_engine,
+    open_model,
 )
 from planloom.models.providers.editor_model import EditorCompletion, EditorModel
 from planloom.settings import Settings
 
-ENGINES: tuple[ProviderSpec, ...] = ("openai", "anthropic", "ollama")
+KEYED_PROVIDERS: tuple[ProviderSpec, ...] = ("openai", "anthropic")
+HTTP_PROVIDERS: tuple[ProviderSpec, ...] = (*KEYED_PROVIDERS, "ollama")
 STRICT = "strict"
-"""The `model.name` under which a replay fails at the first prompt that is not as recorded."""
+"""The `model.name` with which a replay fails at the first prompt that differs from the recording."""
 
 
 class Choice(NamedTuple):
-    """What was picked: `model` is None for the embedded rules. `passed_over` says why others were not."""
+    """The chosen model; None for the embedded rules. `rejected` are the reasons against the models before it."""
 
     model: Model | None
     identity: ModelIdentity
-    passed_over: tuple[str, ...] = ()
+    rejected: tuple[str, ...] = ()
 
 
-class Unavailable:
-    """A model that was asked for by name and cannot be had: every question is answered by the reason."""
+class UnavailableModel:
+    """Stands for a configured model that cannot be used: every request raises the reason."""
 
     def __init__(self, identity: ModelIdentity, failure: ModelFailed) -> None:
         self._identity = identity
@@ -52,7 +53,7 @@ class Unavailable:
         return Capabilities()
 
     async def stream(self, _request: ModelRequest, /) -> AsyncIterator[ModelEvent]:
-        # Each question raises a failure of its own, whose trace is its own too.
+        # A new exception per request, so that each has its own traceback.
         failed = ModelFailed("model_unavailable", self._failure.message, hint=self._failure.hint)
         nothing: tuple[ModelEvent, ...] = ()
         for event in nothing:
@@ -60,11 +61,11 @@ class Unavailable:
         raise failed
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """There is nothing to close."""
 
 
 class SelectionContext(NamedTuple):
-    """Everything a choice depends on."""
+    """The inputs of the choice."""
 
     settings: Settings
     environment: Mapping[str, str]
@@ -72,9 +73,9 @@ class SelectionContext(NamedTuple):
     keys: Keyring
 
     def open(self, spec: ProviderSpec, url: str, name: str, reason: str) -> Model:
-        """The model of an engine, or one that says why it cannot be had."""
+        """The model at a URL; an `UnavailableModel` if the URL cannot be used."""
         try:
-            return open_engine(
+            return open_model(
                 spec,
                 url,
                 name,
@@ -84,10 +85,10 @@ class SelectionContext(NamedTuple):
                 keys=self.keys,
             )
         except ModelFailed as failure:
-            return Unavailable(ModelIdentity(provider=spec, name=name, reason=failure.message), failure)
+            return UnavailableModel(ModelIdentity(provider=spec, name=name, reason=failure.message), failure)
 
     async def listed(self, spec: ProviderSpec, url: str) -> ModelListing:
-        """What the engine at a URL lists; an unusable URL is one where nothing answers."""
+        """The models that a server lists; an unusable URL counts as one without an answer."""
         try:
             return await models_at(
                 spec, url, settings=self.settings, environment=self.environment, keys=self.keys
@@ -96,117 +97,119 @@ class SelectionContext(NamedTuple):
             return ModelListing(False, problem=failure.message)
 
 
-async def asked_for(around: SelectionContext, provider: str) -> Choice:
-    """The one provider that the settings name."""
-    chosen = around.settings.model
+async def choose_configured(context: SelectionContext, provider: str) -> Choice:
+    """The model of the provider in the settings."""
+    chosen = context.settings.model
     reason = f"`model.provider` is {provider}"
     match provider:
         case "embedded":
             return _embedded(reason)
         case "editor":
-            return _of(_editor(around, reason))
+            return _choice(_editor(context, reason))
         case "replay":
             try:
-                return _of(await open_replay(chosen.base_url, strict=chosen.name == STRICT))
+                return _choice(await open_replay(chosen.base_url, strict=chosen.name == STRICT))
             except ModelFailed as failure:
                 identity = ModelIdentity(provider=provider, name=chosen.base_url, reason=failure.message)
-                return _of(Unavailable(identity, failure))
+                return _choice(UnavailableModel(identity, failure))
     spec = cast(ProviderSpec, provider)
-    url = chosen.base_url or home_of(spec, around.environment)
+    url = chosen.base_url or home_of(spec, context.environment)
     name = chosen.name
     if not name:
-        found = await around.listed(spec, url)
-        name = _named("", found, spec) or _unnamed(found, spec)
+        found = await context.listed(spec, url)
+        name = _pick_name("", found, spec) or _default_name(found, spec)
         if not name:
-            return _of(_nameless(spec, url, found))
+            return _choice(_without_name(spec, url, found))
         reason += " and this is the first model that it lists"
-    return _of(around.open(spec, url, name, reason))
+    return _choice(context.open(spec, url, name, reason))
 
 
-async def first_that_answers(around: SelectionContext) -> Choice:
-    """The first that answers of: the base URL, a key's vendor, a local Ollama, the editor's model."""
-    passed: list[str] = []
-    base_url = around.settings.model.base_url
+async def choose_automatically(context: SelectionContext) -> Choice:
+    """The first that answers of: the base URL, a vendor with a key, a local Ollama, the editor's model."""
+    rejected: list[str] = []
+    base_url = context.settings.model.base_url
     if base_url:
-        choice = await _auto_base_url(around, base_url, passed)
+        choice = await _auto_base_url(context, base_url, rejected)
         if choice is not None:
             return choice
-    for spec in ENGINES[:2]:
-        choice = await _auto_key(around, spec, passed)
+    for spec in KEYED_PROVIDERS:
+        choice = await _auto_key(context, spec, rejected)
         if choice is not None:
-            return choice._replace(passed_over=tuple(passed))
-    choice = await _auto_ollama(around, passed)
-    if choice is None and around.editor is not None:
-        choice = _of(_editor(around, "the editor offers a model" + _after(passed)))
+            return choice._replace(rejected=tuple(rejected))
+    choice = await _auto_ollama(context, rejected)
+    if choice is None and context.editor is not None:
+        choice = _choice(_editor(context, "the editor offers a model" + _rejections(rejected)))
     if choice is None and base_url:
-        # Who sets an address means it: rules instead of the model would hide that nothing answers there.
-        model = around.open("openai", base_url, around.settings.model.name, f"`model.baseUrl` is {base_url}")
-        choice = _of(model)
+        # A user who sets an address wants that server: the embedded rules would hide that it does not answer.
+        model = context.open(
+            "openai", base_url, context.settings.model.name, f"`model.baseUrl` is {base_url}"
+        )
+        choice = _choice(model)
     if choice is None:
         choice = _embedded("no model is configured and none answers")
-    return choice._replace(passed_over=tuple(passed))
+    return choice._replace(rejected=tuple(rejected))
 
 
-async def _auto_base_url(around: SelectionContext, url: str, passed: list[str]) -> Choice | None:
+async def _auto_base_url(context: SelectionContext, url: str, rejected: list[str]) -> Choice | None:
     try:
-        found = await engine_at(
-            url, settings=around.settings, environment=around.environment, keys=around.keys
+        found = await detect_server(
+            url, settings=context.settings, environment=context.environment, keys=context.keys
         )
     except ModelFailed as failure:
-        passed.append(failure.message)
+        rejected.append(failure.message)
         return None
     if not found.answered:
-        passed.append(f"{url} (`model.baseUrl`) does not answer: {found.problem}")
+        rejected.append(f"{url} (`model.baseUrl`) does not answer: {found.problem}")
         return None
     spec: ProviderSpec = found.spec or "openai"
-    name = around.settings.model.name or _named("", found, spec) or _unnamed(found, spec)
+    name = context.settings.model.name or _pick_name("", found, spec) or _default_name(found, spec)
     if not name:
-        return _of(_nameless(spec, url, found))
-    return _of(around.open(spec, url, name, f"{url} (`model.baseUrl`) answers"))
+        return _choice(_without_name(spec, url, found))
+    return _choice(context.open(spec, url, name, f"{url} (`model.baseUrl`) answers"))
 
 
-async def _auto_key(around: SelectionContext, spec: ProviderSpec, passed: list[str]) -> Choice | None:
-    url = home_of(spec, around.environment)
-    key = key_source(around, spec, url)
+async def _auto_key(context: SelectionContext, spec: ProviderSpec, rejected: list[str]) -> Choice | None:
+    url = home_of(spec, context.environment)
+    key = key_source(context, spec, url)
     if key is None:
         return None
-    found = await around.listed(spec, url)
-    name = _named(_own_name(around), found, spec) or _own_name(around)
+    found = await context.listed(spec, url)
+    name = _pick_name(_own_name(context), found, spec) or _own_name(context)
     if not found.answered or not name or (found.problem and not found.models):
-        passed.append(f"{url} (a key is in {key}) cannot be used: {found.problem or 'set `model.name`'}")
+        rejected.append(f"{url} (a key is in {key}) cannot be used: {found.problem or 'set `model.name`'}")
         return None
-    return _of(around.open(spec, url, name, f"a key is in {key}" + _after(passed)))
+    return _choice(context.open(spec, url, name, f"a key is in {key}" + _rejections(rejected)))
 
 
-async def _auto_ollama(around: SelectionContext, passed: list[str]) -> Choice | None:
-    url = home_of("ollama", around.environment)
+async def _auto_ollama(context: SelectionContext, rejected: list[str]) -> Choice | None:
+    url = home_of("ollama", context.environment)
     if not await accepts(url):
-        passed.append(f"no Ollama answers at {url}")
+        rejected.append(f"no Ollama answers at {url}")
         return None
-    found = await around.listed("ollama", url)
-    name = _own_name(around) or _named("", found, "ollama")
+    found = await context.listed("ollama", url)
+    name = _own_name(context) or _pick_name("", found, "ollama")
     if found.spec != "ollama" or not name:
-        passed.append(found.problem or f"no Ollama answers at {url}")
+        rejected.append(found.problem or f"no Ollama answers at {url}")
         return None
-    return _of(around.open("ollama", url, name, f"Ollama answers at {url}" + _after(passed)))
+    return _choice(context.open("ollama", url, name, f"Ollama answers at {url}" + _rejections(rejected)))
 
 
-def key_source(around: SelectionContext, spec: ProviderSpec, url: str) -> str | None:
-    """Where the key for an engine's home comes from, or None where there is none."""
+def key_source(context: SelectionContext, spec: ProviderSpec, url: str) -> str | None:
+    """Where the key for a provider's default URL comes from; None if there is none."""
     try:
-        key = around.keys.find(spec, origin_of(url))
+        key = context.keys.find(spec, origin_of(url))
     except ModelFailed:
         return None
     return key.source if key is not None else None
 
 
-def _own_name(around: SelectionContext) -> str:
-    """The configured name; one that came with a base URL means nothing elsewhere."""
-    return "" if around.settings.model.base_url else around.settings.model.name
+def _own_name(context: SelectionContext) -> str:
+    """The configured name; "" with a base URL, since the name then belongs to that server."""
+    return "" if context.settings.model.base_url else context.settings.model.name
 
 
-def _named(wanted: str, found: ModelListing, spec: ProviderSpec) -> str:
-    """The listed model that is wanted, or the first that can talk."""
+def _pick_name(wanted: str, found: ModelListing, spec: ProviderSpec) -> str:
+    """The wanted model if it is listed; without one, the first that is not an embedding model."""
     names = [model.name for model in found.models]
     if wanted:
         return next((name for name in names if name in {wanted, f"{wanted}:latest"}), "")
@@ -215,43 +218,43 @@ def _named(wanted: str, found: ModelListing, spec: ProviderSpec) -> str:
     return next((name for name in names if "embed" not in name.lower()), "")
 
 
-def _unnamed(found: ModelListing, spec: ProviderSpec) -> str:
-    """The name to ask for at a server that lists no models: those that run only one take any."""
+def _default_name(found: ModelListing, spec: ProviderSpec) -> str:
+    """The name for a server that lists no models: one that runs a single model accepts any."""
     return "default" if spec == "openai" and found.answered and not found.models else ""
 
 
-def _nameless(spec: ProviderSpec, url: str, found: ModelListing) -> Unavailable:
-    """What stands for a model where a server answers, or should, but nothing says which model to ask."""
-    known = ", ".join(model.name for model in found.models[:8])
-    if known:
-        message, hint = f"{url} has several models.", f"Set `model.name` to one of: {known}."
+def _without_name(spec: ProviderSpec, url: str, found: ModelListing) -> UnavailableModel:
+    """The failure if a server is configured but the name of the model is unknown."""
+    names = ", ".join(model.name for model in found.models[:8])
+    if names:
+        message, hint = f"{url} has several models.", f"Set `model.name` to one of: {names}."
     else:
         message = f"{url} names no model to use: {found.problem or 'it lists none'}"
         advice = "Set" if found.answered else "Start it, or set"
         pull = f" Ollama: `ollama serve`, then `ollama pull {LOCAL_MODEL}`." if spec == "ollama" else ""
         hint = f"{advice} `model.baseUrl` and `model.name`.{pull}"
     failure = ModelFailed("model_unavailable", message, hint=hint)
-    return Unavailable(ModelIdentity(provider=spec, name="", reason=message), failure)
+    return UnavailableModel(ModelIdentity(provider=spec, name="", reason=message), failure)
 
 
-def _editor(around: SelectionContext, reason: str) -> Model:
-    chosen = around.settings.model
+def _editor(context: SelectionContext, reason: str) -> Model:
+    chosen = context.settings.model
     identity = ModelIdentity(provider="editor", name=chosen.name, reason=reason)
-    if around.editor is None:
-        return Unavailable(
+    if context.editor is None:
+        return UnavailableModel(
             identity,
             ModelFailed("model_unavailable", "This editor offers no language model.", hint=WAYS_TO_A_MODEL),
         )
     return EditorModel(
-        around.editor,
+        context.editor,
         identity,
-        name=_own_name(around),
+        name=_own_name(context),
         seconds=chosen.first_token_timeout_seconds,
         context_tokens=chosen.context_tokens,
     )
 
 
-def _of(model: Model) -> Choice:
+def _choice(model: Model) -> Choice:
     return Choice(model, model.identity)
 
 
@@ -259,6 +262,6 @@ def _embedded(reason: str) -> Choice:
     return Choice(None, ModelIdentity(provider="embedded", name="rules", reason=reason))
 
 
-def _after(passed: list[str]) -> str:
-    """What was looked at before, for a reason that a user reads."""
-    return f" ({'; '.join(passed)})" if passed else ""
+def _rejections(rejected: list[str]) -> str:
+    """The reasons against earlier models, as a suffix for a reason shown to the user."""
+    return f" ({'; '.join(rejected)})" if rejected else ""

@@ -1,4 +1,4 @@
-"""Which model answers: what the user has set, or with `auto` the first that is there, and why."""
+"""Chooses the session's model by the settings, chooses again after a failure, and lists the models to choose from."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from planloom.models.providers.catalog import (
     ModelListing,
     ProviderSpec,
     accepts,
-    engine_at,
+    detect_server,
     home_of,
 )
 from planloom.models.providers.editor_model import EditorCompletion
 from planloom.models.selection.candidates import (
-    ENGINES,
+    HTTP_PROVIDERS,
     Choice,
     SelectionContext,
-    asked_for,
-    first_that_answers,
+    choose_automatically,
+    choose_configured,
     key_source,
 )
 from planloom.settings import Settings
@@ -40,22 +40,22 @@ async def pick(
     *,
     keys: Keyring | None = None,
 ) -> Choice:
-    """The model to use, and why. Nothing is raised: a model that cannot be had says so when it is asked.
+    """Choose the model. Never raises: a model that cannot be used fails at its first request.
 
-    Without `keys` the environment's are used, `PLANLOOM_API_KEY` for the configured base URL.
+    Without `keys`, those of the environment are used, with `PLANLOOM_API_KEY` for the configured base URL.
     """
-    around = SelectionContext(settings, environment, editor, keys or _keys(settings, environment))
+    context = SelectionContext(settings, environment, editor, keys or _keys(settings, environment))
     provider = settings.model.provider
     if provider == "auto":
-        choice = await first_that_answers(around)
+        choice = await choose_automatically(context)
         if choice.model is not None:
-            again = cast(Callable[[], Awaitable[Choice]], lambda: first_that_answers(around))
-            choice = choice._replace(model=Reselecting(choice, again))
+            reselect = cast(Callable[[], Awaitable[Choice]], lambda: choose_automatically(context))
+            choice = choice._replace(model=ReselectingModel(choice, reselect))
     else:
-        choice = await asked_for(around, provider)
+        choice = await choose_configured(context, provider)
     log.info("Model: %s %s, since %s", *choice.identity.model_dump().values())
-    for reason in choice.passed_over:
-        log.info("Passed over: %s", reason)
+    for reason in choice.rejected:
+        log.info("Model rejected: %s", reason)
     return choice
 
 
@@ -66,9 +66,11 @@ async def list_models(
     *,
     keys: Keyring | None = None,
 ) -> tuple[ListedModel, ...]:
-    """Every model that could be chosen now, in the order in which `auto` looks, the embedded rules last."""
-    around = SelectionContext(settings, environment, editor, keys or _keys(settings, environment))
-    listings = await asyncio.gather(_at_base_url(around), *(_at_home(around, spec) for spec in ENGINES))
+    """Every model that could be chosen now, in the order of `auto`, the embedded rules last."""
+    context = SelectionContext(settings, environment, editor, keys or _keys(settings, environment))
+    listings = await asyncio.gather(
+        _at_base_url(context), *(_at_home(context, spec) for spec in HTTP_PROVIDERS)
+    )
     listed = [model for listing in listings for model in listing]
     if editor is not None:
         listed.append(
@@ -78,20 +80,20 @@ async def list_models(
         provider="embedded",
         name="rules",
         reachable=True,
-        reason="plans what is said literally, without a model",
+        reason="plans literal requests by rules, without a model",
     )
     return (*dict.fromkeys(listed), rules)
 
 
-class Reselecting:
-    """The model that `auto` picked. After it could not be had, the next question looks around anew."""
+class ReselectingModel:
+    """The model that `auto` chose; after it became unavailable, the next request chooses again."""
 
-    def __init__(self, choice: Choice, again: Callable[[], Awaitable[Choice]]) -> None:
+    def __init__(self, choice: Choice, reselect: Callable[[], Awaitable[Choice]]) -> None:
         assert choice.model is not None
         self._model = choice.model
-        self._again = again
+        self._reselect = reselect
         self._failed = False
-        self._looking = asyncio.Lock()
+        self._selecting = asyncio.Lock()
 
     @property
     def identity(self) -> ModelIdentity:
@@ -99,7 +101,7 @@ class Reselecting:
 
     @property
     def inner(self) -> Model:
-        """The model that answers now."""
+        """The current model."""
         return self._model
 
     async def capabilities(self) -> Capabilities:
@@ -120,14 +122,14 @@ class Reselecting:
         await self._model.close()
 
     async def _current(self) -> Model:
-        async with self._looking:
+        async with self._selecting:
             if not self._failed:
                 return self._model
-            choice = await self._again()
+            choice = await self._reselect()
             self._failed = False
             now, before = choice.identity, self._model.identity
             if choice.model is None or (now.provider, now.name) == (before.provider, before.name):
-                # What is known of the model's abilities and tokens is kept with it.
+                # Keep the old object, with its probed capabilities and learned token counts.
                 if choice.model is not None:
                     await choice.model.close()
                 return self._model
@@ -141,38 +143,38 @@ def _keys(settings: Settings, environment: Mapping[str, str]) -> Keyring:
     return Keyring(environment, given_for=settings.model.base_url or None)
 
 
-async def _at_base_url(around: SelectionContext) -> tuple[ListedModel, ...]:
-    url = around.settings.model.base_url
-    provider = around.settings.model.provider
+async def _at_base_url(context: SelectionContext) -> tuple[ListedModel, ...]:
+    url = context.settings.model.base_url
+    provider = context.settings.model.provider
     if not url or provider in {"replay", "editor", "embedded"}:
         return ()
     if provider != "auto":
-        return _listing(await around.listed(cast(ProviderSpec, provider), url), provider, around)
+        return _listing(await context.listed(cast(ProviderSpec, provider), url), provider, context)
     try:
-        found = await engine_at(
-            url, settings=around.settings, environment=around.environment, keys=around.keys
+        found = await detect_server(
+            url, settings=context.settings, environment=context.environment, keys=context.keys
         )
     except ModelFailed as failure:
         found = ModelListing(False, problem=failure.message)
-    return _listing(found, found.spec or "openai", around)
+    return _listing(found, found.spec or "openai", context)
 
 
-async def _at_home(around: SelectionContext, spec: ProviderSpec) -> tuple[ListedModel, ...]:
-    url = home_of(spec, around.environment)
-    wanted = around.settings.model.provider == spec and not around.settings.model.base_url
+async def _at_home(context: SelectionContext, spec: ProviderSpec) -> tuple[ListedModel, ...]:
+    url = home_of(spec, context.environment)
+    wanted = context.settings.model.provider == spec and not context.settings.model.base_url
     if spec == "ollama":
         if not await accepts(url):
             problem = ModelListing(False, problem=f"no Ollama answers at {url}: start it by `ollama serve`")
-            return _listing(problem, spec, around) if wanted else ()
-    elif not wanted and key_source(around, spec, url) is None:
+            return _listing(problem, spec, context) if wanted else ()
+    elif not wanted and key_source(context, spec, url) is None:
         return ()
-    return _listing(await around.listed(spec, url), spec, around)
+    return _listing(await context.listed(spec, url), spec, context)
 
 
-def _listing(found: ModelListing, provider: str, around: SelectionContext) -> tuple[ListedModel, ...]:
+def _listing(found: ModelListing, provider: str, context: SelectionContext) -> tuple[ListedModel, ...]:
     if found.models:
         return found.models
-    name = around.settings.model.name
+    name = context.settings.model.name
     return (
         ListedModel(
             provider=provider,

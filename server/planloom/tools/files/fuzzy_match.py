@@ -143,42 +143,42 @@ def reindented(
 ) -> tuple[str, ...] | NoIndentation:
     """The new lines, indented as the file indents `actual`, the lines that `old` matched one for one."""
     pairs = [
-        (_indent(given), _indent(there))
-        for given, there in zip(old, actual, strict=True)
-        if given.strip() and there.strip()
+        (_indent(wanted), _indent(found))
+        for wanted, found in zip(old, actual, strict=True)
+        if wanted.strip() and found.strip()
     ]
-    if all(given == there for given, there in pairs):
+    if all(wanted == found for wanted, found in pairs):
         return tuple(new)
     shift = _shift(pairs)
-    known = dict(pairs)
-    if shift is None and any(known[given] != there for given, there in pairs):
+    indents = dict(pairs)
+    if shift is None and any(indents[wanted] != found for wanted, found in pairs):
         return NoIndentation()
-    return tuple(_moved(line, known, shift) for line in new)
+    return tuple(_indented(line, indents, shift) for line in new)
 
 
 def _shift(pairs: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
     """The prefix to remove and the prefix to add, if they are the same for all lines."""
-    given, there = min(pairs, key=lambda pair: len(pair[0]) + len(pair[1]))
+    wanted, found = min(pairs, key=lambda pair: len(pair[0]) + len(pair[1]))
     common = 0
-    while common < min(len(given), len(there)) and given[-1 - common] == there[-1 - common]:
+    while common < min(len(wanted), len(found)) and wanted[-1 - common] == found[-1 - common]:
         common += 1
-    away, front = given[: len(given) - common], there[: len(there) - common]
-    fits = all(old.startswith(away) and front + old[len(away) :] == new for old, new in pairs)
-    return (away, front) if fits else None
+    removed, added = wanted[: len(wanted) - common], found[: len(found) - common]
+    fits = all(old.startswith(removed) and added + old[len(removed) :] == new for old, new in pairs)
+    return (removed, added) if fits else None
 
 
-def _moved(line: str, known: Mapping[str, str], shift: tuple[str, str] | None) -> str:
+def _indented(line: str, indents: Mapping[str, str], shift: tuple[str, str] | None) -> str:
     indent = _indent(line)
     if indent == line:
         return line
     rest = line[len(indent) :]
-    if indent in known:
-        return known[indent] + rest
+    if indent in indents:
+        return indents[indent] + rest
     if shift is not None:
-        away, front = shift
-        return front + line[len(away) :] if line.startswith(away) else front + rest
-    nearest = max((each for each in known if indent.startswith(each)), key=len, default=None)
-    return line if nearest is None else known[nearest] + indent[len(nearest) :] + rest
+        removed, added = shift
+        return added + line[len(removed) :] if line.startswith(removed) else added + rest
+    nearest = max((each for each in indents if indent.startswith(each)), key=len, default=None)
+    return line if nearest is None else indents[nearest] + indent[len(nearest) :] + rest
 
 
 def _indent(line: str) -> str:

@@ -169,8 +169,8 @@ async def _judge(
 ) -> tuple[TouchedPlace, ...]:
     places = [file.place for file in resolved]
     ends = [targets[change].place if change.kind == "rename" else None for change in changeset.changes]
-    known = tuple(document.uri for document in view.documents.all()) + view.acknowledged()
-    return await asyncio.to_thread(judge, changeset.changes, places, ends, known)
+    extra_files = tuple(document.uri for document in view.documents.all()) + view.acknowledged()
+    return await asyncio.to_thread(judge, changeset.changes, places, ends, extra_files)
 
 
 async def _planned_effect(

@@ -37,7 +37,7 @@ class TouchedPlace(NamedTuple):
 
 async def touched(view: WorkspaceView, changes: Sequence[FileChange]) -> tuple[TouchedPlace, ...]:
     """What each change touches, if they are made in this order."""
-    known = tuple(document.uri for document in view.documents.all()) + view.acknowledged()
+    extra_files = tuple(document.uri for document in view.documents.all()) + view.acknowledged()
 
     def judge_all() -> tuple[TouchedPlace, ...]:
         places = [view.locate(change.uri, "write") for change in changes]
@@ -45,7 +45,7 @@ async def touched(view: WorkspaceView, changes: Sequence[FileChange]) -> tuple[T
             view.locate(change.new_uri, "write") if isinstance(change, RenameFile) else None
             for change in changes
         ]
-        return judge(changes, places, targets, known)
+        return judge(changes, places, targets, extra_files)
 
     return await asyncio.to_thread(judge_all)
 
@@ -54,18 +54,18 @@ def judge(
     changes: Sequence[FileChange],
     places: Sequence[ResolvedPath | PathRefused],
     targets: Sequence[ResolvedPath | PathRefused | None],
-    known: Iterable[Uri] = (),
+    extra_files: Iterable[Uri] = (),
 ) -> tuple[TouchedPlace, ...]:
     """Like `touched`, for paths that are resolved already. Lists folders on disk: call it from a thread.
 
-    `known` are files that may not be on disk.
+    `extra_files` are files that may not be on disk.
     """
     found: list[TouchedPlace] = []
     for number, change in enumerate(changes):
         place, target = places[number], targets[number]
         inside: tuple[str, ...] | None = ()
         if isinstance(change, RenameFile):
-            inside = _inside(change, changes[:number], known)
+            inside = _inside(change, changes[:number], extra_files)
         found.append(_judge(change, place, target, inside))
     return tuple(found)
 
@@ -107,7 +107,7 @@ def _moved_secrets(names: Sequence[str]) -> str:
 
 
 def _inside(
-    change: RenameFile, earlier: Sequence[FileChange], known: Iterable[Uri]
+    change: RenameFile, earlier: Sequence[FileChange], extra_files: Iterable[Uri]
 ) -> tuple[str, ...] | None:
     """The paths that a rename moves, relative to it; None if there are too many.
 
@@ -123,7 +123,7 @@ def _inside(
                 found[_relative(before.new_uri, change.uri)] = None
         elif is_below(before.uri, change.uri):
             found[_relative(before.uri, change.uri)] = None
-    found |= dict.fromkeys(_relative(uri, origin) for uri in known if is_below(uri, origin))
+    found |= dict.fromkeys(_relative(uri, origin) for uri in extra_files if is_below(uri, origin))
     start = to_path(origin)
     if start is None:
         return tuple(found)

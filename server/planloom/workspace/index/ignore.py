@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from planloom.workspace.index.ignore_globs import FolderGlob, Glob, read_glob
+from planloom.workspace.index.ignore_globs import FolderGlob, Glob, expand_braces, read_glob
 
 _SUFFIX = re.compile(r"\.\*((?:[\w-]|\\[^\w\s])+)\\Z")
 """The regular expression that `*.suffix` compiles to."""
@@ -140,9 +140,14 @@ def _names(prefix: str) -> list[str]:
     return prefix.split("/")[:-1]
 
 
+def exclude_rules(globs: Iterable[str]) -> Rules:
+    """The rules of `context.exclude`, whose globs may have braces."""
+    return Rules(each for glob in globs for each in expand_braces(glob))
+
+
 def top_chain(root: Path, exclude: Sequence[str]) -> IgnoreChain:
     """The chain above the root's own ignore files: `context.exclude` and `.git/info/exclude`."""
-    excludes = Rules(exclude)
+    excludes = exclude_rules(exclude)
     chain = IgnoreChain(excludes=excludes or None)
     return chain.within("", (read_rules(root / ".git" / "info" / "exclude"),))
 

@@ -1,10 +1,11 @@
-"""Parses gitignore(5) patterns and matches them name by name in bounded time, since they may come from untrusted files.
+"""The one glob dialect: gitignore(5) patterns, matched name by name in bounded time, since they may be untrusted.
 
-`tools/globs.py` builds the globs of tools on these; it adds braces, which in an ignore file are ordinary characters.
+Globs from settings and tools may also have braces (`expand_braces`), which are ordinary characters in an ignore file.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -14,6 +15,8 @@ Segment = str | re.Pattern[str] | None
 
 _GLOB = re.compile(r"[*?\[\]\\]")
 _LONGEST = 4096
+_MOST_EXPANDED: Final = 100
+"""Most globs that the braces of one glob expand to; further ones are dropped."""
 _CLASSES: Final = {
     "alpha": "a-zA-Z",
     "digit": "0-9",
@@ -98,6 +101,48 @@ def read_glob(line: str) -> Glob | None:
             return None
         segments.append(segment)
     return Glob(tuple(segments), negated, folders_only)
+
+
+def expand_braces(glob: str) -> tuple[str, ...]:
+    """The globs that a glob with braces expands to; braces without a comma or after a backslash are literal."""
+    pending = [glob]
+    done: list[str] = []
+    while pending and len(done) + len(pending) <= _MOST_EXPANDED:
+        parts = _first_braces(each := pending.pop(0))
+        if parts is None:
+            done.append(each)
+        else:
+            before, inside, after = parts
+            pending[:0] = [before + one + after for one in inside[: _MOST_EXPANDED - len(done)]]
+    return tuple(done + pending)[:_MOST_EXPANDED]
+
+
+def _first_braces(glob: str) -> tuple[str, list[str], str] | None:
+    """The text before, the alternatives in, and the text after the first braces with several alternatives."""
+    opened: list[int] = []
+    commas: dict[int, list[int]] = {}
+    best: tuple[int, int] | None = None
+    index = 0
+    while index < len(glob):
+        match glob[index]:
+            case "\\":
+                index += 1
+            case "{":
+                opened.append(index)
+            case "," if opened:
+                commas.setdefault(opened[-1], []).append(index)
+            case "}" if opened:
+                start = opened.pop()
+                if start in commas and (best is None or start < best[0]):
+                    best = (start, index)
+            case _:
+                pass
+        index += 1
+    if best is None:
+        return None
+    start, end = best
+    cuts = [start, *commas[start], end]
+    return glob[:start], [glob[a + 1 : b] for a, b in itertools.pairwise(cuts)], glob[end + 1 :]
 
 
 def _without_trailing_blanks(line: str) -> str:

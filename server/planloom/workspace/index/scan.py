@@ -13,8 +13,8 @@ from planloom.workspace.index.ignore import (
     IGNORE_FILES,
     Hides,
     IgnoreChain,
-    Rules,
     chain_of,
+    exclude_rules,
     read_rules,
     top_chain,
 )
@@ -60,7 +60,7 @@ async def git_files(git: Path, root: Path, exclude: Sequence[str]) -> AsyncGener
 
     Nested repositories are walked instead, since they may come from an untrusted archive.
     """
-    excludes = Rules(exclude)
+    excludes = exclude_rules(exclude)
     shown = _ExcludeFilter(IgnoreChain(excludes=excludes)) if excludes else None
     nested: list[str] = []
     # Tracked files are listed at once, while the search for untracked ones runs.
