@@ -44,9 +44,9 @@ class Configuration:
 
     def source_of(self, name: str) -> Source | None:
         """The source of the current value of a setting such as `model.baseUrl`; None for the default."""
-        from planloom.settings import given_by
+        from planloom.settings import source_of
 
-        return given_by(self._sources, name)
+        return source_of(self._sources, name)
 
     def resolve(self) -> tuple[Settings, tuple[str, ...]]:
         """The effective settings, and the problems that were not returned before, a sentence each."""
