@@ -37,10 +37,10 @@ PACKAGES = {
     "calls": ("planloom.domain.model_text", "planloom.agent.toolcalls"),
     "detection": ("planloom.intake.detection", "planloom.intake.qualification", "planloom.intake.words"),
     "references": ("planloom.intake.references",),
-    "rules": tuple(
-        f"planloom.planning.{name}" for name in ("rules", "calls", "clauses", "literals", "wording")
+    "rules": ("planloom.planning.rules", "planloom.planning.wording"),
+    "patches": tuple(
+        f"planloom.tools.files.{name}" for name in ("patches", "patching", "replacing", "fuzzy_match")
     ),
-    "patches": tuple(f"planloom.tools.{name}" for name in ("patches", "patching", "replacing", "passages")),
 }
 """The code that each target is guided by."""
 LONGEST = 1_500

@@ -1,4 +1,4 @@
-"""Models of the wire in a short notation for people: `{ planId: string, files?: string[] }`."""
+"""Renders wire models in a short notation: `{ planId: string, files?: string[] }`."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ _WORDS = {
     for name, value in vars(room).items()
     if get_origin(value) is Literal
 }
-"""The names of sets of words, by the words in their order."""
+"""The name of each Literal type, by its values in their order."""
 
 
 def fields(model: type[Wire], leave_out: tuple[str, ...] = ()) -> str:
-    """The fields of a model in one line."""
-    # Models that name each other are made whole only when they are first used.
+    """The fields of a model on one line."""
+    # Models that refer to each other are completed by pydantic only at their first use.
     model.model_rebuild()
     shown = [_field(name, field) for name, field in model.model_fields.items() if name not in leave_out]
     return f"{{ {', '.join(shown)} }}" if shown else "{}"
 
 
 def named_words() -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Every named set of words, with the words."""
+    """Every named Literal type, with its values."""
     for each, name in _WORDS.items():
         yield name, each
 
 
 def words() -> Iterator[tuple[str, str]]:
-    """Every named set of words, with the words as they are printed."""
+    """Every named Literal type, with its values in this notation."""
     for name, each in named_words():
         yield name, _quoted(each)
 
 
 def inner(model: type[Wire]) -> Iterator[type[Wire]]:
-    """The models that the fields of a model name, each once, in their order."""
+    """The models in the fields of a model, each once, in order."""
     model.model_rebuild()
     found: dict[type[Wire], None] = {}
     for field in model.model_fields.values():

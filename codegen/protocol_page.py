@@ -1,4 +1,4 @@
-"""Writes the page of the protocol from the catalogue and the models of the wire, so that they never differ."""
+"""Generates docs/protocol.md from the catalogue and the wire models."""
 
 from __future__ import annotations
 
@@ -21,78 +21,78 @@ from planloom.lsp.wire.base import Wire
 from planloom.service.running.states import ALLOWED
 
 CLIENT_CAN: Final[Mapping[str, str]] = {
-    "events": "it hears `planloom/event` and `planloom/stream`",
-    "approvals": "it asks for approvals itself; else the server asks by messages with buttons",
+    "events": "it handles `planloom/event` and `planloom/stream`",
+    "approvals": "it asks for approvals itself; otherwise the server asks by messages with buttons",
     "clarifications": "it asks the questions of steps itself",
     "recovery": "it asks itself what to do about failed steps",
     "conflicts": "it lets the user resolve conflicts itself",
     "diagnostics": "it answers `planloom/editor/diagnostics`",
     "language_model": "it answers `planloom/editor/complete`",
-    "diff": "it shows differences itself; nothing depends on it",
+    "diff": "it shows diffs itself; the server ignores this",
     "save": "it answers `planloom/editor/save`",
-    "trusted": "whether the user trusts the workspace; left out, it is trusted",
+    "trusted": "whether the user trusts the workspace; the default is true",
 }
 _RUNS: Final[Mapping[str, str]] = {
-    "read": "`$/cancelRequest` ends it at any moment",
-    "change": "once begun it is finished",
-    "wait": "it may take long, and `$/cancelRequest` ends it",
+    "read": "`$/cancelRequest` cancels it at any moment",
+    "change": "once it has begun, it is finished",
+    "wait": "it may take long; `$/cancelRequest` cancels it",
 }
 _INTRODUCTION = f"""\
 # The protocol, version {methods.PROTOCOL_VERSION}
 
 <!-- Written by `python -m codegen`; a test compares it with the code. -->
 
-What the server and an editor say to each other: LSP 3.17 over stdio, and the methods below. Names are in camelCase,
-ids are opaque strings, times are RFC 3339 in UTC. The server may add optional fields and types of events; a client
-passes over what it does not know. Nothing here is removed or renamed without another version in `planloom/status`.
+The protocol is LSP 3.17 over stdio, and the methods below. Names are in camelCase, ids are opaque strings, times are
+RFC 3339 in UTC. The server may add optional fields and types of events, so a client must ignore those that it does not
+know. Nothing here is removed or renamed without a new protocol version in `planloom/status`.
 
-## The beginning
+## Initialization
 
-`initializationOptions.planloom` may hold [settings](settings.md). `initializationOptions.planloomClient` says what the
-editor can do beyond LSP; what is left out is false, but for `trusted`:
+`initializationOptions.planloom` may hold [settings](settings.md). `initializationOptions.planloomClient` declares what
+the editor supports beyond LSP. A field that is left out is false, except for `trusted`:
 """
 _REQUESTS = """\
 ## Requests of the client
 
-Every request is answered, by a result or by one of the [errors](#errors); malformed params too. What takes long
-answers at once and goes on as events. Only `planloom/plan/wait` blocks. Requests on one plan are taken one at a time
-in the order of their arrival.
+Every request gets a result or one of the [errors](#errors), even if its params are malformed. Long work answers at
+once and continues with events; only `planloom/plan/wait` blocks. Requests on one plan run one at a time, in the order
+of their arrival.
 """
 _STATES = """\
 ## States of a plan
 
-What each status allows; all else answers `wrong_state`, with what is allowed in `details`.
+What each status allows. Any other request gets the error `wrong_state`, which lists the allowed ones in `details`.
 """
 _EVENTS = """\
 ## Events
 
-`planloom/event` brings every event of the server's plans in order, each once it is durable; they may arrive before the
-answer to the request that caused them. Every event has `seq`, `planId`, `sessionId`, `at` and `type`; `seq` rises by
-one within a plan, with no gap. `taskId` is the id of a step. A client that was away asks `planloom/plan/events` for
-what it missed. The statuses `blocked` and `ready` are computed; no event sets them.
+`planloom/event` sends every event of the server's plans in order, each after it is stored. An event may arrive before
+the answer to the request that caused it. Every event has `seq`, `planId`, `sessionId`, `at` and `type`. Within a plan,
+`seq` increases by one with no gap. `taskId` is the id of a step. A client that missed events gets them by
+`planloom/plan/events`. The statuses `blocked` and `ready` are computed; no event sets them.
 """
 _COMMANDS = """\
 ## Commands
 
-The same actions for a client with no extension, by `workspace/executeCommand`. Each starts its action and returns at
-once. A `planId` left out means the only plan that the command can act on; with several the answer is `invalid_params`
-and lists them.
+The same actions for a client without an extension, by `workspace/executeCommand`. A command that takes longer than a
+second returns null and continues. If `planId` is left out, the command acts on the only plan that it can act on; if
+there are several, the error `invalid_params` lists them.
 """
 _FALLBACK = """\
 ## Without an extension
 
-What the client has not declared is asked by `window/showMessageRequest` with buttons, and shown by
-`window/showDocument` from files in `.planloom/` of the first folder (with a `.gitignore` of `*`). A message that is
-dismissed is no answer: the question stays, and a command answers it at any time. Edits arrive by
-`workspace/applyEdit`, progress by `$/progress`, and `@` in any document completes references; each only if the
-client has said that it can.
+The server asks the questions that the client has not declared by `window/showMessageRequest` with buttons. It shows
+diffs and conflicts by `window/showDocument`, from files in `.planloom/` of the first folder (with a `.gitignore` of
+`*`). A dismissed message is no answer: the question stays pending, and a command can answer it at any time. Edits are
+sent by `workspace/applyEdit`, progress by `$/progress`, and `@` in any document completes references, each only if the
+client supports it.
 """
 _ERRORS = """\
 ## Errors
 
-`data` of an error is `{ code, message, hint?, details? }`; `message` is a sentence that a user can act on. Beside
-these there are the codes of JSON-RPC and LSP: -32700, -32600, -32601, -32002 before `initialize`, -32800 for a request
-that was cancelled, -32603 (`internal`) for a defect of the server, whose log has the trace.
+`data` of an error is `{ code, message, hint?, details? }`; `message` is a sentence that a user can act on. The codes of
+JSON-RPC and LSP occur too: -32700, -32600, -32601, -32002 before `initialize`, -32800 for a cancelled request, and
+-32603 (`internal`) for an internal error of the server, whose log has the traceback.
 
 | JSON-RPC | `data.code` | when |
 |---|---|---|
@@ -100,7 +100,7 @@ that was cancelled, -32603 (`internal`) for a defect of the server, whose log ha
 _TYPES = """\
 ## Types
 
-`?` marks a field that may be left out, `T[]` a list, `any` any JSON.
+`?` marks a field that may be left out, `T[]` is a list, `any` is any JSON.
 """
 
 
@@ -154,13 +154,13 @@ def _ours() -> Iterator[str]:
         "`planloom/stream`",
         _shape("StreamParams"),
         "",
-        "`events` is declared: text of a running answer or command; may be dropped",
+        "`events` is declared: text that a model or command streams; may be dropped",
     )
     yield _row(
         "`planloom/health`",
         _shape("HealthParams"),
         "",
-        "`events` is declared: what is wrong has changed; as in `planloom/status`",
+        "`events` is declared: the problems have changed; as in `planloom/status`",
     )
     for ask in methods.ASKS:
         yield _row(f"`{ask.name}`", _shape(ask.params), _shape(ask.result), f"`{ask.declared}` is declared")
@@ -183,11 +183,11 @@ def _states() -> Iterator[str]:
 def _events() -> Iterator[str]:
     yield "| type | payload | |"
     yield "|---|---|---|"
-    told = {_type(kind): kind for kind in _union(domain_events.Event)}
+    domain_event = {_type(kind): kind for kind in _union(domain_events.Event)}
     common = (*wire_task_events.OfPlan.model_fields, "type")
     for kind in _union(wire_events.Event):
-        first = " ".join((told[_type(kind)].__doc__ or "").split()).partition(". ")[0].rstrip(".")
-        # What follows a semicolon may be about a field that the wire does not have.
+        first = " ".join((domain_event[_type(kind)].__doc__ or "").split()).partition(". ")[0].rstrip(".")
+        # The part after a semicolon may describe a field that the wire does not have.
         words = first.partition("; `")[0]
         yield _row(f"`{_type(kind)}`", f"`{notation.fields(kind, common)}`", f"{words}.")
 
@@ -250,9 +250,9 @@ def _shape(name: str) -> str:
 
 
 def _words(handler: str) -> str:
-    room, _, function = handler.partition(".")
-    told = getattr(import_module(f"planloom.lsp.handlers.{room}"), function).__doc__ or ""
-    return " ".join(told.split())
+    module, _, function = handler.partition(".")
+    docstring = getattr(import_module(f"planloom.lsp.handlers.{module}"), function).__doc__ or ""
+    return " ".join(docstring.split())
 
 
 def _row(*cells: str) -> str:

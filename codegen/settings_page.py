@@ -1,4 +1,4 @@
-"""Writes the page of the settings from their models, so that the two never differ."""
+"""Generates docs/settings.md from the models of the settings."""
 
 from __future__ import annotations
 
@@ -17,29 +17,28 @@ _PROSE = """\
 
 <!-- Written by `python -m codegen`; a test compares it with the code. -->
 
-Every name begins with `planloom.` in an editor. All of them are optional. A value that does not fit leaves the field
-as it would be without it and is reported once, with the name and the reason; nothing stops the server.
+In an editor every name begins with `planloom.`. All settings are optional. An invalid value is ignored and reported
+once, with the name and the reason; it does not stop the server.
 
-## Where a value comes from
+## Sources
 
-Strongest first; each source gives single fields, the others stay as weaker sources have them.
+The strongest source is first. Each source sets single fields; the other fields keep the values of weaker sources.
 
 | source | how |
 |---|---|
 | command line | `planloom serve --setting model.name=NAME`, `planloom run --set model.name=NAME`; \
-a value that is JSON is taken as such |
+a value that is not JSON is a string |
 | environment | the name in capitals: `planloom.model.baseUrl` is `PLANLOOM_MODEL_BASE_URL` |
-| user | `settings.json` in the folder `planloom` of the user's configuration \
-(`PLANLOOM_CONFIG` names another file), and what an extension sends by `planloom/settings/user`, \
-which goes before it |
+| user | what an extension sends by `planloom/settings/user`, and, weaker, `settings.json` in the folder `planloom` \
+of the user's configuration (`PLANLOOM_CONFIG` names another file) |
 | initialization | `initializationOptions.planloom` |
 | workspace | what the editor answers to `workspace/configuration` or pushes by `workspace/didChangeConfiguration` |
 
-The last source may hold what an opened folder says, and a server cannot tell which part of it does. So the settings
-marked **user only** are not taken from it: they could send keys elsewhere, or approve what the folder wants done.
+The last source may contain settings of an opened folder, and the server cannot tell which ones. So the settings marked
+**user only** are ignored there: they could send keys elsewhere, or approve the changes that the folder asks for.
 
-Keys are no settings. They come from `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `PLANLOOM_API_KEY`, or from the editor by
-`planloom/secret/set`, and go only to the origin that they were given for. A proxy is set by `PLANLOOM_PROXY` alone.
+Keys are not settings. They come from `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `PLANLOOM_API_KEY`, or from the editor by
+`planloom/secret/set`, and are sent only to the origin that they are meant for. A proxy is set only by `PLANLOOM_PROXY`.
 """
 
 

@@ -1,4 +1,4 @@
-"""Writes the page of the tools from the registry, so that the two never differ."""
+"""Generates docs/tools.md from the registry of tools."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from planloom.tools.registry import Registry, builtin, schema
 from planloom.tools.tool import SUMMARY_LIMIT, Tool
 
 _EFFECTS = {
-    "read": "Looks only, and runs unasked.",
-    "write": "Changes files. The change is staged, shown with its differences, and made once it is allowed.",
-    "destroy": "Takes something away. It is always asked, unless `planloom.approvals.destroy` says otherwise; "
-    "a literal call of a request that runs without a plan is asked even then.",
-    "execute": "Runs a program. It is asked each time, unless `planloom.approvals.execute` says otherwise;"
-    " `allowForPlan` holds for the exact repeat alone.",
+    "read": "Only reads, and runs without asking.",
+    "write": "Changes files. The change is staged, shown as a diff, and applied once it is allowed.",
+    "destroy": "Deletes something. It always asks, unless `planloom.approvals.destroy` says otherwise; "
+    "a literal call of a request that runs without a plan asks even then.",
+    "execute": "Runs a program. It asks each time, unless `planloom.approvals.execute` says otherwise;"
+    " `allowForPlan` covers only the identical command.",
 }
 
 
@@ -29,8 +29,8 @@ def _lines(tools: Registry) -> Iterator[str]:
     yield ""
     yield "<!-- Written by `python -m codegen`; a test compares it with the code. -->"
     yield ""
-    yield "What the steps of a plan, and the models that work on them, can do. Paths are relative to the workspace"
-    yield "folder; with several folders open, `folder-name/path` names one. A call that fails says what to do instead."
+    yield "The tools that the steps of a plan, and the models that work on them, can call. Paths are relative to the"
+    yield "workspace folder, or, if several are open, `folder-name/path`. A failed call says what to do instead."
     yield f"A result has a summary of at most {SUMMARY_LIMIT} characters for people, and a text for the model."
     yield ""
     yield "| tool | effect | for |"
@@ -57,9 +57,9 @@ def _section(tool: Tool) -> Iterator[str]:
     assert isinstance(required, list) and isinstance(properties, dict)
     for name, argument in properties.items():
         assert isinstance(argument, dict)
-        given = "required" if name in required else _default(argument)
+        need = "required" if name in required else _default(argument)
         text = str(argument.get("description", "")).replace("|", "\\|")
-        yield f"| `{name}` | {_type(argument)} | {given} | {text} |"
+        yield f"| `{name}` | {_type(argument)} | {need} | {text} |"
 
 
 def _agents(tool: Tool) -> str:

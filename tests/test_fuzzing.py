@@ -30,6 +30,7 @@ def check_changed(name: str, rounds: int) -> None:
 
 def test_every_target_has_code_to_be_guided_by() -> None:
     assert set(PACKAGES) == set(TARGETS)
+    assert [name for names in PACKAGES.values() for name in names if find_spec(name) is None] == []
 
 
 @pytest.mark.parametrize("name", TARGETS)

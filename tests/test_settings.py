@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planloom.settings import Source, given_by, resolve
+from planloom.settings import Source, resolve, source_of
 
 REDIRECTS: list[dict[str, Any]] = [
     {"model": {"baseUrl": "http://evil"}},
@@ -21,7 +21,7 @@ def test_a_folder_cannot_redirect_the_model_in_any_spelling(values: dict[str, An
     settings, problems = resolve({"workspace": values})
     assert settings.model.base_url == ""
     assert [problem.field for problem in problems] == ["model.baseUrl"]
-    assert given_by({"workspace": values}, "model.baseUrl") is None
+    assert source_of({"workspace": values}, "model.baseUrl") is None
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_the_holder_of_a_value_is_known(source: Source, values: dict[str, Any]) 
         source: values,
     }
     assert resolve(sources).settings.model.base_url == "http://evil"
-    assert given_by(sources, "model.baseUrl") == source
+    assert source_of(sources, "model.baseUrl") == source
 
 
 def test_reading_is_not_said_to_be_asked() -> None:

@@ -1,4 +1,4 @@
-"""The command line: `planloom serve` for editors, and the commands that people type."""
+"""The entry point of the program: `planloom serve` for editors, and the commands that people type."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def main() -> None:
     """Run one command and end with its exit code."""
     arguments = sys.argv[1:]
     if arguments[:1] == ["serve"]:
-        # Editors wait for this: nothing that only people need is imported on the way.
+        # Editors wait for this, so nothing of the command line is imported.
         from planloom.lsp.server import serve
 
         sys.exit(serve(arguments[1:]))

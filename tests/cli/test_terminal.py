@@ -203,7 +203,7 @@ def test_arguments_of_a_failed_step_are_changed_and_bad_json_is_asked_again(star
     terminal = start(turns, "--yes", EDITOR="", VISUAL="")
     terminal.type("a")
     terminal.type("{broken", after="keeps them): ")
-    terminal.wait_for("That is no JSON")
+    terminal.wait_for("That is not JSON")
     terminal.type("a")
     terminal.type('{"path": "new"}', after="keeps them): ")
     (params,) = terminal.finish().params("planloom/step/recover")

@@ -109,7 +109,7 @@ async def test_settings_that_nest_without_end_are_refused_and_not_followed() -> 
     app = FakeApplication()
     async with connected(app.make, settings=deep) as client:
         await opened(client, app)
-        assert "no object of settings" in client.shown()[0]["message"]
+        assert "not an object of settings" in client.shown()[0]["message"]
         error = await client.fails("planloom/settings/user", {"values": {"model": deep}})
         assert error.word == "invalid_params"
 

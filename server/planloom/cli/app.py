@@ -1,4 +1,4 @@
-"""The commands `run`, `plan` and `doctor`, and what their options mean."""
+"""The commands `run`, `plan` and `doctor`, with their arguments and options."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Workspace = Annotated[
 ]
 Mode = Annotated[
     Literal["auto", "plan", "direct", "perspectives"],
-    typer.Option(help="Plan if the request needs it, always, never, or with several views of it."),
+    typer.Option(help="Plan if the request needs it, always, never, or always with perspectives."),
 ]
 BaseUrl = Annotated[
     str | None, typer.Option(metavar="URL", help="The address of an OpenAI-compatible server.")
@@ -51,7 +51,10 @@ Set = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="Any setting, such as execution.maxParallelSteps=2."),
 ]
 AsJson = Annotated[
-    bool, typer.Option("--json", help="Events as JSON lines on standard output, all else on standard error.")
+    bool,
+    typer.Option(
+        "--json", help="Events as JSON lines on standard output, everything else on standard error."
+    ),
 ]
 
 
@@ -76,13 +79,13 @@ def run(
     set_: Set = None,
     as_json: AsJson = False,
 ) -> None:
-    """Plan the request, ask, and carry the plan out on the files of the workspace."""
+    """Plan the request, ask for approval, and execute the plan on the files of the workspace."""
     terminal = _is_terminal()
     if not terminal and not yes:
         _usage(
             "There is no terminal to ask at. Use --yes to approve the plan and its writes, or `planloom plan`."
         )
-    words, folders = _words(text), _folders(workspace)
+    request_text, folders = _request_text(text), _folders(workspace)
 
     async def work(server: Server) -> int:
         from planloom.cli.commands import run_request
@@ -91,7 +94,7 @@ def run(
 
         flags = Flags(yes, yes_commands, terminal and text != "-")
         return await run_request(
-            server, Request(words, mode, review), folders=folders, flags=flags, as_json=as_json
+            server, Request(request_text, mode, review), folders=folders, flags=flags, as_json=as_json
         )
 
     _finish(_server_command(context, base_url, model, provider, set_), work)
@@ -104,7 +107,8 @@ def plan(
     *,
     workspace: Workspace = None,
     mode: Annotated[
-        Literal["plan", "perspectives"], typer.Option(help="With one view of the request, or with several.")
+        Literal["plan", "perspectives"],
+        typer.Option(help="Without perspectives on the request, or with them."),
     ] = "plan",
     base_url: BaseUrl = None,
     model: Model = None,
@@ -113,7 +117,7 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Show the plan for a request; nothing is changed."""
-    words, folders = _words(text), _folders(workspace)
+    request_text, folders = _request_text(text), _folders(workspace)
 
     async def work(server: Server) -> int:
         from planloom.cli.commands import run_request
@@ -121,7 +125,7 @@ def plan(
         from planloom.cli.terminal.decisions import Flags
 
         flags = Flags(terminal=_is_terminal() and text != "-")
-        request = Request(words, mode, until_ready=True)
+        request = Request(request_text, mode, until_ready=True)
         return await run_request(server, request, folders=folders, flags=flags, as_json=as_json)
 
     _finish(_server_command(context, base_url, model, provider, set_), work)
@@ -137,7 +141,7 @@ def doctor(
     provider: Provider = None,
     set_: Set = None,
 ) -> None:
-    """Look at everything that Planloom needs, and say what is missing and what to do about it."""
+    """Check everything that Planloom needs, and say what is missing and what to do about it."""
 
     async def work(server: Server) -> int:
         from planloom.cli.doctor import examine
@@ -149,9 +153,9 @@ def doctor(
 
 
 def main(arguments: Sequence[str], *, server_command: Sequence[str] = SERVER_COMMAND) -> int:
-    """Carry out one command line. Returns the exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    """Run one command line. Returns the exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot write a mark shows a question mark; it is no reason to stop half-way.
+        # A terminal that cannot encode a character shows a question mark, instead of ending the run.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
@@ -162,7 +166,7 @@ def main(arguments: Sequence[str], *, server_command: Sequence[str] = SERVER_COM
 
 
 def _finish(command: Sequence[str], work: Callable[[Server], Awaitable[int]]) -> NoReturn:
-    """Start the server, then do the work, whose imports take as long as the server's own start."""
+    """Start the server, then do the work. Its imports take as long as the server's start, so the two overlap."""
 
     async def both() -> int:
         async with started(command) as server:
@@ -181,19 +185,19 @@ def _usage(sentence: str) -> NoReturn:
 
 
 def _is_terminal() -> bool:
-    """Whether a person can be asked: a keyboard, and somewhere to show the question."""
+    """Whether a person can be asked: stdin is a terminal, and stdout or stderr is one."""
     return sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty())
 
 
-def _words(text: str) -> str:
-    words = sys.stdin.read() if text == "-" else text
-    if not words.strip():
+def _request_text(text: str) -> str:
+    text = sys.stdin.read() if text == "-" else text
+    if not text.strip():
         _usage("The request is empty.")
-    return words
+    return text
 
 
-def _folders(given: list[Path] | None) -> list[Path]:
-    folders = [folder.resolve() for folder in given or [Path()]]
+def _folders(paths: list[Path] | None) -> list[Path]:
+    folders = [folder.resolve() for folder in paths or [Path()]]
     for folder in folders:
         if not folder.is_dir():
             _usage(f"{folder} is not a folder.")
@@ -207,12 +211,12 @@ def _server_command(
     provider: str | None,
     assignments: list[str] | None,
 ) -> list[str]:
-    """The server's command with the settings of this command line, which are stronger than all others."""
+    """The server's command with the settings of this command line, which override all others."""
     for assignment in assignments or []:
         name, equals, _ = assignment.partition("=")
         if not equals or not name:
-            _usage(f"--set wants NAME=VALUE, not {assignment!r}.")
-    named = {"model.baseUrl": base_url, "model.name": model, "model.provider": provider}
-    # Written as JSON, a name that looks like a number stays a name.
-    given = [f"{name}={json.dumps(value)}" for name, value in named.items() if value is not None]
-    return [*context.obj, *(f"--setting={assignment}" for assignment in (assignments or []) + given)]
+            _usage(f"--set needs NAME=VALUE, not {assignment!r}.")
+    values = {"model.baseUrl": base_url, "model.name": model, "model.provider": provider}
+    # Quoted as JSON, a name that looks like a number stays a string.
+    options = [f"{name}={json.dumps(value)}" for name, value in values.items() if value is not None]
+    return [*context.obj, *(f"--setting={assignment}" for assignment in (assignments or []) + options)]

@@ -1,4 +1,4 @@
-"""One request from the command line to its exit code."""
+"""Runs one request of the command line and returns its exit code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from planloom.cli.terminal.person import Terminal
 from planloom.cli.terminal.screen import Screen
 
 CANCEL_SECONDS = 10.0
-"""How long a plan may take to end after Ctrl-C; an edit in hand is finished first."""
+"""Seconds that a plan may take to end after Ctrl-C; it finishes the edit that is being applied."""
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 
@@ -30,20 +30,20 @@ async def run_request(
     flags: Flags,
     as_json: bool,
 ) -> int:
-    """Carry a request as far as it says, and return the exit code of the command line."""
+    """Plan or execute a request, as its options say; returns the exit code of the command line."""
     console = show.console(stderr=as_json or (flags.terminal and not sys.stdout.isatty()))
     screen = Screen(console, folders, as_json=as_json)
     person = Terminal(console, folders) if flags.terminal else NonInteractive()
     try:
-        async with session(server, folders, say=screen.say, stream=screen.stream) as opened:
-            screen.log_path(opened.status.get("logPath") or "")
-            request_run = RequestRun(opened.connection, opened.events, screen, person, flags)
+        async with session(server, folders, say=screen.say, stream=screen.stream) as running:
+            screen.log_path(running.status.get("logPath") or "")
+            request_run = RequestRun(running.connection, running.events, screen, person, flags)
             try:
                 outcome = await request_run.carry_out(request)
             except asyncio.CancelledError:
                 await _interrupted(request_run, screen)
                 return INTERRUPTED
-            return _tell(outcome, screen)
+            return _show_outcome(outcome, screen)
     except ServerError as error:
         screen.pause()
         screen.trouble(error.message, error.hint, error.details)
@@ -58,7 +58,7 @@ async def run_request(
 
 
 async def _interrupted(request_run: RequestRun, screen: Screen) -> None:
-    # From here on the task goes on in its own right: the cancelled state would end the next wait at once.
+    # Clears the cancellation, which would otherwise end the next `asyncio.timeout` early.
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()
@@ -72,10 +72,10 @@ async def _interrupted(request_run: RequestRun, screen: Screen) -> None:
     screen.result({"exitCode": INTERRUPTED, "planId": request_run.plan.get("planId"), "status": "cancelled"})
 
 
-def _tell(outcome: Outcome, screen: Screen) -> int:
+def _show_outcome(outcome: Outcome, screen: Screen) -> int:
     code = DONE if outcome.ending in ("completed", "ready") else FAILED
     if outcome.ending != "ready":
-        screen.ended(outcome.ending, outcome.last, outcome.files)
+        screen.ended(outcome.ending, outcome.last_event, outcome.files)
     screen.result(
         {
             "exitCode": code,

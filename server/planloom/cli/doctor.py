@@ -1,4 +1,4 @@
-"""What Planloom needs, what is there, and what to do about what is not."""
+"""`planloom doctor`: checks what Planloom needs, and says what to do about what is missing."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _MARKS: Mapping[State, tuple[str, str]] = {
     "optional": ("!", "bold yellow"),
     "missing": ("✘", "bold red"),
 }
-_NO_MODEL = f"Literal steps run without one, all others wait. {WAYS_TO_A_MODEL}"
+_NO_MODEL = f"Without one, only literal steps run. {WAYS_TO_A_MODEL}"
 
 
 class Finding(NamedTuple):
-    """One thing looked at: what is there, and what to do if that is not enough."""
+    """One checked thing: what was found, and what to do if that is not enough."""
 
     state: State
-    what: str
+    subject: str
     found: str
     advice: str = ""
 
@@ -43,17 +43,17 @@ class Finding(NamedTuple):
 async def examine(process: Server, *, folders: Sequence[Path], model_needed: bool) -> int:
     """Print every finding. Returns 1 if something that is needed is missing, else 0.
 
-    A model is needed only where the command line names one: plans with literal steps run without.
+    A model is needed only if the command line names one, since literal steps run without a model.
     """
     findings = [python(sys.version_info[:3]), *packages(), *(workspace(folder) for folder in folders)]
-    findings += await _asked(process, [folder for folder in folders if folder.is_dir()], model_needed)
+    findings += await _ask_server(process, [folder for folder in folders if folder.is_dir()], model_needed)
     console = show.console()
     console.print(_table(findings))
     missing = sum(finding.state == "missing" for finding in findings)
-    told = ("Everything that is needed is there.", "bold green")
+    verdict = ("Everything that is needed is there.", "bold green")
     if missing:
-        told = (f"{missing} {'thing is' if missing == 1 else 'things are'} missing.", "bold red")
-    console.print(Text(*told))
+        verdict = (f"{missing} {'thing is' if missing == 1 else 'things are'} missing.", "bold red")
+    console.print(Text(*verdict))
     return 1 if missing else 0
 
 
@@ -66,7 +66,7 @@ def python(version: tuple[int, ...]) -> Finding:
 
 
 def packages() -> Iterator[Finding]:
-    """What Planloom requires, by its own metadata; one finding if all is there."""
+    """The packages that Planloom's metadata requires; one finding if all are installed."""
     missing: list[Finding] = []
     count = 0
     for requirement in metadata.requires("planloom") or ():
@@ -86,7 +86,7 @@ def packages() -> Iterator[Finding]:
 
 
 def workspace(folder: Path) -> Finding:
-    """A folder to work in."""
+    """A folder of the workspace."""
     if not folder.is_dir():
         return Finding("missing", "workspace", str(folder), "It is not a folder: name one with --workspace.")
     if not os.access(folder, os.R_OK | os.X_OK):
@@ -99,13 +99,11 @@ def workspace(folder: Path) -> Finding:
 
 
 def ledger(path: str) -> Finding:
-    """The place where plans are kept."""
+    """The file in which plans are stored."""
     if not path:
-        return Finding(
-            "optional", "ledger", "in memory", "Plans are forgotten when the server ends: see the log."
-        )
-    place = Path(path)
-    nearest = next((parent for parent in (place, *place.parents) if parent.exists()), place)
+        return Finding("optional", "ledger", "in memory", "Plans are lost when the server ends: see the log.")
+    file = Path(path)
+    nearest = next((parent for parent in (file, *file.parents) if parent.exists()), file)
     if not os.access(nearest, os.W_OK):
         advice = "It cannot be written: check its permissions, or choose another place by --set storage.path=FOLDER."
         return Finding("missing", "ledger", path, advice)
@@ -113,7 +111,7 @@ def ledger(path: str) -> Finding:
 
 
 def server(status: Json, seconds: float) -> Iterator[Finding]:
-    """What the server says of itself."""
+    """The server's version, log, ledger and problems."""
     started = f"{status.get('version', '?')}, protocol {status.get('protocolVersion', '?')}, ready in {seconds:.1f} s"
     yield Finding("found", "server", started)
     if status.get("logPath"):
@@ -124,7 +122,7 @@ def server(status: Json, seconds: float) -> Iterator[Finding]:
 
 
 def model(listed: Json, *, needed: bool) -> Iterator[Finding]:
-    """Every model that could answer, and whether it does. The embedded rules are always there, and no model."""
+    """The models, and whether each can be reached. The embedded rules are always listed, but are no model."""
     without: State = "missing" if needed else "optional"
     active = listed.get("active") or {}
     models = listed.get("models") or []
@@ -142,29 +140,29 @@ def model(listed: Json, *, needed: bool) -> Iterator[Finding]:
         yield Finding(without, "model", "no language model", _NO_MODEL)
 
 
-async def _asked(process: Server, folders: Sequence[Path], model_needed: bool) -> list[Finding]:
-    told: list[Finding] = []
+async def _ask_server(process: Server, folders: Sequence[Path], model_needed: bool) -> list[Finding]:
+    findings: list[Finding] = []
     started = time.monotonic()
     try:
         async with session(
-            process, folders, say=lambda level, message: told.append(_told(level, message))
+            process, folders, say=lambda level, message: findings.append(_message(level, message))
         ) as opened:
-            told += server(opened.status, time.monotonic() - started)
+            findings += server(opened.status, time.monotonic() - started)
             try:
                 listed = await opened.connection.request("planloom/model/list")
             except ServerError as error:
                 without: State = "missing" if model_needed else "optional"
-                told.append(Finding(without, "model", error.message, error.hint or ""))
+                findings.append(Finding(without, "model", error.message, error.hint or ""))
             else:
-                told += model(listed, needed=model_needed)
+                findings += model(listed, needed=model_needed)
     except ServerError as error:
-        told.append(Finding("missing", "server", error.message, error.hint or ""))
+        findings.append(Finding("missing", "server", error.message, error.hint or ""))
     except ServerLost as error:
-        told.append(Finding("missing", "server", str(error), error.tail))
-    return told
+        findings.append(Finding("missing", "server", str(error), error.tail))
+    return findings
 
 
-def _told(level: str, message: str) -> Finding:
+def _message(level: str, message: str) -> Finding:
     return Finding("missing" if level == "error" else "optional", "message", message)
 
 
@@ -177,5 +175,5 @@ def _table(findings: Sequence[Finding]) -> Table:
         text = Text(visible(finding.found))
         if finding.advice:
             text.append(f"\n{visible(finding.advice)}", "yellow")
-        table.add_row(Text(*_MARKS[finding.state]), finding.what, text)
+        table.add_row(Text(*_MARKS[finding.state]), finding.subject, text)
     return table

@@ -1,4 +1,4 @@
-"""Text of others made safe to show: nothing in it can hide, reorder or command the terminal."""
+"""Escapes untrusted text for the terminal, so that nothing in it is hidden, reordered or run as a control sequence."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import unicodedata
 _HIDDEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
 _KEPT = frozenset({"\n", "\t"})
 _BLANK_BUT_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Characters that count as letters or symbols and show nothing."""
+"""Letters and symbols by their Unicode category that are displayed as blanks."""
 
 
 def visible(text: str) -> str:
-    """The text with every control, invisible and bidirectional character written out as `<U+202E>`.
+    """Replace each control, invisible and bidirectional character by its code, such as `<U+202E>`.
 
-    Line feeds and tabs stay; a carriage return before a line feed goes, since it shows nothing there.
+    Line feeds and tabs stay. A carriage return before a line feed is removed, since it has no effect there.
     """
     text = text.replace("\r\n", "\n")
     if text.isascii() and text.isprintable():
@@ -22,7 +22,7 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """The same on one line, cut with an ellipsis after `limit` characters."""
+    """Like `visible`, but on one line of at most `limit` characters, cut with an ellipsis."""
     line = " ".join(visible(text[: limit * 4]).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 

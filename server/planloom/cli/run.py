@@ -1,4 +1,4 @@
-"""The journey of one request: created, reviewed, carried out, told, with every decision asked of the right one."""
+"""Runs one request from its creation to its end, and asks the flags or the person for every decision."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ T = TypeVar("T")
 
 
 _SETTLED = frozenset({"wrong_state", "unknown_approval", "unknown_step", "unknown_edit"})
-"""Errors that say: this no longer waits for an answer."""
+"""Errors of an answer to something that no longer waits for one."""
 
 
 class Request(NamedTuple):
-    """What is asked for, and how far to go."""
+    """A request and its options; `until_ready` stops at the drafted plan."""
 
     text: str
     mode: str = "auto"
@@ -30,16 +30,16 @@ class Request(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a plan ended: with which event, and `plan` as it was last seen."""
+    """How a plan ended, its last event, its last known state, and its changed files (URI → kind of change)."""
 
     ending: Ending
-    last: Json
+    last_event: Json
     plan: Plan
     files: Mapping[str, str]
 
 
 class RequestRun:
-    """One plan on one connection. `events` is what the connection's handler for `planloom/event` puts there."""
+    """One plan on one connection. `events` is the queue that the handler of `planloom/event` fills."""
 
     def __init__(
         self,
@@ -61,23 +61,23 @@ class RequestRun:
         self.files: Mapping[str, str] = {}
 
     async def carry_out(self, request: Request) -> Outcome:
-        """Take the request to its end. Raises ServerError if it is refused outright, and ServerLost."""
+        """Run the request to its end. Raises ServerError if the server refuses it, and ServerLost."""
         self._review, self._until_ready = request.review, request.until_ready
-        asked: Json = {"text": request.text, "mode": request.mode}
+        params: Json = {"text": request.text, "mode": request.mode}
         confirmed = await self._confirmed_secrets(request.text)
         created = await self._connection.request(
-            "planloom/plan/create", asked | ({"confirmed": confirmed} if confirmed else {})
+            "planloom/plan/create", params | ({"confirmed": confirmed} if confirmed else {})
         )
         self.plan = created["plan"]
         self._screen.request_taken(created)
         while True:
             event = await self._next_event()
-            end = await self._take(event)
+            end = await self._on_event(event)
             if end is not None:
                 return Outcome(end, event, self.plan, self.files)
 
     async def cancel(self) -> None:
-        """Cancel the plan, if there is one that has not ended, and wait until that has happened."""
+        """Cancel the plan, if there is one that has not ended, and wait until it has ended."""
         if not self.plan or self.plan.get("status") in ENDED:
             return
         await self._connection.request("planloom/plan/cancel", {"planId": self.plan["planId"]})
@@ -89,7 +89,7 @@ class RequestRun:
 
     async def _next_event(self) -> Json:
         while True:
-            # What came before the server went still counts.
+            # Events that arrived before the server ended are still handled.
             event = (
                 await self._or_lost(self._events.get()) if self._events.empty() else self._events.get_nowait()
             )
@@ -97,12 +97,12 @@ class RequestRun:
                 self._screen.raw(event)
                 return event
 
-    async def _take(self, event: Json) -> Ending | None:
+    async def _on_event(self, event: Json) -> Ending | None:
         self._fold(event)
         self._screen.event(event, self.plan)
         match event["type"]:
             case "plan_ready" | "plan_approval_request" | "plan_edited":
-                return await self._look_at_plan()
+                return await self._review_plan()
             case "approval_request":
                 await self._answer_approval(event["approval"])
             case "clarification_request":
@@ -119,7 +119,7 @@ class RequestRun:
         self.plan = folded(self.plan, event)
         self.files = touched(self.files, event)
 
-    async def _look_at_plan(self) -> Ending | None:
+    async def _review_plan(self) -> Ending | None:
         while self.plan.get("status") == "pending_approval" and self.plan["version"] != self._reviewed:
             self._reviewed = self.plan["version"]
             self._screen.plan(self.plan)
@@ -131,33 +131,33 @@ class RequestRun:
             else:
                 choice = await self._ask(self._person.review())
             if not await self._decide(choice):
-                await self._look_again()
+                await self._refetch_plan()
         return None
 
     async def _decide(self, choice: ask.ReviewChoice) -> bool:
-        """Do what was chosen; False if the plan must be looked at again."""
+        """Do what was chosen; False if the plan must be reviewed again."""
         plan: Json = {"planId": self.plan["planId"]}
         match choice:
             case "execute":
                 params = plan | {"version": self.plan["version"]}
-                return await self._taken(
+                return await self._send_answer(
                     "planloom/plan/approve", params | ({"review": self._review} if self._review else {})
                 )
             case "direct":
-                return await self._taken("planloom/plan/direct", plan)
+                return await self._send_answer("planloom/plan/direct", plan)
             case "edit":
                 self.plan = await self._ask(self._screen.edit(self.plan, self._edit))
                 return False
             case "cancel":
-                return await self._taken("planloom/plan/cancel", plan)
+                return await self._send_answer("planloom/plan/cancel", plan)
 
-    async def _look_again(self) -> None:
-        """See what the plan is now; where flags decide, what was refused once ends it."""
+    async def _refetch_plan(self) -> None:
+        """Fetch the plan again. If flags decide and it is unchanged, cancel it: the answer would be refused again."""
         self.plan = (await self._connection.request("planloom/plan/get", {"planId": self.plan["planId"]}))[
             "plan"
         ]
         if self._flags.yes and self.plan["version"] == self._reviewed:
-            await self._cancel_for_good()
+            await self._cancel_plan()
         else:
             self._reviewed = -1
 
@@ -168,12 +168,12 @@ class RequestRun:
     async def _answer_approval(self, approval: Approval) -> None:
         diffs = await self._diffs(approval)
         if diffs is None:
-            verdict = ask.Verdict("deny", "What it changes could not be shown.")
+            verdict = ask.Verdict("deny", "The changes could not be shown.")
         else:
             self._screen.approval(approval, diffs)
             by_flags = ask.verdict_by_flags(approval, self._flags)
             if by_flags is not None:
-                self._screen.decided(_by_flags(approval, by_flags))
+                self._screen.decided(_flags_sentence(approval, by_flags))
                 verdict = by_flags
             else:
                 verdict = await self._ask(self._person.approval(approval, diffs))
@@ -182,7 +182,7 @@ class RequestRun:
             params["reason"] = verdict.reason
         if verdict.files is not None:
             params["files"] = list(verdict.files)
-        await self._taken("planloom/approval/respond", params)
+        await self._send_answer("planloom/approval/respond", params)
 
     async def _diffs(self, approval: Approval) -> list[Diff] | None:
         diffs: list[Diff] = []
@@ -207,10 +207,10 @@ class RequestRun:
                 if not self._flags.terminal:
                     self._screen.trouble(
                         f"The plan asks: {question['question']}",
-                        "Nobody is there to answer: say it in the request, or run this in a terminal.",
+                        "There is no terminal to ask at: answer it in the request, or run this in a terminal.",
                     )
-                return await self._cancel_for_good()
-            if await self._taken("planloom/step/answer", params | {"answer": answer}):
+                return await self._cancel_plan()
+            if await self._send_answer("planloom/step/answer", params | {"answer": answer}):
                 return None
 
     async def _answer_recovery(self, event: Json) -> None:
@@ -219,31 +219,31 @@ class RequestRun:
         while True:
             choice = await self._ask(self._person.recovery(self._step(event["taskId"]), recovery))
             more = {"args": choice.args} if choice.args is not None else {}
-            if await self._taken("planloom/step/recover", params | {"action": choice.action} | more):
+            if await self._send_answer("planloom/step/recover", params | {"action": choice.action} | more):
                 return None
             if not self._flags.terminal:
-                return await self._cancel_for_good()
+                return await self._cancel_plan()
 
     async def _answer_conflict(self, conflict: Conflict) -> None:
         params: Json = {"planId": self.plan["planId"], "editId": conflict["editId"]}
         while True:
             choices = await self._ask(self._person.conflict(conflict))
             if choices is None:
-                return await self._cancel_for_good()
+                return await self._cancel_plan()
             files = [{"uri": uri, "choice": choice} for uri, choice in choices.items()]
-            if await self._taken("planloom/conflict/resolve", params | {"files": files}):
+            if await self._send_answer("planloom/conflict/resolve", params | {"files": files}):
                 return None
             if not self._flags.terminal:
-                return await self._cancel_for_good()
+                return await self._cancel_plan()
 
     async def _answer_pause(self, event: Json) -> None:
-        # Pauses for a question, a recovery or a conflict are answered by answering these.
+        # A pause for a question, a recovery or a conflict ends when that is answered.
         if event.get("reason") not in ("budget", "model_unavailable", "unsaved_files", "error"):
             return
         self._screen.trouble(str(event.get("detail") or f"The plan paused: {event.get('reason')}."), None)
-        again = await self._ask(self._person.go_on("The plan waits."))
-        if not (again and await self._taken("planloom/plan/resume", {"planId": self.plan["planId"]})):
-            await self._cancel_for_good()
+        resume = await self._ask(self._person.go_on("The plan waits."))
+        if not (resume and await self._send_answer("planloom/plan/resume", {"planId": self.plan["planId"]})):
+            await self._cancel_plan()
 
     async def _confirmed_secrets(self, text: str) -> list[str]:
         if "@" not in text:
@@ -256,11 +256,11 @@ class RequestRun:
             if await self._ask(self._person.attach_secret(item["reference"], item.get("message", "")))
         ]
 
-    async def _cancel_for_good(self) -> None:
-        await self._taken("planloom/plan/cancel", {"planId": self.plan["planId"]})
+    async def _cancel_plan(self) -> None:
+        await self._send_answer("planloom/plan/cancel", {"planId": self.plan["planId"]})
 
-    async def _taken(self, method: str, params: Json) -> bool:
-        """Whether the server took an answer, or needs none any more since it was settled otherwise."""
+    async def _send_answer(self, method: str, params: Json) -> bool:
+        """Send an answer; False if the server refused it although it still waits for one."""
         try:
             await self._connection.request(method, params)
         except ServerError as error:
@@ -273,7 +273,7 @@ class RequestRun:
         return await self._or_lost(asking)
 
     async def _or_lost(self, work: Awaitable[T]) -> T:
-        """Wait for something that never comes once the server is gone. Raises ServerLost."""
+        """Await `work`, or raise ServerLost as soon as the server is gone."""
         working = asyncio.ensure_future(work)
         try:
             await asyncio.wait({working, self._connection.lost}, return_when=asyncio.FIRST_COMPLETED)
@@ -289,7 +289,7 @@ class RequestRun:
         return next((step for step in steps if step["stepId"] == step_id), cast(Step, {"stepId": step_id}))
 
 
-def _by_flags(approval: Approval, verdict: ask.Verdict) -> str:
+def _flags_sentence(approval: Approval, verdict: ask.Verdict) -> str:
     if verdict.decision == "deny":
         return f"Denied: {verdict.reason}"
     return f"Allowed ({'--yes-commands' if ask.needs_more_than_yes(approval) else '--yes'})."

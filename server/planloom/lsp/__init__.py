@@ -1,5 +1,5 @@
-"""The protocol: messages in and out, and nothing else. Nothing imports it.
+"""The language server: the protocol and nothing else. No other package imports it.
 
-Read `methods` (every method by name), then `connection`; `wire` has the messages as models, `handlers` one
-function a method, `editor` what is asked of the client, `transport` the bytes below.
+Read `methods` (the catalogue of methods), then `connection`. `wire` has the messages as models, `handlers` one function
+for each method, `editor` the server's requests to the client, `transport` the bytes and JSON-RPC.
 """

@@ -1,4 +1,4 @@
-"""What a connection hands to whoever puts the application together, and what an editor extension declares."""
+"""What an editor extension declares in `initialize`, and what a connection passes on to open the application."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ClientExtensions(NamedTuple):
-    """What the editor's extension can do beyond LSP: `initializationOptions.planloomClient`."""
+    """What the editor's extension supports beyond LSP: `initializationOptions.planloomClient`."""
 
     events: bool = False
     approvals: bool = False
@@ -29,29 +29,29 @@ class ClientExtensions(NamedTuple):
 
 
 def declared(options: Any) -> ClientExtensions:
-    """Read the declaration; whatever is not plainly true is not declared, and absent trust is trust."""
-    given = options.get("planloomClient") if isinstance(options, dict) else None
-    if not isinstance(given, dict):
+    """Parse the declaration. Only `true` declares anything; `trusted` counts as true if it is left out."""
+    values = options.get("planloomClient") if isinstance(options, dict) else None
+    if not isinstance(values, dict):
         return ClientExtensions()
     return ClientExtensions(
-        events=given.get("events") is True,
-        approvals=given.get("approvals") is True,
-        clarifications=given.get("clarifications") is True,
-        recovery=given.get("recovery") is True,
-        conflicts=given.get("conflicts") is True,
-        diagnostics=given.get("diagnostics") is True,
-        language_model=given.get("languageModel") is True,
-        diff=given.get("diff") is True,
-        save=given.get("save") is True,
-        trusted=given.get("trusted", True) is True,
+        events=values.get("events") is True,
+        approvals=values.get("approvals") is True,
+        clarifications=values.get("clarifications") is True,
+        recovery=values.get("recovery") is True,
+        conflicts=values.get("conflicts") is True,
+        diagnostics=values.get("diagnostics") is True,
+        language_model=values.get("languageModel") is True,
+        diff=values.get("diff") is True,
+        save=values.get("save") is True,
+        trusted=values.get("trusted", True) is True,
     )
 
 
 class ApplicationContext(NamedTuple):
-    """Everything an application needs of its connection. `record` names a file for the model's traffic.
+    """What an application needs of its connection. `record` is a file to record the model's traffic in.
 
-    `completion` is the editor's own language model, if it declares one. `holder` tells which source's value
-    of a setting holds now.
+    `completion` is the editor's own language model, if the extension declares one. `source_of` returns the source of a
+    setting's current value, or None for the default.
     """
 
     settings: Settings
@@ -62,8 +62,8 @@ class ApplicationContext(NamedTuple):
     log_path: Path | None = None
     storage: Path | None = None
     record: Path | None = None
-    holder: Callable[[str], Source | None] = lambda _: None
+    source_of: Callable[[str], Source | None] = lambda _: None
 
 
 MakeApplication = Callable[[ApplicationContext], Awaitable[Any]]
-"""Puts the application together: the one seam between the protocol and the rest."""
+"""Opens the application. The protocol knows the rest of the program only by this."""

@@ -1,4 +1,4 @@
-"""Where settings come from on a connection, and how each problem with them is said once."""
+"""Collects the settings of every source, resolves them, and reports each problem with them once."""
 
 from __future__ import annotations
 
@@ -14,55 +14,55 @@ if TYPE_CHECKING:
 
 SECTION = "planloom"
 MAX_DEPTH = 8
-"""How deep a settings object may nest; the real ones are two deep."""
+"""The deepest nesting of a settings object; the real ones are two levels deep."""
 
 
 class Configuration:
-    """The values of every source, and the settings they come to."""
+    """The values of every source, and the settings that they resolve to."""
 
     def __init__(self, sources: Mapping[Source, Mapping[str, Any]]) -> None:
         self._sources: dict[Source, Mapping[str, Any]] = dict(sources)
         self._problems: list[str] = []
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
 
     def put(self, source: Source, values: Any) -> None:
-        """Take what a source says now, in the place of what it said before; anything but an object says nothing."""
+        """Replace the values of a source. Anything but an object or None is a problem and counts as no values."""
         if values is None:
             values = {}
         if not isinstance(values, dict) or _depth(values) > MAX_DEPTH:
-            self._problems.append(f"{SECTION}: the {source} settings are no object of settings")
+            self._problems.append(f"{SECTION}: the {source} settings are not an object of settings")
             values = {}
         self._sources[source] = values
 
     def add(self, source: Source, values: Mapping[str, Any]) -> None:
-        """Take more values of a source, on top of what it said before."""
+        """Add values of a source to those that it has."""
         self.put(source, {**self._sources.get(source, {}), **flat(values)})
 
     def problem(self, sentence: str) -> None:
-        """Take note of what a source could not say; it is told with the next problems."""
+        """Add a problem, which the next `resolve` returns."""
         self._problems.append(sentence)
 
-    def holder(self, name: str) -> Source | None:
-        """The source whose value of a setting holds, named as `model.baseUrl`."""
-        from planloom.settings import given_by
+    def source_of(self, name: str) -> Source | None:
+        """The source of the current value of a setting such as `model.baseUrl`; None for the default."""
+        from planloom.settings import source_of
 
-        return given_by(self._sources, name)
+        return source_of(self._sources, name)
 
     def resolve(self) -> tuple[Settings, tuple[str, ...]]:
-        """The settings that hold, and sentences on what was not taken that have not been said before."""
-        # The settings are typed by a library that the answer to `initialize` must not wait for.
+        """The effective settings, and the problems that were not returned before, a sentence each."""
+        # Imported here so that the answer to `initialize` need not wait for pydantic.
         from planloom.settings import resolve
 
         settings, problems = resolve(self._sources)
-        told = [*self._problems, *(f"{SECTION}.{problem.field}: {problem.reason}" for problem in problems)]
-        news = tuple(dict.fromkeys(line for line in told if line not in self._said))
+        found = [*self._problems, *(f"{SECTION}.{problem.field}: {problem.reason}" for problem in problems)]
+        new = tuple(dict.fromkeys(line for line in found if line not in self._reported))
         self._problems.clear()
-        self._said.update(news)
-        return settings, news
+        self._reported.update(new)
+        return settings, new
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """The values by dotted name, so that a later one replaces exactly the one it means."""
+    """The values by dotted name, so that adding one replaces only that one."""
     found: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, dict) and prefix.count(".") < MAX_DEPTH:
@@ -73,28 +73,28 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def from_command_line(pairs: Sequence[str]) -> dict[str, Any]:
-    """Values of `--setting name=value`; a value that is JSON is taken as such, any other as text."""
+    """Values of `--setting name=value`; a value that is not JSON is a string."""
     found: dict[str, Any] = {}
     for pair in pairs:
         name, _, value = pair.partition("=")
-        found[name.strip().removeprefix(f"{SECTION}.")] = _typed(value)
+        found[name.strip().removeprefix(f"{SECTION}.")] = _parsed_value(value)
     return found
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    """Values of variables like PLANLOOM_MODEL_BASE_URL, for every setting there is."""
+    """Values of environment variables such as PLANLOOM_MODEL_BASE_URL, which exist for every setting."""
     from planloom.settings import Settings
 
     found: dict[str, Any] = {}
     for name in flat(Settings().model_dump(by_alias=True)):
         variable = "PLANLOOM_" + re.sub(r"(?<=[a-z])(?=[A-Z])|\.", "_", name).upper()
         if variable in environment:
-            found[name] = _typed(environment[variable])
+            found[name] = _parsed_value(environment[variable])
     return found
 
 
 def from_user_file(path: Path) -> tuple[Any, str | None]:
-    """The settings object in the user's configuration file, and why it could not be read."""
+    """The content of the user's configuration file, and a problem if it could not be read."""
     try:
         return json.loads(path.read_bytes()), None
     except FileNotFoundError:
@@ -104,21 +104,21 @@ def from_user_file(path: Path) -> tuple[Any, str | None]:
 
 
 def user_file() -> Path:
-    """Where the user's configuration file lies; PLANLOOM_CONFIG names another place."""
-    named = os.environ.get("PLANLOOM_CONFIG")
-    if named:
-        return Path(named)
+    """The path of the user's configuration file, which PLANLOOM_CONFIG can override."""
+    override = os.environ.get("PLANLOOM_CONFIG")
+    if override:
+        return Path(override)
     from platformdirs import user_config_path
 
     return user_config_path(SECTION, appauthor=False) / "settings.json"
 
 
 def pushed(settings: Any) -> Any:
-    """Our part of what a client pushes with `didChangeConfiguration`; None if it pushes nothing of ours."""
+    """Planloom's section of the settings that a client pushes with `didChangeConfiguration`, or None."""
     return settings.get(SECTION) if isinstance(settings, dict) else None
 
 
-def _typed(text: str) -> Any:
+def _parsed_value(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -126,7 +126,7 @@ def _typed(text: str) -> Any:
 
 
 def _depth(value: Any) -> int:
-    """How deep objects nest, counted without recursion."""
+    """How deeply objects are nested, counted without recursion."""
     depth, level = 0, [value]
     while level and depth <= MAX_DEPTH:
         level = [child for each in level if isinstance(each, dict) for child in each.values()]

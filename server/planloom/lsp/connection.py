@@ -1,4 +1,4 @@
-"""One client and what it is to us: what it can do, its documents and settings, and the application behind it."""
+"""The state of one client's connection: capabilities, documents, settings, and the application that serves it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pygls.capabilities import get_capability
 from planloom.lsp import configuration as config
 from planloom.lsp.client_options import ApplicationContext, MakeApplication
 from planloom.lsp.editor.capabilities import NO_CLIENT, client_of, registrations
-from planloom.lsp.transport import parent_process as parent
+from planloom.lsp.transport import parent_process
 from planloom.lsp.transport.codec import PlanloomProtocol
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PULL_SECONDS = 2.0
-"""How long the application waits for the client's settings before it opens without them."""
+"""Seconds for which the application waits for the client's settings before it opens without them."""
 CLOSE_SECONDS = 10.0
-"""How long the work in hand may take to end at shutdown."""
+"""Seconds for which running work may continue at shutdown."""
 WARM = (
     "planloom.lsp.wire.lookup",
     "planloom.lsp.wire.events",
@@ -52,14 +52,14 @@ WARM = (
     "planloom.lsp.handlers.references",
     "planloom.lsp.handlers.server",
 )
-"""What is loaded after the answer to `initialize`, so that the first request need not wait for it."""
+"""Modules that are imported after the answer to `initialize`, so that the first request need not wait for them."""
 
 
 class ServerOptions(NamedTuple):
-    """What the command line says: settings by name, and places.
+    """The options of the command line: settings as `name=value`, and paths.
 
-    `open_log` begins the log file, after the start. `on_answered` is called when the client has its answer to
-    `initialize`, `on_loaded` once everything is imported and the application is open.
+    `open_log` opens the log file after the start-up and returns its path. `on_answered` is called after the answer to
+    `initialize`, `on_loaded` when everything is imported and the application is open.
     """
 
     settings: tuple[str, ...] = ()
@@ -74,19 +74,19 @@ class Connection:
     """The state of one connection. `app` may be used once `application()` has been awaited."""
 
     def __init__(
-        self, protocol: PlanloomProtocol, make_application: MakeApplication, given: ServerOptions
+        self, protocol: PlanloomProtocol, make_application: MakeApplication, options: ServerOptions
     ) -> None:
         self.protocol = protocol
         self.client = NO_CLIENT
-        self.given = given
+        self.options = options
         self.app: Application
-        self.bars: ProgressReporter | None = None
+        self.progress: ProgressReporter | None = None
         self.log_path: Path | None = None
         self._make_application = make_application
         self._opening: asyncio.Task[None] | None = None
         self._trusted = True
 
-    # What loads with the first use, after the answer to `initialize`.
+    # Created at first use, after the answer to `initialize`.
 
     @cached_property
     def jobs(self) -> Jobs:
@@ -125,7 +125,7 @@ class Connection:
         user, problem = config.from_user_file(config.user_file())
         found = config.Configuration(
             {
-                "command_line": config.from_command_line(self.given.settings),
+                "command_line": config.from_command_line(self.options.settings),
                 "environment": config.from_environment(os.environ),
             }
         )
@@ -139,24 +139,24 @@ class Connection:
     # The course of a connection.
 
     def initialize(self, params: types.InitializeParams) -> None:
-        """Take note of what the client is. Runs before the answer, so it loads nothing."""
+        """Store what the client declares. This runs before the answer, so it imports nothing."""
         self.client = client_of(params)
         self._trusted = self.client.declared.trusted
 
     def initialized(self) -> None:
-        """The client is ready: load what was left out, ask for its settings, open the application."""
+        """The client is ready: import the rest, ask for its settings, open the application."""
         self._begin()
         self.jobs.start("parent", self._leave_with_parent())
         if wanted := registrations(self.client.capabilities):
             self.jobs.start("register", self._register(wanted))
 
     async def _leave_with_parent(self) -> None:
-        if self.client.process is not None and await parent.gone(self.client.process):
-            logger.warning("The editor's process %d is gone", self.client.process)
+        if self.client.process is not None and await parent_process.gone(self.client.process):
+            logger.warning("The editor's process %d has ended", self.client.process)
             self.protocol.on_exit(1)
 
     async def application(self) -> Application:
-        """The application, once it is open; opened now if the client never said `initialized`."""
+        """The application, once it is open. Opens it if the client never sent `initialized`, or if opening failed."""
         if self._opening is None or (self._opening.done() and self._failed()):
             self._begin()
         if self._opening is not None and not self._opening.done():
@@ -174,33 +174,33 @@ class Connection:
         return opening is not None and (opening.cancelled() or opening.exception() is not None)
 
     async def _open(self) -> None:
-        self.given.on_answered()
-        self.log_path = self.given.open_log()
+        self.options.on_answered()
+        self.log_path = self.options.open_log()
         pull = self.jobs.start("settings", self.pull()) if self._can_pull() else None
         for name in WARM:
-            # One room at a time, so that the loop can read between them.
+            # The loop can handle messages between two imports.
             importlib.import_module(name)
             await asyncio.sleep(0)
         if pull is not None:
             await asyncio.wait({pull}, timeout=PULL_SECONDS)
         settings, problems = self.configuration.resolve()
         self.warn(problems)
-        opening = ApplicationContext(
+        context = ApplicationContext(
             settings=settings,
             editor=self.editor,
             view=self.view,
             declared=self.client.declared,
             completion=self._completion(),
             log_path=self.log_path,
-            storage=self.given.storage,
-            record=self.given.record,
-            holder=self.configuration.holder,
+            storage=self.options.storage,
+            record=self.options.record,
+            source_of=self.configuration.source_of,
         )
-        app = await self._make_application(opening)
+        app = await self._make_application(context)
         app.set_trusted(self._trusted)
         self.app = app
         app.start(self._listen)
-        self.given.on_loaded()
+        self.options.on_loaded()
 
     def _completion(self) -> EditorCompletion | None:
         if not self.client.declared.language_model:
@@ -225,8 +225,8 @@ class Connection:
             app.feed.subscribe(send_events(self.protocol))
             app.feed.subscribe_stream(TextStream(self.protocol.notify, self._congested).on_delta)
         if get_capability(self.client.capabilities, "window.work_done_progress", False):
-            self.bars = ProgressReporter(self.protocol, self.jobs, app.plans.cancel)
-            app.feed.subscribe(self.bars.on_event)
+            self.progress = ProgressReporter(self.protocol, self.jobs, app.plans.cancel)
+            app.feed.subscribe(self.progress.on_event)
         from planloom.lsp.editor.message_prompts import MessagePrompts
 
         prompts = MessagePrompts(self.protocol, self.client, app, self.view, self.jobs)
@@ -237,7 +237,7 @@ class Connection:
         return bool(getattr(self.protocol.writer, "congested", False))
 
     async def close(self) -> None:
-        """End the work in hand, in bounded time: at `shutdown`, or when the client is gone."""
+        """End all work in bounded time: at `shutdown`, or when the client has disconnected."""
         if "jobs" in vars(self):
             await self.jobs.stop("")
         if "app" in vars(self):
@@ -249,25 +249,25 @@ class Connection:
     # Settings, folders and trust.
 
     async def pull(self) -> None:
-        """Ask the client for its settings, and take them whenever they come."""
-        asked = {"items": [{"section": config.SECTION}]}
+        """Ask the client for its settings, and apply them when they arrive."""
+        params = {"items": [{"section": config.SECTION}]}
         try:
-            given = await self.protocol.ask(types.WORKSPACE_CONFIGURATION, asked)
+            answer = await self.protocol.ask(types.WORKSPACE_CONFIGURATION, params)
         except (ClientGone, ClientRefused) as error:
-            logger.info("The client gives no settings: %s", error)
+            logger.info("The client did not send its settings: %s", error)
             return
-        self.configuration.put("workspace", given[0] if isinstance(given, list) and given else None)
+        self.configuration.put("workspace", answer[0] if isinstance(answer, list) and answer else None)
         self.configure()
 
     def configure(self) -> None:
-        """Let the settings hold as they are now."""
+        """Resolve the settings again and apply them."""
         settings, problems = self.configuration.resolve()
         self.warn(problems)
         if "app" in vars(self):
             self.app.configure(settings)
 
     def configuration_changed(self, params: Any) -> None:
-        """The client's settings have changed: pull them, or take what it pushed."""
+        """The client's settings have changed: ask for them, or apply those that it pushed."""
         if self._can_pull():
             self.jobs.start("settings-changed", self.pull())
         elif (pushed := config.pushed(getattr(params, "settings", None))) is not None:
@@ -275,7 +275,7 @@ class Connection:
             self.configure()
 
     def folders_changed(self, event: types.WorkspaceFoldersChangeEvent) -> None:
-        """Folders were opened or closed."""
+        """Workspace folders were opened or closed."""
         for removed in event.removed:
             self.client.folders.pop(removed.uri, None)
         for added in event.added:
@@ -284,13 +284,13 @@ class Connection:
             self.view.roots = self._roots()
 
     def trust(self, trusted: bool) -> None:
-        """Whether the user trusts the workspace now."""
+        """The user trusts the workspace, or no longer does."""
         self._trusted = trusted
         if "app" in vars(self):
             self.app.set_trusted(trusted)
 
     def warn(self, problems: tuple[str, ...]) -> None:
-        """Say what is off with the settings; each is said once."""
+        """Show the problems with the settings to the user."""
         for problem in problems:
             self.protocol.show_message("warning", f"Planloom: {problem}. The setting keeps its default.")
 
@@ -301,11 +301,11 @@ class Connection:
         try:
             await self.protocol.ask(types.CLIENT_REGISTER_CAPABILITY, {"registrations": wanted})
         except (ClientGone, ClientRefused) as error:
-            logger.info("The client will not tell of changes: %s", error)
+            logger.info("The client did not register for changes: %s", error)
 
     def _roots(self) -> Roots:
         from planloom.workspace.paths.roots import Roots, root_of_uri
 
         found = [root_of_uri(uri, name) for uri, name in self.client.folders.items()]
-        private = tuple(path for path in (self.given.storage, self.log_path) if path is not None)
+        private = tuple(path for path in (self.options.storage, self.log_path) if path is not None)
         return Roots(tuple(root for root in found if root is not None), private)

@@ -1,4 +1,4 @@
-"""Puts the protocol library's server together with our protocol, the catalogue and one connection."""
+"""Builds the pygls server from our protocol, the catalogue of methods and one connection."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ NAME = "planloom"
 
 
 class PlanloomServer(LanguageServer):
-    """The library's server with our protocol; `connection` is the state of its one client."""
+    """The pygls server with our protocol; `connection` is the state of its only client."""
 
     connection: Connection
 
     @property
     def messages(self) -> PlanloomProtocol:
-        """The protocol, as what it is here."""
+        """The protocol, with its own type."""
         assert isinstance(self.protocol, PlanloomProtocol)
         return self.protocol
 
     def report_server_error(self, error: Exception, source: Any) -> None:  # noqa: ARG002
-        """A defect is logged, not shown: its text would mean nothing to the user."""
-        logging.getLogger(__name__).error("A defect: %s", error, exc_info=error)
+        """Log an internal error instead of showing it: its text would mean nothing to the user."""
+        logging.getLogger(__name__).error("An internal error: %s", error, exc_info=error)
 
 
-def make_server(make_application: MakeApplication, given: ServerOptions | None = None) -> PlanloomServer:
-    """A server for one client, not yet connected to anything."""
+def make_server(make_application: MakeApplication, options: ServerOptions | None = None) -> PlanloomServer:
+    """A server for one client, not yet connected to a transport."""
     server = PlanloomServer(
         NAME,
         VERSION,
@@ -49,7 +49,7 @@ def make_server(make_application: MakeApplication, given: ServerOptions | None =
         converter_factory=wire_converter,
     )
     protocol = server.messages
-    connection = server.connection = Connection(protocol, make_application, given or ServerOptions())
+    connection = server.connection = Connection(protocol, make_application, options or ServerOptions())
     protocol.experimental = methods.experimental()
     protocol.commands = list(methods.COMMANDS)
     route(protocol, connection, methods.REQUESTS, methods.NOTES_IN)
@@ -91,6 +91,6 @@ def _register_lifecycle(server: LanguageServer, connection: Connection) -> None:
 
     @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     def progress_cancelled(params: types.WorkDoneProgressCancelParams) -> None:
-        # The library takes whatever a client puts in the place of a token.
-        if connection.bars is not None and isinstance(params.token, str | int):
-            connection.bars.cancelled(params.token)
+        # lsprotocol accepts any JSON as a token.
+        if connection.progress is not None and isinstance(params.token, str | int):
+            connection.progress.cancelled(params.token)

@@ -1,7 +1,7 @@
-"""The catalogue: every method and event of the protocol beyond LSP, by name. Read this first.
+"""The catalogue: every method, event and command of the protocol beyond LSP. Read this first.
 
-`params` and `result` name models of the wire (`lsp/wire`), `handler` a function in `lsp/handlers`, as
-"module.function". Nothing here imports the types, so that the answer to `initialize` need not wait for them.
+`params` and `result` name wire models (`lsp/wire`), `handler` names a function in `lsp/handlers` as "module.function".
+They are names, not imports, so that the answer to `initialize` need not wait for pydantic; tests check that they exist.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 PROTOCOL_VERSION = 1
 
 Kind = Literal["read", "change", "wait"]
-"""How a request runs: a read can be cancelled at any moment, a change is finished first, a wait may take long."""
+"""How a request runs. A read or a wait can be cancelled at any moment; a change that has begun is finished."""
 
 
 class Method(NamedTuple):
@@ -33,7 +33,7 @@ class Note(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """A request from the server; `declared` is the field of `planloomClient` that must be true for it."""
+    """A request from the server; it is sent only if the client declared the field `declared` of `planloomClient`."""
 
     name: str
     params: str
@@ -156,7 +156,7 @@ COMMANDS: tuple[str, ...] = (
 
 
 def experimental() -> dict[str, object]:
-    """What `capabilities.experimental` says of this server."""
+    """The value of `capabilities.experimental`."""
     return {
         "planloom": {
             "protocolVersion": PROTOCOL_VERSION,

@@ -1,4 +1,4 @@
-"""Gives the params of our own methods their types, or answers which field is off; then calls the handler."""
+"""Parses the params of our own methods, names each invalid field, and calls the handler."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MOST_DETAILS = 100
-"""Fields that one answer names as off; a client needs no more to see its mistake."""
+MAX_DETAILS = 100
+"""The most invalid fields that one answer lists."""
 
 
 def route(
     protocol: PlanloomProtocol, connection: Connection, methods: tuple[Method, ...], notes: tuple[Note, ...]
 ) -> None:
-    """Register every method of the catalogue. Models and handlers are imported when first called."""
+    """Register every method of the catalogue. Models and handlers are imported at the first call."""
     for method in methods:
         protocol.endpoints[method.name] = _endpoint(method, connection)
     for note in notes:
@@ -38,71 +38,71 @@ def _endpoint(method: Method, connection: Connection) -> Any:
     async def answer(params: Any) -> Any:
         parsed = parsed_params(method.params, method.name, params)
         await connection.application()
-        work = _function(method.handler)(connection, parsed)
+        work = _handler(method.handler)(connection, parsed)
         return await (uninterrupted(work) if method.kind == "change" else work)
 
     return answer
 
 
 def _listener(note: Note, connection: Connection) -> Any:
-    async def take(params: Any) -> None:
+    async def listen(params: Any) -> None:
         parsed = parsed_params(note.params, note.name, params)
-        await _function(note.handler)(connection, parsed)
+        await _handler(note.handler)(connection, parsed)
 
-    return take
+    return listen
 
 
-def _function(name: str) -> Any:
+def _handler(name: str) -> Any:
     module, _, function = name.partition(".")
     return getattr(import_module(f"planloom.lsp.handlers.{module}"), function)
 
 
 def parsed_params(model: str, method: str, params: Any) -> Wire:
-    """The params as the wire model of this name; absent params count as an empty object. Raises InvalidParams."""
-    # Types load with the first request, after the answer to `initialize`.
+    """The params as the wire model of this name; missing params count as an empty object. Raises InvalidParams."""
+    # Imported here so that the answer to `initialize` need not wait for pydantic.
     from pydantic import ValidationError
 
     from planloom.lsp.wire import lookup as wire
 
-    given = {} if params is None else params
+    params = {} if params is None else params
     try:
-        return wire.model(model).model_validate(given, by_alias=True, by_name=False)
+        return wire.model(model).model_validate(params, by_alias=True, by_name=False)
     except ValidationError as error:
-        raise invalid(method, error, given) from error
+        raise invalid(method, error, params) from error
 
 
-def invalid(method: str, error: ValidationError, given: Any) -> InvalidParams:
-    """The failure that names every field of `given` that is off."""
+def invalid(method: str, error: ValidationError, params: Any) -> InvalidParams:
+    """The failure that lists every invalid field of `params`."""
     from planloom.domain.errors import InvalidParams
 
     found = error.errors(include_url=False, include_input=False, include_context=False)
-    # A list that holds something off is also told to be too short, which no client would understand.
-    places = [problem["loc"] for problem in found]
+    # pydantic also reports a list as too short if one of its items is invalid; that problem is left out.
+    paths = [problem["loc"] for problem in found]
     shown = [
-        (_field(problem["loc"], given), _problem(problem))
+        (_field(problem["loc"], params), _problem(problem))
         for problem in found
-        if problem["type"] != "too_short" or not any(_within(place, problem["loc"]) for place in places)
+        if problem["type"] != "too_short" or not any(_within(path, problem["loc"]) for path in paths)
     ]
-    details: list[Json] = [{"field": field, "problem": problem} for field, problem in shown[:MOST_DETAILS]]
-    told = f"The params of {method} are off: {shown[0][0]}: {shown[0][1]}."
-    return InvalidParams(told, details=details)
+    details: list[Json] = [{"field": field, "problem": problem} for field, problem in shown[:MAX_DETAILS]]
+    message = f"The params of {method} are invalid: {shown[0][0]}: {shown[0][1]}."
+    return InvalidParams(message, details=details)
 
 
-def _within(place: tuple[int | str, ...], whole: tuple[int | str, ...]) -> bool:
-    return len(place) > len(whole) and place[: len(whole)] == whole
+def _within(path: tuple[int | str, ...], outer: tuple[int | str, ...]) -> bool:
+    return len(path) > len(outer) and path[: len(outer)] == outer
 
 
-def _field(place: tuple[int | str, ...], given: Any) -> str:
-    """The place in the client's own words: a union also names its member there, which no client wrote."""
+def _field(path: tuple[int | str, ...], value: Any) -> str:
+    """The path as the client wrote it. For a union, pydantic's path also has the name of the member; it is left out."""
     text = ""
-    for depth, part in enumerate(place, start=1):
+    for depth, part in enumerate(path, start=1):
         if isinstance(part, int):
             text += f"[{part}]"
-            given = given[part] if isinstance(given, list) and part < len(given) else None
-        elif isinstance(given, dict) and part in given:
+            value = value[part] if isinstance(value, list) and part < len(value) else None
+        elif isinstance(value, dict) and part in value:
             text += f".{part}" if text else part
-            given = given[part]
-        elif depth == len(place) and isinstance(given, dict):
+            value = value[part]
+        elif depth == len(path) and isinstance(value, dict):
             text += f".{part}" if text else part
     return text or "params"
 
@@ -116,9 +116,9 @@ def _problem(problem: Any) -> str:
 
 
 async def uninterrupted(work: Awaitable[T]) -> T:
-    """Let `work` finish before a cancellation takes effect: what is half done would be told as not done.
+    """Finish `work` before a cancellation takes effect, so that no change is left half done.
 
-    The task has no supervisor: it never outlives this wait, and its failure is the answer to the request.
+    The task needs no supervisor: it never outlives this wait, and its failure is the answer to the request.
     """
     job = asyncio.ensure_future(work)
     try:
@@ -126,6 +126,6 @@ async def uninterrupted(work: Awaitable[T]) -> T:
     except asyncio.CancelledError:
         await asyncio.wait({job})
         if not job.cancelled():
-            # Its failure is nobody's any more: the answer says that the request was cancelled.
+            # Retrieved so that asyncio does not report it; the client is told that the request was cancelled.
             job.exception()
         raise

@@ -1,6 +1,6 @@
-"""What runs when an editor starts `planloom serve --stdio`.
+"""Runs `planloom serve --stdio`: options, logging, and the server's life from start to exit.
 
-The answer to `initialize` needs the protocol library alone; types, service and storage load after it.
+Only pygls and lsprotocol are imported before the answer to `initialize`; pydantic, service and storage follow after it.
 """
 
 from __future__ import annotations
@@ -23,36 +23,37 @@ if TYPE_CHECKING:
     from planloom.service.application import Application
 
 LOG_LIMIT = 5_000_000
-"""Bytes after which the log is begun anew; the one before it is kept."""
+"""Bytes of the log file after which a start renames it to `.1` and begins a new one."""
 
 
 def serve(argv: Sequence[str], make_application: MakeApplication | None = None) -> int:
-    """Serve one editor over stdin and stdout until it is done; the exit code that LSP wants."""
-    # To collect garbage while the protocol's types are made is time that the editor waits for; it is done
-    # once it has its answer, and the collector is on again when everything is loaded.
+    """Serve one editor over stdin and stdout until it disconnects; returns the exit code that LSP defines."""
+    # Garbage collection during the imports would delay the answer to `initialize`. It runs once after that answer,
+    # and is enabled again when everything is loaded.
     gc.disable()
-    with compiled_types.cached() as code:
+    # Compiling the types of lsprotocol is half of the start-up, so their bytecode is cached.
+    with compiled_types.cached() as cache:
         from planloom.lsp import language_server, stdio
 
-    def answered() -> None:
-        code.save()
+    def on_answered() -> None:
+        cache.save()
         gc.collect()
 
-    options = _options(argv)
-    given = language_server.ServerOptions(
-        settings=tuple(options.settings),
-        on_answered=answered,
-        on_loaded=_loaded,
-        open_log=partial(_log_to_file, options.log_file, options.log_level),
-        storage=options.storage,
-        record=options.record,
+    command_line = _parsed(argv)
+    options = language_server.ServerOptions(
+        settings=tuple(command_line.settings),
+        on_answered=on_answered,
+        on_loaded=_enable_collector,
+        open_log=partial(_log_to_file, command_line.log_file, command_line.log_level),
+        storage=command_line.storage,
+        record=command_line.record,
     )
-    _log_to_stderr(options.log_level)
-    server = language_server.make_server(make_application or open_application, given)
+    _log_to_stderr(command_line.log_level)
+    server = language_server.make_server(make_application or open_application, options)
 
-    async def converse() -> int:
+    async def run() -> int:
         with contextlib.suppress(NotImplementedError):
-            # Whoever ends the process so wants it to give back what it holds.
+            # On SIGTERM the server shuts down in order, so that its leases are released.
             asyncio.get_running_loop().add_signal_handler(
                 signal.SIGTERM, lambda: server.messages.on_exit(128 + signal.SIGTERM)
             )
@@ -62,51 +63,53 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
             await server.connection.close()
 
     try:
-        return asyncio.run(converse())
+        return asyncio.run(run())
     except KeyboardInterrupt:
         return 130
 
 
-def _loaded() -> None:
-    """All that stays is there now: the collector need never look at it, which would be a pause for nothing."""
+def _enable_collector() -> None:
+    """Exempt everything that is loaded from garbage collection, which shortens its pauses, and enable it."""
     gc.collect()
     gc.freeze()
     gc.enable()
 
 
-async def open_application(opening: ApplicationContext) -> Application:
-    """The application over the user's own ledger, or the one that the settings or the command line name."""
+async def open_application(context: ApplicationContext) -> Application:
+    """Open the application with the ledger of the command line, of the settings, or of the user's state folder."""
     import os
 
     from planloom.service.application import Application
 
-    named = opening.storage or (
-        Path(opening.settings.storage.path) if opening.settings.storage.path else state_folder()
+    folder = context.storage or (
+        Path(context.settings.storage.path) if context.settings.storage.path else state_folder()
     )
     app = await Application.open(
-        opening.settings,
-        opening.editor,
-        opening.view,
-        storage=named / "ledger.sqlite3",
-        trusted=opening.declared.trusted,
+        context.settings,
+        context.editor,
+        context.view,
+        storage=folder / "ledger.sqlite3",
+        trusted=context.declared.trusted,
         environment=os.environ,
-        completion=opening.completion,
-        record=opening.record,
-        base_url_is_users=lambda: opening.holder("model.baseUrl") in ("command_line", "environment", "user"),
+        completion=context.completion,
+        record=context.record,
+        base_url_is_users=lambda: (
+            context.source_of("model.baseUrl") in ("command_line", "environment", "user")
+        ),
     )
     app.models.redact(logging.getLogger().handlers)
     return app
 
 
 def state_folder() -> Path:
-    """Where the ledger and the log lie unless told otherwise."""
+    """The default folder of the ledger and the log."""
     from platformdirs import user_state_path
 
     return user_state_path("planloom", appauthor=False)
 
 
-class Options(NamedTuple):
-    """What the command line asks for."""
+class CommandLine(NamedTuple):
+    """The parsed options of `planloom serve`."""
 
     log_level: str = "info"
     log_file: Path | None = None
@@ -115,58 +118,64 @@ class Options(NamedTuple):
     settings: Sequence[str] = ()
 
 
-def _options(argv: Sequence[str]) -> Options:
+def _parsed(argv: Sequence[str]) -> CommandLine:
     if tuple(argv) in ((), ("--stdio",)):
-        # So editors start it, and need not wait for a parser.
-        return Options()
+        # Editors start it so; importing argparse would delay them.
+        return CommandLine()
     import argparse
 
     parser = argparse.ArgumentParser(prog="planloom serve", description="The language server, for editors.")
-    parser.add_argument("--stdio", action="store_true", help="speak over stdin and stdout (the only way)")
+    parser.add_argument(
+        "--stdio",
+        action="store_true",
+        help="communicate over stdin and stdout (the default and only transport)",
+    )
     parser.add_argument(
         "--log-level", default="info", choices=("debug", "info", "warning", "error"), help="for the log file"
     )
-    parser.add_argument("--log-file", type=Path, help="in the place of the one in the user's state folder")
+    parser.add_argument(
+        "--log-file", type=Path, help="the log file (default: planloom.log in the user's state folder)"
+    )
     parser.add_argument("--storage", type=Path, help="the folder of the ledger")
     parser.add_argument("--record", type=Path, metavar="FILE", help="record the model's traffic, for replay")
     parser.add_argument(
         "--setting", action="append", default=[], metavar="NAME=VALUE", help="a setting; may be repeated"
     )
-    # Language clients add this by habit; the process id also comes with `initialize`.
+    # Some language clients always add this; the process id also comes with `initialize`.
     parser.add_argument("--clientProcessId", help=argparse.SUPPRESS)
-    given = parser.parse_args(argv)
-    return Options(given.log_level, given.log_file, given.storage, given.record, tuple(given.setting))
+    args = parser.parse_args(argv)
+    return CommandLine(args.log_level, args.log_file, args.storage, args.record, tuple(args.setting))
 
 
-_SHAPE = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
+_LOG_FORMAT = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
 
 
 def _log_to_stderr(level: str) -> None:
-    """Log warnings to stderr: editors show it, and stdout belongs to the protocol."""
+    """Log warnings to stderr, which editors show; stdout belongs to the protocol."""
     root = logging.getLogger()
     root.setLevel(logging.DEBUG if level == "debug" else logging.INFO)
-    # The protocol library logs every body it sends.
+    # pygls logs the body of every message.
     logging.getLogger("pygls").setLevel(logging.WARNING)
     to_stderr = logging.StreamHandler(sys.stderr)
     to_stderr.setLevel(logging.WARNING)
-    to_stderr.setFormatter(logging.Formatter(_SHAPE))
+    to_stderr.setFormatter(logging.Formatter(_LOG_FORMAT))
     root.addHandler(to_stderr)
 
 
 def _log_to_file(path: Path | None, level: str) -> Path | None:
-    """Log what `level` asks for to a file too; its place, None if there can be none."""
+    """Log from `level` up to a file too. Returns its path, or None if it cannot be opened."""
     root = logging.getLogger()
     path = path or state_folder() / "planloom.log"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and path.stat().st_size > LOG_LIMIT:
             path.replace(path.with_suffix(path.suffix + ".1"))
-        # Several servers may write to it at once: each line goes there in one piece.
+        # Several servers may append to the file at once.
         to_file = logging.FileHandler(path, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         root.warning("No log file: %s", error)
         return None
     to_file.setLevel(level.upper())
-    to_file.setFormatter(logging.Formatter(_SHAPE))
+    to_file.setFormatter(logging.Formatter(_LOG_FORMAT))
     root.addHandler(to_file)
     return path

@@ -1,4 +1,4 @@
-"""The way in and out: frames from stdin read by the event loop, and a stdout that can never stop it."""
+"""Connects a protocol to stdin and stdout, without ever blocking the event loop on a pipe."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     class Writer(Protocol):
-        """Where answers and notifications go."""
+        """Writes the bytes of outgoing messages."""
 
         @property
         def congested(self) -> bool: ...
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         def close(self) -> None: ...
 
     class Receiver(Protocol):
-        """What takes messages: the protocol of `codec`."""
+        """Handles incoming messages; `codec.PlanloomProtocol` is one."""
 
         on_exit: Callable[[int], None]
 
@@ -46,18 +46,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CONGESTED = 1024 * 1024
-"""Bytes waiting for the client beyond which what may be dropped is dropped."""
+"""Unsent bytes above which droppable messages are dropped."""
 PAUSE_READING = 16 * 1024 * 1024
-"""Bytes waiting for the client beyond which we take no more of its requests until it reads again."""
+"""Unsent bytes above which no more requests are read until the client reads again."""
 GIVE_UP = 256 * 1024 * 1024
-"""Bytes waiting for the client beyond which it counts as gone."""
+"""Unsent bytes above which the client counts as gone."""
 
 
 class PipeWriter:
-    """Writes to a pipe without ever waiting for its reader; what does not fit waits in memory.
+    """Writes to a pipe without blocking; unsent bytes are kept in memory.
 
-    `on_backlog` is told when more than PAUSE_READING bytes wait, and when they no longer do; `on_lost` when the
-    reader is gone, or so far behind that it counts as gone.
+    `on_backlog(True)` is called when more than PAUSE_READING bytes are unsent, `on_backlog(False)` when half of them
+    are sent; `on_lost()` when the reader is gone, or so slow that it counts as gone.
     """
 
     def __init__(
@@ -71,9 +71,9 @@ class PipeWriter:
         self._loop = loop
         self._on_backlog = on_backlog
         self._on_lost = on_lost
-        self._waiting: deque[bytes] = deque()
+        self._unsent: deque[bytes] = deque()
         self._size = 0
-        self._held = False
+        self._backlogged = False
         self._lost = False
         self._empty = asyncio.Event()
         self._empty.set()
@@ -81,39 +81,39 @@ class PipeWriter:
 
     @property
     def congested(self) -> bool:
-        """Whether the client reads so slowly that what may be dropped should be."""
+        """Whether so many bytes are unsent that droppable messages should be dropped."""
         return self._size > CONGESTED
 
     def write(self, data: bytes) -> None:
-        """Send now what the pipe takes, and the rest when it takes more."""
+        """Send as much as the pipe accepts now, and the rest later."""
         if self._lost:
             return
-        if not self._waiting:
+        if not self._unsent:
             data = data[self._sent(data) :]
             if not data or self._lost:
                 return
             self._empty.clear()
             self._loop.add_writer(self._fd, self._resume)
-        self._waiting.append(data)
+        self._unsent.append(data)
         self._size += len(data)
         if self._size > GIVE_UP:
-            logger.error("The client has not read for so long that it counts as gone")
+            logger.error("The client stopped reading and counts as gone: %d bytes are unsent", self._size)
             self._lose()
-        elif self._size > PAUSE_READING and not self._held:
-            self._held = True
+        elif self._size > PAUSE_READING and not self._backlogged:
+            self._backlogged = True
             self._on_backlog(True)
 
     async def drain(self, timeout: float) -> None:
-        """Wait until all is sent, at most `timeout` seconds."""
+        """Wait until everything is sent, for at most `timeout` seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 await self._empty.wait()
 
     def close(self) -> None:
-        """Send no more, and leave the pipe as it was found."""
-        if self._waiting:
+        """Send nothing more, and make the pipe blocking again."""
+        if self._unsent:
             self._loop.remove_writer(self._fd)
-        self._forget()
+        self._discard()
         with contextlib.suppress(OSError):
             os.set_blocking(self._fd, True)
 
@@ -123,44 +123,44 @@ class PipeWriter:
         except (BlockingIOError, InterruptedError):
             return 0
         except OSError as error:
-            logger.info("The client can no longer be written to: %s", error)
+            logger.info("Writing to the client failed: %s", error)
             self._lose()
             return 0
 
     def _resume(self) -> None:
-        while self._waiting:
-            head = self._waiting[0]
+        while self._unsent:
+            head = self._unsent[0]
             sent = self._sent(head)
             if self._lost:
                 return
             self._size -= sent
             if sent < len(head):
-                self._waiting[0] = head[sent:]
+                self._unsent[0] = head[sent:]
                 break
-            self._waiting.popleft()
-        if self._held and self._size < PAUSE_READING // 2:
-            self._held = False
+            self._unsent.popleft()
+        if self._backlogged and self._size < PAUSE_READING // 2:
+            self._backlogged = False
             self._on_backlog(False)
-        if not self._waiting:
+        if not self._unsent:
             self._loop.remove_writer(self._fd)
             self._empty.set()
 
     def _lose(self) -> None:
-        if self._waiting:
+        if self._unsent:
             self._loop.remove_writer(self._fd)
-        self._forget()
-        # Whoever is writing now must not see the connection end under its hands.
+        self._discard()
+        # Deferred, so that the connection does not end inside of the caller's write().
         self._loop.call_soon(self._on_lost)
 
-    def _forget(self) -> None:
+    def _discard(self) -> None:
         self._lost = True
-        self._waiting.clear()
+        self._unsent.clear()
         self._size = 0
         self._empty.set()
 
 
 class BlockingWriter:
-    """Writes to whatever stdout is where pipes cannot be written without waiting (Windows)."""
+    """Writes to stdout where a pipe cannot be written without blocking (Windows), or where it is no pipe."""
 
     congested = False
 
@@ -169,7 +169,7 @@ class BlockingWriter:
         self._on_lost = on_lost
 
     def write(self, data: bytes) -> None:
-        """Send it and wait until it is gone."""
+        """Send the data and wait until it is written."""
         try:
             self._stdout.write(data)
             self._stdout.flush()
@@ -177,14 +177,14 @@ class BlockingWriter:
             self._on_lost()
 
     async def drain(self, timeout: float) -> None:
-        """Nothing waits here."""
+        """Do nothing: every write has finished."""
 
     def close(self) -> None:
-        """Nothing is held here."""
+        """Do nothing: there is nothing to release."""
 
 
 class _Input(asyncio.Protocol):
-    """Passes what the loop reads on to the frames, and tells the end."""
+    """Passes the bytes that the loop reads to the frame reader, and calls `on_end` at the end of the input."""
 
     def __init__(self, frames: FrameReader, on_end: Callable[[], None]) -> None:
         self._frames = frames
@@ -198,7 +198,7 @@ class _Input(asyncio.Protocol):
 
 
 async def converse(protocol: Receiver, stdin: BinaryIO | None = None, stdout: BinaryIO | None = None) -> int:
-    """Serve one client until it says `exit` or its end of a pipe closes; the exit code."""
+    """Serve one client until it sends `exit` or closes a pipe; returns the exit code."""
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[int] = loop.create_future()
     transports: list[asyncio.ReadTransport] = []
@@ -207,16 +207,16 @@ async def converse(protocol: Receiver, stdin: BinaryIO | None = None, stdout: Bi
         if not ended.done():
             ended.set_result(code)
 
-    def hold(behind: bool) -> None:
+    def pause_reading(behind: bool) -> None:
         for transport in transports:
             transport.pause_reading() if behind else transport.resume_reading()
 
     def receive(body: bytes) -> None:
-        # After `exit` nothing is taken, even if it came in the same breath.
+        # Messages that arrive together with `exit`, but behind it, are ignored.
         if not ended.done():
             protocol.receive(body)
 
-    writer = _writer(stdout or sys.stdout.buffer, loop, hold, lambda: end(1))
+    writer = _writer(stdout or sys.stdout.buffer, loop, pause_reading, lambda: end(1))
     protocol.set_writer(writer)
     protocol.on_exit = end
     frames = FrameReader(receive, lambda problem: protocol.refuse(None, -32700, problem))
@@ -234,18 +234,21 @@ async def converse(protocol: Receiver, stdin: BinaryIO | None = None, stdout: Bi
 
 
 def _writer(
-    stdout: BinaryIO, loop: asyncio.AbstractEventLoop, hold: Callable[[bool], None], lost: Callable[[], None]
+    stdout: BinaryIO,
+    loop: asyncio.AbstractEventLoop,
+    on_backlog: Callable[[bool], None],
+    on_lost: Callable[[], None],
 ) -> Writer:
     if os.name == "posix":
         with contextlib.suppress(OSError, ValueError):
-            return PipeWriter(stdout.fileno(), loop, hold, lost)
-    return BlockingWriter(stdout, lost)
+            return PipeWriter(stdout.fileno(), loop, on_backlog, on_lost)
+    return BlockingWriter(stdout, on_lost)
 
 
 async def _start_reading(
     stdin: BinaryIO, frames: FrameReader, on_end: Callable[[], None], transports: list[asyncio.ReadTransport]
 ) -> asyncio.Task[None] | None:
-    """Let the loop read stdin; where it cannot (Windows, a plain file), a thread of its own reads it."""
+    """Read stdin by the event loop; where it cannot (Windows, a plain file), by a thread, whose task is returned."""
     loop = asyncio.get_running_loop()
     if os.name == "posix":
         try:
@@ -260,14 +263,14 @@ async def _start_reading(
 
 async def _read_in_thread(stdin: BinaryIO, frames: FrameReader, on_end: Callable[[], None]) -> None:
     loop = asyncio.get_running_loop()
-    # A pool of its own, so that nothing else that blocks can keep a cancel from being read.
+    # A thread of its own: work that fills the default pool must not delay the reading of a cancel.
     pool = ThreadPoolExecutor(1, thread_name_prefix="stdin")
     read = getattr(stdin, "read1", stdin.read)
     try:
         while data := await loop.run_in_executor(pool, read, 65536):
             frames.feed(data)
     except (OSError, ValueError) as error:
-        logger.info("The client can no longer be read: %s", error)
+        logger.info("Reading from the client failed: %s", error)
     finally:
         pool.shutdown(wait=False)
         on_end()

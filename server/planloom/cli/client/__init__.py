@@ -1,3 +1,1 @@
-"""The command line as an LSP client: the connection, a headless editor that applies edits on disk, the typed
-messages.
-"""
+"""The command line as an LSP client: the connection, typed messages, and a headless editor that edits files on disk."""

@@ -1,4 +1,4 @@
-"""The server as a child process, and JSON-RPC with it: all that the command line knows of plans comes from here."""
+"""Starts the server as a child process and speaks JSON-RPC with it."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from pygls.client import JsonRPCClient
 
 Handler = Callable[[Any], Any]
-"""Takes the params of a message as plain JSON; what it returns (or resolves to) is the answer."""
+"""Gets the params of a message as plain JSON; its result, awaited if need be, is the answer."""
 
 SHUTDOWN_SECONDS = 5.0
 STDERR_LINES, STDERR_BYTES = 12, 8192
 
 SERVER_COMMAND = (sys.executable, "-I", "-m", "planloom", "serve", "--stdio")
-"""`-I` and a working folder elsewhere keep modules that lie in a workspace out of the server."""
+"""`-I`, and a working folder outside of the workspace, keep the server from importing modules of the workspace."""
 
 
 class ServerError(Exception):
-    """The server answered with an error; `code` is the word that docs/protocol.md has for it."""
+    """The server answered with an error; `code` is its `data.code` in docs/protocol.md."""
 
     def __init__(self, message: str, *, code: str, hint: str | None = None, details: Any = None) -> None:
         super().__init__(message)
@@ -37,7 +37,7 @@ class ServerError(Exception):
 
 
 class ServerLost(Exception):
-    """The server process ended, or never spoke; `tail` is the end of what it wrote to stderr."""
+    """The server process ended or never answered; `tail` is the end of its stderr."""
 
     def __init__(self, tail: str) -> None:
         super().__init__("The server ended unexpectedly.")
@@ -45,7 +45,7 @@ class ServerLost(Exception):
 
 
 class Server(NamedTuple):
-    """A running server process, and what it writes to stderr."""
+    """A running server process, and the file with its stderr."""
 
     process: asyncio.subprocess.Process
     stderr: IO[bytes]
@@ -61,14 +61,13 @@ class Connection:
 
     @property
     def lost(self) -> asyncio.Task[None]:
-        """Done as soon as nothing more can come from the server."""
+        """A task that is done as soon as nothing more can arrive from the server."""
         return self._reading
 
     async def request(self, method: str, params: Any = None) -> Any:
-        """Ask and wait for the answer. Raises ServerError, or ServerLost when no answer can come.
+        """Send a request and await its answer. Raises ServerError, or ServerLost if no answer can arrive.
 
-        A cancelled wait leaves the answer to be dropped when it comes: cancelling the future itself
-        would make the protocol library raise on the late reply.
+        A cancellation ends only this wait: if it cancelled the future, pygls would raise on the late answer.
         """
         if self._reading.done():
             raise ServerLost(self.stderr_tail())
@@ -85,7 +84,7 @@ class Connection:
         return answer.result()
 
     def notify(self, method: str, params: Any = None) -> None:
-        """Tell the server something, if it is still there."""
+        """Send a notification, if the server is still there."""
         if not self._reading.done():
             self._client.protocol.notify(method, {} if params is None else params)
 
@@ -97,7 +96,7 @@ class Connection:
         return "\n".join(lines[-STDERR_LINES:])
 
     async def close(self) -> None:
-        """End the server in the order LSP asks for; one that does not obey is ended by force."""
+        """End the server by `shutdown` and `exit`, or by force if it does not end in time."""
         with contextlib.suppress(ServerError, ServerLost, TimeoutError):
             async with asyncio.timeout(SHUTDOWN_SECONDS):
                 await self.request("shutdown")
@@ -117,9 +116,9 @@ class Connection:
 
 @contextlib.asynccontextmanager
 async def started(command: Sequence[str]) -> AsyncIterator[Server]:
-    """Start a server process, which is ended when the block is left, by force if nothing else has ended it.
+    """Start a server process, and kill it when the block is left if it still runs.
 
-    It gets a session of its own: Ctrl-C is for the command line, which then cancels in good order.
+    The process gets a session of its own, so that Ctrl-C reaches only the command line, which then cancels the plan.
     """
     with tempfile.TemporaryFile(prefix="planloom-") as stderr:
         process = await asyncio.create_subprocess_exec(
@@ -140,8 +139,8 @@ async def started(command: Sequence[str]) -> AsyncIterator[Server]:
 
 @contextlib.asynccontextmanager
 async def connected(server: Server, handlers: Mapping[str, Handler]) -> AsyncIterator[Connection]:
-    """Speak with a server that was started, and shut it down when the block is left."""
-    # Importing the protocol library takes a good part of a second, which the server's own start hides.
+    """Connect to a started server, and shut it down when the block is left."""
+    # Importing pygls takes a good part of a second; here it overlaps with the server's start.
     from threading import Event
 
     from pygls.io_ import run_async
@@ -166,7 +165,7 @@ async def connected(server: Server, handlers: Mapping[str, Handler]) -> AsyncIte
 
 
 async def _read(messages: Awaitable[None]) -> None:
-    # A stream that breaks off in the middle of a message is the same to us as one that ends.
+    # A stream that breaks off within a message counts as ended.
     with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
         await messages
 
@@ -178,11 +177,11 @@ def _retrieve(future: asyncio.Future[Any]) -> None:
 
 def _server_error(error: BaseException) -> ServerError:
     data = getattr(error, "data", None)
-    told = data if isinstance(data, Mapping) else {}
-    message = told.get("message") or getattr(error, "message", None) or str(error)
+    fields = data if isinstance(data, Mapping) else {}
+    message = fields.get("message") or getattr(error, "message", None) or str(error)
     return ServerError(
         str(message),
-        code=str(told.get("code") or getattr(error, "code", "internal")),
-        hint=told.get("hint"),
-        details=told.get("details"),
+        code=str(fields.get("code") or getattr(error, "code", "internal")),
+        hint=fields.get("hint"),
+        details=fields.get("details"),
     )

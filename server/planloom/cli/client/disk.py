@@ -1,4 +1,4 @@
-"""Workspace edits applied to files that no editor holds open: all of an edit, or nothing of it."""
+"""Applies LSP workspace edits to files on disk, each edit as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ from planloom.workspace.paths.uris import to_path
 
 T = TypeVar("T")
 TEXT_LIMIT = 256 * 1024 * 1024
-"""Bytes up to which a file is edited: the server asks for no edit of a file that it has not read."""
+"""The most bytes of a file that is edited."""
 
 ChangeKind = Literal["create", "edit", "delete", "rename"]
 
 
 class Change(NamedTuple):
-    """One file or folder as an edit left it; `path` is its name now, or was its last."""
+    """One changed file or folder; `path` is its new path, or the last one of a deleted file."""
 
     kind: ChangeKind
     path: Path
 
 
 class Applied(NamedTuple):
-    """The edit is on the disk."""
+    """The whole edit is on disk."""
 
     changes: tuple[Change, ...]
 
 
 class Refused(NamedTuple):
-    """Nothing of the edit is on the disk; `failed` is the number of the change that could not be made."""
+    """Nothing of the edit is on disk; `failed` is the index of the change that could not be made."""
 
     reason: str
     failed: int
 
 
 class _Refusal(Exception):
-    """Why one change cannot be made."""
+    """One change cannot be made; the message says why."""
 
 
 def apply_workspace_edit(edit: Json, roots: Sequence[Path], encoding: Encoding) -> Applied | Refused:
     """Apply an LSP WorkspaceEdit to the files below `roots`.
 
-    Changes are made in order; when one cannot be made, those before it are taken back. Nothing is overwritten,
-    whatever the options say, and a text edit for a version is refused: no document is open here.
+    Changes are made in order; if one fails, those before it are reverted. No file is overwritten, whatever the options
+    say. A text edit with a document version is refused, since no document is open here.
     """
     operations = _operations(edit)
     changes: list[Change] = []
@@ -59,17 +59,17 @@ def apply_workspace_edit(edit: Json, roots: Sequence[Path], encoding: Encoding) 
     with ExitStack() as undo:
         for number, operation in enumerate(operations):
             try:
-                changes += _apply(operation, _Place(tuple(roots), encoding, undo, finished))
+                changes += _apply(operation, _Context(tuple(roots), encoding, undo, finished))
             except (_Refusal, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-                return Refused(f"Not applied: {_reason(error)}.{_taken_back(undo)}", number)
+                return Refused(f"Not applied: {_reason(error)}.{_revert(undo)}", number)
         undo.pop_all()
     for clear in finished:
         clear()
     return Applied(tuple(changes))
 
 
-class _Place(NamedTuple):
-    """Where changes are made, how to take them back, and what to clear away once they stand."""
+class _Context(NamedTuple):
+    """The roots and encoding of an edit, how to revert its changes, and what to delete once all are made."""
 
     roots: tuple[Path, ...]
     encoding: Encoding
@@ -87,100 +87,100 @@ def _operations(edit: Json) -> list[Json]:
     ]
 
 
-def _apply(operation: Json, place: _Place) -> list[Change]:
+def _apply(operation: Json, context: _Context) -> list[Change]:
     options = operation.get("options") or {}
     if options.get("overwrite"):
         raise _Refusal("it asks to overwrite a file, which is never done")
     match operation.get("kind"):
         case None:
-            return _edit(operation, place)
+            return _edit(operation, context)
         case "create":
-            return _create(operation["uri"], bool(options.get("ignoreIfExists")), place)
+            return _create(operation["uri"], bool(options.get("ignoreIfExists")), context)
         case "rename":
-            return _rename(operation, bool(options.get("ignoreIfExists")), place)
+            return _rename(operation, bool(options.get("ignoreIfExists")), context)
         case "delete":
-            return _delete(operation["uri"], options, place)
+            return _delete(operation["uri"], options, context)
         case other:
             raise _Refusal(f"it holds a change of an unknown kind, {other!r}")
 
 
-def _edit(operation: Json, place: _Place) -> list[Change]:
+def _edit(operation: Json, context: _Context) -> list[Change]:
     document = operation["textDocument"]
     if document.get("version") is not None:
         raise _Refusal(f"{document['uri']} is not open here, so it has no version {document['version']}")
-    spot = _confined(document["uri"], place, follow=True)
-    file = read(spot, TEXT_LIMIT)
+    confined = _confined(document["uri"], context, follow=True)
+    file = read(confined, TEXT_LIMIT)
     if file.decoded is None or file.fingerprint is None:
-        raise _Refusal(f"{spot.path} is {file.kind.replace('_', ' ')}, not text {file.detail}".rstrip())
+        raise _Refusal(f"{confined.path} is {file.kind.replace('_', ' ')}, not text {file.detail}".rstrip())
     before = encode(file.decoded, file.decoded.text)
     edits = [_text_edit(edit) for edit in operation["edits"]]
-    after = encode(file.decoded, apply_edits(file.decoded.text, edits, place.encoding))
+    after = encode(file.decoded, apply_edits(file.decoded.text, edits, context.encoding))
     if after != before:
-        _done(disk_changes.write(spot, after, over=file.fingerprint))
-        place.undo.callback(_write_back, spot, before)
-    return [Change("edit", spot.path)]
+        _done(disk_changes.write(confined, after, over=file.fingerprint))
+        context.undo.callback(_write_back, confined, before)
+    return [Change("edit", confined.path)]
 
 
-def _create(uri: str, ignore_existing: bool, place: _Place) -> list[Change]:
-    spot = _confined(uri, place, follow=True)
-    if ignore_existing and spot.path.is_file():
+def _create(uri: str, ignore_existing: bool, context: _Context) -> list[Change]:
+    confined = _confined(uri, context, follow=True)
+    if ignore_existing and confined.path.is_file():
         return []
-    _make_parents(spot, place)
-    _done(disk_changes.write(spot, b"", over=None))
-    place.undo.callback(_remove, spot)
-    return [Change("create", spot.path)]
+    _make_parents(confined, context)
+    _done(disk_changes.write(confined, b"", over=None))
+    context.undo.callback(_remove, confined)
+    return [Change("create", confined.path)]
 
 
-def _rename(operation: Json, ignore_existing: bool, place: _Place) -> list[Change]:
-    old, new = _confined(operation["oldUri"], place), _confined(operation["newUri"], place)
+def _rename(operation: Json, ignore_existing: bool, context: _Context) -> list[Change]:
+    old, new = _confined(operation["oldUri"], context), _confined(operation["newUri"], context)
     if ignore_existing and os.path.lexists(new.path):
         return []
     if not os.path.lexists(old.path):
         raise _Refusal(f"{old.path} does not exist")
-    _make_parents(new, place)
+    _make_parents(new, context)
     _done(disk_changes.rename(old, new))
-    place.undo.callback(lambda: _done(disk_changes.rename(new, old)))
+    context.undo.callback(lambda: _done(disk_changes.rename(new, old)))
     return [Change("rename", new.path)]
 
 
-def _delete(uri: str, options: Json, place: _Place) -> list[Change]:
-    spot = _confined(uri, place)
-    if not os.path.lexists(spot.path):
+def _delete(uri: str, options: Json, context: _Context) -> list[Change]:
+    confined = _confined(uri, context)
+    if not os.path.lexists(confined.path):
         if options.get("ignoreIfNotExists"):
             return []
-        raise _Refusal(f"{spot.path} does not exist")
-    folder = spot.path.is_dir() and not spot.path.is_symlink()
-    if folder and not options.get("recursive") and any(spot.path.iterdir()):
-        raise _Refusal(f"the folder {spot.path} is not empty")
-    # Moved aside, it can come back as it was, with its links, times and modes.
-    aside = ConfinedPath(spot.root, (*spot.names[:-1], f".{secrets.token_hex(8)}.tmp"))
-    _done(disk_changes.rename(spot, aside))
-    place.undo.callback(lambda: _done(disk_changes.rename(aside, spot)))
-    place.finished.append(lambda: _clear(aside.path, folder=folder))
-    return [Change("delete", spot.path)]
+        raise _Refusal(f"{confined.path} does not exist")
+    folder = confined.path.is_dir() and not confined.path.is_symlink()
+    if folder and not options.get("recursive") and any(confined.path.iterdir()):
+        raise _Refusal(f"the folder {confined.path} is not empty")
+    # Moved aside first, it can be restored with its links, times and modes.
+    aside = ConfinedPath(confined.root, (*confined.names[:-1], f".{secrets.token_hex(8)}.tmp"))
+    _done(disk_changes.rename(confined, aside))
+    context.undo.callback(lambda: _done(disk_changes.rename(aside, confined)))
+    context.finished.append(lambda: _clear(aside.path, folder=folder))
+    return [Change("delete", confined.path)]
 
 
-def _make_parents(spot: ConfinedPath, place: _Place) -> None:
-    for made in _done(disk_changes.create_folders(ConfinedPath(spot.root, spot.names[:-1]))) or ():
-        place.undo.callback(_remove_folder, made)
+def _make_parents(confined: ConfinedPath, context: _Context) -> None:
+    for made in _done(disk_changes.create_folders(ConfinedPath(confined.root, confined.names[:-1]))) or ():
+        context.undo.callback(_remove_folder, made)
 
 
-def _write_back(spot: ConfinedPath, data: bytes) -> None:
-    _done(disk_changes.write(spot, data, over=fingerprint_at(spot)))
+def _write_back(confined: ConfinedPath, data: bytes) -> None:
+    _done(disk_changes.write(confined, data, over=fingerprint_at(confined)))
 
 
-def _remove(spot: ConfinedPath) -> None:
-    fingerprint = fingerprint_at(spot)
+def _remove(confined: ConfinedPath) -> None:
+    fingerprint = fingerprint_at(confined)
     if fingerprint is not None:
-        _done(disk_changes.delete_file(spot, was=fingerprint))
+        _done(disk_changes.delete_file(confined, was=fingerprint))
 
 
-def _remove_folder(spot: ConfinedPath) -> None:
-    _done(disk_changes.delete_folder(spot))
+def _remove_folder(confined: ConfinedPath) -> None:
+    _done(disk_changes.delete_folder(confined))
 
 
 def _clear(aside: Path, *, folder: bool) -> None:
-    """Remove what was deleted; what cannot be removed stays hidden, the edit stands."""
+    """Remove a deleted file that was moved aside; if that fails, it stays under its hidden name."""
     if folder:
         shutil.rmtree(aside, ignore_errors=True)
     else:
@@ -193,17 +193,16 @@ def _done(outcome: T | DiskRefused) -> T:
     return outcome
 
 
-def _confined(uri: str, place: _Place, *, follow: bool = False) -> ConfinedPath:
-    """The place behind a URI, links of its parents resolved, if it lies below one of the roots.
+def _confined(uri: str, context: _Context, *, follow: bool = False) -> ConfinedPath:
+    """The path of a URI with the links of its parents resolved; it must lie below one of the roots.
 
-    `follow` asks the same of what the name itself links to: a link is deleted or renamed as it is, while
-    writing goes through it.
+    `follow` resolves the last name too, for writes, which go through a link; a delete or rename acts on the link.
     """
     path = to_path(uri)
     if path is None:
-        raise _Refusal(f"{uri} is not a file of this machine")
+        raise _Refusal(f"{uri} is not a file on this machine")
     target = path.resolve() if follow else path.parent.resolve() / path.name
-    for root in (root.resolve() for root in place.roots):
+    for root in (root.resolve() for root in context.roots):
         if target != root and target.is_relative_to(root):
             return ConfinedPath(root, target.relative_to(root).parts)
     raise _Refusal(f"{target} is outside the workspace")
@@ -226,9 +225,9 @@ def _reason(error: Exception) -> str:
     return f"the edit is malformed ({type(error).__name__}: {error})"
 
 
-def _taken_back(undo: ExitStack) -> str:
+def _revert(undo: ExitStack) -> str:
     try:
         undo.close()
     except (OSError, _Refusal) as error:
-        return f" What was done before could not all be taken back: {_reason(error)}."
+        return f" The changes before it could not all be reverted: {_reason(error)}."
     return ""

@@ -1,4 +1,4 @@
-"""The editor that the command line stands in for: it answers what a server asks of an editor."""
+"""Answers the server's requests in place of an editor."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 Level = Literal["error", "warning", "info", "log"]
 _LEVELS: dict[int, Level] = {1: "error", 2: "warning", 3: "info"}
 _ENCODINGS = ("utf-32", "utf-8", "utf-16")
-"""The order of preference: Python counts in code points itself."""
+"""In order of preference: Python strings are indexed by code points, as utf-32 positions are."""
 
 
 class HeadlessEditor:
-    """An editor with no open documents: an edit goes to the disk at once, so everything is always saved.
+    """An editor without open documents: it writes every edit to disk at once, so everything is always saved.
 
-    `changes` collects what was done, in order. `say` is told what a person should read.
+    `changes` collects the changes in order. `say` is called with each message for the user.
     """
 
     def __init__(self, folders: Sequence[Path], say: Callable[[Level, str], None]) -> None:
@@ -32,7 +32,7 @@ class HeadlessEditor:
         self.changes: list[Change] = []
 
     def initialize_params(self, version: str) -> Json:
-        """What this editor says of itself in `initialize`."""
+        """The params of `initialize`."""
         return {
             "processId": os.getpid(),
             "clientInfo": {"name": "planloom run", "version": version},
@@ -64,12 +64,12 @@ class HeadlessEditor:
         }
 
     def initialized(self, result: Json) -> None:
-        """Take over what the server chose."""
+        """Use the position encoding that the server chose."""
         capabilities = result.get("capabilities") or {}
         self._encoding = capabilities.get("positionEncoding") or "utf-16"
 
     def handlers(self) -> dict[str, Handler]:
-        """The answers to all that the protocol lets a server ask of an editor."""
+        """A handler for each request and notification that the server may send to an editor."""
         return {
             "workspace/applyEdit": self._apply_edit,
             "workspace/configuration": self._configuration,
@@ -91,7 +91,7 @@ class HeadlessEditor:
         }
 
     def _apply_edit(self, params: Json) -> Json:
-        # The text model is needed only once something is to be written.
+        # Imported here, since many runs apply no edit.
         from planloom.cli.client.disk import Refused, apply_workspace_edit
         from planloom.domain.text.positions import Encoding
 
@@ -104,7 +104,7 @@ class HeadlessEditor:
         return {"applied": True}
 
     def _configuration(self, params: Json) -> list[Any]:
-        # What the person has set reaches the server by its command line, its environment and its own file.
+        # The user's settings reach the server by its command line, environment and configuration file.
         return [None for _ in params.get("items") or []]
 
     def _show_message(self, params: Json) -> None:
@@ -115,4 +115,4 @@ class HeadlessEditor:
 
 
 def _nothing(_: Any) -> None:
-    """Taken note of; there is nothing here to do it with."""
+    """Answer null and do nothing."""

@@ -1,11 +1,11 @@
-"""What the command line reads of the server's messages, typed as the JSON it is: nothing here validates or copies."""
+"""Types for the JSON of the server's messages, as far as the command line reads them; nothing is validated."""
 
 from __future__ import annotations
 
 from typing import Any, Literal, TypedDict
 
 Json = dict[str, Any]
-"""One JSON object of the wire, as it came."""
+"""A JSON object as it was received."""
 
 
 class Detection(TypedDict, total=False):
@@ -160,12 +160,5 @@ class Plan(TypedDict, total=False):
     pending: Pending
 
 
-class Progress(TypedDict, total=False):
-    total: int
-    completed: int
-    failed: int
-    skipped: int
-
-
 ENDED = frozenset({"completed", "failed", "cancelled", "rejected"})
-"""Statuses after which a plan does nothing more by itself."""
+"""The statuses of a plan that has ended."""

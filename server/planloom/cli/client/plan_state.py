@@ -1,4 +1,4 @@
-"""What the command line keeps of a plan's events: enough to show it and to ask about it."""
+"""Folds a plan's events into the parts of the plan that the command line shows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, cast
 from planloom.cli.client.messages import Json, Plan, Step
 
 Ending = Literal["ready", "completed", "failed", "cancelled", "rejected"]
-"""How a run ends; `ready` where it stops at the plan."""
+"""How a run ends; `ready` if it stops at the drafted plan."""
 
 _STATUSES = {"task_started": "running", "task_completed": "completed", "task_skipped": "skipped"}
 _ENDINGS: Mapping[str, Ending] = {
@@ -20,9 +20,9 @@ _ENDINGS: Mapping[str, Ending] = {
 
 
 def folded(plan: Plan, event: Json) -> Plan:
-    """The plan after an event; one that is older than the plan is in it already.
+    """The plan after an event; an event that is older than the plan changes nothing.
 
-    Only what is shown is kept up; the server's own plan is asked for where more is at stake.
+    Only the fields that are shown are kept up to date. For decisions the plan is fetched from the server.
     """
     seq = event.get("seq", 0)
     if seq <= plan.get("seq", 0):
@@ -45,15 +45,15 @@ def folded(plan: Plan, event: Json) -> Plan:
 
 
 def touched(files: Mapping[str, str], event: Json) -> Mapping[str, str]:
-    """The files that are different now, URI → kind of change, after an event."""
+    """The changed files after an event, as URI → kind of change."""
     match event["type"]:
         case "edit_applied":
             new = {file.get("newUri") or file["uri"]: file["change"] for file in event.get("files") or []}
-            # A file that was made by this plan stays new, however often it is edited.
-            return {**files, **{uri: _together(files.get(uri), change) for uri, change in new.items()}}
+            # A file that this plan created stays new when it is edited.
+            return {**files, **{uri: _combined(files.get(uri), change) for uri, change in new.items()}}
         case "edit_reverted":
-            gone = {file["uri"] for file in event.get("files") or []}
-            return {uri: change for uri, change in files.items() if uri not in gone}
+            reverted = {file["uri"] for file in event.get("files") or []}
+            return {uri: change for uri, change in files.items() if uri not in reverted}
     return files
 
 
@@ -63,11 +63,11 @@ def ending(event: Json) -> Ending | None:
 
 
 def _with_status(steps: list[Step], step_id: str | None, status: str) -> list[Step]:
-    """The steps, one of them in another status; plans may be long, so the others are only copied."""
-    place = next((place for place, step in enumerate(steps) if step["stepId"] == step_id), None)
-    if place is None:
+    """The steps with the status of one of them replaced."""
+    index = next((index for index, step in enumerate(steps) if step["stepId"] == step_id), None)
+    if index is None:
         return steps
-    return [*steps[:place], cast(Step, {**steps[place], "status": status}), *steps[place + 1 :]]
+    return [*steps[:index], cast(Step, {**steps[index], "status": status}), *steps[index + 1 :]]
 
 
 def _step_status(event: Json) -> str | None:
@@ -76,5 +76,5 @@ def _step_status(event: Json) -> str | None:
     return _STATUSES.get(event["type"])
 
 
-def _together(before: str | None, now: str) -> str:
+def _combined(before: str | None, now: str) -> str:
     return "create" if before == "create" and now == "edit" else now

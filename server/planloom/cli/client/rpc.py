@@ -1,4 +1,4 @@
-"""The protocol library with plain JSON in and out: importing it is slow, so only a started connection does."""
+"""A pygls client whose handlers get plain JSON. Importing pygls is slow, so only `connection.connected` does."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class RawProtocol(JsonRPCProtocol):
-    """Reads messages without structuring what is inside them.
+    """Leaves the payload of messages as plain JSON.
 
-    The library asks for every JSON object, nested ones too, whether it is a message, and takes one with a
-    `jsonrpc` key for it; here only the outermost object is ever a message.
+    pygls tries to parse every JSON object, nested ones too, as a message if it has a `jsonrpc` key; here only the
+    outermost object is one.
     """
 
     def structure_message(self, data: dict[str, Any]) -> Any:
@@ -38,8 +38,8 @@ class RawProtocol(JsonRPCProtocol):
 
 
 def raw_client(handlers: Mapping[str, Handler]) -> JsonRPCClient:
-    """A client whose handlers get and give plain JSON."""
-    # The library logs the body of every message; files and keys have no place in a log.
+    """A client whose handlers get and return plain JSON."""
+    # pygls logs the body of every message, with the texts of files and with keys.
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
     client = JsonRPCClient(protocol_cls=RawProtocol, converter_factory=cattrs.Converter)
     for method, handler in handlers.items():
@@ -48,8 +48,8 @@ def raw_client(handlers: Mapping[str, Handler]) -> JsonRPCClient:
 
 
 def _wrapped(handler: Handler) -> Any:
-    # The library cannot register bound methods, and injects itself by a parameter's name: a plain
-    # function of its own with one parameter avoids both.
+    # pygls cannot register bound methods, and passes itself to a parameter of a certain name. A plain function
+    # with one parameter avoids both.
     if asyncio.iscoroutinefunction(handler):
 
         async def answer_later(params: Any) -> Any:
@@ -75,12 +75,12 @@ def _message(data: dict[str, Any]) -> Any:
         return JsonRPCNotification(method=method, jsonrpc=version, params=params)
     number = data.get("id", "")
     if "error" in data:
-        told = data["error"] if isinstance(data["error"], dict) else {}
-        code = told.get("code")
+        fields = data["error"] if isinstance(data["error"], dict) else {}
+        code = fields.get("code")
         error = ResponseError(
             code=code if isinstance(code, int) else -32603,
-            message=str(told.get("message", "")),
-            data=told.get("data"),
+            message=str(fields.get("message", "")),
+            data=fields.get("data"),
         )
         return ResponseErrorMessage(id=number, error=error, jsonrpc=version)
     return JsonRPCResponseMessage(id=number, jsonrpc=version, result=data.get("result"))

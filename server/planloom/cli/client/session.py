@@ -1,4 +1,4 @@
-"""A server made ready: started, initialized as by an editor, and asked for its status."""
+"""Initializes a started server and fetches its status."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from planloom.cli.client.messages import Json
 
 
 class Session(NamedTuple):
-    """A connection with what came of its start; `events` receives `planloom/event` in order."""
+    """An initialized connection; `events` receives `planloom/event` in order, `status` is its first status."""
 
     connection: Connection
     editor: HeadlessEditor
@@ -24,7 +24,7 @@ class Session(NamedTuple):
 
 
 def _unread(_: Json) -> None:
-    """The whole of a running text comes as an event when it is complete."""
+    """Ignore streamed text: it comes again, complete, as an event."""
 
 
 @contextlib.asynccontextmanager
@@ -35,9 +35,10 @@ async def session(
     say: Callable[[Level, str], None],
     stream: Callable[[Json], None] = _unread,
 ) -> AsyncIterator[Session]:
-    """Make a started server ready. `say` is told its messages to the user, `stream` the running text of a model.
+    """Initialize a started server. `say` gets its messages for the user, `stream` the text that a model streams.
 
-    Raises ServerLost if the server does not start, ServerError if it refuses to be initialized."""
+    Raises ServerLost if the server does not start, ServerError if it refuses to be initialized.
+    """
     events: asyncio.Queue[Json] = asyncio.Queue()
     editor = HeadlessEditor(folders, say)
     handlers = editor.handlers() | {"planloom/event": events.put_nowait, "planloom/stream": stream}

@@ -1,1 +1,1 @@
-"""What a person at the terminal sees and answers: the screen, the questions, the look of plans and approvals."""
+"""The terminal: what is printed while a plan runs, and the questions that a person answers."""

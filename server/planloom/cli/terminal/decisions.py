@@ -1,4 +1,4 @@
-"""Who decides: flags first, then the person at the terminal, and without either the careful answer."""
+"""Who decides: the flags, else the person at the terminal, else `NonInteractive` with the safe answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ReviewChoice = Literal["execute", "direct", "edit", "cancel"]
 
 
 class Flags(NamedTuple):
-    """What the person has decided beforehand, and whether there is one to ask."""
+    """The decisions of the command line; `terminal` says whether a person can be asked."""
 
     yes: bool = False
     yes_commands: bool = False
@@ -19,7 +19,7 @@ class Flags(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The answer to an approval; `files` narrows an allow to these URIs."""
+    """The answer to an approval; `files` limits an allow to these URIs."""
 
     decision: Literal["allow", "allowForPlan", "deny", "cancel"]
     reason: str | None = None
@@ -34,7 +34,7 @@ class RecoveryChoice(NamedTuple):
 
 
 class Decider(Protocol):
-    """Whoever answers what flags leave open. `terminal.Terminal` is one."""
+    """Answers what the flags leave open: `person.Terminal` or `NonInteractive`."""
 
     async def review(self) -> ReviewChoice: ...
 
@@ -47,18 +47,18 @@ class Decider(Protocol):
     async def recovery(self, step: Step, recovery: Recovery, /) -> RecoveryChoice: ...
 
     async def conflict(self, conflict: Conflict, /) -> dict[str, str] | None:
-        """For each URI "mine" or "theirs"; None cancels the plan."""
+        """URI → "mine", "theirs" or "both"; None cancels the plan."""
         ...
 
     async def go_on(self, sentence: str, /) -> bool:
-        """Whether to go on with a paused plan."""
+        """Whether to resume a paused plan."""
         ...
 
     async def attach_secret(self, reference: str, message: str, /) -> bool: ...
 
 
 def needs_more_than_yes(approval: Approval) -> bool:
-    """Whether `--yes` alone does not cover it: commands, deletes, protected names, and effects not known here."""
+    """Whether an approval needs `--yes-commands`: for commands, deletes, protected names and unknown effects."""
     return (
         approval.get("effect") != "write"
         or bool(approval.get("protected"))
@@ -67,35 +67,35 @@ def needs_more_than_yes(approval: Approval) -> bool:
 
 
 def verdict_by_flags(approval: Approval, flags: Flags) -> Verdict | None:
-    """What the flags say of an approval; None leaves it to the person at the terminal."""
+    """The answer of the flags to an approval; None leaves it to the person at the terminal."""
     if needs_more_than_yes(approval):
         if flags.yes_commands:
             return Verdict("allow")
         return None if flags.terminal else Verdict("deny", _why_denied(approval))
     if flags.yes:
         return Verdict("allow")
-    return None if flags.terminal else Verdict("deny", "Nobody is there to allow it: --yes allows writes.")
+    return None if flags.terminal else Verdict("deny", "There is no terminal to ask at: --yes allows writes.")
 
 
 def _why_denied(approval: Approval) -> str:
     match approval.get("effect"):
         case "execute":
-            what = "Commands"
+            subject = "Commands"
         case "destroy":
-            what = "Deleting and overwriting"
+            subject = "Deleting and overwriting"
         case _:
-            what = "Protected names" if approval.get("protected") else "Deletes"
-    return f"{what} need --yes-commands when nobody is there to ask."
+            subject = "Protected names" if approval.get("protected") else "Deletes"
+    return f"{subject} need --yes-commands when there is no terminal to ask at."
 
 
 class NonInteractive:
-    """Answers for a run without a terminal: what only a person can decide ends the plan, unharmed."""
+    """Answers for a run without a terminal: a decision that needs a person ends the plan and changes nothing."""
 
     async def review(self) -> ReviewChoice:
         return "cancel"
 
     async def approval(self, _approval: Approval, _diffs: Sequence[Diff], /) -> Verdict:
-        return Verdict("deny", "Nobody is there to allow it.")
+        return Verdict("deny", "There is no terminal to ask at.")
 
     async def question(self, _question: Question, /) -> str | None:
         return None
@@ -104,7 +104,7 @@ class NonInteractive:
         return RecoveryChoice("abort")
 
     async def conflict(self, conflict: Conflict, /) -> dict[str, str] | None:
-        # The text that the plan did not write is the one that nobody could bring back.
+        # Only the plan's text can be produced again, so the text on disk is kept.
         return {file["uri"]: "mine" for file in conflict.get("files") or []}
 
     async def go_on(self, _sentence: str, /) -> bool:

@@ -1,4 +1,4 @@
-"""A unified diff as numbered rows, for those who decide by it."""
+"""A unified diff as numbered rows."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
 
 class Row(NamedTuple):
-    """One line of a diff: its number after the change, or before it for a line that goes.
+    """One line of a diff. `number` is the line number after the change, or before it for a removed line.
 
-    `gap` stands for lines between that did not change, `note` for something said about the line above.
+    `gap` marks left-out unchanged lines, `note` a remark on the line above; both have no number.
     """
 
     number: int | None
@@ -23,10 +23,10 @@ class Row(NamedTuple):
 
 
 def diff_rows(before: str | None, after: str | None, *, limit: int | None = None) -> tuple[list[Row], int]:
-    """What changes, and how many lines the limit left out."""
+    """The rows, and the number of lines beyond `limit`."""
     rows: list[Row] = []
-    # Line ends show only where they change.
-    end = "\r" if before is None or after is None or ("\r" in before) == ("\r" in after) else ""
+    # A carriage return is shown only if the change adds or removes some.
+    hidden_end = "\r" if before is None or after is None or ("\r" in before) == ("\r" in after) else ""
     old = new = shown = hidden = 0
     for line in unified(before, after, "before", "after").split("\n")[2:-1]:
         start = _HUNK.match(line)
@@ -39,7 +39,7 @@ def diff_rows(before: str | None, after: str | None, *, limit: int | None = None
             hidden += 1
             continue
         shown += 1
-        text = visible(line[1:].removesuffix(end))
+        text = visible(line[1:].removesuffix(hidden_end))
         match line[:1]:
             case "+":
                 rows.append(Row(new, "+", text))

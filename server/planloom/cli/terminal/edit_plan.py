@@ -1,4 +1,4 @@
-"""Changing a plan at the terminal before it runs, one small edit at a time."""
+"""Lets a person edit a plan at the terminal before it runs, one step edit at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from planloom.cli.terminal import keyboard, show
 from planloom.cli.terminal.person import Terminal
 
 Send = Callable[[Plan, Json], Awaitable[Plan]]
-"""Sends one StepEdit for a version of the plan and gives the plan back. Raises ServerError."""
+"""Sends one StepEdit for this version of the plan and returns the edited plan. Raises ServerError."""
 
 _HELP = (
     "<n> changes step n · r <n> removes · s <n> skips or takes back a skip · "
@@ -21,7 +21,7 @@ _HELP = (
 
 
 async def edit_plan(terminal: Terminal, console: Console, plan: Plan, send: Send) -> Plan:
-    """Let a person edit until they have had enough; every edit is checked by the server at once."""
+    """Edit the plan until the person enters an empty line; the server validates each edit at once."""
     terminal.say(_HELP, "dim")
     while True:
         try:

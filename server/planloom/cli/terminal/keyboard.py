@@ -1,4 +1,4 @@
-"""Lines typed by a person, read without stopping the event loop and without holding on to the terminal."""
+"""Reads lines from the terminal without blocking the event loop, and only while a question is open."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _CHUNK = 65_536
 
 
 class EndOfInput(Exception):
-    """The person closed the input (Ctrl-D), or the terminal went away."""
+    """The person closed the input (Ctrl-D), or the terminal is gone."""
 
 
 async def read_line() -> str:
-    """The next line that is typed, without its end. Raises EndOfInput.
+    """The next typed line, without its line end. Raises EndOfInput.
 
-    The terminal is read unbuffered and only while this waits, so that an editor started in between gets
-    its keys, and an interrupted wait leaves no thread behind that swallows the next line.
+    The terminal is read unbuffered and only while this waits. So an editor that is started in between gets its keys,
+    and a cancelled wait leaves no thread behind that reads the next line.
     """
     descriptor = sys.stdin.fileno()
     loop = asyncio.get_running_loop()
     try:
         data = await _readable(loop, descriptor)
     except NotImplementedError:
-        # Event loops of Windows cannot watch a terminal; a thread waits there instead.
+        # The event loops of Windows cannot watch a terminal, so a thread waits there.
         data = await asyncio.to_thread(os.read, descriptor, _CHUNK)
     if not data:
         raise EndOfInput
@@ -49,7 +49,7 @@ async def _readable(loop: asyncio.AbstractEventLoop, descriptor: int) -> bytes:
 
 
 def forget_typed() -> None:
-    """Throw away what was typed so far: an answer is an answer only to a question that could be read."""
+    """Discard what was typed before the question was shown, so that it does not count as an answer."""
     try:
         import termios
     except ImportError:
@@ -59,7 +59,7 @@ def forget_typed() -> None:
 
 
 async def edit_text(text: str, suffix: str) -> str | None:
-    """The text as the person left it in `$VISUAL` or `$EDITOR`; None if there is no such program or it failed."""
+    """The text as the person edited it in `$VISUAL` or `$EDITOR`; None if neither is set or the editor failed."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not editor:
         return None

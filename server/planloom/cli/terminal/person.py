@@ -1,4 +1,4 @@
-"""The person at the terminal, asked one question at a time."""
+"""Asks the person at the terminal, one question at a time."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _RECOVERIES = {
 
 
 class Terminal:
-    """Asks on a console and reads from the keyboard; a closed input is the careful answer."""
+    """Prints questions on a console and reads the answers; a closed input counts as the safe answer."""
 
     def __init__(self, console: Console, folders: Sequence[Path]) -> None:
         self._console = console
         self._folders = folders
 
     async def choose(self, question: str, choices: Mapping[str, str]) -> str:
-        """One of the keys of `choices`, which may also be typed in full words. Raises EndOfInput."""
+        """Ask until the answer is a key of `choices`, or its label; returns the key. Raises EndOfInput."""
         while True:
             prompt = Text(f"{question}  ", "bold")
             for key, words in choices.items():
@@ -49,14 +49,14 @@ class Terminal:
                     return key
 
     async def line(self, prompt: str | Text) -> str:
-        """What is typed after a prompt. Raises EndOfInput."""
+        """The line that is typed after a prompt. Raises EndOfInput."""
         keyboard.forget_typed()
         self._console.print(prompt if isinstance(prompt, Text) else Text(prompt, "bold cyan"), end="")
         self._console.file.flush()
         return await keyboard.read_line()
 
     def say(self, text: str, style: str = "") -> None:
-        """A sentence between questions."""
+        """Print a sentence between questions."""
         self._console.print(Text(visible(text), style))
 
     async def review(self) -> ReviewChoice:
@@ -173,13 +173,13 @@ class Terminal:
 
     async def attach_secret(self, reference: str, message: str) -> bool:
         try:
-            asked = f"{visible(message)} Attach {visible(reference)}?"
-            return await self.choose(asked, {"y": "attach", "n": "leave out"}) == "y"
+            prompt = f"{visible(message)} Attach {visible(reference)}?"
+            return await self.choose(prompt, {"y": "attach", "n": "leave out"}) == "y"
         except keyboard.EndOfInput:
             return False
 
     async def text(self, name: str, current: str) -> str | None:
-        """A new text for a field, in `$EDITOR` or on one line; None leaves it as it is. Raises EndOfInput."""
+        """Ask for a new text of a field, in `$EDITOR` or on one line; None keeps the old one. Raises EndOfInput."""
         edited = await keyboard.edit_text(current, ".md")
         if edited is not None:
             return edited.rstrip("\n") or None
@@ -187,7 +187,7 @@ class Terminal:
         return (await self.line(f"New {name} (empty keeps it): ")).strip() or None
 
     async def arguments(self, current: Mapping[str, Any]) -> dict[str, Any] | None:
-        """New arguments of a call as JSON; None leaves them as they are. Raises EndOfInput."""
+        """Ask for new arguments of a call as JSON; None keeps the old ones. Raises EndOfInput."""
         written = json.dumps(current, indent=2, ensure_ascii=False)
         edited = await keyboard.edit_text(written + "\n", ".json")
         if edited is None:
@@ -198,9 +198,9 @@ class Terminal:
         try:
             value = json.loads(edited)
         except (ValueError, RecursionError) as error:
-            self.say(f"That is no JSON: {error}", "red")
+            self.say(f"That is not JSON: {error}", "red")
             return None
         if not isinstance(value, dict):
-            self.say("Arguments are an object in braces.", "red")
+            self.say("The arguments must be a JSON object.", "red")
             return None
         return value

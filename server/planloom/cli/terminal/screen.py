@@ -1,4 +1,4 @@
-"""What is printed while a plan runs: one line for each thing that happens, or the events as JSON lines."""
+"""Prints what happens while a plan runs: a line for each event, or the events as JSON lines."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ENDINGS = {
 class Screen:
     """Prints for people on `console` and, if `as_json`, for programs on stdout.
 
-    Between prints it shows what is under way, as long as nobody is asked something.
+    A status line shows what runs at the moment; it is hidden while a question is open.
     """
 
     def __init__(self, console: Console, folders: Sequence[Path], *, as_json: bool = False) -> None:
@@ -53,12 +53,12 @@ class Screen:
         self._started: dict[str, float] = {}
 
     def log_path(self, path: str) -> None:
-        """The first line of all: where to look when something goes wrong."""
+        """Print the path of the log, as the first line."""
         self._json({"type": "cli_start", "logPath": path})
         self._console.print(Text(f"Log: {path}", "dim"), soft_wrap=True)
 
     def request_taken(self, created: Json) -> None:
-        """How the request was understood."""
+        """Print how the request was classified, and its references."""
         for line in show.request_lines(
             created.get("detection") or {},
             created["plan"].get("attachments") or [],
@@ -69,23 +69,23 @@ class Screen:
         self._busy("draft", "Planning …")
 
     def plan(self, plan: Plan) -> None:
-        """The plan, for review."""
+        """Print the plan for review."""
         self.pause()
         self._console.print()
         self._console.print(show.plan_table(plan))
 
     def approval(self, approval: Approval, diffs: Sequence[Diff]) -> None:
-        """What an approval would change."""
+        """Print what an approval would change."""
         self.pause()
         self._console.print()
         self._console.print(show_approval.approval_panel(approval, diffs, self._folders))
 
     def decided(self, sentence: str) -> None:
-        """What a flag decided."""
+        """Print what a flag decided."""
         self._console.print(Text(f"  {sentence}", "dim"))
 
     def trouble(self, message: str, hint: str | None, details: Any = None) -> None:
-        """A failure, each of its problems, and what can be done about it."""
+        """Print a failure, each of its problems, and its hint."""
         self._console.print(Text(visible(message), "bold red"))
         for problem in show.problems(details):
             self._console.print(Text(f"  {problem}", "red"))
@@ -98,11 +98,11 @@ class Screen:
         return await edit_plan(Terminal(self._console, self._folders), self._console, plan, send)
 
     def raw(self, event: Json) -> None:
-        """One event as it came, for programs."""
+        """Print an event as JSON, for programs."""
         self._json(event)
 
     def event(self, event: Json, plan: Plan) -> None:
-        """One event of the plan, already folded into it."""
+        """Print an event; `plan` is the plan with it folded in."""
         step_id = event.get("taskId")
         steps = enumerate(plan.get("steps") or [] if step_id else [], 1)
         found = next(((number, step) for number, step in steps if step["stepId"] == step_id), None)
@@ -112,7 +112,7 @@ class Screen:
             self._plan_event(event, plan)
 
     def ended(self, ending: str, event: Json, files: Mapping[str, str]) -> None:
-        """The last words: how it ended, why, and which files are different now."""
+        """Print how the plan ended, why, and the changed files."""
         self.pause()
         words, style = _ENDINGS.get(ending, (ending, ""))
         progress = event.get("progress") or {}
@@ -130,24 +130,24 @@ class Screen:
             self._console.print(show.changed_tree(files, self._folders))
 
     def result(self, outcome: Json) -> None:
-        """The last JSON line, for programs."""
+        """Print the outcome as the last JSON line, for programs."""
         self._json({"type": "cli_result", **outcome})
 
     def stream(self, params: Json) -> None:
-        """Running text of a model or a command: its last words are shown beside what is under way."""
+        """Show the end of the text that a model or a command streams, in the status line."""
         key = params.get("stepId") or "draft"
         if key in self._running and self._status is not None:
             self._tails[key] = (self._tails.get(key, "") + str(params.get("delta", "")))[-400:]
             self._show_running()
 
     def pause(self) -> None:
-        """Stop showing what is under way, so that a person can be asked."""
+        """Hide the status line, so that a question can be asked."""
         if self._status is not None:
             self._status.stop()
             self._status = None
 
     def say(self, level: str, message: str) -> None:
-        """A message of the server to its user."""
+        """Print a message of the server for its user."""
         style = {"error": "bold red", "warning": "yellow"}.get(level, "dim")
         self._console.print(Text(visible(message), style))
 
@@ -158,21 +158,21 @@ class Screen:
             case "plan_routed":
                 self._console.print(Text(f"The model chose: {event.get('route')}", "dim"))
             case "perspective_start":
-                agent = _name(event)
-                self._busy(f"perspective {agent}", f"{agent} looks at it …")
+                agent = _agent_name(event)
+                self._busy(f"perspective {agent}", f"{agent} looks at the request …")
             case "perspective_complete":
-                agent = _name(event)
+                agent = _agent_name(event)
                 self._idle(f"perspective {agent}")
-                told = (event.get("perspective") or {}).get("analysis") or event.get("error") or ""
+                text = (event.get("perspective") or {}).get("analysis") or event.get("error") or ""
                 style = "yellow" if event.get("perspective") is None else "dim"
-                self._console.print(Text(f"  {agent}: {one_line(told, 240)}", style))
+                self._console.print(Text(f"  {agent}: {one_line(text, 240)}", style))
             case "task_created":
                 self._busy("draft", f"Planning … {len(plan.get('steps') or [])} steps so far")
             case "plan_ready" | "plan_executing" | "plan_direct":
                 self._idle("draft")
             case "approval_resolved" if event.get("by") != "user":
-                told = event.get("reason") or f"by the {event.get('by')}"
-                self._console.print(Text(f"  {event.get('decision')}: {visible(str(told))}", "dim"))
+                reason = event.get("reason") or f"by the {event.get('by')}"
+                self._console.print(Text(f"  {event.get('decision')}: {visible(str(reason))}", "dim"))
             case "plan_paused" if event.get("reason") == "user":
                 self._console.print(Text("Paused.", "yellow"))
             case "log":
@@ -197,13 +197,13 @@ class Screen:
                 self._console.print(mark.append(one_line(event.get("summary", ""), 160), "dim"))
             case "task_completed":
                 result = event.get("result") or {}
-                told = "" if key in self._answered else _told(result.get("summary"), step)
-                self._settled(number, step, "completed", told, lasted=result.get("durationMs"))
+                text = "" if key in self._answered else _summary(result.get("summary"), step)
+                self._step_ended(number, step, "completed", text, lasted=result.get("durationMs"))
             case "task_failed":
                 again = " It is tried again." if event.get("willRetry") else ""
-                self._settled(number, step, "failed", f"{event.get('error', '')}{again}")
+                self._step_ended(number, step, "failed", f"{event.get('error', '')}{again}")
             case "task_skipped":
-                self._settled(number, step, "skipped", _SKIPPED.get(event.get("reason", ""), "skipped"))
+                self._step_ended(number, step, "skipped", _SKIPPED.get(event.get("reason", ""), "skipped"))
             case "edit_rejected":
                 self._console.print(Text(f"  ! {visible(event.get('reason', ''))}", "yellow"))
             case "edit_applied" if event.get("merged"):
@@ -218,13 +218,15 @@ class Screen:
                     self._console.print(Text(f"  confidence: {event['confidence']}", "yellow"))
                 self._answered.add(key)
 
-    def _settled(self, number: int, step: Step, status: str, told: str, *, lasted: int | None = None) -> None:
+    def _step_ended(
+        self, number: int, step: Step, status: str, text: str, *, lasted: int | None = None
+    ) -> None:
         key = step["stepId"]
         self._idle(key)
         started = self._started.pop(key, None)
         if lasted is None and started is not None:
             lasted = int((time.monotonic() - started) * 1000)
-        self._console.print(show.step_line(number, step, status, told, lasted))
+        self._console.print(show.step_line(number, step, status, text, lasted))
 
     def _busy(self, key: str, words: str) -> None:
         self._running[key] = one_line(words, 80)
@@ -256,14 +258,14 @@ class Screen:
             sys.stdout.flush()
 
 
-def _told(summary: str | None, step: Step) -> str:
-    """What a finished step says of itself, unless its name says it already ("Create x", "Created x.")."""
-    said, named = (
+def _summary(summary: str | None, step: Step) -> str:
+    """The summary of a finished step; empty if it repeats the description ("Create x", "Created x.")."""
+    summary_words, description_words = (
         text.casefold().rstrip(".").split()[1:] for text in (summary or "", step.get("description", ""))
     )
-    return "" if said == named else one_line(summary or "", 300)
+    return "" if summary_words == description_words else one_line(summary or "", 300)
 
 
-def _name(event: Json) -> str:
-    """The agent of an event, as it is called in sentences."""
+def _agent_name(event: Json) -> str:
+    """The name of an event's agent, capitalized."""
     return str(event.get("agent")).capitalize()

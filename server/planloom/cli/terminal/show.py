@@ -1,4 +1,4 @@
-"""How a plan looks in a terminal: tables, diffs and one line for each thing that happens."""
+"""Renders plans, requests, steps and changed files for the terminal."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CHANGES = {
 
 
 def plan_table(plan: Plan) -> RenderableType:
-    """The plan as a person reviews it: every step, what it does, what it waits for."""
+    """The plan as a table: each step, what it runs, and the steps that it depends on."""
     steps = plan.get("steps") or []
     numbers = {step["stepId"]: str(number) for number, step in enumerate(steps, 1)}
     done = any(step.get("status") in ("completed", "failed", "skipped") for step in steps)
@@ -92,15 +92,15 @@ def _what_runs(step: Step) -> Text:
         )
     if step.get("kind") == "tool_call" and step.get("tool"):
         return Text.assemble((visible(step["tool"] or ""), "cyan"), " ", arguments(step.get("args") or {}))
-    told = Text.assemble((f"{visible(step.get('agent', 'koda'))} ", "magenta"))
+    text = Text.assemble((f"{visible(step.get('agent', 'koda'))} ", "magenta"))
     instruction = step.get("instruction", "")
-    return told.append(
+    return text.append(
         one_line(instruction if instruction != step.get("description") else "works it out", 240)
     )
 
 
 def arguments(args: Mapping[str, Any]) -> Text:
-    """The arguments of a call on one line; long texts are cut and counted."""
+    """The arguments of a call on one line; long texts are cut, and texts of several lines become their line count."""
     text = Text()
     for key, value in args.items():
         name = one_line(key, 40)
@@ -125,7 +125,7 @@ def _value(value: Any) -> Text:
 def request_lines(
     detection: Detection, attachments: Iterable[Attachment], unresolved: Iterable[Unresolved], route: str
 ) -> Iterable[Text]:
-    """What became of the request: how it goes on and why, and what each of its references is."""
+    """How the request continues and why, and a line for each of its references."""
     why = _RULES.get(detection.get("rule", ""), detection.get("rule", ""))
     routes = {"direct": "Goes ahead without a plan", "undecided": "The model decides whether it needs a plan"}
     heading = routes.get(route, "Needs a plan")
@@ -133,8 +133,8 @@ def request_lines(
     yield Text.assemble((heading, "bold"), f": {why}." if natural and why and route != "undecided" else ".")
     for item in attachments:
         size = f" ({_bytes(item.get('bytes', 0))}{', cut' if item.get('truncated') else ''})"
-        told = item.get("note")
-        note = f" {visible(told)}" if told else ""
+        note_text = item.get("note")
+        note = f" {visible(note_text)}" if note_text else ""
         shown = size if item.get("kind") in ("file", "selection") else ""
         yield Text.assemble(("  + ", "green"), one_line(item.get("reference", "")), (f"{shown}{note}", "dim"))
     for missing in unresolved:
@@ -145,22 +145,22 @@ def request_lines(
         )
 
 
-def step_line(number: int, step: Step, status: str, told: str = "", milliseconds: int | None = None) -> Table:
-    """One settled step: its mark, number and name, and on the right how it went."""
+def step_line(number: int, step: Step, status: str, note: str = "", milliseconds: int | None = None) -> Table:
+    """One finished step: its mark, number and description, with a note below, and its duration on the right."""
     row = Table.grid(padding=(0, 1), expand=True)
     row.add_column(width=1)
     row.add_column(justify="right", min_width=2, style="dim")
     row.add_column(ratio=1, overflow="fold")
     row.add_column(justify="right", style="dim", no_wrap=True)
     text = Text(visible(step.get("description", "")))
-    if told:
-        text.append(f"\n{visible(told)}", "red" if status == "failed" else "dim")
+    if note:
+        text.append(f"\n{visible(note)}", "red" if status == "failed" else "dim")
     row.add_row(_MARKS.get(status, Text(" ")), str(number), text, duration(milliseconds))
     return row
 
 
 def changed_tree(files: Mapping[str, str], folders: Sequence[Path]) -> Tree:
-    """Changed files (path or URI → kind of change) as a tree below their folders."""
+    """Changed files (path or URI → kind of change) as a tree of folders."""
     tree = Tree(Text("Changed", "bold"), guide_style="dim")
     nodes: dict[str, Tree] = {"": tree}
     for name, change in sorted((relative(uri, folders), change) for uri, change in files.items()):
@@ -180,7 +180,7 @@ def changed_tree(files: Mapping[str, str], folders: Sequence[Path]) -> Tree:
 
 
 def relative(uri: str, folders: Sequence[Path]) -> str:
-    """A URI or path as a person would write it: below its folder if there is only one, else with the folder."""
+    """A URI or path relative to its workspace folder; with several folders, the folder's name comes first."""
     path = to_path(uri) if ":" in uri else Path(uri)
     if path is None:
         return uri
@@ -192,13 +192,13 @@ def relative(uri: str, folders: Sequence[Path]) -> str:
 
 
 def problems(details: Any) -> list[str]:
-    """The problems that an error lists, one line each; none for details of another kind."""
+    """The problems in an error's details, one line each; none for details of another kind."""
     listed = [item for item in details if isinstance(item, dict)] if isinstance(details, list) else []
     return [line for line in map(_problem, listed) if line]
 
 
 def _problem(item: Mapping[str, Any]) -> str:
-    """A problem of a plan or of a field, or a reference that did not resolve with what it may mean."""
+    """A problem of a step or a field, or an ambiguous reference with its candidates."""
     if item.get("problem"):
         place = " ".join(str(item[key]) for key in ("stepId", "field") if item.get(key))
         return visible(f"{place}: {item['problem']}")
@@ -209,7 +209,7 @@ def _problem(item: Mapping[str, Any]) -> str:
 
 
 def duration(milliseconds: int | None) -> str:
-    """A length of time for people."""
+    """A duration as text; empty for None."""
     if milliseconds is None:
         return ""
     if milliseconds < 1000:
@@ -223,5 +223,5 @@ def _bytes(count: int) -> str:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console that obeys NO_COLOR, and never guesses at markup or emoji codes in what others wrote."""
+    """A console that obeys NO_COLOR, and does not interpret markup or emoji codes in untrusted text."""
     return Console(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=False)

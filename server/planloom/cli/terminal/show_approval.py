@@ -1,4 +1,4 @@
-"""How an approval looks: everything that a person must have seen before allowing it."""
+"""Renders an approval with everything that a person must see before allowing it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from planloom.cli.terminal.diffs import diff_rows
 from planloom.workspace.paths.uris import to_path
 
 DIFF_LINES = 120
-"""Lines of one diff that are shown before a person asks for all of it."""
+"""Lines of one diff that are shown unless the person asks for the whole diff."""
 
 _DIFF_STYLES = {"+": "green", "-": "red", " ": "dim"}
 _EFFECTS = {"write": "yellow", "destroy": "bold red", "execute": "magenta"}
@@ -31,22 +31,22 @@ def approval_panel(
     *,
     whole: bool = False,
 ) -> Panel:
-    """Everything that is asked for: title, warning, command, and each file with its diff."""
+    """The title, warnings and command of an approval, and each file with its diff."""
     parts: list[RenderableType] = []
     if approval.get("warning"):
         parts.append(Text(f"! {visible(approval.get('warning') or '')}", "bold red"))
     if approval.get("protected"):
         parts.append(
-            Text("! A protected name is among them: such a file can run or configure things.", "bold red")
+            Text("! It touches a protected name: such a file can run code or configure tools.", "bold red")
         )
     if approval.get("command") is not None:
         parts.append(Text(f"$ {visible(approval.get('command') or '')}", "bold"))
         parts.append(Text(f"  in {visible(approval.get('cwd') or '.')}", "dim"))
-    found = {diff["uri"]: diff for diff in diffs}
+    by_uri = {diff["uri"]: diff for diff in diffs}
     for file in approval.get("files") or []:
         parts.append(_file_title(file, folders))
-        if file["uri"] in found:
-            parts.append(_diff(found[file["uri"]], whole=whole))
+        if file["uri"] in by_uri:
+            parts.append(_diff(by_uri[file["uri"]], whole=whole))
     effect = approval.get("effect", "write")
     return Panel(
         Group(*parts),
@@ -70,7 +70,7 @@ def _file_title(file: ApprovalFile, folders: Sequence[Path]) -> Text:
         title.append(f"  −{file['removed']}", "red")
     ends = ((file["uri"], file.get("resolvedPath")), (file.get("newUri"), file.get("newResolvedPath")))
     for uri, resolved in ends:
-        if uri and resolved and not _same_place(resolved, uri):
+        if uri and resolved and not _same_path(resolved, uri):
             title.append(f"\n  is really {visible(resolved)}", "bold red")
     return title
 
@@ -96,10 +96,10 @@ def _diff(diff: Diff, *, whole: bool) -> RenderableType:
 
 
 def has_hidden_lines(diffs: Iterable[Diff]) -> bool:
-    """Whether the short form of the diffs leaves lines out."""
+    """Whether DIFF_LINES hides lines of the diffs."""
     return any(diff_rows(diff.get("before"), diff.get("after"), limit=DIFF_LINES)[1] for diff in diffs)
 
 
-def _same_place(resolved: str, uri: str) -> bool:
+def _same_path(resolved: str, uri: str) -> bool:
     path = to_path(uri)
     return path is not None and Path(resolved) == path

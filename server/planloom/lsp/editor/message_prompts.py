@@ -213,7 +213,9 @@ class MessagePrompts:
         from planloom.workspace.scratch_files import read_scratch_file
 
         document = self._view.documents.get(side_file)
-        return document.text if document is not None else await asyncio.to_thread(read_scratch_file, side_file)
+        return (
+            document.text if document is not None else await asyncio.to_thread(read_scratch_file, side_file)
+        )
 
     async def _show(self, uri: Uri) -> bool:
         answer = await self._protocol.ask(types.WINDOW_SHOW_DOCUMENT, {"uri": uri, "takeFocus": True})
