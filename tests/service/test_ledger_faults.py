@@ -46,7 +46,7 @@ async def stopped(at: Studio) -> None:
 
 async def finished(at: Studio) -> Plan | None:
     """Do what a person would after the fault: resume, allow, until the plan has ended."""
-    await at.app._ownership.look_after()
+    await at.app._ownership.renew_leases()
     found = at.app.plans.list(None, (), None, True)
     if not found:
         return None
@@ -189,10 +189,10 @@ async def test_a_lock_that_stays_is_told_and_nothing_is_done(tmp_path: Path) -> 
                 await at.app.plans.approve(plan.plan_id, plan.version, None)
             assert "locked" in error.value.message
             # The leases are looked after all the same, again and again.
-            await at.app._ownership.look_after()
+            await at.app._ownership.renew_leases()
             assert [level for level, _ in at.notices] == ["error"]
             assert at.now(plan) == plan
-        await at.app._ownership.look_after()
+        await at.app._ownership.renew_leases()
         assert at.app.status().health == "ok" and at.notices[-1][0] == "info"
         assert (await at.approve(plan)).status == "completed"
 
@@ -255,7 +255,7 @@ async def test_a_ledger_that_is_gone_stops_its_plans_and_new_ones_are_kept_in_me
         assert fresh.status == "completed" and at.text("c.txt") == "c"
         assert at.app.plans.list(None, (), None, True)[0].plan_id == fresh.plan_id
         before = len(at.notices)
-        await at.app._ownership.look_after()
+        await at.app._ownership.renew_leases()
         assert len(at.notices) == before
 
 

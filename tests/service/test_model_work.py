@@ -227,7 +227,7 @@ async def test_a_direct_run_that_becomes_a_plan_tells_what_was_really_done(tmp_p
         assert [(step.description, step.status) for step in plan.steps][1:] == [("First", "pending")]
         told = plan.steps[0].result
         assert told is not None and told.summary is not None and "a.txt" not in told.summary
-        assert plan.summary.endswith("Not made any more: the changes of a.txt.")
+        assert plan.summary.endswith("Dropped: the changes of a.txt.")
         assert not at.path("a.txt").exists()
         assert "each with a description" in asked(model.requests[2])
 
