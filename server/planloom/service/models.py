@@ -142,8 +142,9 @@ class Models:
         return origin_of(home_of(provider, self._environment))  # type: ignore[arg-type]
 
     async def forget(self) -> None:
-        """Close the model, so that one is selected when needed next."""
-        model, self._model = self._model, None
-        self._identity = _NOT_SELECTED
-        if model is not None:
-            await model.close()
+        """Close the model, so that one is selected when needed next. Waits for a selection in progress."""
+        async with self._selecting:
+            model, self._model = self._model, None
+            self._identity = _NOT_SELECTED
+            if model is not None:
+                await model.close()
