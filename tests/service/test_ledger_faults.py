@@ -31,7 +31,7 @@ SETTINGS = {
 
 
 async def used(at: Studio) -> None:
-    """What a person does until the ledger fails."""
+    """Act as the user until the ledger fails."""
     try:
         await at.run(REQUEST)
     except (PlanloomError, AssertionError, TimeoutError):
@@ -39,13 +39,13 @@ async def used(at: Studio) -> None:
 
 
 async def stopped(at: Studio) -> None:
-    """Wait until nothing of a plan runs any more."""
+    """Wait until no job of a plan runs."""
     for prefix in ("let-go:", "draft:", "conduct:", "step:"):
         await at.app._jobs.join(prefix)
 
 
 async def finished(at: Studio) -> Plan | None:
-    """Do what a person would after the fault: resume, allow, until the plan has ended."""
+    """Act as the user after the fault: resume and allow until the plan has ended."""
     await at.app._ownership.renew_leases()
     found = at.app.plans.list(None, (), None, True)
     if not found:
@@ -80,7 +80,7 @@ WHOLE = {"a.txt": "old new\n", "b.txt": "b", "log.txt": "once\n"}
 async def failed_at(
     folder: Path, kind: Kind, when: Literal["begin", "commit"], number: int, *, restart: bool
 ) -> bool:
-    """One run whose ledger fails at its n-th transaction. False if the run was over by then."""
+    """Run a plan whose ledger fails at its n-th transaction. False if the run ended before that."""
     folder.mkdir()  # noqa: ASYNC240
     faults = Faults(kind, number, when)
     at = Studio(folder, BEGINNING, settings=SETTINGS, ledger=faults.ledger(folder / "l.db"))
@@ -141,7 +141,7 @@ def check(at: Studio, plan: Plan | None, where: str) -> None:
 async def test_a_fault_at_any_write_of_a_run_loses_nothing_and_does_nothing_twice(
     tmp_path: Path, kind: Kind, shard: int
 ) -> None:
-    """Each write in its turn; the end of the write and its beginning, with and without a restart."""
+    """Every write fails once, before and after it is made, with and without a restart."""
     over = False
     for number in range(1 + shard, 200, 4):
         when: Literal["begin", "commit"] = "begin" if number % 8 < 4 else "commit"

@@ -1,4 +1,4 @@
-"""Lists of plans: what the ledger keeps for them, in the order in which plans were made."""
+"""Lists of plans: served from the ledger's summaries, in the order of creation."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ async def test_a_clock_that_was_set_changes_neither_the_order_nor_what_came_befo
 
 
 def test_every_listener_hears_events_in_their_order() -> None:
-    """Also those that another listener records."""
+    """Including events that another listener records."""
     from planloom.domain.events import catalog as ev
     from planloom.domain.plans.plan import Detection
     from planloom.domain.values import SessionId

@@ -1,4 +1,4 @@
-"""Requests that meet each other on one plan: each is asked again what the plan allows after it has waited."""
+"""Concurrent requests on one plan: each checks the plan's status again after it has waited."""
 
 from __future__ import annotations
 
