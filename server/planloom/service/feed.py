@@ -17,7 +17,7 @@ NoticeListener = Callable[[Literal["error", "warning", "info"], str], None]
 
 
 class Feed:
-    """The application's listeners. Each `subscribe` returns a function that unsubscribes, or None if there is none."""
+    """The application's listeners. `subscribe` and `subscribe_stream` return a function that unsubscribes."""
 
     def __init__(self, plan_store: PlanStore) -> None:
         self._plan_store = plan_store

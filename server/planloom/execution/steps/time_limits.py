@@ -135,7 +135,7 @@ class PlanTimeBudget:
 
 
 class WorkClock:
-    """Measures how long the steps of one plan have worked. `since` is when it was started; None while it stands."""
+    """Measures how long the steps of one plan have worked. `since` is when it was started; None while it is stopped."""
 
     def __init__(self) -> None:
         self._before = 0.0

@@ -79,8 +79,8 @@ class PlanServices(NamedTuple):
 class Plans:
     """The requests on whole plans. Each returns the plan's state at that time; events report what follows.
 
-    Every method that names a plan raises UnknownThing, PlanUnreadable and StorageFailed; those that change it also
-    OwnedElsewhere, and WrongState if the plan's status does not allow the action.
+    Every method for one plan but `raw` raises UnknownThing, PlanUnreadable and StorageFailed; those that change it
+    also OwnedElsewhere, and WrongState if the plan's status does not allow the action.
     """
 
     def __init__(self, services: PlanServices) -> None:
