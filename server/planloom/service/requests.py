@@ -27,7 +27,7 @@ class CreateRequest(Value):
     parameters: Mapping[str, str] = {}
 
 
-class Created(Value):
+class CreateResult(Value):
     """The plan as it was when the request was answered; events report its progress."""
 
     plan: Plan
@@ -35,7 +35,7 @@ class Created(Value):
     unresolved: tuple[Unresolved, ...] = ()
 
 
-class Undone(Value):
+class UndoResult(Value):
     """The URIs of the files that an undo has reverted, and of those that conflicted with the user's changes."""
 
     plan: Plan

@@ -44,7 +44,7 @@ from planloom.service.actions.undo import UndoService
 from planloom.service.drafts.direct import direct_run
 from planloom.service.drafts.drafting import Drafting
 from planloom.service.drafts.new_request import Intake
-from planloom.service.requests import Created, CreateRequest, Undone, Until
+from planloom.service.requests import CreateRequest, CreateResult, UndoResult, Until
 from planloom.service.running.ownership import Ownership
 from planloom.service.running.states import require
 from planloom.service.running.turns import Turns
@@ -86,7 +86,7 @@ class Plans:
     def __init__(self, services: PlanServices) -> None:
         self._services = services
 
-    async def create(self, request: CreateRequest) -> Created:
+    async def create(self, request: CreateRequest) -> CreateResult:
         """Begin the plan of a request, as a draft or as a direct run.
 
         Raises InvalidParams for an empty text, WorkspaceRequired, ReferenceUnresolved, StorageFailed.
@@ -109,7 +109,7 @@ class Plans:
             self._services.jobs.start(f"draft:{plan_id}", self._decide(plan))
         else:
             self._services.jobs.start(f"draft:{plan_id}", self._services.drafting.draft(plan_id))
-        return Created(plan=plan, detection=new.start.detection, unresolved=new.start.unresolved)
+        return CreateResult(plan=plan, detection=new.start.detection, unresolved=new.start.unresolved)
 
     async def _decide(self, plan: Plan) -> None:
         """Let the model choose the route of an ambiguous request, then follow it."""
@@ -312,7 +312,7 @@ class Plans:
             self._services.conductor.conduct(plan_id)
             return plan
 
-    async def undo(self, plan_id: PlanId, step_id: StepId | None, redo: bool) -> Undone:
+    async def undo(self, plan_id: PlanId, step_id: StepId | None, redo: bool) -> UndoResult:
         """Revert the applied edits of a step or of the whole plan; `redo` reverts the last undo."""
         return await self._services.undo_service.undo(plan_id, step_id, redo)
 

@@ -14,7 +14,7 @@ from planloom.domain.values import PlanId, StepId, Uri
 from planloom.execution.effects.journal import EditJournal
 from planloom.execution.effects.reconcile import journal_files
 from planloom.execution.plan_store import PlanStore
-from planloom.service.requests import Undone
+from planloom.service.requests import UndoResult
 from planloom.service.running.states import ALLOWED
 from planloom.service.running.turns import Turns
 from planloom.workspace.editor import Editor
@@ -47,7 +47,7 @@ class UndoService:
         self._editor = editor
         self._trusted = trusted
 
-    async def undo(self, plan_id: PlanId, step_id: StepId | None, redo: bool) -> Undone:
+    async def undo(self, plan_id: PlanId, step_id: StepId | None, redo: bool) -> UndoResult:
         """Revert the edits of a step or of the whole plan; `redo` reverts the last undo.
 
         The user's request is the approval. Raises UnknownThing, UntrustedWorkspace, and WrongState if there is
@@ -121,7 +121,7 @@ class UndoService:
         """Whether the journal has the text, so that undo may replace an unsaved buffer that holds it."""
         return not text or self._plan_store.store.text(sha256(text)) is not None
 
-    def _record(self, plan: Plan, chosen: tuple[EditRecord, ...], reversal: Reversal) -> Undone:
+    def _record(self, plan: Plan, chosen: tuple[EditRecord, ...], reversal: Reversal) -> UndoResult:
         happened: list[ev.Event] = []
         reverted: dict[Uri, None] = {}
         for edit, files in reversed(_covered(chosen, reversal)):
@@ -130,7 +130,9 @@ class UndoService:
                 reverted.update(dict.fromkeys(file.uri for file in files))
         happened += [ev.Log(level="warning", message=each.reason) for each in reversal.kept]
         now = self._plan_store.record(plan.plan_id, *happened)
-        return Undone(plan=now, reverted=tuple(reverted), conflicts=tuple(each.uri for each in reversal.kept))
+        return UndoResult(
+            plan=now, reverted=tuple(reverted), conflicts=tuple(each.uri for each in reversal.kept)
+        )
 
 
 def _refused(plan: Plan, reason: str) -> WrongState:
