@@ -21,7 +21,7 @@ _NOT_SELECTED = ModelIdentity(provider="auto", name="", reason="No step has need
 VENDORS = ("openai", "anthropic", "ollama")
 
 
-class Listing(NamedTuple):
+class AvailableModels(NamedTuple):
     """The models that can be used, and the active one."""
 
     models: tuple[ListedModel, ...]
@@ -116,13 +116,13 @@ class Models:
             for handler, formatter in self._guarded:
                 handler.setFormatter(RedactingFormatter(self._keys, formatter))
 
-    async def list(self) -> Listing:
+    async def list(self) -> AvailableModels:
         """Every model that can be used now."""
         from planloom.models.selection.select import list_models
 
         models = await list_models(self._settings(), self._environment, self._editor, keys=self._keyring())
         identity = self.identity
-        return Listing(models, None if identity is _NOT_SELECTED else identity)
+        return AvailableModels(models, None if identity is _NOT_SELECTED else identity)
 
     async def set_secret(self, provider: str, value: str | None) -> None:
         """Keep a key in memory for the provider's origin; None forgets it. Raises InvalidParams."""

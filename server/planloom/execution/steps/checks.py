@@ -25,7 +25,7 @@ DIAGNOSTICS_SECONDS = 5.0
 """How long a check waits for the editor's diagnostics of a new text, before its outcome is `unknown`."""
 _POLLS = 12
 _LISTED = 5
-Outcome = Literal["passed", "failed", "unknown"]
+CheckOutcome = Literal["passed", "failed", "unknown"]
 _AFTER = ("no_new_errors", "command")
 """Checks that run after the step's changes are committed; the others run on the staged changes."""
 
@@ -47,7 +47,7 @@ class _FileErrors(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    outcome: Outcome
+    outcome: CheckOutcome
     detail: str | None = None
 
 

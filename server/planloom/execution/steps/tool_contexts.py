@@ -29,7 +29,7 @@ from planloom.workspace.index.programs import Programs
 from planloom.workspace.paths.roots import Root
 from planloom.workspace.view import WorkspaceView
 
-Stream = Callable[[PlanId, StepId, Literal["stdout", "stderr"], str], None]
+OutputStream = Callable[[PlanId, StepId, Literal["stdout", "stderr"], str], None]
 INDEX_SECONDS = 5.0
 """How long a step waits for the index to be rebuilt after a command. After that it uses the old index until the
 new one is complete."""
@@ -47,7 +47,7 @@ class ToolContextFactory:
         editor: Editor,
         settings: Callable[[], Settings],
         index: Callable[[], FileIndex | None],
-        stream: Stream,
+        stream: OutputStream,
         tools: Registry,
         programs: Programs,
         rescan: Callable[[], asyncio.Task[None]],

@@ -35,7 +35,7 @@ class Approvals:
         Raises UnknownThing, WrongState, StorageFailed.
         """
         await self._ready()
-        self._gate.questions.respond(approval_id, ApprovalResponse(decision, reason, files))
+        self._gate.approvals.respond(approval_id, ApprovalResponse(decision, reason, files))
 
     def both_sides(self, edit_id: EditId, uri: Uri) -> str | None:
         """A conflicted file with conflict markers, for editors that can show only one text; None if not pending."""
@@ -43,7 +43,7 @@ class Approvals:
 
     async def diff(self, approval_id: ApprovalId, uri: Uri) -> ApprovalDiff:
         """One file of a pending approval, before and after. Raises UnknownThing."""
-        _, changeset = self._gate.questions.pending(approval_id)
+        _, changeset = self._gate.approvals.pending(approval_id)
         for change in changeset.changes:
             if change.uri == uri:
                 before, after = sides(change)

@@ -48,7 +48,7 @@ from planloom.service.requests import CreateRequest, CreateResult, UndoResult, U
 from planloom.service.running.ownership import Ownership
 from planloom.service.running.states import require
 from planloom.service.running.turns import Turns
-from planloom.storage.ledger import Ledger, Listed, workspace_key
+from planloom.storage.ledger import Ledger, PlanRow, workspace_key
 from planloom.tools.registry import Registry
 
 LIST_LIMIT = 1_000
@@ -154,7 +154,7 @@ class Plans:
         )
         return tuple(found for each in listed if (found := self._summary(each)) is not None)
 
-    def _summary(self, listed: Listed) -> PlanSummary | None:
+    def _summary(self, listed: PlanRow) -> PlanSummary | None:
         """The summary stored in the ledger. If it has no progress, the plan is read for it: one that is running, or
         was written by an older version."""
         if listed.plan_id in self._services.plan_store.unreadable:
