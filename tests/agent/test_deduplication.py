@@ -1,4 +1,4 @@
-"""Which calls repeat one that was just made, and what ends that."""
+"""Which calls count as repeats of a recent one, and what ends that."""
 
 from __future__ import annotations
 

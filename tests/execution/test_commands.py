@@ -1,4 +1,4 @@
-"""Commands of steps: asked, bound to what was shown, run on saved files, gone when the plan stops."""
+"""Commands of steps: approved as they were shown, run on saved files, and ended when the plan stops."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.studio import Studio, studio
 
 
 def approvals(room: Studio) -> list[str]:
-    """The commands that were asked for, as they were shown."""
+    """The commands that were shown for approval."""
     return [
         recorded.event.approval.command or ""
         for recorded in room.events
@@ -187,7 +187,7 @@ async def test_each_unsaved_file_is_asked_for_once_before_a_command(tmp_path: Pa
 
 
 async def test_a_plan_that_waits_goes_on_when_the_editor_has_reloaded_the_file(tmp_path: Path) -> None:
-    """An editor that reloads a file says that it changed, and not that it was saved."""
+    """An editor that reloads a file reports a change, not a save."""
     async with studio(tmp_path, {"a.txt": "one\n"}) as room:
         room.editor.open(room.path("a.txt"), "typed\n")
         plan = await room.run("run `cat a.txt > seen.txt`")
@@ -253,7 +253,7 @@ async def test_a_models_writes_are_made_before_its_command(decision: str, tmp_pa
 
 
 async def test_commands_of_models_and_checks_have_the_terminal_one_after_another(tmp_path: Path) -> None:
-    """The model takes several requests at a time, the terminal one command across all plans."""
+    """The model accepts several requests at a time, the terminal one command of all plans."""
     line = "mkdir busy && sleep 0.1 && rmdir busy"
     done = ("task_completed", {"summary": "Ran it."})
     model = ScriptedModel([makes(("run_command", {"command": line}), done, repeat=True)])

@@ -1,4 +1,4 @@
-"""The rolling summary: under its budget at every turn, with what matters in it and no sentence cut."""
+"""The rolling summary: within its budget at every turn, with everything important, in whole sentences."""
 
 from __future__ import annotations
 

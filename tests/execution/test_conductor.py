@@ -1,4 +1,4 @@
-"""Carrying plans out: order, failures, pauses, cancels. The steps are scripted, everything else is real."""
+"""Executing plans: order, failures, pauses, cancels. The steps are scripted, everything else is real."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DONE = Done(summary="done")
 
 
 class ScriptedSteps:
-    """Steps that end as a script says, each outcome once; the last one again and again."""
+    """Steps that end with scripted outcomes, each once and the last repeatedly."""
 
     def __init__(
         self, script: dict[str, list[Outcome | Exception | Callable[[], Awaitable[Outcome]]]]
@@ -54,7 +54,7 @@ class ScriptedSteps:
 
 
 class World:
-    """A plan that has been approved, and what is needed to carry it out."""
+    """An approved plan, and what is needed to execute it."""
 
     def __init__(
         self, steps: Iterable[Step], runner: ScriptedSteps, sequential: bool = False, **limits: object
@@ -250,7 +250,7 @@ async def test_halting_brings_running_steps_back_and_nothing_starts_until_releas
 
 
 async def test_a_step_that_is_stopped_before_it_has_begun_is_pending_and_holds_nothing() -> None:
-    """A pause that was asked for just as a step starts comes before the step's own first moment."""
+    """A pause requested just as a step starts takes effect before the step's job begins."""
     world = World([step("a")], ScriptedSteps({}))
     resources = Resources(lambda _plan, _step: ["thing"])
     jobs, plan_store = world.jobs, world.plan_store
@@ -300,7 +300,7 @@ async def test_steps_that_need_the_same_thing_alone_run_one_after_another_across
 
 
 class FailingStore(MemoryStore):
-    """A store that refuses the first events of one type, on a defect."""
+    """A store with a defect: it refuses the first events of one type."""
 
     def __init__(self, type_: str, times: int = 1) -> None:
         super().__init__()
@@ -332,7 +332,7 @@ async def test_one_event_that_cannot_be_recorded_pauses_the_plan_with_the_reason
 
 
 async def test_a_step_whose_end_could_not_be_recorded_at_all_runs_again_after_a_halt() -> None:
-    """Neither its end nor the pause for that comes through; what a pause by the user does mends it."""
+    """Neither the step's end nor the pause for the error can be recorded; a pause by the user repairs it."""
 
     class Dead(MemoryStore):
         def append(self, recorded: Sequence[ev.Recorded], plan: Plan, *, durable: bool = True) -> None:

@@ -31,7 +31,7 @@ from planloom.domain.plans.plan import (
 from planloom.domain.safety.approvals import Approval, ApprovalFile
 from planloom.domain.text.positions import Position, Range
 from planloom.intake.reference_sources import Resolution
-from planloom.service.requests import ApprovalDiff, Created, Undone
+from planloom.service.requests import ApprovalDiff, CreateResult, UndoResult
 from tests.support.fake_application import FakeApplication
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, tzinfo=UTC)
@@ -428,13 +428,13 @@ def application() -> FakeApplication:
         label="src/main.py", insert_text="@src/main.py", detail="src", kind="file", replace=(4, 9)
     )
     app = FakeApplication(
-        plans__create=Created(plan=PLAN, detection=DETECTION, unresolved=(UNRESOLVED,)),
+        plans__create=CreateResult(plan=PLAN, detection=DETECTION, unresolved=(UNRESOLVED,)),
         plans__get=PLAN,
         plans__list=(summary(PLAN),),
         plans__tasks=(PLAN, PLAN.steps[:2]),
         plans__events=((recorded(EVENTS["plan_paused"]), PLAN),),
         plans__wait=(PLAN, True),
-        plans__undo=Undone(plan=PLAN, reverted=(URI,), conflicts=("file:///work/b",)),
+        plans__undo=UndoResult(plan=PLAN, reverted=(URI,), conflicts=("file:///work/b",)),
         approvals__diff=_value(ApprovalDiff, uri=URI, before=None, after="x\n", language_id="python"),
         references__resolve=Resolution(
             attachments=(ResolvedAttachment(attachment=ATTACHMENT, text="x"),), unresolved=(UNRESOLVED,)

@@ -1,4 +1,4 @@
-"""Who writes a plan: the model where there is one, a template that was asked for, else the rules."""
+"""Which planner writes a plan: the requested template, else the model, else the rules."""
 
 from __future__ import annotations
 
@@ -89,7 +89,9 @@ async def test_a_regeneration_hears_the_feedback_and_a_failed_one_puts_back_the_
         await at.app.plans.regenerate(plan.plan_id, plan.version, "use one file only")
         back = await at.until(plan, lambda now: now.status == "pending_approval")
         assert (back.version, back.steps) == (plan.version, plan.steps)
-        assert any(r.event.type == "log" and "from before is back" in r.event.message for r in at.events)  # type: ignore[union-attr]
+        assert any(
+            r.event.type == "log" and "previous plan is restored" in r.event.message for r in at.events
+        )  # type: ignore[union-attr]
         await at.app.plans.regenerate(plan.plan_id, plan.version, "use one file only")
         again = await at.until(plan, lambda now: now.version == plan.version + 1)
         assert again.status == "pending_approval"

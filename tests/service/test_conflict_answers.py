@@ -1,4 +1,4 @@
-"""A conflict's answer is made for the text that was shown; what was typed after that is never overwritten by it."""
+"""A choice in a conflict is for the text that was shown; it never overwrites what was typed after that."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MINE = BASE.replace("line 3\n", "mine 3\n")
 
 
 async def in_conflict(at: Studio) -> tuple[Plan, Conflict]:
-    """A plan whose changes of line 3 and line 15 meet what the user has typed in line 3."""
+    """A plan whose changes of lines 3 and 15 conflict with the user's typing in line 3."""
     at.editor.open(at.path("a.txt"))
     plan = await at.approve(await at.ask(TWO), review="end")
     at.editor.replace(at.path("a.txt"), "line 3\n", "mine 3\n")
@@ -27,7 +27,7 @@ async def in_conflict(at: Studio) -> tuple[Plan, Conflict]:
 
 
 async def answer(at: Studio, plan: Plan, conflict: Conflict, choice: Any, **more: Any) -> Plan:
-    """Answer; the plan as soon as it asks anything else, or has ended."""
+    """Answer, and return the plan once it asks something else or has ended."""
     chosen = ConflictChoice(uri=conflict.files[0].uri, choice=choice, **more)
     await at.app.plans.resolve_conflict(plan.plan_id, conflict.edit_id, (chosen,))
     return await at.until(

@@ -1,4 +1,4 @@
-"""What is asked of a model is counted however it ends, and fits the model's context; the index follows commands."""
+"""Every model request is counted however it ends, and fits the context; the index is updated after commands."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ OBEDIENT = Job(
 
 
 def proved(after: Studio, plan: Plan, job: Job, where: str) -> None:
-    """Every effect has happened exactly once, or a person was asked before it could happen again."""
+    """Every effect has happened exactly once, or the user was asked before it could happen again."""
     assert plan.status == "completed", (where, plan.error, [step.result for step in plan.steps])
     assert [step.status for step in plan.steps] == ["completed"] * len(plan.steps), where
     assert after.text("a.txt") == "one\ntwo INS\nthree\n", where
@@ -66,7 +66,7 @@ def proved(after: Studio, plan: Plan, job: Job, where: str) -> None:
 
 
 async def events_of_a_run(folder: Path, job: Job, settings: Mapping[str, Any]) -> tuple[int, int]:
-    """The events of a run that nobody kills: where it begins to do something, and the last."""
+    """The events of a run without a crash: the first with an effect, and the last."""
     async with studio(folder, FILES, settings=settings, ledger=folder / "count.db") as at:
         plan = await at.approve(await begun(at, job))
         first = next(recorded.seq for recorded in at.events if recorded.event.type == "plan_approved")
@@ -83,7 +83,7 @@ async def events_of_a_run(folder: Path, job: Job, settings: Mapping[str, Any]) -
 async def test_killed_at_every_event_each_effect_happens_once(
     tmp_path: Path, job: Job, review: Review, execute: str
 ) -> None:
-    """Every numbered point: nothing lost, nothing twice, and what is said at the end is so."""
+    """Assert after a crash at any point: nothing is lost or done twice, and the final summary is true."""
     settings = {"execution.review": review, "approvals.execute": execute}
     (tmp_path / "first").mkdir()
     first, last = await events_of_a_run(tmp_path / "first", job, settings)
@@ -97,7 +97,7 @@ async def test_killed_at_every_event_each_effect_happens_once(
 async def killed_and_resumed(
     folder: Path, number: int, job: Job, settings: Mapping[str, Any], *, written: bool
 ) -> None:
-    """Kill the server at one event, and have the next one carry the plan to its end."""
+    """Kill the server at one event, and let the next server finish the plan."""
     ledger = DyingLedger(folder / "l.db", number, written=written)
     before = Studio(folder, FILES, settings=settings, ledger=ledger)
     await killed(before, ledger, job)
@@ -142,7 +142,7 @@ def _paused_at(
 @pytest.mark.slow
 @pytest.mark.parametrize("review", ["each", "end", "auto"])
 async def test_killed_twice_each_effect_happens_once(tmp_path: Path, review: Review) -> None:
-    """The second server dies too, a few events after it has gone on."""
+    """The second server crashes, too, a few events after it has resumed."""
     settings = {"execution.review": review}
     (tmp_path / "first").mkdir()
     first, last = await events_of_a_run(tmp_path / "first", OBEDIENT, settings)
@@ -176,7 +176,7 @@ async def test_killed_twice_each_effect_happens_once(tmp_path: Path, review: Rev
 async def test_killed_between_the_editors_part_and_the_servers(
     tmp_path: Path, job: Job, review: Review, made: bool
 ) -> None:
-    """What was made is recorded as made and can be taken back; the rest is made after the restart."""
+    """Files already changed are recorded as such and can be reverted; the others are changed after the restart."""
     settings = {"execution.review": review, "approvals.execute": "allow"}
     ledger = DyingLedger(tmp_path / "l.db")
     before = Studio(tmp_path, FILES, settings=settings, ledger=ledger)
@@ -210,7 +210,7 @@ async def test_killed_between_the_editors_part_and_the_servers(
 async def test_where_the_text_does_not_tell_a_person_is_asked_and_told_why(
     tmp_path: Path, review: Review
 ) -> None:
-    """The user has typed into the very line while the server was down."""
+    """The user typed into the same line while the server was down."""
     settings = {"execution.review": review}
     job = Job('1. Replace "two" with "two\\nINS" in a.txt\n2. Create folder made'.replace("\\n", "\n"))
     ledger = DyingLedger(tmp_path / "l.db")

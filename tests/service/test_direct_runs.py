@@ -1,4 +1,4 @@
-"""Requests that run without a plan: what of them is literal, what is always asked, and what a question may do."""
+"""Direct runs: which requests are literal calls, what always needs approval, and what a question may do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How steps are held to the rules: limits, repeated calls, checks, recoveries, attachments, the session's past."""
+"""The rules that steps run by: limits, repeated calls, checks, recoveries, attachments, earlier plans."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ AT = Range(start=Position(line=0, character=0), end=Position(line=0, character=1
 
 
 async def with_steps(at: Studio, *steps: StepChanges, more: str = "") -> Plan:
-    """A plan of these steps, under review, for a request that says more beside them."""
+    """A plan of these steps, under review, for a request with more text than the steps."""
     plan = await at.ask(f"1. one thing\n2. another thing\n{more}", mode="plan")
     gone = [RemoveStep(step_id=step.step_id) for step in plan.steps]
     added = [
@@ -198,7 +198,7 @@ async def test_a_command_proves_a_step_and_is_asked_like_any_other(
 
 
 async def test_a_check_that_was_put_off_is_made_up_for(tmp_path: Path) -> None:
-    """An edit that is made already needs no second one, but its step is proved all the same."""
+    """An edit that was already made is not repeated, but the step's checks still run."""
     async with studio(tmp_path) as at:
         check = Check(kind="command", command="test -e go")
         first = tool_step("write_file", {"path": "a.txt", "content": "a"}, checks=(check,))

@@ -1,4 +1,4 @@
-"""Plans under a model that misbehaves by a seed: each ends right, byte for byte, or stops with a true reason."""
+"""Plans with a model that misbehaves by a seed: each ends with the right bytes, or stops with a true reason."""
 
 from __future__ import annotations
 

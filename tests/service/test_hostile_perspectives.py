@@ -1,4 +1,4 @@
-"""Three agents of a model that misbehaves by a seed: there is a plan or a reason, and nothing was changed."""
+"""Perspectives with a model that misbehaves by a seed: they end in a plan or a reason, and change nothing."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MOST_REQUESTS = 3 * 10 + 2
 
 
 class HostileAgents:
-    """Looks once, reports, and writes the plan; each answer is off with probability `chance`."""
+    """Reads once, reports, and writes the plan; each answer is wrong with probability `chance`."""
 
     identity = ModelIdentity(provider="replay", name="hostile", reason="a test wants it so")
 
@@ -122,7 +122,7 @@ def _answer(fault: str | None, right: Sequence[ModelEvent]) -> Sequence[ModelEve
 
 
 async def ended(folder: Path, seed: int, chance: float) -> str:
-    """How the draft of one request ended; whatever must never be is asserted."""
+    """How the draft of one request ended. Asserts the invariants."""
     model = HostileAgents(seed, chance)
     async with studio(folder, FILES, model=model) as at:
         made = await at.ask(REQUEST)

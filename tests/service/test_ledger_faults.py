@@ -31,7 +31,7 @@ SETTINGS = {
 
 
 async def used(at: Studio) -> None:
-    """What a person does until the ledger fails."""
+    """Act as the user until the ledger fails."""
     try:
         await at.run(REQUEST)
     except (PlanloomError, AssertionError, TimeoutError):
@@ -39,14 +39,14 @@ async def used(at: Studio) -> None:
 
 
 async def stopped(at: Studio) -> None:
-    """Wait until nothing of a plan runs any more."""
+    """Wait until no job of a plan runs."""
     for prefix in ("let-go:", "draft:", "conduct:", "step:"):
         await at.app._jobs.join(prefix)
 
 
 async def finished(at: Studio) -> Plan | None:
-    """Do what a person would after the fault: resume, allow, until the plan has ended."""
-    await at.app._ownership.look_after()
+    """Act as the user after the fault: resume and allow until the plan has ended."""
+    await at.app._ownership.renew_leases()
     found = at.app.plans.list(None, (), None, True)
     if not found:
         return None
@@ -80,7 +80,7 @@ WHOLE = {"a.txt": "old new\n", "b.txt": "b", "log.txt": "once\n"}
 async def failed_at(
     folder: Path, kind: Kind, when: Literal["begin", "commit"], number: int, *, restart: bool
 ) -> bool:
-    """One run whose ledger fails at its n-th transaction. False if the run was over by then."""
+    """Run a plan whose ledger fails at its n-th transaction. False if the run ended before that."""
     folder.mkdir()  # noqa: ASYNC240
     faults = Faults(kind, number, when)
     at = Studio(folder, BEGINNING, settings=SETTINGS, ledger=faults.ledger(folder / "l.db"))
@@ -141,7 +141,7 @@ def check(at: Studio, plan: Plan | None, where: str) -> None:
 async def test_a_fault_at_any_write_of_a_run_loses_nothing_and_does_nothing_twice(
     tmp_path: Path, kind: Kind, shard: int
 ) -> None:
-    """Each write in its turn; the end of the write and its beginning, with and without a restart."""
+    """Every write fails once, before and after it is made, with and without a restart."""
     over = False
     for number in range(1 + shard, 200, 4):
         when: Literal["begin", "commit"] = "begin" if number % 8 < 4 else "commit"
@@ -189,10 +189,10 @@ async def test_a_lock_that_stays_is_told_and_nothing_is_done(tmp_path: Path) -> 
                 await at.app.plans.approve(plan.plan_id, plan.version, None)
             assert "locked" in error.value.message
             # The leases are looked after all the same, again and again.
-            await at.app._ownership.look_after()
+            await at.app._ownership.renew_leases()
             assert [level for level, _ in at.notices] == ["error"]
             assert at.now(plan) == plan
-        await at.app._ownership.look_after()
+        await at.app._ownership.renew_leases()
         assert at.app.status().health == "ok" and at.notices[-1][0] == "info"
         assert (await at.approve(plan)).status == "completed"
 
@@ -255,7 +255,7 @@ async def test_a_ledger_that_is_gone_stops_its_plans_and_new_ones_are_kept_in_me
         assert fresh.status == "completed" and at.text("c.txt") == "c"
         assert at.app.plans.list(None, (), None, True)[0].plan_id == fresh.plan_id
         before = len(at.notices)
-        await at.app._ownership.look_after()
+        await at.app._ownership.renew_leases()
         assert len(at.notices) == before
 
 

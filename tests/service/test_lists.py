@@ -1,4 +1,4 @@
-"""Lists of plans: what the ledger keeps for them, in the order in which plans were made."""
+"""Lists of plans: served from the ledger's summaries, in the order of creation."""
 
 from __future__ import annotations
 
@@ -86,12 +86,12 @@ async def test_a_clock_that_was_set_changes_neither_the_order_nor_what_came_befo
             first.plan_id,
         ]
         assert at.app.plans.get(None, None) == at.now(second)
-        told = at.app.plans._at.conductor._runner._use.earlier(second)  # type: ignore[attr-defined]
+        told = at.app.plans._services.conductor._runner._deps.earlier(second)  # type: ignore[attr-defined]
         assert "Request: 1. List files" in told
 
 
 def test_every_listener_hears_events_in_their_order() -> None:
-    """Also those that another listener records."""
+    """Including events that another listener records."""
     from planloom.domain.events import catalog as ev
     from planloom.domain.plans.plan import Detection
     from planloom.domain.values import SessionId

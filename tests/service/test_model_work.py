@@ -1,4 +1,4 @@
-"""A model at work on the steps of a plan: it proposes, what really happened decides."""
+"""A model works on the steps of a plan: it proposes, the recorded effects decide."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def asked(request: ModelRequest) -> str:
 
 
 async def planned(at: Studio, text: str, *steps: tuple[str, str]) -> Plan:
-    """A plan whose steps a person wrote: description and instruction of each."""
+    """A plan with the user's own steps, each a description and an instruction."""
     plan = await at.ask(text, mode="plan")
     while plan.steps and plan.status != "pending_approval":
         plan = await at.reach(plan, "ready")
@@ -48,7 +48,7 @@ async def planned(at: Studio, text: str, *steps: tuple[str, str]) -> Plan:
 
 
 async def allowed(at: Studio, plan: Plan) -> Plan:
-    """Approve, and allow whatever is asked, until something else is wanted."""
+    """Approve, and allow everything, until the plan needs something else."""
     plan = await at.approve(plan)
     while plan.pending.approvals:
         plan = await at.respond(plan)
@@ -56,7 +56,7 @@ async def allowed(at: Studio, plan: Plan) -> Plan:
 
 
 async def test_a_premature_final_answer_does_not_end_the_plan(tmp_path: Path) -> None:
-    """Every task runs under a model that says it is done after the first."""
+    """Every task runs although the model claims after the first that all is done."""
     model = ScriptedModel(
         [
             makes(("create_folder", {"path": "webapp"})),
@@ -227,7 +227,7 @@ async def test_a_direct_run_that_becomes_a_plan_tells_what_was_really_done(tmp_p
         assert [(step.description, step.status) for step in plan.steps][1:] == [("First", "pending")]
         told = plan.steps[0].result
         assert told is not None and told.summary is not None and "a.txt" not in told.summary
-        assert plan.summary.endswith("Not made any more: the changes of a.txt.")
+        assert plan.summary.endswith("Dropped: the changes of a.txt.")
         assert not at.path("a.txt").exists()
         assert "each with a description" in asked(model.requests[2])
 
@@ -438,7 +438,7 @@ async def test_an_edited_step_is_what_runs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("can", [{"json_schema": True}, {"tools": True}, {}])
 async def test_every_turn_fits_a_context_of_4096_tokens(tmp_path: Path, can: dict[str, bool]) -> None:
-    """Long files are read one after the other, over several steps; nothing is cut behind anybody's back."""
+    """Long files are read one after the other, over several steps; nothing is cut silently."""
     files = {f"f{n}.txt": f"line of file {n} with some words in it\n" * 300 for n in range(6)}
     small = Capabilities(context_tokens=4_096, **can)
     turns: list[Turn] = []

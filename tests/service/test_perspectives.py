@@ -1,4 +1,4 @@
-"""A request that three agents look at before it is planned: what they report, what fails, and what comes of it."""
+"""Requests that three agents analyse before they are planned: their reports, failures, and the resulting plan."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def looks(agent: str, name: str, args: Any) -> Turn:
 
 
 def told(at: Studio) -> list[str]:
-    """Who began to look and who ended, in order."""
+    """Which agents began and ended, in order."""
     return [
         f"{each.event.type.removeprefix('perspective_')} {each.event.agent}"
         for each in at.events

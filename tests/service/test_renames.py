@@ -1,4 +1,4 @@
-"""A rename is judged at both of its ends, and a folder by every name in it, before anything of it is read or made."""
+"""A rename is checked at both of its paths, and a folder by every name in it, before anything is read or changed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PROTECTED = [
 
 
 def a_plan(*calls: tuple[str, dict[str, str]]) -> ScriptedModel:
-    """A model that plans these calls of tools, one a step."""
+    """A model that plans these tool calls, one in each step."""
     steps = [
         {
             "id": f"s{n}",

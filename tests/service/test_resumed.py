@@ -1,4 +1,4 @@
-"""A plan that was stopped, by a person or by the end of its server, goes on without doing anything twice."""
+"""A plan that was stopped, by the user or by a crash, continues without doing anything twice."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def prompts(at: Studio) -> list[str]:
 
 
 async def answered(at: Studio, plan: Plan) -> Plan:
-    """Allow whatever is asked, to the end."""
+    """Allow everything until the plan ends."""
     while plan.pending.approvals:
         plan = await at.respond(plan)
     return plan
@@ -66,7 +66,7 @@ async def test_a_step_whose_changes_were_made_before_its_command_is_not_staged(t
 
 
 async def test_a_finished_step_does_not_run_again_after_a_restart(tmp_path: Path) -> None:
-    """In the mode `end`, where its edit was made before its command, and the next one's is only staged."""
+    """With the review mode `end`: one step's edit was made before its command, the next step's is only staged."""
     settings = {"execution.review": "end", "approvals.write": "allow", "approvals.execute": "allow"}
 
     def second_is_staged(event: ev.Event) -> bool:
@@ -203,7 +203,7 @@ async def test_a_step_whose_changes_were_all_denied_is_skipped(tmp_path: Path) -
 
 @pytest.mark.parametrize("review", ["each", "end"])
 async def test_a_denial_outlives_the_server(tmp_path: Path, review: str) -> None:
-    """What a person has denied is not asked again, though the server ended before the step was over."""
+    """A denied change is not asked for again, although the server ended before the step did."""
     settings = {"execution.review": review}
     job = Job('1. Replace "two" with "two INS" in a.txt\n2. Create folder z')
 
@@ -236,7 +236,7 @@ async def test_a_denial_outlives_the_server(tmp_path: Path, review: str) -> None
 
 @pytest.mark.parametrize(("code", "status"), [(0, "completed"), (1, "failed")])
 async def test_a_command_that_has_ended_is_not_run_again(tmp_path: Path, code: int, status: str) -> None:
-    """Its end is recorded, that of its step is not; commands are allowed by the setting."""
+    """The command's end is recorded, its step's end is not; the setting allows commands."""
     settings = {"approvals.execute": "allow"}
     job = Job(f"1. Run `echo ran >> ran.log; exit {code}`\n2. Create folder z")
     ledger = DyingLedger(tmp_path / "l.db", lambda event: isinstance(event, ev.ToolCompleted))
@@ -275,7 +275,7 @@ async def test_a_model_that_runs_a_command_of_an_earlier_run_again_is_asked(tmp_
 
 
 async def cut_off(folder: Path) -> Studio:
-    """A plan, paused while a model's command ran; commands are allowed by the setting."""
+    """A plan that was paused while a model's command ran; the setting allows commands."""
     line = "echo ran >> ran.log; test -e go || sleep 60"
     at = Studio(folder, FILES, settings={"approvals.execute": "allow"})
     plan = await begun(at, Job(WORK.text, {"Run it": (("run_command", {"command": line}),)}))
@@ -319,7 +319,7 @@ async def test_a_cut_off_command_that_was_denied_stays_asked(tmp_path: Path) -> 
 
 
 async def test_a_script_that_changes_while_its_command_waits_is_asked_again(tmp_path: Path) -> None:
-    """The terminal is in use when the user allows it, and free again while the user is asked once more."""
+    """The terminal is in use when the user allows the command, and free while the user is asked again."""
     async with studio(tmp_path, {"s.sh": "echo shown > out\n"}) as at:
         terminal = at.app._context_factory._terminal
         await terminal.acquire()
@@ -354,7 +354,7 @@ async def test_a_paused_plan_no_longer_asks_what_a_dead_server_had_asked(tmp_pat
 
 
 INTO_OTHERS = Instead(lambda text: text.replace("two", "two, INS"))
-"""The editor says yes, and the file holds neither the old text nor the new one."""
+"""The editor reports success, but the file has neither the old text nor the new one."""
 ONE_EDIT = Job("1. one thing", {"Insert": (("edit_file", INSERT),)})
 
 
@@ -362,7 +362,7 @@ ONE_EDIT = Job("1. one thing", {"Insert": (("edit_file", INSERT),)})
 async def test_an_edit_that_may_have_been_made_is_asked_with_a_warning_before_it_is_made_again(
     tmp_path: Path, job: Job
 ) -> None:
-    """Whatever the policy says: a second `two INS` beside the first is not what was approved."""
+    """Whatever the policy: a second `two INS` beside the first was not approved."""
     settings = {"execution.review": "auto", "approvals.write": "allow", "loop.maxTurns": 3}
     async with studio(tmp_path, FILES, settings=settings) as at:
         at.editor.open(at.path("a.txt"))

@@ -27,7 +27,7 @@ THREE = (
 
 
 async def at_the_end(at: Studio, text: str = THREE) -> Plan:
-    """The plan where it asks its one question."""
+    """The plan when it asks for its one approval."""
     plan = await at.approve(await at.ask(text), review="end")
     assert len(plan.pending.approvals) == 1, plan
     return plan
@@ -203,9 +203,9 @@ async def test_the_whole_is_undone_and_redone(tmp_path: Path) -> None:
 
 
 async def test_a_step_that_needs_the_files_can_ask_for_what_is_staged(tmp_path: Path) -> None:
-    """What a command does before it runs."""
+    """Commits as a command does before it runs."""
     async with studio(tmp_path, {"a.txt": "one\n"}) as at:
-        staging = at.app.plans._at.conductor._runner._use.staging  # type: ignore[attr-defined]
+        staging = at.app.plans._services.conductor._runner._deps.staging  # type: ignore[attr-defined]
         plan = await at_the_end(at)
         await at.app.plans.pause(plan.plan_id)
         committing = asyncio.ensure_future(staging.commit_staged(plan.plan_id))

@@ -1,4 +1,4 @@
-"""Where a request goes: by rules, or by a model where the rules cannot tell and the settings let it be asked."""
+"""The route of a request: by rules, or by a model if the rules are undecided and the settings allow it."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ NEEDS_MODEL = "1. Explain the design\n2. Draw the picture"
 
 
 async def brought_to(at: Studio, status: PlanStatus) -> Plan:
-    """A plan in this status, by the ways a person has."""
+    """A plan brought to this status by the user's requests."""
     if status in ("paused", "approved"):
         plan = await at.approve(await at.ask(NEEDS_MODEL))
         assert plan.status == "paused"

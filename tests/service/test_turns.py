@@ -1,4 +1,4 @@
-"""Requests that meet each other on one plan: each is asked again what the plan allows after it has waited."""
+"""Concurrent requests on one plan: each checks the plan's status again after it has waited."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ async def test_a_failed_regeneration_puts_back_all_of_the_plan_from_before(tmp_p
         plan = await at.ask("1. Delete a.txt\n2. List files")
         before = plan
         assert before.overall_risk != "low" and before.estimated_duration
-        at.app.plans._at.drafting._planner_for = None  # type: ignore[assignment]
+        at.app.plans._services.drafting._planner_for = None  # type: ignore[assignment]
         await at.app.plans.regenerate(plan.plan_id, plan.version, "shorter")
         after = await at.reach(plan, "ready")
         told = ("seq", "updated_at")

@@ -21,20 +21,20 @@ FILES = ("a.txt", "b.txt", "c.txt")
 LINES = 60
 KEYSTROKES = 1_000
 FIRST_KEY = 0xE000
-"""Every keystroke is a character of its own, so that each can be looked for at the end."""
+"""Every keystroke is a unique character, so that each can be found at the end."""
 BASE = "".join(f"row {n}: alpha-{n};\n\n" for n in range(LINES))
 SEEDS = (1, 2, 3)
 KEYS_AN_EVENT = 4
 KEYS_AN_EDIT = 160
 KEYS_AFTER_AN_UNDO = 100
 DOUBTFUL = "The editor says that it applied"
-"""How an edit is told whose files move while they are looked at: as not made, whatever they hold."""
+"""The report for an edit whose files move while they are verified: not made, whatever they contain."""
 Words = frozenset[str]
 ALPHA, BETA = frozenset({"alpha"}), frozenset({"beta"})
 
 
 class Typist:
-    """A user at work in three files, one of which moves to and fro between two names.
+    """A user who types in three files, one of which is renamed back and forth.
 
     The pace is set by what happens to the plans, a few keystrokes for each event, so that every stage of a plan
     is typed into and the race meets as much on a slow machine as on a fast one.
@@ -75,12 +75,12 @@ class Typist:
                 await self.news.wait()
 
     def patience(self, heard: Counter[str]) -> int:
-        """How many keystrokes there may be before another edit is made, or the first undo."""
+        """How many keystrokes are allowed before the next edit or the first undo."""
         edits = (heard["edit_applied"] + 1) * KEYS_AN_EDIT
         return min(edits, KEYSTROKES if heard["edit_reverted"] else KEYSTROKES - KEYS_AFTER_AN_UNDO)
 
     def leave_alone(self) -> None:
-        """No plan comes any more: what is left is typed without one."""
+        """There are no more plans: the rest is typed without one."""
         self.alone = True
         self.news.set()
 
@@ -113,7 +113,7 @@ class Typist:
 
 
 async def plans(at: Studio, chance: random.Random, user: asyncio.Task[None]) -> dict[tuple[str, int], Words]:
-    """Plan after plan for as long as the user works; what each row that they name may be at the end."""
+    """Run plans for as long as the user types. Returns the allowed final texts of each row that they changed."""
     may_be: dict[tuple[str, int], Words] = {}
     for row in range(0, LINES - 3, 3):
         if user.done():
@@ -134,7 +134,7 @@ async def plans(at: Studio, chance: random.Random, user: asyncio.Task[None]) -> 
 
 
 def told(at: Studio, plan: Plan, step: Step, file: str) -> Words:
-    """What the row of a step holds by what was told of its edits; two words only where the telling leaves both."""
+    """The allowed texts of a step's row by the reports on its edits; two only if the reports leave both open."""
     names = {at.uri(name) for name in ((file, "moved.txt") if file == "c.txt" else (file,))}
     edits: dict[EditId, ev.EditStarted] = {}
     words = ALPHA
@@ -180,7 +180,7 @@ async def to_the_end(at: Studio, plan: Plan, review: str) -> Plan:
 
 
 async def take_back(at: Studio, plan: Plan) -> None:
-    """Undo the plan, as far as the user's own changes do not stand in the way."""
+    """Undo the plan as far as the user's own changes allow."""
     with suppress(PlanloomError):
         await at.app.plans.undo(plan.plan_id, None, False)
 

@@ -43,7 +43,7 @@ PLANS = {
 
 
 async def done(at: Studio, text: str) -> Plan:
-    """Run a plan unasked but for what deletes."""
+    """Run a plan in which only deletions need approval."""
     plan = await at.approve(await at.ask(text), review="auto")
     while plan.pending.approvals:
         plan = await at.respond(plan)
@@ -57,7 +57,7 @@ async def undo(at: Studio, plan: Plan, *, redo: bool = False, step: str | None =
 
 
 def seen(at: Studio) -> dict[str, str | None]:
-    """The workspace as the user sees it, once the editor has taken in what happened on disk."""
+    """The workspace as the user sees it, once the editor has processed the changes on disk."""
     at.editor.reload()
     return {name: None if text is None else at.text(name) for name, text in tree(at.folder).items()}
 
@@ -323,7 +323,7 @@ async def test_what_a_killed_server_was_writing_is_removed_when_the_next_one_set
 async def test_an_undo_that_a_crash_cut_off_in_a_renamed_file_is_completed_when_asked_again(
     tmp_path: Path, half: int
 ) -> None:
-    """The editor has made the first `half` of its changes when the server ends; then all of it is done again."""
+    """The server ends when the editor has made the first `half` of its changes; then the undo is repeated."""
     ledger = tmp_path / "l.db"
     text = '1. Rename a.txt to c.txt\n2. Replace "one" with "ONE" in c.txt\n3. Replace "b" with "B" in b.txt'
     made = {"c.txt": "ONE\ntwo\n", "b.txt": "B\n"}

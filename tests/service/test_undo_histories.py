@@ -1,4 +1,4 @@
-"""Any history of undos and redos, with kills and typing in between, leads to the files that a simple model expects."""
+"""Any history of undos and redos, with crashes and typing between them, matches a simple model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CLIENTS = (EVERYTHING, EVERYTHING.model_copy(update={"rename_files": False, "del
 
 
 class Histories(RuleBasedStateMachine):
-    """The model: the steps that stand, the undos that can be taken back, and the lines that the user has typed."""
+    """The model: the steps still applied, the undos that can be reverted, and the user's lines."""
 
     @initialize(able=st.sampled_from(CLIENTS))
     def begin(self, able: Any) -> None:
@@ -101,7 +101,7 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: self.stands or self.undone)
     @rule(redo=st.booleans(), events=st.integers(1, 4), written=st.booleans())
     def killed_in_the_middle(self, redo: bool, events: int, written: bool) -> None:
-        """The server dies as it writes down what it does; asking again leads to where it was to lead."""
+        """The server crashes while it records an undo; repeating the request completes it."""
         if (redo and not self.undone) or (not redo and not self.stands):
             return
         self.loop.run_until_complete(self.killed(redo, events, written))
@@ -123,7 +123,7 @@ class Histories(RuleBasedStateMachine):
         # The same server: the plan's lease is already its own.
         ledger.owner = leases.owner
         app._ledger = app._plan_store.store = ledger
-        app.plans._at = app.plans._at._replace(ledger=ledger)
+        app.plans._services = app.plans._services._replace(ledger=ledger)
         with contextlib.suppress(Crash, WrongState):
             await app.plans.undo(self.plan.plan_id, None, redo)
         ledger.dead = True
@@ -140,7 +140,7 @@ class Histories(RuleBasedStateMachine):
         await self.at.app._ownership.settle()
 
     def asked(self, step: int | None, *, redo: bool) -> set[int]:
-        """Undo or redo; the steps of which something was taken back, or brought back."""
+        """Undo or redo. Returns the steps of which something was reverted or restored."""
         before = [s.reverted for s in self.now().steps]
         step_id = None if step is None else self.plan.steps[step].step_id
         try:

@@ -1,4 +1,4 @@
-"""One plan that cannot be read is set aside alone."""
+"""A plan that cannot be read does not affect the others."""
 
 from __future__ import annotations
 

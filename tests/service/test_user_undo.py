@@ -1,4 +1,4 @@
-"""An edit that the user takes back in the editor is noticed, and nothing runs again by itself."""
+"""An edit that the user undoes in the editor is detected, and nothing runs again by itself."""
 
 from __future__ import annotations
 

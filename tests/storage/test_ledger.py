@@ -1,4 +1,4 @@
-"""The ledger keeps what it was given, across processes, faults and versions."""
+"""The ledger keeps events and texts across processes, faults and versions."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def test_two_servers_can_bring_a_ledger_up_to_date_at_once(tmp_path: Path) -> No
 
 
 def test_what_waits_for_the_disk() -> None:
-    """Both ends of commands, and the ends of steps that had an effect: what has run must not run again unasked."""
+    """The start and end of commands, and the ends of steps with effects: these must not run again unasked."""
     step_id, call, read = StepId("a"), CallId("c"), CallId("r")
     plan_store = PlanStore(MemoryStore())
     plan_store.open(PlanId("p"), SessionId("s"), START)

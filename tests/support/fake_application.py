@@ -11,7 +11,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Detection, Plan, Step, summary
 from planloom.domain.values import PlanId, SessionId, StepId
 from planloom.lsp.client_options import ApplicationContext
-from planloom.service.requests import Created, Health, Status, StreamDelta, Undone
+from planloom.service.requests import CreateResult, Health, Status, StreamDelta, UndoResult
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, tzinfo=UTC)
 
@@ -115,13 +115,13 @@ class FakeApplication:
         plan = a_plan()
         self.calls: list[tuple[Any, ...]] = []
         self.script: dict[str, Any] = {
-            "plans.create": Created(plan=plan, detection=DETECTED),
+            "plans.create": CreateResult(plan=plan, detection=DETECTED),
             "plans.get": plan,
             "plans.list": (summary(plan),),
             "plans.tasks": (plan, plan.steps),
             "plans.events": (),
             "plans.wait": (plan, True),
-            "plans.undo": Undone(plan=plan, reverted=("file:///a",), conflicts=()),
+            "plans.undo": UndoResult(plan=plan, reverted=("file:///a",), conflicts=()),
             "plans.delete": None,
             "plans.markdown": "# Plan",
             "approvals.respond": None,

@@ -33,8 +33,8 @@ class Jobs:
 
     def cancel(self, prefix: str) -> None:
         """Ask the jobs whose names begin with `prefix` to end."""
-        # A task cancelled before its first step never enters its `try`, so it could not release its resources.
-        # Scheduling the cancellation lets a job that was just started begin first.
+        # A task that is cancelled before it first runs never enters its `try`, so it could not release its
+        # resources. Scheduling the cancellation lets a job that was just started begin first.
         for name in self.names(prefix):
             asyncio.get_running_loop().call_soon(self._tasks[name].cancel)
 

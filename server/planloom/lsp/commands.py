@@ -13,7 +13,7 @@ from planloom.domain.values import Json, PlanId
 from planloom.lsp.handlers.server import status
 from planloom.lsp.routing import parsed_params
 from planloom.lsp.wire.params import CommandParams, NoParams
-from planloom.service.requests import Created, CreateRequest, Undone
+from planloom.service.requests import CreateRequest, CreateResult, UndoResult
 from planloom.service.running.states import ALLOWED, Action
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ async def _outcome(work: Awaitable[Any]) -> tuple[Any, PlanloomError | None]:
         result = await work
     except PlanloomError as error:
         return None, error
-    plan = result.plan if isinstance(result, Created | Undone) else result
+    plan = result.plan if isinstance(result, CreateResult | UndoResult) else result
     if isinstance(plan, Plan):
         return {"planId": plan.plan_id, "status": plan.status, "version": plan.version}, None
     return result, None

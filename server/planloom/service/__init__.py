@@ -1,4 +1,4 @@
-"""The application without a protocol: what a client can ask, in values of the domain. Imported by `lsp`.
+"""The application's API without a protocol: every request of a client, in domain types. Imported by `lsp`.
 
-Read `application` (how the rooms are put together), then `actions/plans`.
+Read `application` (how the packages are wired together), then `actions/plans`.
 """

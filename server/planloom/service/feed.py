@@ -17,7 +17,7 @@ NoticeListener = Callable[[Literal["error", "warning", "info"], str], None]
 
 
 class Feed:
-    """Listeners hear every event after it is durable, in order, with the plan as it is after it."""
+    """The application's listeners. `subscribe` and `subscribe_stream` return a function that unsubscribes."""
 
     def __init__(self, plan_store: PlanStore) -> None:
         self._plan_store = plan_store
@@ -26,15 +26,15 @@ class Feed:
         self._notices: list[NoticeListener] = []
 
     def subscribe(self, listener: EventListener) -> Callable[[], None]:
-        """Hear every event. Returns what ends the subscription."""
+        """Subscribe to every event, in order, after it is durable, with the plan after it."""
         return self._plan_store.listen(listener)
 
     def subscribe_health(self, listener: HealthListener) -> None:
-        """Hear whenever something else is wrong with the server, or nothing any more."""
+        """Subscribe to changes of the server's health."""
         self._healths.append(listener)
 
     def health(self, health: Health) -> None:
-        """Tell what is wrong now."""
+        """Publish the server's health."""
         for listener in tuple(self._healths):
             listener(health)
 
@@ -43,16 +43,16 @@ class Feed:
         self._notices.append(listener)
 
     def notice(self, level: Literal["error", "warning", "info"], message: str) -> None:
-        """Tell the user something that belongs to no plan."""
+        """Publish a message for the user that belongs to no plan."""
         for listener in tuple(self._notices):
             listener(level, message)
 
     def subscribe_stream(self, listener: StreamListener) -> Callable[[], None]:
-        """Hear the text of what runs. Returns what ends the subscription."""
+        """Subscribe to the streamed text of models and commands."""
         self._streams.append(listener)
         return lambda: self._streams.remove(listener)
 
     def stream(self, delta: StreamDelta) -> None:
-        """Pass on more text of something that runs."""
+        """Publish more text of a model or a command."""
         for listener in tuple(self._streams):
             listener(delta)

@@ -9,23 +9,23 @@ from planloom.domain.values import PlanId
 from planloom.service.feed import Feed
 from planloom.service.requests import Health
 
-PASSED = "The plan ledger can be written again. Plans that were stopped are paused: resume them to go on."
+PASSED = "The plan ledger can be written again. Plans that were stopped are paused: resume them to continue."
 
 
 class HealthWatch:
-    """Compares the current problems with those that were last reported."""
+    """Reports problems that are new since the last report, and when all have passed."""
 
     def __init__(self, feed: Feed, now: Callable[[], Health]) -> None:
         self._feed = feed
         self._now = now
-        self._told = Health()
+        self._reported = Health()
 
     def look(self) -> None:
         """Report what has changed."""
-        before, now = self._told, self._now()
+        before, now = self._reported, self._now()
         if now == before:
             return
-        self._told = now
+        self._reported = now
         for problem in now.problems:
             if problem not in before.problems:
                 self._feed.notice("error", problem)
@@ -34,7 +34,7 @@ class HealthWatch:
         self._feed.health(now)
 
     def stopped(self, plan_id: PlanId, error: PlanloomError) -> None:
-        """Report a plan that was stopped by an event that was not written; `look` reports ledger faults."""
+        """Report a plan that was stopped, unless a ledger fault is the cause, which `look` reports."""
         if isinstance(error, OwnedElsewhere):
             self._feed.notice("warning", f"The plan {plan_id} was stopped here. {error.message}")
         elif not self._now().problems:

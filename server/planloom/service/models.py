@@ -1,4 +1,4 @@
-"""Which model the application uses: picked when first needed, picked anew when the settings change."""
+"""Selects the model that the application uses: when first needed, and again when the settings change."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from planloom.models.providers.catalog import ListedModel
     from planloom.models.providers.editor_model import EditorCompletion
 
-_NOT_LOOKED = ModelIdentity(provider="auto", name="", reason="No step has needed a model yet.")
+_NOT_SELECTED = ModelIdentity(provider="auto", name="", reason="No step has needed a model yet.")
 VENDORS = ("openai", "anthropic", "ollama")
 
 
-class Listing(NamedTuple):
-    """The models that could be used, and the one that is."""
+class AvailableModels(NamedTuple):
+    """The models that can be used, and the active one."""
 
     models: tuple[ListedModel, ...]
     active: ModelIdentity | None
 
 
 class Models:
-    """The model of this connection. Everything that needs httpx is imported when a model is first looked for."""
+    """The model of this connection. httpx and all that needs it is imported only when a model is first selected."""
 
     def __init__(
         self,
@@ -39,40 +39,43 @@ class Models:
         record: Path | None = None,
         base_url_is_users: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`base_url_is_users` tells whether the user's own settings hold the base URL, not an editor's folder."""
+        """`base_url_is_users`: whether the base URL is from the user's settings, not from those of a workspace.
+
+        `record` is a file to record every exchange with a model in.
+        """
         self._base_url_is_users = base_url_is_users
         self._settings = settings
         self._environment = environment
         self._editor = editor
         self._record = record
         self._model: Model | None = None
-        self._identity = _NOT_LOOKED
+        self._identity = _NOT_SELECTED
         self._keys: Keyring | None = None
-        self._given_for: str | None = None
+        self._keys_base_url: str | None = None
         self._guarded: tuple[tuple[logging.Handler, logging.Formatter | None], ...] = ()
-        self._looking = asyncio.Lock()
+        self._selecting = asyncio.Lock()
         self._parallelism = 1
 
     @property
     def identity(self) -> ModelIdentity:
-        """The model that was picked, and why."""
+        """The selected model, and the reason for its selection."""
         return self._model.identity if self._model is not None else self._identity
 
     @property
     def at_hand(self) -> bool:
-        """Whether a model has been picked."""
+        """Whether a model has been selected."""
         return self._model is not None
 
     @property
     def parallelism(self) -> int:
-        """How many requests the model takes at a time, as far as that is known."""
+        """How many requests the model accepts at a time; 1 if that is unknown."""
         return self._parallelism
 
     async def current(self) -> Model | None:
-        """The model to use now; None stands for the embedded rules. Looks again as long as there is none."""
+        """The model to use now, selected if there is none yet; None if none is available."""
         from planloom.models.selection.select import pick
 
-        async with self._looking:
+        async with self._selecting:
             if self._model is None:
                 choice = await pick(self._settings(), self._environment, self._editor, keys=self._keyring())
                 self._identity = choice.identity
@@ -91,17 +94,17 @@ class Models:
     def _keyring(self) -> Keyring:
         from planloom.models.http.keys import Keyring
 
-        given_for = (self._settings().model.base_url if self._base_url_is_users() else "") or None
-        if self._keys is None or given_for != self._given_for:
-            before, self._keys = self._keys, Keyring(self._environment, given_for=given_for)
-            self._given_for = given_for
-            if before is not None:
-                self._keys.take_over(before)
+        base_url = (self._settings().model.base_url if self._base_url_is_users() else "") or None
+        if self._keys is None or base_url != self._keys_base_url:
+            previous, self._keys = self._keys, Keyring(self._environment, given_for=base_url)
+            self._keys_base_url = base_url
+            if previous is not None:
+                self._keys.take_over(previous)
             self._guard()
         return self._keys
 
     def redact(self, handlers: Iterable[logging.Handler]) -> None:
-        """From now on no key leaves through these handlers of the log, in traces neither."""
+        """Redact keys in all messages and tracebacks of these log handlers from now on."""
         self._guarded = tuple((handler, handler.formatter) for handler in handlers)
         self._keyring()
         self._guard()
@@ -113,16 +116,16 @@ class Models:
             for handler, formatter in self._guarded:
                 handler.setFormatter(RedactingFormatter(self._keys, formatter))
 
-    async def list(self) -> Listing:
-        """Every model that could be chosen now."""
+    async def list(self) -> AvailableModels:
+        """Every model that can be used now."""
         from planloom.models.selection.select import list_models
 
         models = await list_models(self._settings(), self._environment, self._editor, keys=self._keyring())
         identity = self.identity
-        return Listing(models, None if identity is _NOT_LOOKED else identity)
+        return AvailableModels(models, None if identity is _NOT_SELECTED else identity)
 
     async def set_secret(self, provider: str, value: str | None) -> None:
-        """Keep a key in memory for the provider's origin, or forget it."""
+        """Keep a key in memory for the provider's origin; None forgets it. Raises InvalidParams."""
         if provider not in VENDORS:
             problem = {"field": "provider", "problem": f"it is none of {', '.join(VENDORS)}"}
             raise InvalidParams(f"There are no keys for {provider}.", details=[dict(problem)])
@@ -139,8 +142,9 @@ class Models:
         return origin_of(home_of(provider, self._environment))  # type: ignore[arg-type]
 
     async def forget(self) -> None:
-        """Pick anew when a model is needed next."""
-        model, self._model = self._model, None
-        self._identity = _NOT_LOOKED
-        if model is not None:
-            await model.close()
+        """Close the model, so that one is selected when needed next. Waits for a selection in progress."""
+        async with self._selecting:
+            model, self._model = self._model, None
+            self._identity = _NOT_SELECTED
+            if model is not None:
+                await model.close()

@@ -1,4 +1,4 @@
-"""References of requests: resolved against the workspace as the user sees it, and completed while they are typed."""
+"""Resolves and completes the references of requests against the workspace, unsaved text included."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from planloom.workspace.index.programs import Programs
 from planloom.workspace.view import WorkspaceView
 
 RECENT = 50
-"""Files that count as recently opened."""
+"""How many files count as recently opened."""
 
 
 class WorkspaceReferences:
-    """References over one workspace and its index, which is built in the background."""
+    """References to one workspace, and its index, which is built in the background."""
 
     def __init__(
         self,
@@ -45,10 +45,10 @@ class WorkspaceReferences:
         self._listings = itertools.count(1)
         self._recent: deque[Uri] = deque(maxlen=RECENT)
         self._sources = WorkspaceSources(view, lambda: self._index, lambda: editor)
-        view.documents.listen(self._seen)
+        view.documents.listen(self._note_recent)
 
     def index(self) -> FileIndex:
-        """The index of the folders that are open now; other folders or other excludes get another index."""
+        """The index of the open folders; a new one if the folders or `context.exclude` have changed."""
         folders, exclude = self._view.roots.folders, self._settings().context.exclude
         if (self._index.folders, self._excluded) != (folders, exclude):
             self._index = FileIndex(folders, exclude=exclude, programs=self._programs)
@@ -57,11 +57,11 @@ class WorkspaceReferences:
         return self._index
 
     def rescan(self) -> asyncio.Task[None]:
-        """List the workspace anew in the background. A listing that runs already may be past what is new."""
+        """Rebuild the index in the background, even if a build is running: that may have missed the latest changes."""
         return self._jobs.start(f"index:{next(self._listings)}", self._index.build())
 
     async def changed(self, changes: tuple[Changed, ...]) -> None:
-        """Files appeared, went away or changed."""
+        """Update the index with files that were created, deleted or changed."""
         await self.index().update(changes)
 
     async def resolve(
@@ -71,18 +71,18 @@ class WorkspaceReferences:
         confirmed: tuple[str, ...] = (),
         requested: tuple[Requested, ...] = (),
     ) -> Resolution:
-        """Every reference of the text and what was attached beside it, once."""
+        """Every reference of the text and every requested attachment, each once."""
         self.index()
         limits = Limits(reference_bytes=self._settings().context.max_reference_bytes)
         return await resolve_references(text, self._sources, context, confirmed, limits, requested)
 
     async def look_again(self, attachment: Attachment) -> ResolvedAttachment | Unresolved | None:
-        """What an attachment holds now; None if that is what was attached."""
+        """Re-read an attachment; None if it is unchanged."""
         limits = Limits(reference_bytes=self._settings().context.max_reference_bytes)
         return await look_again(attachment, self._sources, limits)
 
     async def complete(self, text: str, offset: int, limit: int, context: Context | None) -> Completion:
-        """What may follow at `offset` UTF-16 units."""
+        """The completions at `offset`, in UTF-16 code units."""
         index = self.index()
         documents = [
             found
@@ -107,7 +107,7 @@ class WorkspaceReferences:
         found = self._view.documents.get(uri)
         return found is not None and found.uri == document.uri
 
-    def _seen(self, uri: Uri) -> None:
+    def _note_recent(self, uri: Uri) -> None:
         if self._view.documents.get(uri) is not None and (not self._recent or self._recent[0] != uri):
             if uri in self._recent:
                 self._recent.remove(uri)
@@ -116,7 +116,7 @@ class WorkspaceReferences:
     def attached(
         self, attachments: tuple[Attachment, ...], text_of: Callable[[Sha256], str | None]
     ) -> tuple[ResolvedAttachment, ...]:
-        """The attachments of a plan with their texts, as they were when it began."""
+        """The attachments with their texts at the time when they were attached."""
         return tuple(
             ResolvedAttachment(attachment=each, text=text_of(each.sha256) if each.sha256 else None)
             for each in attachments

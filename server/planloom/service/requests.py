@@ -1,4 +1,4 @@
-"""What clients ask of the application and what it answers, in the words of the domain."""
+"""The requests and results of the application, in domain types."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Until = Literal["ready", "attention", "ended"]
 
 
 class CreateRequest(Value):
-    """A request as the user typed it; `confirmed` are secret references that may be attached."""
+    """A request as the user typed it; `confirmed` are references to secret files that may be attached."""
 
     text: str
     mode: Mode = "auto"
@@ -27,16 +27,16 @@ class CreateRequest(Value):
     parameters: Mapping[str, str] = {}
 
 
-class Created(Value):
-    """The plan as it was when it was answered; what becomes of it is told by events."""
+class CreateResult(Value):
+    """The plan as it was when the request was answered; events report its progress."""
 
     plan: Plan
     detection: Detection
     unresolved: tuple[Unresolved, ...] = ()
 
 
-class Undone(Value):
-    """Which files an undo has taken back, and in which it met what the user has typed since."""
+class UndoResult(Value):
+    """The URIs of the files that an undo has reverted, and of those that conflicted with the user's changes."""
 
     plan: Plan
     reverted: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Undone(Value):
 
 
 class ApprovalDiff(Value):
-    """One file of an approval, before and after; None stands for no file."""
+    """The text of one file of an approval before and after; None if there is no file."""
 
     uri: Uri
     before: str | None
@@ -53,7 +53,7 @@ class ApprovalDiff(Value):
 
 
 class StreamDelta(Value):
-    """More text of something that runs; may be dropped."""
+    """Streamed text of a model or a command. Clients may miss some."""
 
     plan_id: PlanId | None = None
     step_id: StepId | None = None
@@ -63,18 +63,18 @@ class StreamDelta(Value):
 
 
 class Health(Value):
-    """What is wrong with the server, each problem a sentence that says what to do."""
+    """The server's problems, each as sentences that also say what to do."""
 
     problems: tuple[str, ...] = ()
 
     @property
     def state(self) -> Literal["ok", "degraded"]:
-        """The word for it."""
+        """`degraded` if there is a problem."""
         return "degraded" if self.problems else "ok"
 
 
 class Status(Value):
-    """How the server is."""
+    """The state of the server, and what it works with."""
 
     version: str
     session_id: SessionId

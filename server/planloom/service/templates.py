@@ -1,4 +1,4 @@
-"""Templates: plans to be used again, those that ship and those that the user has saved."""
+"""Lists, saves and deletes plan templates: bundled ones, and those that the user has saved."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ log = logging.getLogger(__name__)
 
 
 class Templates:
-    """Every template of the user; saved ones live in the ledger."""
+    """The templates; saved ones are stored in the ledger."""
 
     def __init__(self, ledger: Ledger, plan: Callable[[PlanId], Plan]) -> None:
         self._ledger = ledger
         self._plan = plan
 
     def list(self) -> tuple[Template, ...]:
-        """Saved ones by name, then those that ship."""
-        saved = [made for body in self._ledger.templates() if (made := _read(body)) is not None]
+        """The saved templates by name, then the bundled ones. Raises StorageFailed."""
+        saved = [each for body in self._ledger.templates() if (each := _read(body)) is not None]
         return (*sorted(saved, key=lambda template: template.name.casefold()), *builtin_templates())
 
     def get(self, template_id: TemplateId) -> Template:
@@ -38,12 +38,12 @@ class Templates:
     async def save(
         self, plan_id: PlanId, name: str, description: str | None, parameters: Sequence[tuple[str, str]]
     ) -> Template:
-        """Keep the steps of a plan; each occurrence of a parameter's value becomes `{{name}}`.
+        """Save the steps of a plan as a template; each occurrence of a parameter's value becomes `{{name}}`.
 
-        Raises UnknownThing, and InvalidParams for parameters that cannot be.
+        Raises UnknownThing, StorageFailed, and InvalidParams for invalid parameters.
         """
         plan = self._plan(plan_id)
-        made = template_of(
+        template = template_of(
             plan.steps,
             template_id=TemplateId(uuid.uuid4().hex),
             name=name,
@@ -51,23 +51,23 @@ class Templates:
             parameters=parameters,
             sequential=plan.sequential,
         )
-        if isinstance(made, TemplateRefused):
-            raise refused(made)
+        if isinstance(template, TemplateRefused):
+            raise refused(template)
         await self._ledger.ready()
-        self._ledger.keep_template(made.template_id, made.model_dump_json())
-        return made
+        self._ledger.keep_template(template.template_id, template.model_dump_json())
+        return template
 
     async def delete(self, template_id: TemplateId) -> None:
-        """Forget a saved template. Raises UnknownThing, and InvalidParams for one that ships."""
+        """Delete a saved template. Raises UnknownThing, StorageFailed, and InvalidParams for a bundled one."""
         if self.get(template_id).builtin:
             problem: dict[str, Json] = {"field": "templateId", "problem": "it ships with Planloom"}
-            raise InvalidParams("A template that ships cannot be deleted.", details=[problem])
+            raise InvalidParams("A bundled template cannot be deleted.", details=[problem])
         await self._ledger.ready()
         self._ledger.drop_template(template_id)
 
 
 def _read(body: str) -> Template | None:
-    """A saved template; None for one that is damaged or of a newer version, which the others do not suffer for."""
+    """A saved template; None if it is damaged or of a newer version, so that the others can still be used."""
     try:
         return Template.model_validate_json(body)
     except ValueError as error:
@@ -76,7 +76,7 @@ def _read(body: str) -> Template | None:
 
 
 def refused(why: TemplateRefused) -> InvalidParams:
-    """The error for parameters that a template does not take."""
+    """The error for parameters that a template does not accept."""
     details: list[Json] = [{"field": f"parameters.{name}", "problem": text} for name, text in why.problems]
     name, text = why.problems[0]
     return InvalidParams(f"{name}: {text}.", details=details)

@@ -237,7 +237,7 @@ class Ledger:
         session_id: SessionId | None = None,
         statuses: Iterable[PlanStatus] = (),
         limit: int = 100,
-    ) -> tuple[Listed, ...]:
+    ) -> tuple[PlanRow, ...]:
         """Plans, the newest first, filtered by workspace, session and statuses if given. Raises StorageFailed."""
         clauses, values = ["1"], list[object]()
         if workspace is not None:
@@ -452,7 +452,7 @@ class Ledger:
             listener()
 
 
-class Listed(NamedTuple):
+class PlanRow(NamedTuple):
     """A plan in a list. `summary` is None for a damaged row; its progress is empty unless `counted`."""
 
     plan_id: PlanId
@@ -476,7 +476,7 @@ def workspace_key(folders: Sequence[str]) -> str:
 _NOTHING = Progress(total=0, pending=0, in_progress=0, completed=0, failed=0, skipped=0, percent_complete=0)
 
 
-def _listed(row: tuple[Any, ...]) -> Listed:
+def _listed(row: tuple[Any, ...]) -> PlanRow:
     plan_id, session, workspace, created, updated, status, version, seq, request, body = row
     try:
         summary = PlanSummary(
@@ -495,8 +495,8 @@ def _listed(row: tuple[Any, ...]) -> Listed:
         summary.model_dump_json()
     except (ValidationError, ValueError, TypeError) as error:
         log.warning("plan %r is damaged in the ledger: %s", plan_id, error)
-        return Listed(PlanId(_printable(plan_id)), None)
-    return Listed(PlanId(plan_id), summary, body is not None)
+        return PlanRow(PlanId(_printable(plan_id)), None)
+    return PlanRow(PlanId(plan_id), summary, body is not None)
 
 
 def _put_progress(connection: sqlite3.Connection, plan_id: PlanId, seq: int, counted: Progress) -> None:

@@ -1,4 +1,4 @@
-"""Cases of every family of printed tool calls: what a model writes, the calls that are meant, what a user sees."""
+"""Cases of every family of printed tool calls: the model's text, the intended calls, and the visible text."""
 
 # What a model writes stays in one piece, so that it can be searched for: lines may be long here.
 # ruff: noqa: E501

@@ -1,4 +1,4 @@
-"""How a case is checked: whole, by character, and in random pieces."""
+"""Checks a case in one piece, by character, and in random pieces."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def groupings(text: str, seed: int = 1) -> Iterator[Sequence[str]]:
 
 
 def check(case: Case) -> None:
-    """The calls and the visible text of a case are the ones it wants, however it is cut."""
+    """Assert the calls and the visible text of a case, for every division into pieces."""
     seen = set()
     for chunks in groupings(case.text):
         calls, visible = stream_tool_calls(chunks)

@@ -1,4 +1,4 @@
-"""Properties of the reader of calls: any text, any chunks, in linear time; problems, reasoning and native calls."""
+"""Properties of the call reader: any text, any chunks, in linear time; problems, reasoning and native calls."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class _Permit(NamedTuple):
 
 
 class Gate:
-    """Asks for and makes the effects of plans. `questions` and `conflicts` hold what waits for the user."""
+    """Asks for and makes the effects of plans. `approvals` and `conflicts` hold what waits for the user."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Gate:
         self._on_cancel = on_cancel
         self._granted: set[tuple[PlanId, int, Effect]] = set()
         self._granted_commands: set[tuple[PlanId, int, Sha256]] = set()
-        self.questions = PendingApprovals(plan_store)
+        self.approvals = PendingApprovals(plan_store)
         self.conflicts = PendingConflicts(plan_store, view)
 
     async def commit(self, proposal: ChangeProposal, grant: Grant) -> CommitResult:
@@ -132,7 +132,7 @@ class Gate:
         if proposal.again is None and (verdict == "allow" or key in self._granted_commands):
             return Permitted()
         approval = command_approval(proposal, ApprovalId(uuid.uuid4().hex))
-        response = await self.questions.ask(approval, Changeset())
+        response = await self.approvals.ask(approval, Changeset())
         denied = self._denied(plan.plan_id, response, "The user did not allow this command.")
         if denied is not None:
             return denied
@@ -164,7 +164,7 @@ class Gate:
             return _Permit(proposal.changeset, ())
         facts = facts._replace(warnings=(*facts.warnings, *repeats))
         approval = change_approval(proposal, facts, ApprovalId(uuid.uuid4().hex))
-        response = await self.questions.ask(approval, proposal.changeset)
+        response = await self.approvals.ask(approval, proposal.changeset)
         return self._permitted(plan, approval, proposal, response)
 
     def _verdict(self, plan: Plan, facts: ChangeFacts) -> Literal["allow", "ask"] | Denied:

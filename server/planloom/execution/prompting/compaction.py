@@ -29,7 +29,7 @@ _MOST_TEXT = 400_000
 _SENTENCES = 4_000
 
 
-class Merged(NamedTuple):
+class Summary(NamedTuple):
     """A summary within its budget, and who wrote it."""
 
     text: str

@@ -11,7 +11,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, Step, Usage
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.plan_store import PlanStore
-from planloom.execution.prompting.compaction import Merged, accepted, compaction_prompt, merge_by_rules
+from planloom.execution.prompting.compaction import Summary, accepted, compaction_prompt, merge_by_rules
 from planloom.models.one_question import Answer, Cost, answer_to
 from planloom.models.port import UNKNOWN_CONTEXT, Capabilities, Message, Model, ModelRequest
 from planloom.models.tokens import TokenCounter
@@ -82,14 +82,14 @@ class StepContextWindow:
         )
         self._plan_store.record(self._plan_id, compacted)
 
-    async def _merged(self, before: str, notes: Sequence[str], tokens: int) -> Merged:
+    async def _merged(self, before: str, notes: Sequence[str], tokens: int) -> Summary:
         budget, count = self._shares.summary, self._counter.text
         if tokens > budget:
             written = await self._written(compaction_prompt(before, notes, budget))
             text = accepted(written, before, notes, budget, count)
             if text:
-                return Merged(text, "model")
-        return Merged(merge_by_rules(before, notes, budget, count), "rules")
+                return Summary(text, "model")
+        return Summary(merge_by_rules(before, notes, budget, count), "rules")
 
     async def _written(self, prompt: str) -> str:
         """The model's answer; empty if it is cut off or the request fails, since the rules can always do it."""

@@ -1,4 +1,4 @@
-"""What is attached to a step, looked at again before it starts: a file that is gone is asked for, a new text told."""
+"""Re-reads a step's attachments before it starts: asks the user about missing ones, and logs changed ones."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from planloom.execution.plan_store import PlanStore
 from planloom.execution.steps.results import Asked
 
 Look = Callable[[Attachment], Awaitable[ResolvedAttachment | Unresolved | None]]
-"""What an attachment holds now; None if that is what was attached."""
+"""Re-reads an attachment; None if it is unchanged."""
 Find = Callable[[str], Awaitable[Sequence[ResolvedAttachment]]]
-"""What a reference names now."""
+"""Resolves a reference to attachments."""
 
 
 class StepAttachments:
-    """The attachments of steps as they are when a step starts."""
+    """The attachments of steps, as they are when the step starts."""
 
     def __init__(
         self,
@@ -33,13 +33,13 @@ class StepAttachments:
         self._find = find
         self._kept = kept
         self._render = render
-        self._told: set[tuple[PlanId, AttachmentId, Sha256 | None]] = set()
+        self._logged: set[tuple[PlanId, AttachmentId, Sha256 | None]] = set()
 
     async def of(self, plan: Plan, step: Step) -> str | Asked:
-        """The text of a step's attachments, or the question for one that is gone.
+        """The text of a step's attachments, or the question about a missing one.
 
-        A step that names none is shown all of the plan's; a tool call reads none, but those that it names must
-        be there.
+        A step without attachments of its own gets all of the plan's. A tool call gets no text, but the attachments
+        that it names must exist.
         """
         if step.kind == "tool_call" and not step.attachments:
             return ""
@@ -52,53 +52,55 @@ class StepAttachments:
             if now is None:
                 found.append(self._kept(attachment))
             elif isinstance(now, ResolvedAttachment):
-                self._say_changed(plan, step, now)
+                self._log_change(plan, step, now)
                 found.append(now)
-            elif not _went_with_us(plan, attachment):
-                instead = await self._instead(step, attachment, now)
-                if isinstance(instead, Asked):
-                    return instead
-                found += instead
+            elif not _removed_by_plan(plan, attachment):
+                replacement = await self._replacement(step, attachment, now)
+                if isinstance(replacement, Asked):
+                    return replacement
+                found += replacement
         return await self._render(found) if found and step.kind != "tool_call" else ""
 
-    async def _instead(
+    async def _replacement(
         self, step: Step, attachment: Attachment, gone: Unresolved
     ) -> Asked | Sequence[ResolvedAttachment]:
-        """What the user named in place of what is gone; the question, where it was not asked yet."""
+        """The attachments that the user named instead of a missing one; the question, if not yet asked."""
         question = question_for(attachment, gone)
         answer = _answer(step, question)
         if answer is None:
             return Asked(question=question)
         reference = answer if answer.startswith(("@", "http://", "https://")) else f'@"{answer}"'
-        # An answer in other words stands in the instruction, where the model reads it.
+        # An answer that is not a reference is in the instruction, where the model reads it.
         return await self._find(reference)
 
-    def _say_changed(self, plan: Plan, step: Step, now: ResolvedAttachment) -> None:
+    def _log_change(self, plan: Plan, step: Step, now: ResolvedAttachment) -> None:
         attachment = now.attachment
         key = (plan.plan_id, attachment.attachment_id, attachment.sha256)
-        if key in self._told:
+        if key in self._logged:
             return
-        self._told.add(key)
-        message = f"{attachment.reference} has changed since it was attached; the step gets it as it is now."
+        self._logged.add(key)
+        message = (
+            f"{attachment.reference} has changed since it was attached; the step uses its current content."
+        )
         self._plan_store.record(plan.plan_id, ev.Log(level="info", message=message, task_id=step.step_id))
 
 
 def question_for(attachment: Attachment, gone: Unresolved) -> str:
-    """What the user is asked about an attachment that is gone or cannot be read."""
+    """The question to the user about an attachment that is missing or cannot be read."""
     shown = attachment.reference if gone.code == "not_found" else f"{attachment.reference} ({gone.message})"
     return f"The attachment {shown} cannot be read any more. Which other path or link should be used instead?"
 
 
 def _answer(step: Step, question: str) -> str | None:
-    """The answer that was merged into the instruction, if the question was asked."""
+    """The answer to the question, which was merged into the instruction; None if it was not asked."""
     _, asked, after = step.instruction.rpartition(f"{question}\nAnswer: ")
     if not asked:
         return None
     return after.partition("\n")[0].strip()
 
 
-def _went_with_us(plan: Plan, attachment: Attachment) -> bool:
-    """Whether the plan itself has moved or removed the file: then nobody needs to be asked."""
+def _removed_by_plan(plan: Plan, attachment: Attachment) -> bool:
+    """Whether the plan itself has renamed or deleted the file, so that the user need not be asked."""
     return any(
         file.uri == attachment.uri and file.change in ("delete", "rename")
         for edit in plan.edits

@@ -1,4 +1,4 @@
-"""The calls of one step that are answered by what the same call just came to, as long as nothing has changed."""
+"""Answers repeated calls of one step from a cache, as long as their files have not changed."""
 
 from __future__ import annotations
 
@@ -13,76 +13,76 @@ from planloom.tools.tool import Tool, ToolResult
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.paths.resolver import PathRefused
 
-_Seen = tuple[tuple[Uri, bool, str | None, object], ...]
+_FileStates = tuple[tuple[Uri, bool, str | None, object], ...]
 
 
 class CallCache:
-    """Windows over the calls of one step, each with what its files held, so that no change is missed."""
+    """The recent calls of one step, each with the state of its files, so that no change is missed."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._recent = DedupWindow(seconds)
         self._clock = clock
-        self._seen: dict[str, _Seen] = {}
-        self._asked: Signature | None = None
+        self._file_states: dict[str, _FileStates] = {}
+        self._current: Signature | None = None
 
     async def earlier(self, tool: Tool, args: Args, context: ToolContext) -> ToolResult | None:
-        """What the same call came to, if that still holds."""
-        signed = self._asked = await _signed(tool, args, context)
+        """The cached result of an equal call, if it is still valid; else run the call, then call `ran`."""
+        signed = self._current = await _signed(tool, args, context)
         if signed is None:
             return None
         found = self._recent.find(signed, self._clock())
-        if found is None or await _looked(signed, context) != self._seen.get(signed.key):
+        if found is None or await _file_states(signed, context) != self._file_states.get(signed.key):
             return None
         return found
 
     async def ran(self, context: ToolContext, result: ToolResult) -> None:
-        """The call that was looked for has run. After a command nothing that was known holds."""
-        signed = self._asked
+        """Cache the result of the call that was last looked up. After a command nothing cached is valid."""
+        signed = self._current
         if signed is None:
             self._recent.forget()
             return
         self._recent.ran(signed, result, self._clock())
-        self._seen[signed.key] = await _looked(signed, context)
+        self._file_states[signed.key] = await _file_states(signed, context)
 
     def changed(self, uri: Uri) -> None:
-        """The user, or another step, has changed a file."""
+        """Invalidate the results that depend on a file that the user or another step has changed."""
         self._recent.changed(uri)
 
     def forget(self) -> None:
-        """What was staged is staged no more."""
+        """Invalidate all results."""
         self._recent.forget()
-        self._seen.clear()
+        self._file_states.clear()
 
 
 @contextmanager
-def repeats_of(documents: DocumentStore, seconds: float) -> Iterator[CallCache]:
-    """Windows that hear of every change of an open document, for as long as the step runs."""
+def open_call_cache(documents: DocumentStore, seconds: float) -> Iterator[CallCache]:
+    """A cache that is invalidated by changes of open documents, for as long as a step runs."""
     call_cache = CallCache(seconds)
-    quiet = documents.listen(call_cache.changed)
+    unsubscribe = documents.listen(call_cache.changed)
     try:
         yield call_cache
     finally:
-        quiet()
+        unsubscribe()
 
 
 async def _signed(tool: Tool, args: Args, context: ToolContext) -> Signature | None:
-    places: dict[str, str] = {}
+    uris: dict[str, str] = {}
     for name in tool.paths:
         value = args.get(name)
         if isinstance(value, str):
-            place = await context.resolve(value or ".", "read")
-            places[name] = value if isinstance(place, PathRefused) else place.uri
-    return signature(tool, args, places)
+            path = await context.resolve(value or ".", "read")
+            uris[name] = value if isinstance(path, PathRefused) else path.uri
+    return signature(tool, args, uris)
 
 
-async def _looked(signed: Signature, context: ToolContext) -> _Seen:
-    """What the files of a call hold now, for the change that nobody tells: one on disk."""
+async def _file_states(signed: Signature, context: ToolContext) -> _FileStates:
+    """The current state of a call's files. It reveals changes on disk, which no event reports."""
     if signed.wide:
         return ()
-    seen = []
+    states = []
     for place in signed.places:
         found = await context.files.peek(place)
-        seen.append(
+        states.append(
             (found.uri, found.exists, found.sha256, found.fingerprint if found.text is None else None)
         )
-    return tuple(seen)
+    return tuple(states)

@@ -1,4 +1,4 @@
-"""Tool calls as facts: each is recorded when it starts and when it ends, however it ends."""
+"""Records every tool call when it starts and when it ends, however it ends."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from planloom.execution.steps.commands import CommandDenied
 from planloom.tools.tool import Tool, ToolResult, shortened
 
 _INTERRUPTED: Final = "Interrupted"
-"""The summary of a call whose end nobody has seen."""
+"""The summary of a call that was cut off."""
 _NOTHING: Final = Changeset()
 
 
 class CallRecord:
-    """The outcome of a running call; a call without one counts as cut off."""
+    """The outcome of a running call. A call that ends without `finish` counts as cut off."""
 
     def __init__(self) -> None:
         self.result: ToolResult | None = None
@@ -33,7 +33,7 @@ class CallRecord:
         self.after = _NOTHING
         self.same: tuple[Uri, ...] = ()
 
-    def came_to(
+    def finish(
         self,
         result: ToolResult,
         before: Changeset = _NOTHING,
@@ -42,10 +42,10 @@ class CallRecord:
         same: tuple[Uri, ...] = (),
         deduplicated: bool = False,
     ) -> None:
-        """Set how the call ended, and the changeset of its step before and after it.
+        """Set the call's result, and the staged changes of its step before and after it.
 
-        `same` are files that were already as the call wants them; `deduplicated` tells that an earlier call has
-        answered for it.
+        `same` are files that already had the content that the call writes. `deduplicated`: the result is that of
+        an earlier call.
         """
         self.result, self.summary, self.refused = result, result.summary, result.refused
         self.before, self.after, self.same = before, after, same
@@ -56,7 +56,7 @@ class CallRecord:
 async def recorded_call(
     plan_store: PlanStore, plan_id: PlanId, step_id: StepId, tool: Tool, args: Args
 ) -> AsyncIterator[CallRecord]:
-    """Stands around a call and records both of its ends, unless the plan has settled it meanwhile."""
+    """Record the start and the end of the call in its block. The end is left out if the plan has closed the call."""
     call, call_id = CallRecord(), CallId(uuid.uuid4().hex)
     started = ev.ToolStarted(task_id=step_id, call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
     await plan_store.wait_unlocked()
@@ -72,7 +72,7 @@ async def recorded_call(
         plan = plan_store.load(plan_id)
         opened = next((each for each in plan.open_calls if each.call_id == call_id), None) if plan else None
         if opened is not None:
-            changes, replaces = _moved(call.before, call.after)
+            changes, replaces = _differences(call.before, call.after)
             ended = ev.ToolCompleted(
                 task_id=step_id,
                 call_id=call_id,
@@ -96,8 +96,8 @@ def _end(call: CallRecord, *, running: bool) -> CommandEnd:
     return "ended" if call.result.ended else "not_run"
 
 
-def _moved(before: Changeset, after: Changeset) -> tuple[tuple[Uri, ...], tuple[Uri, ...]]:
-    """The files to which more is staged than before, and those to which nothing is any more."""
+def _differences(before: Changeset, after: Changeset) -> tuple[tuple[Uri, ...], tuple[Uri, ...]]:
+    """The files whose staged change is new or different, and those that no longer have one."""
     old, new = _by_file(before), _by_file(after)
     return (
         tuple(uri for uri, change in new.items() if old.get(uri) != change),

@@ -1,4 +1,4 @@
-"""Proves a step by facts: files that are there, findings of the editor that are not new, commands that succeed."""
+"""Runs the checks of a step: files exist or contain a text, no new errors, a command succeeds."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from planloom.workspace.editor import FileDiagnostics
 from planloom.workspace.paths.uris import display_name
 
 DIAGNOSTICS_SECONDS = 5.0
-"""How long findings for a new text are waited for; without them a check is unknown."""
+"""How long a check waits for the editor's diagnostics of a new text, before its outcome is `unknown`."""
 _POLLS = 12
 _LISTED = 5
-Outcome = Literal["passed", "failed", "unknown"]
+CheckOutcome = Literal["passed", "failed", "unknown"]
 _AFTER = ("no_new_errors", "command")
-"""Checks that need the step's changes to be made; the others see what is staged."""
+"""Checks that run after the step's changes are committed; the others run on the staged changes."""
 
 
-class _Finding(NamedTuple):
-    """An error without its place: lines move when text is put before them."""
+class _Error(NamedTuple):
+    """An error without its position, which changes when text is inserted above it."""
 
     uri: Uri
     message: str
@@ -39,20 +39,20 @@ class _Finding(NamedTuple):
     code: str | None
 
 
-class _Told(NamedTuple):
-    """The errors of a file, and for which version of its text."""
+class _FileErrors(NamedTuple):
+    """The errors of a file, and the version of the text that they are for; None if the editor names none."""
 
     version: int | None
-    errors: Counter[_Finding]
+    errors: Counter[_Error]
 
 
 class _Answer(NamedTuple):
-    outcome: Outcome
+    outcome: CheckOutcome
     detail: str | None = None
 
 
 class StepChecks:
-    """The checks of one run of a step. `before` is told of every change before it is made."""
+    """The checks of one run of a step. `before` must be called with all changes before they are made."""
 
     def __init__(
         self,
@@ -73,48 +73,47 @@ class StepChecks:
         self._documents = documents
         self._seconds = seconds
         self._sleep = sleep
-        self._known: dict[Uri, _Told] = {}
+        self._errors_before: dict[Uri, _FileErrors] = {}
         self._versions: dict[Uri, int | None] = {}
 
     async def before(self, changes: Changeset) -> None:
-        """Note what the editor says of the files that are about to change."""
+        """Record the errors of the files that are about to change."""
         if not any(check.kind == "no_new_errors" for check in self._step.checks):
             return
         fresh = tuple(uri for uri in _files(changes) if uri not in self._versions)
         self._versions.update((uri, self._version(uri)) for uri in fresh)
-        for uri, told in (await self._told(fresh) or {}).items():
-            self._known[uri] = told
+        self._errors_before.update(await self._errors(fresh) or {})
 
     async def staged(self) -> tuple[str, ...]:
-        """What is missing of the checks that need no change to be made; a sentence each."""
+        """Run the checks that see staged changes. Returns a sentence for each that fails."""
         return await self._run(check for check in self._step.checks if check.kind not in _AFTER)
 
     async def made(self) -> tuple[str, ...]:
-        """What is missing of the other checks, once the step's changes are made."""
+        """Run the other checks, after the step's changes were made. Returns a sentence for each that fails."""
         return await self._run(check for check in self._step.checks if check.kind in _AFTER)
 
     async def exists(self, path: str) -> bool:
-        """Whether a file or folder is there, staged or not."""
-        place = await self._context.resolve(path, "read")
-        return place.kind != "refused" and (await self._context.files.peek(place.uri)).exists
+        """Whether a file or folder exists, staged or not."""
+        resolved = await self._context.resolve(path, "read")
+        return resolved.kind != "refused" and (await self._context.files.peek(resolved.uri)).exists
 
     async def _run(self, checks: Iterable[Check]) -> tuple[str, ...]:
         missing: list[str] = []
         for check in checks:
-            answer = await self._look(check)
+            answer = await self._answer(check)
             done = check.model_copy(update={"outcome": answer.outcome, "detail": answer.detail})
             self._plan_store.record(self._plan_id, ev.CheckCompleted(task_id=self._step.step_id, check=done))
             if answer.outcome == "failed":
                 missing.append(answer.detail or f"The check {check.kind} does not hold.")
         return tuple(missing)
 
-    async def _look(self, check: Check) -> _Answer:
+    async def _answer(self, check: Check) -> _Answer:
         match check.kind:
             case "file_exists":
                 if check.path is None:
                     return _Answer("unknown", "The check names no file.")
-                there = await self.exists(check.path)
-                return _Answer("passed") if there else _Answer("failed", f"{check.path} does not exist yet.")
+                exists = await self.exists(check.path)
+                return _Answer("passed") if exists else _Answer("failed", f"{check.path} does not exist yet.")
             case "file_contains":
                 return await self._contains(check)
             case "no_new_errors":
@@ -125,15 +124,15 @@ class StepChecks:
     async def _contains(self, check: Check) -> _Answer:
         if check.path is None or check.text is None:
             return _Answer("unknown", "The check names no file, or no text.")
-        place = await self._context.resolve(check.path, "read")
-        if place.kind == "refused":
-            return _Answer("failed", place.reason)
-        seen = await self._context.files.peek(place.uri)
-        if not seen.exists:
+        resolved = await self._context.resolve(check.path, "read")
+        if resolved.kind == "refused":
+            return _Answer("failed", resolved.reason)
+        file = await self._context.files.peek(resolved.uri)
+        if not file.exists:
             return _Answer("failed", f"{check.path} does not exist yet.")
-        if seen.text is None:
+        if file.text is None:
             return _Answer("unknown", f"{check.path} cannot be read as text.")
-        if check.text in seen.text or check.text.replace("\n", "\r\n") in seen.text:
+        if check.text in file.text or check.text.replace("\n", "\r\n") in file.text:
             return _Answer("passed")
         return _Answer("failed", f"{check.path} does not contain the text that it should: {check.text[:200]}")
 
@@ -144,7 +143,7 @@ class StepChecks:
         args: Args = {"command": check.command}
         async with recorded_call(self._plan_store, self._plan_id, self._step.step_id, tool, args) as call:
             result = await _ran(tool, args, self._context)
-            call.came_to(result)
+            call.finish(result)
         if result.ok:
             return _Answer("passed", result.summary)
         if result.refused:
@@ -152,41 +151,41 @@ class StepChecks:
         return _Answer("failed", f"The check {result.summary}")
 
     async def _no_new_errors(self, check: Check) -> _Answer:
-        """The errors after the step that were not there before; unknown rather than stale."""
+        """Whether the step has caused new errors; `unknown` if the diagnostics may be stale."""
         uris = await self._files_of(check)
         changed = tuple(uri for uri in uris if uri in self._versions)
         if not changed:
             return await self._no_errors_left(check, self._changed_before(uris))
         if self._context.diagnostics is None:
-            return _Answer("unknown", "The editor does not tell its findings.")
-        unmoved = [uri for uri in changed if self._unmoved(uri)]
-        if unmoved:
-            return _Answer("unknown", f"{_names(unmoved)}: the change is not in the editor yet.")
+            return _Answer("unknown", "The editor provides no diagnostics.")
+        not_in_editor = [uri for uri in changed if self._has_old_version(uri)]
+        if not_in_editor:
+            return _Answer("unknown", f"{_names(not_in_editor)}: the change is not in the editor yet.")
         waiting = set(changed)
-        new: Counter[_Finding] = Counter()
-        last: dict[Uri, _Told] = {}
+        new: Counter[_Error] = Counter()
+        last: dict[Uri, _FileErrors] = {}
         for wait in _waits(self._seconds):
-            told = await self._told(tuple(waiting))
-            if told is None:
+            current = await self._errors(tuple(waiting))
+            if current is None:
                 break
-            for uri, now in told.items():
-                if self._fresh(uri, now, last.get(uri)):
+            for uri, now in current.items():
+                if self._is_fresh(uri, now, last.get(uri)):
                     waiting.discard(uri)
-                    before = self._known.get(uri)
+                    before = self._errors_before.get(uri)
                     new += now.errors - (before.errors if before is not None else Counter())
-            last = told
+            last = current
             if not waiting:
                 break
             await self._sleep(wait)
         if new:
-            told_errors = [f"{_names([each.uri])}: {each.message}" for each in list(new)[:_LISTED]]
-            return _Answer("failed", f"New errors ({new.total()}): " + "; ".join(told_errors))
+            messages = [f"{_names([each.uri])}: {each.message}" for each in list(new)[:_LISTED]]
+            return _Answer("failed", f"New errors ({new.total()}): " + "; ".join(messages))
         if waiting:
-            return _Answer("unknown", f"No findings came for the new text of {_names(sorted(waiting))}.")
+            return _Answer("unknown", f"No diagnostics came for the new text of {_names(sorted(waiting))}.")
         return _Answer("passed")
 
     def _changed_before(self, uris: Sequence[Uri]) -> tuple[Uri, ...]:
-        """Which of the files, all if none is named, an earlier run of the step has changed."""
+        """Those of the files that an earlier run of the step has changed; all changed files if `uris` is empty."""
         plan = self._plan_store.load(self._plan_id)
         edits = plan.edits if plan is not None else ()
         files = (
@@ -199,34 +198,35 @@ class StepChecks:
         return tuple(uri for uri in dict.fromkeys(files) if not uris or uri in uris)
 
     async def _no_errors_left(self, check: Check, uris: Sequence[Uri]) -> _Answer:
-        """What was there before an earlier run is not known any more; that there is no error at all can be."""
+        """Errors that existed before an earlier run are unknown, so pass only if the files have no errors at all."""
         if not uris:
             return _Answer("passed", "The step changed none of the files.")
-        told = await self._told(uris) or {}
-        if all(uri in told and self._up_to_date(uri, told[uri]) and not told[uri].errors for uri in uris):
+        current = await self._errors(uris) or {}
+        if all(
+            uri in current and self._is_up_to_date(uri, current[uri]) and not current[uri].errors
+            for uri in uris
+        ):
             return _Answer("passed")
         if check.outcome == "failed":
             return _Answer("failed", check.detail)
-        return _Answer(
-            "unknown", f"What was wrong with {_names(uris)} before the change is not known any more."
-        )
+        return _Answer("unknown", f"The errors of {_names(uris)} before the change are no longer known.")
 
-    def _fresh(self, uri: Uri, now: _Told, last: _Told | None) -> bool:
-        """Whether findings are about the text that is there now.
+    def _is_fresh(self, uri: Uri, now: _FileErrors, last: _FileErrors | None) -> bool:
+        """Whether errors are for the current text.
 
-        An editor that names no version is believed once its findings are others than before the change and
-        stay so for two looks: those that are as before may be from before.
+        Errors without a version count as fresh if they differ from those before the change and are the same in
+        two polls; unchanged ones may be stale.
         """
         if now.version is not None:
-            return self._up_to_date(uri, now)
-        before = self._known.get(uri)
+            return self._is_up_to_date(uri, now)
+        before = self._errors_before.get(uri)
         return before is not None and now.errors != before.errors and last == now
 
-    def _up_to_date(self, uri: Uri, told: _Told) -> bool:
+    def _is_up_to_date(self, uri: Uri, errors: _FileErrors) -> bool:
         version = self._version(uri)
-        return told.version is None or (version is not None and told.version >= version)
+        return errors.version is None or (version is not None and errors.version >= version)
 
-    def _unmoved(self, uri: Uri) -> bool:
+    def _has_old_version(self, uri: Uri) -> bool:
         before, now = self._versions.get(uri), self._version(uri)
         return before is not None and now == before
 
@@ -237,21 +237,21 @@ class StepChecks:
     async def _files_of(self, check: Check) -> tuple[Uri, ...]:
         if check.path is None:
             return tuple(self._versions)
-        place = await self._context.resolve(check.path, "read")
-        return () if place.kind == "refused" else (place.uri,)
+        resolved = await self._context.resolve(check.path, "read")
+        return () if resolved.kind == "refused" else (resolved.uri,)
 
-    async def _told(self, uris: Sequence[Uri]) -> dict[Uri, _Told] | None:
-        """The errors of each file; None where the editor says nothing at all."""
+    async def _errors(self, uris: Sequence[Uri]) -> dict[Uri, _FileErrors] | None:
+        """The errors of each file; None if the editor provides no diagnostics."""
         if self._context.diagnostics is None or not uris:
             return None
         answer = await self._context.diagnostics(tuple(uris))
         if answer is None:
             return None
-        return {file.uri: _Told(file.version, _errors(file)) for file in answer if file.uri in uris}
+        return {file.uri: _FileErrors(file.version, _errors_in(file)) for file in answer if file.uri in uris}
 
 
 def _waits(seconds: float) -> list[float]:
-    """Waits that begin short and double, `seconds` together."""
+    """Waits that double from a short one, `seconds` in total."""
     shares = [2.0**number for number in range(_POLLS)]
     return [seconds * share / sum(shares) for share in shares]
 
@@ -269,9 +269,9 @@ def _files(changes: Changeset) -> tuple[Uri, ...]:
     return tuple(found)
 
 
-def _errors(file: FileDiagnostics) -> Counter[_Finding]:
+def _errors_in(file: FileDiagnostics) -> Counter[_Error]:
     return Counter(
-        _Finding(file.uri, item.message, item.source, item.code)
+        _Error(file.uri, item.message, item.source, item.code)
         for item in file.items
         if item.severity == "error"
     )

@@ -1,4 +1,4 @@
-"""Runs the commands of one step: unsaved files settled, a person asked, scripts checked once more, then run."""
+"""Runs the commands of one step: commits staged changes, saves files, gets approval, re-checks scripts, then runs."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from planloom.tools.processes.run_command import Command
 from planloom.workspace.index.programs import environment
 
 _CHANGED: Final = "A file that the command runs has changed since you allowed it."
-_CUT_OFF: Final = "It was started before and cut off, so that it may have run already."
-_ENDED: Final = "It ran to its end in an earlier run of this step, so that this would be the second time."
+_CUT_OFF: Final = "It was started before and interrupted, so it may have run already."
+_ENDED: Final = "It ran to its end in an earlier run of this step, so this would be the second time."
 Output = Callable[[Literal["stdout", "stderr"], str], None]
 
 
 class CancelledByUser(Exception):
-    """A person answered an approval by cancelling the whole plan."""
+    """Raised when the user answers an approval by cancelling the whole plan."""
 
 
 class CommandDenied(Exception):
-    """A person, or the policy, does not want a command to run."""
+    """Raised when the user or the policy denies a command."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -39,9 +39,10 @@ class CommandDenied(Exception):
 
 
 class StepCommands:
-    """`CommandRunner` for one step. `refresh` takes in what a command may have made of the workspace's files.
+    """`CommandRunner` for one step. `refresh` updates the file index after a command.
 
-    Whoever runs a command holds the `terminal`: a model's commands and those of checks are in no step's claims.
+    Every command holds the lock `terminal`: the resources that a step claims do not cover the commands of its
+    model and of its checks.
     """
 
     def __init__(
@@ -67,12 +68,13 @@ class StepCommands:
         self._terminal = terminal
 
     async def run(self, command: Command) -> ProcessResult:
-        """Ask and run. Raises CommandDenied, CancelledByUser, UnsavedFiles, UntrustedWorkspace.
+        """Get the command approved and run it. Raises CommandDenied, CancelledByUser, UnsavedFiles,
+        UntrustedWorkspace.
 
-        The permission is for the scripts as they were shown. They are compared once more when the terminal is
-        this command's alone, and if one has changed the terminal is free again while the user is asked.
+        The approval is for the scripts as they were shown. They are compared again once the terminal is locked; if
+        one has changed, the lock is released and the user is asked again.
         """
-        not_made = await self._staged()
+        not_made = await self._commit_staged()
         if not_made is not None:
             return not_made
         plan = self._plan_store.plan(self._plan_id)
@@ -92,9 +94,9 @@ class StepCommands:
             again = _CHANGED
 
     async def _run(self, command: Command) -> ProcessResult:
-        """Run it. That it starts is durable before it does, so that a crash can tell it from one that waited."""
-        begins = ev.TaskUpdate(task_id=self._step.step_id, status="running", command_started=True)
-        self._plan_store.record(self._plan_id, begins)
+        """Run it. Its start is recorded durably first, so that a crash while it waited can be told from one later."""
+        started = ev.TaskUpdate(task_id=self._step.step_id, status="running", command_started=True)
+        self._plan_store.record(self._plan_id, started)
         argv = command.argv if command.line is None else shell_argv(command.line)
         try:
             return await run_process(
@@ -107,8 +109,8 @@ class StepCommands:
         finally:
             await self._refresh()
 
-    async def _staged(self) -> ProcessResult | None:
-        """A command must find the files as the plan has left them: what it has staged is asked for first."""
+    async def _commit_staged(self) -> ProcessResult | None:
+        """Commit the plan's staged changes, which the command may need. Returns the failure if they were not made."""
         verdict = await self._staging.commit_staged(self._plan_id)
         if verdict is None or isinstance(verdict, Committed):
             return None
@@ -131,21 +133,21 @@ class StepCommands:
         )
 
     def _ran_before(self) -> str | None:
-        """Why this very command is asked for whatever the policy says: it was cut off, or an earlier run ended it."""
+        """Why this command must be approved whatever the policy says: it may have run, or has run, before."""
         plan = self._plan_store.plan(self._plan_id)
         now = plan.step(self._step.step_id) or self._step
         args = next((call.args for call in plan.open_calls if call.step_id == now.step_id), None)
-        for place in reversed(range(len(now.tools_executed))):
-            call = now.tools_executed[place]
+        for index in reversed(range(len(now.tools_executed))):
+            call = now.tools_executed[index]
             if args is None or call.command not in ("ended", "cut_off") or not _same(call.args, args):
                 continue
             if call.command == "cut_off":
                 return _CUT_OFF
-            earlier = now.calls_closed <= place < len(self._step.tools_executed)
+            earlier = now.calls_closed <= index < len(self._step.tools_executed)
             return _ENDED if earlier else None
         return None
 
 
 def _same(one: Args, other: Args) -> bool:
-    """Whether two calls run the same command in the same folder; how long it may take makes no difference."""
+    """Whether two calls run the same command in the same folder, whatever their time limits."""
     return one.get("command") == other.get("command") and (one.get("cwd") or ".") == (other.get("cwd") or ".")

@@ -1,4 +1,4 @@
-"""Arguments with the results of earlier steps put in, each keeping its type."""
+"""Replaces references to earlier steps' results in arguments, keeping the type of each value."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from planloom.domain.values import Args, Json, Value
 
 
 class NoOutput(Value):
-    """An argument names a result that is not there."""
+    """An argument refers to a result that does not exist."""
 
     argument: str
     problem: str
 
 
 def resolved(plan: Plan, args: Args) -> Args | NoOutput:
-    """The arguments of a call with every `$step.field[0]` replaced and every `$$` undone.
+    """The arguments with every `$step.field[0]` replaced by its value and every `$$` unescaped.
 
-    A dollar word that is no step of the plan is a literal, whatever it looks like.
+    A reference to a step that the plan does not have is a literal.
     """
     found: Args = {}
     for name, argument in args.items():

@@ -1,4 +1,4 @@
-"""Whether a step has visibly done what it is for: facts about its calls, set against what its words ask."""
+"""Weighs the recorded calls of a step against its wording: how well they support that the step is done."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _WRITING = re.compile(
     r"insert|generate|save|scaffold|set up|configure|convert|move|extract|rewrite|develop|introduce|migrate)\b",
     re.IGNORECASE,
 )
-_TAKING_AWAY = re.compile(
+_REMOVING = re.compile(
     r"\b(?:delete|remove|rename|move|drop|merge|instead|no longer|without|not|don['’]t)\b", re.IGNORECASE
 )
-_LOOKED_AT = 2_000
+_SEARCHED = 2_000
 _MOST_FILES = 10
 
 
-def is_to_write(step: Step, tools: Registry) -> bool:
-    """Whether the step is to change files: by what its author expects, else by its words."""
+def should_write(step: Step, tools: Registry) -> bool:
+    """Whether the step is meant to change files, by its expected files and tools, else by its wording."""
     if not may_use(step.agent, "write"):
         return False
     if step.expected_files:
@@ -31,24 +31,29 @@ def is_to_write(step: Step, tools: Registry) -> bool:
     expected = [tools.get(each.tool) for each in step.tools_to_execute]
     if any(tool is not None and tool.writes for tool in expected):
         return True
-    return _WRITING.search(f"{step.description}\n{step.instruction[:_LOOKED_AT]}") is not None
+    return _WRITING.search(_wording(step)) is not None
 
 
 def files_to_write(step: Step) -> tuple[str, ...]:
-    """The files that the words of a step name and that should be there after it."""
-    words = f"{step.description}\n{step.instruction[:_LOOKED_AT]}"
-    if _TAKING_AWAY.search(words) is not None:
+    """The files that a step's wording names and that should exist after it."""
+    wording = _wording(step)
+    if _REMOVING.search(wording) is not None:
         return ()
-    return tuple(path for path in paths_in(words) if "/" in path and not path.endswith("/"))[:_MOST_FILES]
+    return tuple(path for path in paths_in(wording) if "/" in path and not path.endswith("/"))[:_MOST_FILES]
 
 
-def standing(*, to_write: bool, good_calls: int, effects: int, there: bool) -> Evidence:
-    """How the work stands; a step that is to write and has only read may have found nothing to change.
+def _wording(step: Step) -> str:
+    return f"{step.description}\n{step.instruction[:_SEARCHED]}"
 
-    `there` tells that the files which its words name exist.
+
+def evidence_for(*, writes: bool, successes: int, effects: int, files_exist: bool) -> Evidence:
+    """How much evidence there is that a step is done.
+
+    `writes`: the step is meant to change files. `successes` and `effects` count calls. `files_exist`: the files
+    that its wording names exist. A step that should write and has only read may have found nothing to change.
     """
-    if not to_write:
-        return "worked" if good_calls > 0 else "doubtful"
+    if not writes:
+        return "worked" if successes > 0 else "doubtful"
     if effects > 0:
-        return "worked" if there else "doubtful"
-    return "doubtful" if good_calls > 0 and there else "idle"
+        return "worked" if files_exist else "doubtful"
+    return "doubtful" if successes > 0 and files_exist else "idle"

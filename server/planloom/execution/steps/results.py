@@ -1,4 +1,4 @@
-"""How one run of a step can end."""
+"""The outcomes of one run of a step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from planloom.domain.values import Json, Value
 
 
 class Done(Value):
-    """The step did what it should; `value` is what later steps can name by `$step`."""
+    """The step succeeded; `value` is what `$step` refers to in later steps' arguments."""
 
     kind: Literal["done"] = "done"
     summary: str
@@ -20,7 +20,7 @@ class Done(Value):
 
 
 class Failed(Value):
-    """The step could not; the sentence is for a person."""
+    """The step failed; `error` is a sentence for the user."""
 
     kind: Literal["failed"] = "failed"
     error: str
@@ -29,7 +29,7 @@ class Failed(Value):
 
 
 class Skipped(Value):
-    """The step is left out."""
+    """The step is skipped."""
 
     kind: Literal["skipped"] = "skipped"
     reason: SkipReason
@@ -37,7 +37,7 @@ class Skipped(Value):
 
 
 class Asked(Value):
-    """The step cannot go on without an answer."""
+    """The step cannot continue without the user's answer."""
 
     kind: Literal["asked"] = "asked"
     question: str
@@ -46,7 +46,7 @@ class Asked(Value):
 
 
 class Interrupted(Value):
-    """The step goes back to pending and the plan pauses."""
+    """The step becomes pending again and the plan pauses."""
 
     kind: Literal["interrupted"] = "interrupted"
     reason: PauseReason
@@ -55,7 +55,7 @@ class Interrupted(Value):
 
 
 class Rerouted(Value):
-    """The run of the step has already put the plan into another state (a cancel, a new draft)."""
+    """The run has already changed the plan's status, by a cancel or a new draft."""
 
     kind: Literal["rerouted"] = "rerouted"
 

@@ -1,4 +1,4 @@
-"""Runs one step: a literal tool call, or work that a model has to do."""
+"""Runs one step: a literal tool call, or a task for the model."""
 
 from __future__ import annotations
 
@@ -49,20 +49,19 @@ from planloom.tools.registry import READ_ONLY, Registry, argument_problems
 from planloom.tools.tool import Tool, ToolResult, failed, shortened
 from planloom.workspace.paths.uris import display_name
 
-NO_MODEL = "This step needs a language model, and none is set up."
+NO_MODEL = "This step needs a language model, and none is configured."
 READS_DENIED = "The setting planloom.approvals.read denies reading."
 NOT_ALLOWED = "{tool} is not among the tools of this step. A request that is a question only reads."
 LONGEST_ERROR = 2_000
-"""Characters of an error that a person is shown whole."""
+"""The longest tool output, in characters, that is shown whole as a step's error."""
 Stream = Callable[[PlanId, StepId, Literal["text", "reasoning"], str], None]
 Reroute = Callable[[Plan, Step, Sequence[Json]], None]
 
 
 class StepDependencies(NamedTuple):
-    """What steps are run with.
+    """What the runner needs.
 
-    `attachments` renders those of a step, `earlier` what the session's plan before this one has left,
-    `reroute` puts a direct run to review.
+    `earlier` describes the session's previous plan; `reroute` turns a direct run into a plan under review.
     """
 
     plan_store: PlanStore
@@ -82,21 +81,21 @@ class Runner:
     """Runs steps for the conductor."""
 
     def __init__(self, dependencies: StepDependencies) -> None:
-        self._use = dependencies
+        self._deps = dependencies
         self._counters: dict[str, TokenCounter] = {}
 
     async def run(self, plan_id: PlanId, step_id: StepId) -> Outcome:
-        """Run the step to its end. Raises PlanloomError where it cannot be run."""
-        plan = self._use.plan_store.plan(plan_id)
+        """Run the step to its end. Raises PlanloomError if it cannot be run."""
+        plan = self._deps.plan_store.plan(plan_id)
         step = plan.step(step_id)
         assert step is not None
-        seconds = self._use.settings().execution.step_timeout_seconds
-        attachments = await self._use.attachments.of(plan, step)
+        seconds = self._deps.settings().execution.step_timeout_seconds
+        attachments = await self._deps.attachments.of(plan, step)
         if isinstance(attachments, Asked):
             return attachments
-        run = self._call(plan, step) if step.kind == "tool_call" else self._work(plan, step, attachments)
+        run = self._run_call(plan, step) if step.kind == "tool_call" else self._work(plan, step, attachments)
         try:
-            return await within(self._use.plan_store, plan_id, step_id, seconds, run)
+            return await within(self._deps.plan_store, plan_id, step_id, seconds, run)
         except CancelledByUser:
             return Rerouted()
         except CommandDenied as denied:
@@ -105,11 +104,11 @@ class Runner:
             return Interrupted(reason="unsaved_files", detail=unsaved.sentence)
 
     async def before_end(self, plan_id: PlanId) -> bool:
-        """Ask for what the whole plan has staged, and make it."""
-        return await self._use.staging.commit_at_end(plan_id)
+        """Commit what the plan has staged. False if the plan must not end yet."""
+        return await self._deps.staging.commit_at_end(plan_id)
 
-    async def _call(self, plan: Plan, step: Step) -> Outcome:
-        tool = self._use.tools.get(step.tool or "")
+    async def _run_call(self, plan: Plan, step: Step) -> Outcome:
+        tool = self._deps.tools.get(step.tool or "")
         if tool is None:
             return Failed(error=f"There is no tool {step.tool!r}.", code="invalid_plan")
         if self._tools_of(plan, step).get(tool.name) is None:
@@ -120,37 +119,39 @@ class Runner:
             return Failed(error=f"{args.argument}: {args.problem}.", code="invalid_plan")
         problems = argument_problems(tool, args)
         if problems:
-            told = "; ".join(f"{name or tool.name}: {problem}" for name, problem in problems)
-            return Failed(error=f"The arguments do not fit: {told}.", code="invalid_plan")
-        context = self._use.context_factory.context(plan, step)
-        checks = self._use.context_factory.checks(plan, step, context)
-        outcome = await self._came_to(step, tool, args, context)
+            listed = "; ".join(f"{name or tool.name}: {problem}" for name, problem in problems)
+            return Failed(error=f"The arguments are invalid: {listed}.", code="invalid_plan")
+        context = self._deps.context_factory.context(plan, step)
+        checks = self._deps.context_factory.checks(plan, step, context)
+        outcome = await self._earlier_outcome(step, tool, args, context)
         if outcome is None:
-            async with recorded_call(self._use.plan_store, plan.plan_id, step.step_id, tool, args) as call:
-                seconds = self._use.settings().execution.completion_timeout_seconds
+            async with recorded_call(self._deps.plan_store, plan.plan_id, step.step_id, tool, args) as call:
+                seconds = self._deps.settings().execution.completion_timeout_seconds
                 result = await _run_tool(tool, args, context, None if tool.effect == "execute" else seconds)
-                call.came_to(result, after=context.files.changeset())
-            outcome = await self._made(plan, step, result, context, checks)
+                call.finish(result, after=context.files.changeset())
+            outcome = await self._commit(plan, step, result, context, checks)
         if not isinstance(outcome, Done):
             return outcome
         missing = (*await checks.staged(), *await checks.made())
         return Failed(error=" ".join(missing), code="check_failed") if missing else outcome
 
-    async def _came_to(self, step: Step, tool: Tool, args: Args, context: ToolContext) -> Outcome | None:
-        """What the call came to in a run of the step that was cut off after it; None if it has to run."""
-        places = [
-            place
-            for place, call in enumerate(step.tools_executed)
+    async def _earlier_outcome(
+        self, step: Step, tool: Tool, args: Args, context: ToolContext
+    ) -> Outcome | None:
+        """The outcome of this call in an earlier run of the step that was interrupted; None if it has to run."""
+        same = [
+            index
+            for index, call in enumerate(step.tools_executed)
             if (call.tool, call.args) == (tool.name, args)
         ]
-        if not places:
+        if not same:
             return None
-        call, is_open = step.tools_executed[places[-1]], places[-1] >= step.calls_closed
+        call, is_open = step.tools_executed[same[-1]], same[-1] >= step.calls_closed
         if call.fates and call.fates <= {"made", "staged"}:
-            # A run that failed after it has made its changes is only to be proved.
+            # The earlier run made its changes and then failed, so only the checks remain.
             target = await context.resolve(str(args[tool.writes[-1]]), "read")
             value = None if target.kind == "refused" else target.relative
-            return Done(summary="Done already, in an earlier run of the step.", value=value)
+            return Done(summary="Already done in an earlier run of the step.", value=value)
         if not is_open:
             return None
         if call.command == "ended":
@@ -159,24 +160,24 @@ class Runner:
             return Skipped(reason="approval_denied", detail=call.why)
         if "made" in call.fates:
             done = ", ".join(display_name(uri) for uri, fate in call.files.items() if fate == "made")
-            left = ", ".join(display_name(uri) for uri, fate in call.files.items() if fate != "made")
+            missing = ", ".join(display_name(uri) for uri, fate in call.files.items() if fate != "made")
             return Failed(
-                error=f"The server ended in the middle of this step. Made: {done}. Not made: {left}."
+                error=f"The server ended in the middle of this step. Made: {done}. Not made: {missing}."
             )
         return None
 
-    async def _made(
+    async def _commit(
         self, plan: Plan, step: Step, result: ToolResult, context: ToolContext, checks: StepChecks
     ) -> Outcome:
-        """Make what the call has staged."""
+        """Commit what the call has staged."""
         if not result.ok:
-            # The output of a command may be long: who reads an error wants its last words.
+            # The output of a command may be long; its summary has the last lines, which matter in an error.
             return Failed(error=result.text if len(result.text) <= LONGEST_ERROR else result.summary)
         changes = context.files.changeset()
         if not changes.changes:
             return Done(summary=result.summary, value=result.value)
         await checks.before(changes)
-        verdict = await commit_step(self._use.plan_store, self._use.staging, plan.plan_id, step, context)
+        verdict = await commit_step(self._deps.plan_store, self._deps.staging, plan.plan_id, step, context)
         match verdict:
             case Committed():
                 return Done(summary=result.summary, value=result.value)
@@ -188,8 +189,8 @@ class Runner:
                 return Failed(error=verdict.reason, code=verdict.code)
 
     async def _work(self, plan: Plan, step: Step, attachments: str) -> Outcome:
-        """Let the model work on the step, with the tools that its agent may use."""
-        model = await self._use.model()
+        """Let the model work on the step with the tools of its agent."""
+        model = await self._deps.model()
         if model is None:
             raise ModelFailed(
                 "model_unavailable",
@@ -197,7 +198,7 @@ class Runner:
                 hint=f"{WAYS_TO_A_MODEL} Then resume the plan; or skip the step.",
             )
         tools = self._tools_of(plan, step)
-        settings = self._use.settings()
+        settings = self._deps.settings()
 
         limits = RunLimits(
             tools=tools,
@@ -205,37 +206,37 @@ class Runner:
             limit=settings.execution.max_tool_calls_per_step,
             completion_seconds=settings.execution.completion_timeout_seconds,
             fallback=settings.enable_fallback_function_parsing,
-            stream=lambda kind, text: self._use.stream(plan.plan_id, step.step_id, kind, text),
+            stream=lambda kind, text: self._deps.stream(plan.plan_id, step.step_id, kind, text),
             spend=lambda usage: self._spend(plan.plan_id, step.step_id, usage),
             allow=lambda: self._allow(plan.plan_id),
         )
         task = AgentTask(
-            plan=lambda: self._use.plan_store.plan(plan.plan_id),
+            plan=lambda: self._deps.plan_store.plan(plan.plan_id),
             step=step,
             limits=limits,
             attachments=attachments,
-            earlier=self._use.earlier(plan),
+            earlier=self._deps.earlier(plan),
             results=earlier_results(step),
             calls=len(step.tools_executed) - step.calls_before,
         )
-        with self._use.context_factory.call_cache() as call_cache:
+        with self._deps.context_factory.call_cache() as call_cache:
             runner = StepToolRunner(
-                self._use.plan_store,
-                self._use.staging,
+                self._deps.plan_store,
+                self._deps.staging,
                 tools,
                 plan,
                 step,
-                self._use.context_factory,
+                self._deps.context_factory,
                 call_cache,
             )
-            return self._ended(plan, step, await work_on(task, model, runner))
+            return self._outcome(plan, step, await work_on(task, model, runner))
 
     def _tools_of(self, plan: Plan, step: Step) -> Registry:
-        """The tools of a step, whether it names one itself or a model works on it."""
+        """The tools that a step may use, in a literal call as in a model's calls."""
         allowed = allowed_effects(plan, step.agent)
-        if self._use.settings().approvals.read == "deny":
+        if self._deps.settings().approvals.read == "deny":
             allowed -= READ_ONLY
-        return self._use.tools.only(allowed)
+        return self._deps.tools.only(allowed)
 
     async def _context_window(
         self, plan: Plan, step: Step, tools: Registry, model: Model
@@ -245,9 +246,9 @@ class Runner:
         can = await model.capabilities()
         counter = self._counters.setdefault(model.identity.name, TokenCounter())
         frame = counter.request(frame_of(plan, step, tools, can))
-        shares = shares_of(can, self._use.settings(), frame)
+        shares = shares_of(can, self._deps.settings(), frame)
         return StepContextWindow(
-            self._use.plan_store,
+            self._deps.plan_store,
             plan_id,
             step_id,
             model,
@@ -258,12 +259,12 @@ class Runner:
         )
 
     def _allow(self, plan_id: PlanId) -> None:
-        allow_request(self._use.plan_store.plan(plan_id), self._use.settings().budget)
+        allow_request(self._deps.plan_store.plan(plan_id), self._deps.settings().budget)
 
-    def _ended(self, plan: Plan, step: Step, end: LoopEnd) -> Outcome:
+    def _outcome(self, plan: Plan, step: Step, end: LoopEnd) -> Outcome:
         if isinstance(end, TaskDone | ChangesDenied) and end.answer is not None:
             answer = ev.Answer(task_id=step.step_id, text=end.answer, confidence=end.confidence)
-            self._use.plan_store.record(plan.plan_id, answer)
+            self._deps.plan_store.record(plan.plan_id, answer)
         match end:
             case ChangesDenied():
                 return Skipped(reason="approval_denied", detail=end.reason)
@@ -272,18 +273,18 @@ class Runner:
             case NeedsAnswer():
                 return Asked(question=end.question, options=end.options)
             case ProposesPlan():
-                self._use.reroute(self._use.plan_store.plan(plan.plan_id), step, end.steps)
+                self._deps.reroute(self._deps.plan_store.plan(plan.plan_id), step, end.steps)
                 return Rerouted()
             case GaveUp():
                 return Failed(error=end.reason, code="model_output_invalid")
 
     def _spend(self, plan_id: PlanId, step_id: StepId, usage: Usage) -> None:
-        """Tell what a request cost."""
-        self._use.plan_store.record(plan_id, ev.TaskUpdate(task_id=step_id, status="running", usage=usage))
+        """Record the cost of a request."""
+        self._deps.plan_store.record(plan_id, ev.TaskUpdate(task_id=step_id, status="running", usage=usage))
 
 
 async def _run_tool(tool: Tool, args: Args, context: ToolContext, seconds: float | None) -> ToolResult:
-    """The result of a call; one that is open for longer than `seconds` is aborted."""
+    """Run a tool; None is no time limit. A call that takes longer than `seconds` gives a failed result."""
     limit = asyncio.timeout(seconds)
     try:
         async with limit:

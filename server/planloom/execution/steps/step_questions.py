@@ -1,4 +1,4 @@
-"""What a person is asked about steps: their questions, and what to do about one that failed."""
+"""Asks the user about steps: a step's own questions, and how to recover from a failed one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 class StepQuestions:
-    """Puts questions about steps, and pauses the plan for them where it is to. `proposer` is asked for a way out."""
+    """Records questions about steps and pauses the plan for them. `proposer` proposes recoveries."""
 
     def __init__(
         self, plan_store: PlanStore, jobs: Jobs, limits: Callable[[], do.Limits], proposer: Proposer | None
@@ -29,18 +29,18 @@ class StepQuestions:
 
     @property
     def can_propose(self) -> bool:
-        """Whether a model could say what to do about a failed step."""
+        """Whether a recovery can be proposed by the model."""
         return self._proposer is not None
 
     def clarify(self, plan: Plan, question: ev.ClarificationRequest) -> None:
-        """Ask what a step wants to know."""
+        """Ask a step's question."""
         happened: list[ev.Event] = [question]
         if self._limits().pause_on_clarification and plan.status == "executing":
             happened.append(ev.PlanPaused(reason="clarification", detail=question.question))
         self._plan_store.record(plan.plan_id, *happened)
 
     def propose(self, plan_id: PlanId, step_id: StepId) -> None:
-        """Let the model propose what to do about a failed step; a person is asked with what it says."""
+        """Let the model propose a recovery from a failed step, then ask the user with its proposal."""
         self._jobs.start(f"step:{plan_id}:{step_id}:recovery", self._propose(plan_id, step_id))
 
     async def _propose(self, plan_id: PlanId, step_id: StepId) -> None:
@@ -49,10 +49,12 @@ class StepQuestions:
         if plan is None or step is None or self._proposer is None:
             return
         try:
-            said = await self._proposer.propose(plan, step, _error(step))
+            proposed = await self._proposer.propose(plan, step, _error(step))
         except Exception:
-            log.exception("no proposal for step %s of plan %s, on a defect", step_id, plan_id)
-            said = ProposedRecovery(None, note="No proposal could be made; the log has the trace.")
+            log.exception("no proposal for step %s of plan %s because of a defect", step_id, plan_id)
+            proposed = ProposedRecovery(
+                None, note="No recovery could be proposed; the log has the traceback."
+            )
         now = self._plan_store.load(plan_id)
         step = now.step(step_id) if now else None
         if (
@@ -62,14 +64,14 @@ class StepQuestions:
             or now.status not in ("executing", "paused")
         ):
             return
-        if said.note is not None:
-            self._plan_store.record(plan_id, ev.Log(level="warning", message=said.note, task_id=step_id))
-        self.recover(now, step, said.proposal, said.usage)
+        if proposed.note is not None:
+            self._plan_store.record(plan_id, ev.Log(level="warning", message=proposed.note, task_id=step_id))
+        self.recover(now, step, proposed.proposal, proposed.usage)
 
     def recover(
         self, plan: Plan, step: Step, proposal: RecoveryProposal | None = None, usage: Usage | None = None
     ) -> None:
-        """Ask what to do about a failed step, with what the model proposes if it was asked."""
+        """Ask the user how to recover from a failed step, with the model's proposal if there is one."""
         error = _error(step)
         options = do.RECOVERY_OPTIONS if self._proposer is None else (*do.RECOVERY_OPTIONS, "model")
         if proposal is not None:

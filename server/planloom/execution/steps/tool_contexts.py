@@ -1,4 +1,4 @@
-"""What the tools of a step are given: its files, the index, the editor's findings, and a way to run commands."""
+"""Builds the context of a step's tools: its files, the index, diagnostics, and a runner of commands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.unsaved import UnsavedFileSaver
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
-from planloom.execution.steps.call_cache import CallCache, repeats_of
+from planloom.execution.steps.call_cache import CallCache, open_call_cache
 from planloom.execution.steps.checks import StepChecks
 from planloom.execution.steps.commands import StepCommands
 from planloom.settings import Settings
@@ -29,14 +29,14 @@ from planloom.workspace.index.programs import Programs
 from planloom.workspace.paths.roots import Root
 from planloom.workspace.view import WorkspaceView
 
-Stream = Callable[[PlanId, StepId, Literal["stdout", "stderr"], str], None]
+OutputStream = Callable[[PlanId, StepId, Literal["stdout", "stderr"], str], None]
 INDEX_SECONDS = 5.0
-"""How long a step waits for the index to take in what a command has made; it goes on with the old list
-then, and the new one comes when it is whole."""
+"""How long a step waits for the index to be rebuilt after a command. After that it uses the old index until the
+new one is complete."""
 
 
 class ToolContextFactory:
-    """Makes the context of each step's tools, and keeps the index at what steps have changed."""
+    """Builds the tool context of each step, and updates the index with the changes of steps."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class ToolContextFactory:
         editor: Editor,
         settings: Callable[[], Settings],
         index: Callable[[], FileIndex | None],
-        stream: Stream,
+        stream: OutputStream,
         tools: Registry,
         programs: Programs,
         rescan: Callable[[], asyncio.Task[None]],
@@ -68,7 +68,7 @@ class ToolContextFactory:
         self._terminal = asyncio.Lock()
 
     def context(self, plan: Plan, step: Step) -> ToolContext:
-        """What the tools of this step see and use; nothing is staged in it yet."""
+        """The context of a step's tools, with nothing staged."""
         plan_id, step_id = plan.plan_id, step.step_id
         commands = StepCommands(
             self._plan_store,
@@ -84,8 +84,7 @@ class ToolContextFactory:
         return replace(self.reading(plan), commands=commands)
 
     def reading(self, plan: Plan) -> ToolContext:
-        """What tools see that only look at the workspace: no command can be run by it, and what would be
-        staged in it is never made."""
+        """A context for read-only tools: it runs no commands, and what is staged in it is never committed."""
         return ToolContext(
             files=Overlay(self._staging.base(plan)),
             roots=self._view.roots,
@@ -96,15 +95,15 @@ class ToolContextFactory:
         )
 
     def checks(self, plan: Plan, step: Step, context: ToolContext) -> StepChecks:
-        """The checks of one run of a step, over what its tools see."""
+        """The checks of one run of a step, on the files that its tools see."""
         return StepChecks(self._plan_store, plan.plan_id, step, context, self._tools, self._view.documents)
 
     def call_cache(self) -> AbstractContextManager[CallCache]:
-        """The windows in which a call of one step stands in for the same one."""
-        return repeats_of(self._view.documents, self._settings().function_deduplication_window_seconds)
+        """A cache for the repeated calls of one step."""
+        return open_call_cache(self._view.documents, self._settings().function_deduplication_window_seconds)
 
     async def made(self, plan_id: PlanId, changes: Changeset) -> None:
-        """Changes of files were made: the index takes them in, and the editor saves them if it is to."""
+        """Update the index after changes were made, and have them saved if `edits.save` is `always`."""
         index = self._index()
         if index is not None:
             await index.update(_changed(changes))
@@ -113,7 +112,7 @@ class ToolContextFactory:
             await self._unsaved.after_edit(plan)
 
     async def _refresh(self) -> None:
-        """Nobody knows what a command has made, so everything is listed anew."""
+        """Rebuild the index, since it is unknown what a command has changed."""
         await asyncio.wait({self._rescan()}, timeout=INDEX_SECONDS)
 
     async def _diagnostics(self, uris: tuple[Uri, ...]) -> tuple[FileDiagnostics, ...] | None:
@@ -126,7 +125,7 @@ class ToolContextFactory:
 
 
 def _home(plan: Plan, view: WorkspaceView) -> Root | None:
-    """The folder that relative paths of the plan begin at."""
+    """The folder that relative paths of the plan start from."""
     first = plan.workspace_folders[0] if plan.workspace_folders else None
     return next((root for root in view.roots.folders if root.uri == first), None)
 

@@ -1,4 +1,4 @@
-"""The hands of the model that works on a step: its calls run, stage and commit here, and are recorded as facts."""
+"""Runs the tool calls that a model makes during one step, and commits the changes that they staged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from planloom.execution.plan_store import PlanStore
 from planloom.execution.steps.call_cache import CallCache
 from planloom.execution.steps.call_records import CallRecord, recorded_call
 from planloom.execution.steps.commands import CancelledByUser, CommandDenied
-from planloom.execution.steps.progress_evidence import files_to_write, is_to_write, standing
+from planloom.execution.steps.progress_evidence import evidence_for, files_to_write, should_write
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.models.port import ToolCall
 from planloom.tools.context import ToolContext
@@ -27,9 +27,9 @@ from planloom.workspace.paths.uris import display_name
 
 
 class StepToolRunner:
-    """Carries out the calls of one step's model. Writes are staged, and asked for once, when the step could end.
+    """Runs the calls of one step's model. Writes are staged, and committed together when the step could end.
 
-    What the step has done is read from the plan: every call is recorded there with what became of it.
+    What the step has done is read from the plan, where every call is recorded with the fate of its changes.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class StepToolRunner:
         self._checks = context_factory.checks(plan, step, self._context)
 
     async def call(self, call: ToolCall) -> ToolResult:
-        """Run one call. Unknown tools and wrong arguments are answered with what to do instead."""
+        """Run one call. The result for an unknown tool or wrong arguments says what to do instead."""
         tool = callable_tool(self._tools, call.name, call.arguments)
         if isinstance(tool, ToolResult):
             return tool
@@ -62,42 +62,42 @@ class StepToolRunner:
             self._plan_store, self._plan_id, self._step.step_id, tool, call.arguments
         ) as record:
             try:
-                return await self._answered(tool, call, record)
+                return await self._run(tool, call, record)
             except CommandDenied as denied:
                 result = refused(f"The command was not run: {denied.reason} Do without it, or ask the user.")
             except OSError as error:
                 result = failed(f"{call.name} could not be carried out: {error.strerror or error}.")
-            record.came_to(result)
+            record.finish(result)
         return result
 
-    async def _answered(self, tool: Tool, call: ToolCall, record: CallRecord) -> ToolResult:
+    async def _run(self, tool: Tool, call: ToolCall, record: CallRecord) -> ToolResult:
         earlier = await self._call_cache.earlier(tool, call.arguments, self._context)
         if earlier is not None:
-            record.came_to(earlier, deduplicated=True)
+            record.finish(earlier, deduplicated=True)
             return earlier
-        denied = await self._not_settled(tool)
+        not_made = await self._commit_before(tool)
         before = self._context.files.changeset()
-        result = denied or await tool.run(tool.arguments.model_validate(call.arguments), self._context)
+        result = not_made or await tool.run(tool.arguments.model_validate(call.arguments), self._context)
         await self._call_cache.ran(self._context, result)
         after = self._context.files.changeset()
         same = await self._named(tool.writes, call.arguments) if result.ok and after == before else ()
         if result.ok and self._in_doubt:
             self._in_doubt.difference_update(await self._named(tool.paths, call.arguments))
-        record.came_to(result, before, after, same=same)
+        record.finish(result, before, after, same=same)
         return result
 
     async def _named(self, names: Sequence[str], args: Args) -> tuple[Uri, ...]:
         """The files that these arguments of a call name."""
-        places = [await self._context.resolve(str(args.get(name, "")), "write") for name in names]
-        return tuple(place.uri for place in places if not isinstance(place, PathRefused))
+        paths = [await self._context.resolve(str(args.get(name, "")), "write") for name in names]
+        return tuple(path.uri for path in paths if not isinstance(path, PathRefused))
 
-    async def _not_settled(self, tool: Tool) -> ToolResult | None:
-        """A command must find the files as the step has left them: what is staged is asked for first."""
-        denied = await self.commit() if tool.effect == "execute" else None
-        return None if denied is None else failed(f"The command was not run. {denied}")
+    async def _commit_before(self, tool: Tool) -> ToolResult | None:
+        """Commit what is staged before a command, which may need it. Returns the failure if it was not made."""
+        not_made = await self.commit() if tool.effect == "execute" else None
+        return None if not_made is None else failed(f"The command was not run. {not_made}")
 
     async def commit(self) -> str | None:
-        """Ask for what is staged and make it happen. What was not made and why, for the model."""
+        """Ask for the staged changes and make them. Returns, for the model, what was not made and why."""
         changes = self._context.files.changeset()
         if not changes.changes:
             return None
@@ -129,7 +129,7 @@ class StepToolRunner:
         ]
 
     async def missing(self) -> tuple[str, ...]:
-        """What the step lacks: expected files that are not there, nothing written, checks that do not hold."""
+        """What the step lacks: expected files, changes that were not made, any write at all, checks that fail."""
         found = [
             f"{path} does not exist yet."
             for path in self._step.expected_files
@@ -142,7 +142,7 @@ class StepToolRunner:
         return (*found, *await self._checks.staged())
 
     def denial(self) -> ChangesDenied | None:
-        """How the step ends once its model is done, if nobody allowed any of its changes."""
+        """How the step ends once its model is done, if the user denied all its changes."""
         calls = self._now.tools_executed
         denied = [call for fate, call in latest_fates(calls).values() if fate == "denied"]
         if not denied or self.failed_changes() or any(call.has_effect for call in calls):
@@ -154,7 +154,7 @@ class StepToolRunner:
         return " ".join(f"{name} was not changed: {why}" for name, why in not_made(self._now).items())
 
     async def failed_checks(self) -> tuple[str, ...]:
-        """What the checks say once the changes are made."""
+        """The checks that fail after the changes were made, a sentence each."""
         return await self._checks.made()
 
     @property
@@ -164,26 +164,27 @@ class StepToolRunner:
     def _effects(self) -> int:
         return sum(call.has_effect for call in self._now.tools_executed)
 
-    def _good(self) -> int:
+    def _successes(self) -> int:
         return sum(call.stands for call in self._now.tools_executed)
 
     def _has_written(self) -> bool:
         return any(call.stands and _writes(call) for call in self._now.tools_executed)
 
     def looks_done(self) -> bool:
-        """Whether something was really done: a write where the step is to write, else any call that succeeded."""
-        wants_files = bool(self._step.expected_files)
-        return self._effects() > 0 or (not wants_files and self._good() > 0)
+        """Whether a call has had an effect, or, in a step without expected files, has succeeded."""
+        return self._effects() > 0 or (not self._step.expected_files and self._successes() > 0)
 
     async def evidence(self) -> Evidence:
         """How well the calls so far support the claim that the step is done."""
-        to_write = is_to_write(self._step, self._tools)
-        named = files_to_write(self._step) if to_write else ()
-        there = all([await self._is_there(path) for path in named])
-        return standing(to_write=to_write, good_calls=self._good(), effects=self._effects(), there=there)
+        writes = should_write(self._step, self._tools)
+        named = files_to_write(self._step) if writes else ()
+        files_exist = all([await self._exists(path) for path in named])
+        return evidence_for(
+            writes=writes, successes=self._successes(), effects=self._effects(), files_exist=files_exist
+        )
 
-    async def _is_there(self, path: str) -> bool:
-        """Whether a file is there under this path, or was written under one that ends so."""
+    async def _exists(self, path: str) -> bool:
+        """Whether a file exists at this path, or was written to a path that ends with it."""
         written = [uri for call in self._now.tools_executed if call.stands for uri in call.files]
         ending = f"/{normal_path(path)}"
         return any(f"/{uri}".endswith(ending) for uri in written) or await self._checks.exists(path)

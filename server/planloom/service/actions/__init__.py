@@ -1,1 +1,1 @@
-"""What a person does: approve, edit, pause, answer, undo, export."""
+"""The user's requests on plans: approve, edit, pause, answer, undo, export."""

@@ -1,4 +1,4 @@
-"""A person's word on effects: allow, deny, and the look at before and after that goes before either."""
+"""Answers approvals, and shows the text before and after the changes that they are about."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Approvals:
     """Pending approvals."""
 
     def __init__(self, gate: Gate, ready: Callable[[], Awaitable[None]]) -> None:
-        """`ready` waits until the answer can be written down."""
+        """`ready` waits until the ledger can be written."""
         self._gate = gate
         self._ready = ready
 
@@ -30,20 +30,20 @@ class Approvals:
         reason: str | None,
         files: tuple[Uri, ...] | None,
     ) -> None:
-        """Take a person's word; it is durable when this returns.
+        """Record the user's decision durably. `files` are those allowed, None for all.
 
         Raises UnknownThing, WrongState, StorageFailed.
         """
         await self._ready()
-        self._gate.questions.respond(approval_id, ApprovalResponse(decision, reason, files))
+        self._gate.approvals.respond(approval_id, ApprovalResponse(decision, reason, files))
 
     def both_sides(self, edit_id: EditId, uri: Uri) -> str | None:
-        """A conflicted file with both sides between markers, for an editor that can show only one text."""
+        """A conflicted file with conflict markers, for editors that can show only one text; None if not pending."""
         return self._gate.conflicts.both_sides(edit_id, uri)
 
     async def diff(self, approval_id: ApprovalId, uri: Uri) -> ApprovalDiff:
         """One file of a pending approval, before and after. Raises UnknownThing."""
-        _, changeset = self._gate.questions.pending(approval_id)
+        _, changeset = self._gate.approvals.pending(approval_id)
         for change in changeset.changes:
             if change.uri == uri:
                 before, after = sides(change)

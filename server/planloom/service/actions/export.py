@@ -1,4 +1,4 @@
-"""A plan as a text to keep or to send."""
+"""Exports a plan as Markdown, or the raw events of an unreadable one as JSON."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _MARKS = {
 
 
 def as_raw_json(plan_id: PlanId, events: Sequence[RawEvent]) -> str:
-    """The rows of a plan that cannot be read, each with its body as the text that it is."""
+    """The event rows of a plan that cannot be read, with their bodies as undecoded text."""
     rows = [event._asdict() for event in events]
     return json.dumps({"planId": plan_id, "events": rows}, indent=2, ensure_ascii=False) + "\n"
 
 
 def as_markdown(plan: Plan) -> str:
-    """The request, where the plan stands, and its steps as a task list."""
+    """The request, the plan's status, and its steps as a task list."""
     title = plan.request.strip().splitlines()[0] if plan.request.strip() else "Plan"
     lines = [f"# {title}", "", f"Version {plan.version}, {plan.status.replace('_', ' ')}.", ""]
     if plan.summary:

@@ -1,4 +1,4 @@
-"""Plans for an ideal client: made, read, reviewed, carried out, stopped. Long work goes on as jobs."""
+"""The requests on whole plans: create, read, edit, approve, run, stop. Long work runs in background jobs."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ from planloom.service.actions.undo import UndoService
 from planloom.service.drafts.direct import direct_run
 from planloom.service.drafts.drafting import Drafting
 from planloom.service.drafts.new_request import Intake
-from planloom.service.requests import Created, CreateRequest, Undone, Until
+from planloom.service.requests import CreateRequest, CreateResult, UndoResult, Until
 from planloom.service.running.ownership import Ownership
 from planloom.service.running.states import require
 from planloom.service.running.turns import Turns
-from planloom.storage.ledger import Ledger, Listed, workspace_key
+from planloom.storage.ledger import Ledger, PlanRow, workspace_key
 from planloom.tools.registry import Registry
 
 LIST_LIMIT = 1_000
@@ -56,7 +56,7 @@ log = logging.getLogger(__name__)
 
 
 class PlanServices(NamedTuple):
-    """What the plans stand on."""
+    """The collaborators of `Plans` and `Steps`."""
 
     plan_store: PlanStore
     ledger: Ledger
@@ -77,60 +77,66 @@ class PlanServices(NamedTuple):
 
 
 class Plans:
-    """Every request on plans. Each returns the plan as it is then; what follows is told by events."""
+    """The requests on whole plans. Each returns the plan's state at that time; events report what follows.
+
+    Every method for one plan but `raw` raises UnknownThing, PlanUnreadable and StorageFailed; those that change it
+    also OwnedElsewhere, and WrongState if the plan's status does not allow the action.
+    """
 
     def __init__(self, services: PlanServices) -> None:
-        self._at = services
+        self._services = services
 
-    async def create(self, request: CreateRequest) -> Created:
-        """Take a request and begin its plan: a draft, or at once a direct run.
+    async def create(self, request: CreateRequest) -> CreateResult:
+        """Begin the plan of a request, as a draft or as a direct run.
 
-        Raises InvalidParams for an empty text, WorkspaceRequired, ReferenceUnresolved.
+        Raises InvalidParams for an empty text, WorkspaceRequired, ReferenceUnresolved, StorageFailed.
         """
         if not request.text.strip():
             raise InvalidParams(
                 "The request is empty.", details=[{"field": "text", "problem": "it is empty"}]
             )
-        taken = await self._at.intake.take(request)
-        await self._at.plan_store.ready()
+        new = await self._services.intake.prepare(request)
+        await self._services.plan_store.ready()
         plan_id = PlanId(uuid.uuid4().hex)
-        self._at.ledger.keep(plan_id, taken.texts)
-        plan = self._at.plan_store.open(plan_id, request.session_id or self._at.session_id, taken.start)
-        self._at.ownership.add(plan_id)
-        if taken.start.route == "direct":
+        self._services.ledger.keep(plan_id, new.texts)
+        plan = self._services.plan_store.open(
+            plan_id, request.session_id or self._services.session_id, new.start
+        )
+        self._services.ownership.add(plan_id)
+        if new.start.route == "direct":
             plan = self._run_directly(plan)
-        elif taken.start.route == "undecided":
-            self._at.jobs.start(f"draft:{plan_id}", self._decide(plan))
+        elif new.start.route == "undecided":
+            self._services.jobs.start(f"draft:{plan_id}", self._decide(plan))
         else:
-            self._at.jobs.start(f"draft:{plan_id}", self._at.drafting.draft(plan_id))
-        return Created(plan=plan, detection=taken.start.detection, unresolved=taken.start.unresolved)
+            self._services.jobs.start(f"draft:{plan_id}", self._services.drafting.draft(plan_id))
+        return CreateResult(plan=plan, detection=new.start.detection, unresolved=new.start.unresolved)
 
     async def _decide(self, plan: Plan) -> None:
-        """Ask the model where an ambiguous request goes, then go there. Nothing has run before."""
-        routed = self._at.plan_store.record(plan.plan_id, await self._at.decided(plan))
+        """Let the model choose the route of an ambiguous request, then follow it."""
+        routed = self._services.plan_store.record(plan.plan_id, await self._services.decided(plan))
         if routed.route == "direct":
             self._run_directly(routed)
         else:
-            await self._at.drafting.draft(plan.plan_id)
+            await self._services.drafting.draft(plan.plan_id)
 
     def _run_directly(self, plan: Plan) -> Plan:
-        direct = direct_run(plan, self._at.tools, self._at.review())
-        plan = self._at.plan_store.record(
-            plan.plan_id, direct.model_copy(update={"steps": self._at.prepared(direct.steps)})
+        direct = direct_run(plan, self._services.tools, self._services.review())
+        plan = self._services.plan_store.record(
+            plan.plan_id, direct.model_copy(update={"steps": self._services.prepared(direct.steps)})
         )
-        self._at.conductor.conduct(plan.plan_id)
+        self._services.conductor.conduct(plan.plan_id)
         return plan
 
     def get(self, plan_id: PlanId | None, session_id: SessionId | None) -> Plan | None:
-        """A plan, or the current one of a session: the newest that has not ended, else the newest.
+        """A plan, or without an id the current one of a session: the newest that has not ended, else the newest.
 
-        Raises UnknownThing.
+        None if the session has no plan.
         """
         if plan_id is not None:
-            return self._at.ownership.see(plan_id)
-        found = self.list(session_id or self._at.session_id, (), LIST_LIMIT, all_workspaces=True)
+            return self._services.ownership.see(plan_id)
+        found = self.list(session_id or self._services.session_id, (), LIST_LIMIT, all_workspaces=True)
         current = next((each for each in found if each.status not in ENDED), found[0] if found else None)
-        return None if current is None else self._at.ownership.see(current.plan_id)
+        return None if current is None else self._services.ownership.see(current.plan_id)
 
     def list(
         self,
@@ -139,30 +145,31 @@ class Plans:
         limit: int | None,
         all_workspaces: bool,
     ) -> tuple[PlanSummary, ...]:
-        """Plans, the last one made first; one that cannot be read is left out. Raises StorageFailed."""
-        listed = self._at.ledger.summaries(
-            workspace=None if all_workspaces else workspace_key(self._at.intake.folders()),
+        """Plans, the newest first, without unreadable ones. `limit` is 100 by default. Raises StorageFailed."""
+        listed = self._services.ledger.summaries(
+            workspace=None if all_workspaces else workspace_key(self._services.intake.folders()),
             session_id=session_id,
             statuses=statuses,
             limit=min(limit or 100, LIST_LIMIT),
         )
         return tuple(found for each in listed if (found := self._summary(each)) is not None)
 
-    def _summary(self, listed: Listed) -> PlanSummary | None:
-        """The summary that the ledger keeps. A plan that moves, or of an older ledger, is read once for it."""
-        if listed.plan_id in self._at.plan_store.unreadable:
+    def _summary(self, listed: PlanRow) -> PlanSummary | None:
+        """The summary stored in the ledger. If it has no progress, the plan is read for it: one that is running, or
+        was written by an older version."""
+        if listed.plan_id in self._services.plan_store.unreadable:
             return None
         if listed.counted:
             return listed.summary
         try:
-            plan = self._at.plan_store.find(listed.plan_id)
+            plan = self._services.plan_store.find(listed.plan_id)
         except PlanUnreadable:
             return None
         if plan is None:
             return None
         if plan.status not in ("draft", "executing"):
             with suppress(StorageFailed):
-                self._at.ledger.keep_progress(plan.plan_id, plan.seq, progress(plan))
+                self._services.ledger.keep_progress(plan.plan_id, plan.seq, progress(plan))
         return summary(plan)
 
     def tasks(
@@ -172,7 +179,7 @@ class Plans:
         statuses: Sequence[StepStatus],
         agent: Agent | None,
     ) -> tuple[Plan, tuple[Step, ...]]:
-        """The steps of a plan in execution order, by the status people see and by agent where given."""
+        """The steps of a plan in execution order, filtered by the status shown to users and by agent if given."""
         plan = self.get(plan_id, session_id)
         if plan is None:
             raise InvalidParams("There is no plan yet.", details=[{"field": "planId", "problem": "no plan"}])
@@ -184,146 +191,148 @@ class Plans:
         )
 
     def events(self, plan_id: PlanId, after: int, limit: int | None) -> tuple[tuple[ev.Recorded, Plan], ...]:
-        """The events above `after`, each with the plan as it was after it."""
-        self._at.ownership.see(plan_id)
-        return self._at.plan_store.history(plan_id, after, limit)
+        """At most `limit` events with a `seq` above `after`, each with the plan after it."""
+        self._services.ownership.see(plan_id)
+        return self._services.plan_store.history(plan_id, after, limit)
 
     async def edit(self, plan_id: PlanId, version: int, edits: Sequence[StepEdit]) -> Plan:
-        """Change steps, all edits or none; revokes the approval. Raises InvalidPlan, StaleVersion."""
-        async with self._at.turns.turn(plan_id, "edit", version=version, halted=True) as plan:
+        """Apply all of the edits or none; revokes the approval. Raises InvalidPlan, StaleVersion."""
+        async with self._services.turns.turn(plan_id, "edit", version=version, halted=True) as plan:
             steps = edit_plan(plan.steps, edits)
             if isinstance(steps, EditRefused):
                 raise invalid(steps.problems)
-            steps = self._at.prepared(steps)
+            steps = self._services.prepared(steps)
             self._refuse_errors(plan, steps)
             changed = ev.PlanEdited(version=plan.version + 1, edits=tuple(edits), steps=steps)
-            return self._at.plan_store.record(plan_id, changed)
+            return self._services.plan_store.record(plan_id, changed)
 
     def _refuse_errors(self, plan: Plan, steps: Sequence[Step]) -> None:
-        errors = [each for each in self._at.problems(plan, steps) if each.severity == "error"]
+        errors = [each for each in self._services.problems(plan, steps) if each.severity == "error"]
         if errors:
             raise invalid(errors)
 
     async def regenerate(self, plan_id: PlanId, version: int, feedback: str | None) -> Plan:
-        """Draft again; finished steps stay."""
-        async with self._at.turns.turn(plan_id, "regenerate", version=version, halted=True) as plan:
+        """Draft the plan again; completed steps stay. Raises StaleVersion."""
+        async with self._services.turns.turn(plan_id, "regenerate", version=version, halted=True) as plan:
             feedback = feedback or plan.rejection_reason
             begun = ev.PlanDrafting(version=plan.version, feedback=feedback)
-            draft = self._at.plan_store.record(plan_id, begun)
-            self._at.jobs.start(f"draft:{plan_id}", self._at.drafting.redraft(plan_id, feedback))
+            draft = self._services.plan_store.record(plan_id, begun)
+            self._services.jobs.start(f"draft:{plan_id}", self._services.drafting.redraft(plan_id, feedback))
             return draft
 
     async def approve(self, plan_id: PlanId, version: int, review: Review | None) -> Plan:
-        """Approve exactly this version; execution goes on by itself. Raises InvalidPlan, StaleVersion."""
-        async with self._at.turns.turn(plan_id, None) as plan:
+        """Approve exactly this version and start executing it. Raises InvalidPlan, StaleVersion."""
+        async with self._services.turns.turn(plan_id, None) as plan:
             if plan.approved_version == version and plan.status in ("approved", "executing", "paused"):
                 return plan
             require(plan, "approve", by="user")
             if version != plan.version:
                 raise StaleVersion(plan.version, status=plan.status)
             self._refuse_errors(plan, plan.steps)
-            approved = self._at.plan_store.record(
-                plan_id, ev.PlanApproved(version=version, review=review or self._at.review())
+            approved = self._services.plan_store.record(
+                plan_id, ev.PlanApproved(version=version, review=review or self._services.review())
             )
-            self._at.conductor.conduct(plan_id)
+            self._services.conductor.conduct(plan_id)
             return approved
 
     async def reject(self, plan_id: PlanId, reason: str | None) -> Plan:
-        """Turn the plan down."""
-        async with self._at.turns.turn(plan_id, "reject"):
-            return self._at.plan_store.record(plan_id, ev.PlanRejected(reason=reason))
+        """Reject the plan."""
+        async with self._services.turns.turn(plan_id, "reject"):
+            return self._services.plan_store.record(plan_id, ev.PlanRejected(reason=reason))
 
     async def direct(self, plan_id: PlanId) -> Plan:
-        """Skip planning: the request runs as it is."""
-        async with self._at.turns.turn(plan_id, "direct", halted=True) as plan:
+        """Skip planning and run the request directly."""
+        async with self._services.turns.turn(plan_id, "direct", halted=True) as plan:
             return self._run_directly(plan)
 
     async def pause(self, plan_id: PlanId) -> Plan:
-        """Stop at once: an edit in hand is finished, running steps are pending again."""
-        async with self._at.turns.turn(plan_id, "pause", halted=True, already="paused") as plan:
+        """Stop the plan: an edit in progress is finished, running steps become pending."""
+        async with self._services.turns.turn(plan_id, "pause", halted=True, already="paused") as plan:
             if plan.status == "paused":
                 return plan
-            return self._at.plan_store.record(plan_id, ev.PlanPaused(reason="user"))
+            return self._services.plan_store.record(plan_id, ev.PlanPaused(reason="user"))
 
     async def resume(self, plan_id: PlanId) -> Plan:
-        """Go on with a paused plan."""
-        async with self._at.turns.turn(plan_id, "resume"):
-            plan = self._at.plan_store.record(plan_id, ev.PlanResumed())
-            self._at.conductor.conduct(plan_id)
+        """Continue a paused plan."""
+        async with self._services.turns.turn(plan_id, "resume"):
+            plan = self._services.plan_store.record(plan_id, ev.PlanResumed())
+            self._services.conductor.conduct(plan_id)
             return plan
 
     async def cancel(self, plan_id: PlanId) -> Plan:
-        """End the plan. Answers at once; `plan_cancelled` follows when the edit in hand is recorded."""
-        plan = self._at.ownership.take(plan_id)
+        """Cancel the plan. Returns at once; `plan_cancelled` follows once an edit in progress is recorded."""
+        plan = self._services.ownership.claim(plan_id)
         require(plan, "cancel")
-        self._at.turns.begin_cancel(plan_id)
-        self._at.jobs.start(f"cancel:{plan_id}", self._cancel(plan_id))
+        self._services.turns.begin_cancel(plan_id)
+        self._services.jobs.start(f"cancel:{plan_id}", self._cancel(plan_id))
         return plan
 
     async def _cancel(self, plan_id: PlanId) -> None:
         try:
-            async with self._at.turns.turn(plan_id, "cancel", halted=True) as plan:
+            async with self._services.turns.turn(plan_id, "cancel", halted=True) as plan:
                 if plan.status == "draft" and plan.before_draft is not None:
-                    self._at.drafting.put_back(plan_id, "The new draft was cancelled.")
+                    self._services.drafting.restore(plan_id, "The new draft was cancelled.")
                 else:
-                    self._at.plan_store.record(plan_id, ev.PlanCancelled(summary=execution_summary(plan)))
+                    self._services.plan_store.record(
+                        plan_id, ev.PlanCancelled(summary=execution_summary(plan))
+                    )
         except WrongState:
             log.info("plan %s had ended before it was cancelled", plan_id)
         finally:
-            self._at.turns.end_cancel(plan_id)
+            self._services.turns.end_cancel(plan_id)
 
     async def wait(self, plan_id: PlanId, until: Until, timeout_seconds: float | None) -> tuple[Plan, bool]:
-        """Wait until the plan is ready, wants a person, or has ended; False if the time was over first."""
-        plan = self._at.ownership.see(plan_id)
-        news = asyncio.Event()
+        """Wait until the plan has reached `until`. The bool is False if the timeout came first; None waits forever."""
+        plan = self._services.ownership.see(plan_id)
+        changed = asyncio.Event()
 
-        def heard(recorded: ev.Recorded, _: Plan) -> None:
+        def on_event(recorded: ev.Recorded, _: Plan) -> None:
             if recorded.plan_id == plan_id:
-                news.set()
+                changed.set()
 
-        quiet = self._at.plan_store.listen(heard)
+        unsubscribe = self._services.plan_store.listen(on_event)
         try:
             async with asyncio.timeout(timeout_seconds):
                 while not reached(plan, until):
-                    await news.wait()
-                    news.clear()
-                    plan = self._at.ownership.see(plan_id)
+                    await changed.wait()
+                    changed.clear()
+                    plan = self._services.ownership.see(plan_id)
         except TimeoutError:
-            return self._at.ownership.see(plan_id), False
+            return self._services.ownership.see(plan_id), False
         finally:
-            quiet()
+            unsubscribe()
         return plan, True
 
     async def resolve_conflict(
         self, plan_id: PlanId, edit_id: EditId, choices: Sequence[ev.ConflictChoice]
     ) -> Plan:
-        """A person's word on a conflict. Raises UnknownThing."""
-        async with self._at.turns.turn(plan_id, "conflict/resolve"):
-            plan = self._at.gate.conflicts.resolve(plan_id, edit_id, choices)
-            self._at.conductor.conduct(plan_id)
+        """Resolve a conflict by the user's choice for each file. Raises UnknownThing."""
+        async with self._services.turns.turn(plan_id, "conflict/resolve"):
+            plan = self._services.gate.conflicts.resolve(plan_id, edit_id, choices)
+            self._services.conductor.conduct(plan_id)
             return plan
 
-    async def undo(self, plan_id: PlanId, step_id: StepId | None, redo: bool) -> Undone:
-        """Take back the applied edits of a step or of the whole plan, or the last undo."""
-        return await self._at.undo_service.undo(plan_id, step_id, redo)
+    async def undo(self, plan_id: PlanId, step_id: StepId | None, redo: bool) -> UndoResult:
+        """Revert the applied edits of a step or of the whole plan; `redo` reverts the last undo."""
+        return await self._services.undo_service.undo(plan_id, step_id, redo)
 
     async def delete(self, plan_id: PlanId) -> None:
-        """Forget an ended plan, its events and its texts."""
-        async with self._at.turns.turn(plan_id, "delete"):
-            self._at.ledger.delete(plan_id)
-            self._at.ownership.forget(plan_id)
+        """Delete an ended plan with its events and texts."""
+        async with self._services.turns.turn(plan_id, "delete"):
+            self._services.ledger.delete(plan_id)
+            self._services.ownership.forget(plan_id)
 
     def markdown(self, plan_id: PlanId) -> str:
-        """The plan as a text for people. Raises UnknownThing, PlanUnreadable, StorageFailed."""
-        return as_markdown(self._at.ownership.see(plan_id))
+        """The plan as Markdown."""
+        return as_markdown(self._services.ownership.see(plan_id))
 
     def raw(self, plan_id: PlanId) -> str:
-        """What the ledger holds of a plan, as JSON, for one that cannot be read."""
-        return as_raw_json(plan_id, self._at.ledger.raw_events(plan_id))
+        """The events of an unreadable plan as they are in the ledger, as JSON."""
+        return as_raw_json(plan_id, self._services.ledger.raw_events(plan_id))
 
 
 def reached(plan: Plan, until: Until) -> bool:
-    """Whether a plan is where a client waits for it to be."""
+    """Whether a plan has reached the state that a client waits for."""
     ended = plan.status in ENDED or plan.status == "rejected"
     match until:
         case "ended":
@@ -337,7 +346,7 @@ def reached(plan: Plan, until: Until) -> bool:
 
 
 def invalid(problems: Sequence[Problem]) -> InvalidPlan:
-    """The error for problems of a plan, as clients know them."""
+    """The error for validation problems, with the fields of the wire protocol as details."""
     rows = [
         {"stepId": problem.step_id or "", "field": problem.field, "problem": problem.problem}
         for problem in problems

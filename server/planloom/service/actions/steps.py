@@ -1,4 +1,4 @@
-"""A person's word on single steps: answers to their questions, and what to do about those that failed."""
+"""The requests on single steps: answer a step's question, and decide how to recover from a failure."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from planloom.tools.tool import shortened
 
 
 class Steps:
-    """Answers and recoveries."""
+    """The requests on single steps. They raise what those of `Plans` raise."""
 
     def __init__(self, services: PlanServices) -> None:
-        self._at = services
+        self._services = services
 
     async def answer(self, plan_id: PlanId, step_id: StepId, answer: str) -> Plan:
-        """Answer a step's question; the last answer that was waited for resumes the plan."""
+        """Answer a step's question; the plan resumes once no question is open."""
         if not answer.strip():
             raise InvalidParams(
                 "The answer is empty.", details=[{"field": "answer", "problem": "it is empty"}]
             )
-        async with self._at.turns.turn(plan_id, "step/answer") as plan:
+        async with self._services.turns.turn(plan_id, "step/answer") as plan:
             step = _step(plan, step_id)
             if step.status != "needs_clarification":
                 raise WrongState(
@@ -37,18 +37,18 @@ class Steps:
                     value=answer,
                     summary=shortened(f"Answered: {answer}"),
                     duration_ms=0,
-                    timestamp=self._at.plan_store.clock(),
+                    timestamp=self._services.plan_store.clock(),
                 )
                 happened.append(ev.TaskCompleted(task_id=step_id, result=result))
-            answered = self._at.plan_store.record(plan_id, *happened)
-            self._at.conductor.conduct(plan_id)
+            answered = self._services.plan_store.record(plan_id, *happened)
+            self._services.conductor.conduct(plan_id)
             return answered
 
     async def recover(
         self, plan_id: PlanId, step_id: StepId, action: RecoveryAction, args: Args | None
     ) -> Plan:
-        """Decide on a failed step. New arguments are approved by this very act."""
-        async with self._at.turns.turn(plan_id, "step/recover") as plan:
+        """Recover from a failed step by `action`. New arguments are thereby approved. Raises InvalidPlan."""
+        async with self._services.turns.turn(plan_id, "step/recover") as plan:
             step = _step(plan, step_id)
             recovery = next((each for each in plan.pending.recoveries if each.step_id == step_id), None)
             if recovery is None or action not in recovery.options:
@@ -64,15 +64,15 @@ class Steps:
                     return await self._insert(plan_id, step, proposal)
                 action, args = proposal.action, proposal.args
             if action == "model":
-                asked = self._at.plan_store.record(
+                asked = self._services.plan_store.record(
                     plan_id, ev.RecoveryChosen(task_id=step_id, action="model")
                 )
-                self._at.conductor.questions.propose(plan_id, step_id)
+                self._services.conductor.questions.propose(plan_id, step_id)
                 return asked
             if action == "abort":
                 return await self._abort(plan_id, step_id)
-            decided = self._at.plan_store.record(plan_id, *self._chosen(plan, step, action, args))
-            self._at.conductor.conduct(plan_id)
+            decided = self._services.plan_store.record(plan_id, *self._chosen(plan, step, action, args))
+            self._services.conductor.conduct(plan_id)
             return decided
 
     def _chosen(
@@ -89,7 +89,7 @@ class Steps:
         others = [changed if each.step_id == step.step_id else each for each in plan.steps]
         errors = [
             each
-            for each in self._at.problems(plan, others)
+            for each in self._services.problems(plan, others)
             if each.severity == "error" and each.step_id == step.step_id
         ]
         if errors:
@@ -100,21 +100,21 @@ class Steps:
         )
 
     async def _insert(self, plan_id: PlanId, step: Step, proposal: RecoveryProposal) -> Plan:
-        """Put the steps of a proposal before the failed one; the new version waits for its approval."""
-        async with self._at.turns.halted(plan_id, "step/recover") as plan:
+        """Insert the proposed steps before the failed one; the new version needs an approval."""
+        async with self._services.turns.halted(plan_id, "step/recover") as plan:
             if plan.status == "executing":
-                self._at.plan_store.record(plan_id, ev.PlanPaused(reason="recovery"))
-            retried = self._at.plan_store.record(
+                self._services.plan_store.record(plan_id, ev.PlanPaused(reason="recovery"))
+            retried = self._services.plan_store.record(
                 plan_id, ev.RecoveryChosen(task_id=step.step_id, action="retry")
             )
-            steps = self._at.prepared(inserted(retried, step.step_id, proposal))
+            steps = self._services.prepared(inserted(retried, step.step_id, proposal))
             changed = ev.PlanEdited(version=plan.version + 1, edits=(), steps=steps, by="model")
-            return self._at.plan_store.record(plan_id, changed, ev.PlanApprovalRequest())
+            return self._services.plan_store.record(plan_id, changed, ev.PlanApprovalRequest())
 
     async def _abort(self, plan_id: PlanId, step_id: StepId) -> Plan:
-        async with self._at.turns.halted(plan_id, "step/recover") as plan:
+        async with self._services.turns.halted(plan_id, "step/recover") as plan:
             chosen = ev.RecoveryChosen(task_id=step_id, action="abort")
-            return self._at.plan_store.record(
+            return self._services.plan_store.record(
                 plan_id, chosen, ev.PlanCancelled(summary=execution_summary(plan))
             )
 

@@ -1,4 +1,4 @@
-"""Undo: what a step or a plan did to files is taken back, and what the user has typed since stays."""
+"""Reverts the edits of a step or a plan, and keeps what the user has typed since."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from planloom.domain.values import PlanId, StepId, Uri
 from planloom.execution.effects.journal import EditJournal
 from planloom.execution.effects.reconcile import journal_files
 from planloom.execution.plan_store import PlanStore
-from planloom.service.requests import Undone
+from planloom.service.requests import UndoResult
 from planloom.service.running.states import ALLOWED
 from planloom.service.running.turns import Turns
 from planloom.workspace.editor import Editor
@@ -31,7 +31,7 @@ from planloom.workspace.view import WorkspaceView
 
 
 class UndoService:
-    """Takes applied edits back, as one edit of the editor, which can be taken back itself."""
+    """Reverts applied edits by one new edit, which can be reverted in turn."""
 
     def __init__(
         self,
@@ -47,11 +47,11 @@ class UndoService:
         self._editor = editor
         self._trusted = trusted
 
-    async def undo(self, plan_id: PlanId, step_id: StepId | None, redo: bool) -> Undone:
-        """Take back what a step, or the whole plan, did; `redo` takes back the last undo.
+    async def undo(self, plan_id: PlanId, step_id: StepId | None, redo: bool) -> UndoResult:
+        """Revert the edits of a step or of the whole plan; `redo` reverts the last undo.
 
-        The user's own request is the approval. Raises UnknownThing, WrongState if there is nothing to take
-        back or the editor will not, UntrustedWorkspace.
+        The user's request is the approval. Raises UnknownThing, UntrustedWorkspace, and WrongState if there is
+        nothing to revert or the revert could not be made.
         """
         async with self._turns.turn(plan_id, "undo") as plan:
             if not self._trusted():
@@ -60,19 +60,17 @@ class UndoService:
                 raise UnknownThing("step", step_id)
             chosen = undone(plan.edits) if redo else _standing(plan, step_id)
             if not chosen and step_id is not None and any(step_id in edit.settles for edit in plan.edits):
-                raise _refused(plan, "The plan was made as one edit: take the whole plan back.")
+                raise _refused(plan, "The plan was made as one edit: undo the whole plan.")
             if not chosen:
-                what = "no undo to take back" if redo else "nothing to take back"
-                raise _refused(plan, f"There is {what}.")
-            taken_back = [edit for edit in plan.edits if edit.state == "reverted" and not edit.reverts]
+                raise _refused(
+                    plan, f"There is {'no undo to take back' if redo else 'nothing to take back'}."
+                )
+            reverted = [edit for edit in plan.edits if edit.state == "reverted" and not edit.reverts]
             reversal = await reverse(
                 self._view,
                 journal_files(chosen, self._plan_store.store),
                 folders=[
-                    f.uri
-                    for edit in taken_back
-                    for f in edit.files
-                    if f.change == "createFolder" and not redo
+                    f.uri for edit in reverted for f in edit.files if f.change == "createFolder" and not redo
                 ],
             )
             await self._apply(plan, chosen, reversal, step_id, redo)
@@ -86,19 +84,21 @@ class UndoService:
         step_id: StepId | None,
         redo: bool,
     ) -> None:
-        """Make the reverse changes, if there are any."""
+        """Make the reverse changes, if there are any. Raises WrongState if they could not be made."""
         if not reversal.changeset.changes:
             return
-        taken = _taken(chosen, reversal)
+        covered = _covered(chosen, reversal)
         in_parts = len(reversal.changeset.changes) > BATCH
         journal = EditJournal(
             self._plan_store,
             plan.plan_id,
             step_id,
-            reverts=tuple(edit.edit_id for edit, files in taken if files),
+            reverts=tuple(edit.edit_id for edit, files in covered if files),
             # A revert that needs several editor edits is complete only after the last of them.
             partly=tuple(
-                edit.edit_id for edit, files in taken if files and (in_parts or len(files) < len(edit.files))
+                edit.edit_id
+                for edit, files in covered
+                if files and (in_parts or len(files) < len(edit.files))
             ),
         )
         grant = Grant(plan_id=plan.plan_id, version=plan.version, source="request")
@@ -118,39 +118,41 @@ class UndoService:
                 raise _refused(plan, "The files changed meanwhile. Try again.")
 
     def _is_kept(self, text: str) -> bool:
-        """Whether the journal has the text, so that an unsaved buffer with it does not block the undo."""
+        """Whether the journal has the text, so that undo may replace an unsaved buffer that holds it."""
         return not text or self._plan_store.store.text(sha256(text)) is not None
 
-    def _record(self, plan: Plan, chosen: tuple[EditRecord, ...], reversal: Reversal) -> Undone:
+    def _record(self, plan: Plan, chosen: tuple[EditRecord, ...], reversal: Reversal) -> UndoResult:
         happened: list[ev.Event] = []
         reverted: dict[Uri, None] = {}
-        for edit, files in reversed(_taken(chosen, reversal)):
+        for edit, files in reversed(_covered(chosen, reversal)):
             if files:
                 happened.append(ev.EditReverted(task_id=edit.step_id, edit_id=edit.edit_id, files=files))
                 reverted.update(dict.fromkeys(file.uri for file in files))
         happened += [ev.Log(level="warning", message=each.reason) for each in reversal.kept]
         now = self._plan_store.record(plan.plan_id, *happened)
-        return Undone(plan=now, reverted=tuple(reverted), conflicts=tuple(each.uri for each in reversal.kept))
+        return UndoResult(
+            plan=now, reverted=tuple(reverted), conflicts=tuple(each.uri for each in reversal.kept)
+        )
 
 
-def _refused(plan: Plan, why: str) -> WrongState:
-    return WrongState(why, status=plan.status, allowed=ALLOWED[plan.status])
+def _refused(plan: Plan, reason: str) -> WrongState:
+    return WrongState(reason, status=plan.status, allowed=ALLOWED[plan.status])
 
 
 def _standing(plan: Plan, step_id: StepId | None) -> tuple[EditRecord, ...]:
     return tuple(edit for edit in standing(plan.edits) if step_id is None or edit.step_id == step_id)
 
 
-def _taken(
+def _covered(
     chosen: tuple[EditRecord, ...], reversal: Reversal
 ) -> tuple[tuple[EditRecord, tuple[EditedFile, ...]], ...]:
     """The edits, each with those of its files that the reversal covers."""
-    found = []
-    begins = 0
+    covered = []
+    first = 0
     for edit in chosen:
         files = tuple(
-            file for place, file in enumerate(edit.files, start=begins) if place in reversal.reverted
+            file for index, file in enumerate(edit.files, start=first) if index in reversal.reverted
         )
-        found.append((edit, files))
-        begins += len(edit.files)
-    return tuple(found)
+        covered.append((edit, files))
+        first += len(edit.files)
+    return tuple(covered)

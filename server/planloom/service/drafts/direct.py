@@ -1,4 +1,4 @@
-"""Direct runs: what a request becomes when nobody wants to see a plan first, and how such a run turns into one."""
+"""Direct runs: turns a request into steps that run without review, and such a run into a plan under review."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEADLINE = 80
 
 
 def direct_run(plan: Plan, tools: Registry, review: Review) -> ev.PlanDirect:
-    """Literal calls if the request is nothing else and may make them, else the request as one step in words."""
+    """The request as literal tool calls, if it consists of calls that are allowed; else as one step for the model."""
 
     def takes(name: str, args: Args) -> bool:
         tool = tools.get(name)
@@ -41,9 +41,9 @@ def direct_run(plan: Plan, tools: Registry, review: Review) -> ev.PlanDirect:
 
 
 def put_to_review(plan: Plan, running: Step, wanted: Sequence[Json], at: Instant) -> ev.PlanReady:
-    """The plan that a model would rather have than a direct run; what it has done so far is a completed step.
+    """The plan that a model has proposed during a direct run; what it has done so far is a completed step.
 
-    Writes that were only staged are not among it: the run ends before they are made.
+    Writes that were only staged are dropped: the run ends before they are made.
     """
     done: tuple[Step, ...] = ()
     now = plan.step(running.step_id) or running
@@ -56,7 +56,7 @@ def put_to_review(plan: Plan, running: Step, wanted: Sequence[Json], at: Instant
                 update={"status": "completed", "result": result, "completed_at": at, "progress": 100}
             ),
         )
-    taken = {step.step_id for step in done}
+    used = {step.step_id for step in done}
     steps: list[Step] = []
     for each in wanted:
         if not isinstance(each, dict):
@@ -65,19 +65,22 @@ def put_to_review(plan: Plan, running: Step, wanted: Sequence[Json], at: Instant
         instruction = each.get("instruction")
         if not isinstance(description, str) or not description.strip():
             continue
-        ident = _free(taken, len(steps) + len(done) + 1)
-        taken.add(ident)
+        step_id = _unused_id(used, len(steps) + len(done) + 1)
+        used.add(step_id)
         steps.append(
             Step(
-                step_id=ident,
+                step_id=step_id,
                 description=description.strip(),
                 instruction=instruction if isinstance(instruction, str) else description,
                 active_form=description.strip(),
             )
         )
-    gone = {"held", "lost"}
-    paths = [display_name(uri) for uri, (fate, _) in latest_fates(now.tools_executed).items() if fate in gone]
-    lost = [f"Not made any more: the changes of {', '.join(paths)}."] if paths else []
+    dropped = [
+        display_name(uri)
+        for uri, (fate, _) in latest_fates(now.tools_executed).items()
+        if fate in ("held", "lost")
+    ]
+    lost = [f"Dropped: the changes of {', '.join(dropped)}."] if dropped else []
     return ev.PlanReady(
         version=plan.version + 1,
         steps=(*done, *steps),
@@ -93,7 +96,7 @@ def headline(text: str) -> str:
     return line if len(line) <= _HEADLINE else line[: _HEADLINE - 1].rstrip() + "…"
 
 
-def _free(taken: set[StepId], number: int) -> StepId:
-    while StepId(f"step_{number}") in taken:
+def _unused_id(used: set[StepId], number: int) -> StepId:
+    while StepId(f"step_{number}") in used:
         number += 1
     return StepId(f"step_{number}")

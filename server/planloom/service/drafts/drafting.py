@@ -1,4 +1,4 @@
-"""Lets an author draft a plan: steps are told while they are written, the whole is validated, and put to review."""
+"""Drafts plans: announces steps while the planner writes them, then puts the finished plan to review."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from planloom.service.feed import Feed
 from planloom.service.requests import StreamDelta
 
 PlannerFor = Callable[[Plan], Awaitable[tuple[Planner, PlanningRequest]]]
-"""Picks the author for a plan, and gathers what it needs to know."""
+"""Picks the planner for a plan, and builds its request."""
 NOTHING_SPENT = Usage()
 log = logging.getLogger(__name__)
 
@@ -53,24 +53,24 @@ class Drafting:
         self._prepared = prepared
 
     async def draft(self, plan_id: PlanId) -> None:
-        """Draft a new plan. Whatever happens, the plan leaves `draft`."""
+        """Draft a new plan. The plan leaves the status `draft` whatever happens."""
         self._plan_store.record(plan_id, ev.PlanDrafting(version=0))
         await self.redraft(plan_id, None)
 
     async def redraft(self, plan_id: PlanId, feedback: str | None) -> None:
-        """Write the draft of a plan whose drafting has been recorded."""
+        """Draft a plan whose PlanDrafting event is recorded."""
         spent: list[Usage] = []
         try:
             await self._write(self._plan_store.plan(plan_id), feedback, spent)
         except PlanloomError as error:
             failure = error
         except Exception:
-            log.exception("the draft of plan %s failed on a defect", plan_id)
+            log.exception("the draft of plan %s failed because of a defect", plan_id)
             failure = PlanloomError(DEFECT)
         else:
             return
         await self._plan_store.wait_unlocked()
-        # A plan that was stopped takes no event; it is given up when it is taken back from the ledger.
+        # A stopped plan accepts no event; its draft is given up when it is reloaded from the ledger.
         with suppress(StorageFailed, OwnedElsewhere):
             self._give_up(plan_id, failure, spent)
 
@@ -87,13 +87,13 @@ class Drafting:
                     case PlanDrafted():
                         drafted = event
                     case _:
-                        self._told(plan.plan_id, event)
+                        self._publish(plan.plan_id, event)
         if drafted is None:
-            raise ModelFailed("model_output_invalid", "The author wrote no plan.")
-        self._ready(plan.plan_id, drafted, _together(spent))
+            raise ModelFailed("model_output_invalid", "The planner wrote no plan.")
+        self._ready(plan.plan_id, drafted, _total(spent))
 
-    def _told(self, plan_id: PlanId, event: PlannerEvent) -> None:
-        """Pass on what an author tells while it works."""
+    def _publish(self, plan_id: PlanId, event: PlannerEvent) -> None:
+        """Record or stream what a planner reports while it works."""
         match event:
             case StepDrafted():
                 self._announce(plan_id, event.step)
@@ -109,15 +109,15 @@ class Drafting:
                 )
                 self._plan_store.record(plan_id, seen)
             case ToolUsed():
-                told = f"{NAMES[event.agent]} {'looked' if event.ok else 'could not look'}: {event.summary}"
-                self._plan_store.record(plan_id, ev.Log(level="info", message=told))
+                message = f"{NAMES[event.agent]} {'used' if event.ok else 'could not use'} {event.summary}"
+                self._plan_store.record(plan_id, ev.Log(level="info", message=message))
             case _:
                 return
 
     def _announce(self, plan_id: PlanId, step: Step) -> None:
         plan = self._plan_store.plan(plan_id)
         if plan.step(step.step_id) is not None:
-            step = step.model_copy(update={"step_id": _free(plan, step.step_id)})
+            step = step.model_copy(update={"step_id": _unused_id(plan, step.step_id)})
         self._plan_store.record(plan_id, ev.TaskCreated(task=self._prepared((step,))[0]))
 
     def _ready(self, plan_id: PlanId, drafted: PlanDrafted, usage: Usage) -> None:
@@ -135,24 +135,24 @@ class Drafting:
             overall_risk=drafted.overall_risk,
             usage=usage,
         )
-        self._plan_store.record(plan_id, ready, *map(_warned, drafted.warnings), ev.PlanApprovalRequest())
+        self._plan_store.record(plan_id, ready, *map(_warning, drafted.warnings), ev.PlanApprovalRequest())
 
     def _give_up(self, plan_id: PlanId, error: PlanloomError, spent: Sequence[Usage]) -> None:
         plan = self._plan_store.plan(plan_id)
         if plan.status != "draft":
             return
         if plan.before_draft is not None:
-            self.put_back(plan_id, f"The new draft failed: {error.message}", _together(spent))
+            self.restore(plan_id, f"The new draft failed: {error.message}", _total(spent))
             return
         raw = error.raw_text if isinstance(error, ModelFailed) else None
         failure = PlanError(code=error.code, message=error.message, hint=error.hint, raw_text=raw)
-        ended = ev.PlanFailed(summary=execution_summary(plan), error=failure, usage=_together(spent))
-        self._plan_store.record(plan_id, ended)
+        failed = ev.PlanFailed(summary=execution_summary(plan), error=failure, usage=_total(spent))
+        self._plan_store.record(plan_id, failed)
 
-    def put_back(self, plan_id: PlanId, why: str, usage: Usage = NOTHING_SPENT) -> Plan:
-        """Restore the version from before a regeneration that failed or was cancelled; `usage` is what it cost."""
+    def restore(self, plan_id: PlanId, reason: str, usage: Usage = NOTHING_SPENT) -> Plan:
+        """Restore the version before a regeneration that failed or was cancelled; `usage` is the draft's cost."""
         before = self._plan_store.plan(plan_id).before_draft
-        assert before is not None, "only a regeneration has something to put back"
+        assert before is not None, "only a regeneration has an earlier version"
         restored = ev.PlanReady(
             version=before.version,
             steps=tuple(before.steps),
@@ -164,20 +164,20 @@ class Drafting:
             usage=usage,
             restored=True,
         )
-        told = ev.Log(level="warning", message=f"{why} The plan from before is back.")
-        return self._plan_store.record(plan_id, restored, told)
+        warning = ev.Log(level="warning", message=f"{reason} The previous plan is restored.")
+        return self._plan_store.record(plan_id, restored, warning)
 
 
-def _free(plan: Plan, wanted: StepId) -> StepId:
+def _unused_id(plan: Plan, wanted: StepId) -> StepId:
     number = 2
     while plan.step(StepId(f"{wanted}_{number}")) is not None:
         number += 1
     return StepId(f"{wanted}_{number}")
 
 
-def _together(spent: Sequence[Usage]) -> Usage:
+def _total(spent: Sequence[Usage]) -> Usage:
     return reduce(Usage.plus, spent, NOTHING_SPENT)
 
 
-def _warned(problem: Problem) -> ev.Log:
+def _warning(problem: Problem) -> ev.Log:
     return ev.Log(level="warning", message=problem.problem, task_id=problem.step_id)

@@ -1,4 +1,4 @@
-"""What a request is told of its session: the summary and the changed files of the last plan that ended."""
+"""Describes the previous plan of a session for the prompts of its next request."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ from planloom.workspace.paths.uris import display_name, to_path
 SUMMARY_TOKENS = 800
 _FILES = 60
 _REQUEST = 500
-_LOOKED_AT = 20
+_SEARCHED_PLANS = 20
 
 
 class FollowUp:
-    """Finds the plan that went before, once for each plan."""
+    """Finds the previous plan, once for each plan."""
 
     def __init__(self, plan_store: PlanStore, ledger: Ledger) -> None:
         self._plan_store = plan_store
         self._ledger = ledger
-        self._known: dict[PlanId, str] = {}
+        self._texts: dict[PlanId, str] = {}
 
     def of(self, plan: Plan) -> str:
-        """What the session's last ended plan has left, as text; empty for the first request of a session."""
-        if plan.plan_id not in self._known:
-            before = self._before(plan)
-            self._known[plan.plan_id] = told(before, self._name) if before is not None else ""
-        return self._known[plan.plan_id]
+        """The session's last ended plan as text; empty if there is none."""
+        if plan.plan_id not in self._texts:
+            previous = self._previous(plan)
+            self._texts[plan.plan_id] = describe(previous, self._name) if previous is not None else ""
+        return self._texts[plan.plan_id]
 
-    def _before(self, plan: Plan) -> Plan | None:
-        """The last ended plan of those that were made before this one; no clock has a say in that."""
-        made = [each.plan_id for each in self._ledger.summaries(session_id=plan.session_id, limit=_LOOKED_AT)]
-        older = made[made.index(plan.plan_id) + 1 :] if plan.plan_id in made else made
+    def _previous(self, plan: Plan) -> Plan | None:
+        """The newest ended plan of those created before this one, in the ledger's order, not by the clock."""
+        listed = self._ledger.summaries(session_id=plan.session_id, limit=_SEARCHED_PLANS)
+        ids = [each.plan_id for each in listed]
+        older = ids[ids.index(plan.plan_id) + 1 :] if plan.plan_id in ids else ids
         for plan_id in older:
             try:
                 found = self._plan_store.find(plan_id)
@@ -57,8 +58,8 @@ class FollowUp:
         return display_name(uri)
 
 
-def told(plan: Plan, name: Callable[[Plan, str], str]) -> str:
-    """An ended plan in a few lines: its request, what came of it, and the files that it changed."""
+def describe(plan: Plan, name: Callable[[Plan, str], str]) -> str:
+    """An ended plan in a few lines: its request, outcome, results and changed files."""
     lines = [f"Request: {shortened(plan.request.strip(), _REQUEST)}"]
     if plan.execution_summary:
         lines.append(f"Outcome: {plan.status}. {plan.execution_summary}")

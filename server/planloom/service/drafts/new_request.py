@@ -1,4 +1,4 @@
-"""From the user's words to a plan that has begun: references resolved, the verdict of detection, the route."""
+"""Prepares a new request: resolves its references, runs detection, and chooses its route."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from planloom.workspace.paths.roots import Roots
 
 
 class References(Protocol):
-    """What resolves the references of a request."""
+    """Resolves the references of a request."""
 
     async def resolve(
         self,
@@ -40,7 +40,7 @@ class NewRequest(NamedTuple):
 
 
 class Intake:
-    """Takes requests."""
+    """Prepares new requests."""
 
     def __init__(
         self,
@@ -55,14 +55,14 @@ class Intake:
         self._model_at_hand = model_at_hand
 
     def folders(self) -> tuple[Uri, ...]:
-        """The workspace folders as the client names them."""
+        """The URIs of the workspace folders, as the client sent them."""
         return tuple(root.uri for root in self._roots().folders)
 
     def detect(self, text: str) -> Detection:
-        """Whether the rules say that the text wants a plan."""
+        """Whether the rules consider that the text needs a plan."""
         return detect(text, enabled=self._settings().enable_task_planning)
 
-    async def take(self, request: CreateRequest) -> NewRequest:
+    async def prepare(self, request: CreateRequest) -> NewRequest:
         """Resolve, detect, route. Raises WorkspaceRequired, and ReferenceUnresolved if every reference failed."""
         if not self._roots().folders:
             raise WorkspaceRequired(
@@ -84,7 +84,7 @@ class Intake:
         )
         start = ev.PlanStart(
             request=request.text,
-            # Who asks for a template asks for its plan.
+            # A request for a template is a request for its plan.
             route="plan" if request.template_id is not None else routing.route,
             detection=routing.detection,
             qualification=routing.qualification,
@@ -103,7 +103,7 @@ class Intake:
 
 
 async def decided(plan: Plan, model: Model | None, settings: Settings) -> ev.PlanRouted:
-    """The route of an undecided request after the model was asked; the rules' verdict where it has none."""
+    """The route that the model chooses for an undecided request, or that of the rules if it chooses none."""
     assert plan.detection is not None and plan.qualification is not None
     undecided = Routing(route="undecided", detection=plan.detection, qualification=plan.qualification)
     classifier: Classifier = NoClassifier() if model is None else ModelClassifier(model)
@@ -114,7 +114,7 @@ async def decided(plan: Plan, model: Model | None, settings: Settings) -> ev.Pla
 
 
 class NoClassifier:
-    """Stands where no model can be asked."""
+    """A classifier without a verdict, used when there is no model."""
 
     async def classify(self, _text: str, _qualification: Qualification, /) -> None:
         """No verdict."""

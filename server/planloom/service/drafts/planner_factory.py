@@ -1,4 +1,4 @@
-"""Who writes a plan, and what the author is told: the request, its attachments, the workspace around it."""
+"""Picks the planner for a plan and builds its request: the text, attachments, and a snapshot of the workspace."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry
 
 SNAPSHOT_PATHS = 20_000
-"""How many paths of the workspace are looked at for what an author is shown of it."""
-ALONE = "Perspectives need a language model; the rules have written this plan alone."
+"""The most paths of the workspace that a planner's snapshot is made from."""
+RULES_ONLY = "Perspectives need a language model, so rules alone have written this plan."
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md")
-"""Where a workspace tells agents how it is to be worked in; the first that is there counts."""
+"""Files with a workspace's instructions for agents; the first that exists is used."""
 
 
 class PlannerFactory:
-    """Picks the author for a plan: a template that was asked for, the model if there is one, else the rules."""
+    """Picks the planner for a plan: the requested template, else the model, else the rules."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class PlannerFactory:
         reading: Callable[[Plan], ToolContext],
         clock: Callable[[], Instant],
     ) -> None:
-        """`reading` is what tools see that look at the workspace for a plan; nothing can be changed by it."""
+        """`reading` makes a read-only tool context for a plan; `earlier` describes its session's previous plan."""
         self._models = models
         self._templates = templates
         self._references = references
@@ -60,7 +60,7 @@ class PlannerFactory:
         self._clock = clock
 
     async def author(self, plan: Plan) -> tuple[Planner, PlanningRequest]:
-        """The author, and what it is told. Raises UnknownThing and InvalidParams for a template."""
+        """The planner and its request. Raises UnknownThing and InvalidParams for a template."""
         previous = plan.before_draft.steps if plan.before_draft else ()
         request = PlanningRequest(
             text=plan.request,
@@ -76,10 +76,11 @@ class PlannerFactory:
             return self._from(template, plan), request
         model = await self._models.current()
         if model is None:
-            return RulesPlanner(self._tools, note=ALONE if plan.route == "perspectives" else ""), request
+            note = RULES_ONLY if plan.route == "perspectives" else ""
+            return RulesPlanner(self._tools, note=note), request
         planner = self._with_model(model, plan)
-        told = {"snapshot": await self._snapshot(model), "instructions": await self._instructions()}
-        return planner, request.model_copy(update=told)
+        context = {"snapshot": await self._snapshot(model), "instructions": await self._instructions()}
+        return planner, request.model_copy(update=context)
 
     def _with_model(self, model: Model, plan: Plan) -> Planner:
         settings = self._settings()
@@ -102,7 +103,7 @@ class PlannerFactory:
             requests=settings.budget.max_requests,
             tokens=settings.budget.max_tokens,
         )
-        # Without tools the agents still see what the user has attached.
+        # Without tools the agents still see the attachments.
         denied = settings.approvals.read == "deny"
         return PerspectivesPlanner(
             model,
@@ -122,16 +123,16 @@ class PlannerFactory:
         return TemplatePlanner(template.name, steps, self._tools, sequential=template.sequential)
 
     async def _snapshot(self, model: Model) -> str:
-        """The workspace as far as there is room for it in the model's context."""
+        """The tree of the workspace, as much as fits into the model's context."""
         index = self._references.index()
         await index.built(2.0)
         paths = await index.below("", SNAPSHOT_PATHS + 1)
         whole = len(paths) <= SNAPSHOT_PATHS
-        room = snapshot_characters((await model.capabilities()).context_tokens)
-        return await asyncio.to_thread(snapshot, paths[:SNAPSHOT_PATHS], room, whole=whole)
+        characters = snapshot_characters((await model.capabilities()).context_tokens)
+        return await asyncio.to_thread(snapshot, paths[:SNAPSHOT_PATHS], characters, whole=whole)
 
     async def _instructions(self) -> ResolvedAttachment | None:
-        """What a trusted workspace tells agents, as data."""
+        """The instruction file of a trusted workspace, as data; None if there is none."""
         if not self._trusted() or not self._settings().context.instructions:
             return None
         for name in INSTRUCTION_FILES:

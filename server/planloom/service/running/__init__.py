@@ -1,1 +1,1 @@
-"""Whose plan it is and whose turn: leases, one request at a time, resource claims, undo in the editor noticed."""
+"""Coordinates running plans: leases, one request at a time, resource claims, and undo by the user in the editor."""

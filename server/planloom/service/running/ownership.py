@@ -1,4 +1,4 @@
-"""Which plans this process runs: a plan belongs to one server at a time, and outlives the one that crashed."""
+"""Tracks which plans this process runs. A plan is run by one server at a time; after a crash another adopts it."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from planloom.storage.ledger import LEASE_SECONDS, Ledger, owned_elsewhere
 from planloom.workspace.edits.after_crash import clear_leftovers
 from planloom.workspace.view import WorkspaceView
 
-STOPPED = "The plan was stopped, since what it did could not be written to the plan ledger."
+STOPPED = "The plan was stopped, because its progress could not be written to the plan ledger."
 _ENDED = "The server ended while the plan ran."
 log = logging.getLogger(__name__)
 
 
 class Ownership:
-    """The plans of this process, and the order in which requests on one plan are taken.
+    """The plans of this process, and the order in which requests on one plan are served.
 
-    A plan of which an event could not be written is let go: `halt` stops what runs of it, and it is taken back
-    when the ledger can be written again, in the way in which the plans of a dead server are taken.
+    A plan is released when one of its events cannot be written: `halt` stops all its jobs. Once the ledger can be
+    written again, it is adopted like a plan of a crashed server.
     """
 
     def __init__(
@@ -46,79 +46,79 @@ class Ownership:
         self._ledger = ledger
         self._jobs = jobs
         self._halt = halt
-        self._unsettled: set[PlanId] = set()
-        self._ours: set[PlanId] = set()
+        self._unreconciled: set[PlanId] = set()
+        self._owned: set[PlanId] = set()
         self._orphans: set[PlanId] = set()
-        self._let_go: set[PlanId] = set()
+        self._released: set[PlanId] = set()
         self._locks: dict[PlanId, asyncio.Lock] = {}
         plan_store.on_stop(self._stopped)
 
     @asynccontextmanager
     async def turn(self, plan_id: PlanId) -> AsyncIterator[None]:
-        """One request on a plan at a time, in order of arrival. A plan of a dead server is settled first.
+        """Serve one request on a plan at a time, in order of arrival. An adopted plan is reconciled first.
 
         Raises UnknownThing, OwnedElsewhere, PlanUnreadable, and StorageFailed if nothing can be written now.
         """
         await self._jobs.join(f"let-go:{plan_id}")
         async with self._lock(plan_id):
             await self._plan_store.ready()
-            plan = self.take(plan_id)
-            if plan_id in self._unsettled:
+            plan = self.claim(plan_id)
+            if plan_id in self._unreconciled:
                 await clear_leftovers(self._view, plan)
-                settled = await reconcile_intents(self._plan_store, self._view, plan)
-                self._unsettled.discard(plan_id)
-                drop_staged(self._plan_store, settled)
+                reconciled = await reconcile_intents(self._plan_store, self._view, plan)
+                self._unreconciled.discard(plan_id)
+                drop_staged(self._plan_store, reconciled)
             yield
 
     def _lock(self, plan_id: PlanId) -> asyncio.Lock:
         return self._locks.setdefault(plan_id, asyncio.Lock())
 
     def add(self, plan_id: PlanId) -> None:
-        """A plan that this process has begun: its lease came with its first event."""
-        self._ours.add(plan_id)
+        """Add a plan that this process has created; its first event has claimed its lease."""
+        self._owned.add(plan_id)
 
     def see(self, plan_id: PlanId) -> Plan:
-        """The plan, to be read. Raises UnknownThing, PlanUnreadable, StorageFailed."""
+        """The plan, for reading only. Raises UnknownThing, PlanUnreadable, StorageFailed."""
         plan = self._plan_store.find(plan_id)
         if plan is None:
             raise UnknownThing("plan", plan_id)
         return plan
 
-    def take(self, plan_id: PlanId) -> Plan:
-        """The plan, to be changed by this process.
+    def claim(self, plan_id: PlanId) -> Plan:
+        """The plan, to be changed by this process, which adopts it from a crashed server.
 
-        Raises UnknownThing, PlanUnreadable, StorageFailed, or OwnedElsewhere while another living server runs it.
+        Raises UnknownThing, PlanUnreadable, StorageFailed, and OwnedElsewhere while another live server runs it.
         """
-        if plan_id in self._ours:
+        if plan_id in self._owned:
             return self.see(plan_id)
         self.see(plan_id)
         other = self._ledger.claim(plan_id, self._plan_store.clock().isoformat())
         if other is not None:
             raise owned_elsewhere(other)
         plan = self._plan_store.plan(plan_id)
-        self._ours.add(plan_id)
-        unsettled = any(edit.state == "intended" for edit in plan.edits)
-        if unsettled:
-            self._unsettled.add(plan_id)
+        self._owned.add(plan_id)
+        has_intents = any(edit.state == "intended" for edit in plan.edits)
+        if has_intents:
+            self._unreconciled.add(plan_id)
         try:
             plan = self._adopt(plan)
         except IllegalTransition as error:
-            # Damage that reads well and makes no sense: what the plan is waiting for is nowhere in it.
-            self._ours.discard(plan_id)
-            self._unsettled.discard(plan_id)
+            # A damaged plan can be readable and still inconsistent, for example wait for a step that it lacks.
+            self._owned.discard(plan_id)
+            self._unreconciled.discard(plan_id)
             self._plan_store.forget(plan_id)
             raise self._plan_store.mark_unreadable(
-                PlanUnreadable(plan_id, f"it does not fit together ({error})")
+                PlanUnreadable(plan_id, f"its events are inconsistent ({error})")
             ) from error
-        self._let_go.discard(plan_id)
-        return plan if unsettled else drop_staged(self._plan_store, plan)
+        self._released.discard(plan_id)
+        return plan if has_intents else drop_staged(self._plan_store, plan)
 
     def _adopt(self, plan: Plan) -> Plan:
-        """Bring a plan whose server has died, or that was let go, to a state from which a person can go on.
+        """Pause a plan of a crashed server, or one that was released, so that the user can resume it.
 
-        Nothing runs by itself.
+        What it was waiting for is withdrawn. A draft fails.
         """
-        stopped = plan.plan_id in self._let_go
+        stopped = plan.plan_id in self._released
         reason: PauseReason = "storage" if stopped else "restart"
         if plan.status == "draft":
             message = STOPPED if stopped else "The server ended while the plan was being drafted."
@@ -130,7 +130,7 @@ class Ownership:
             return plan
         happened: list[ev.Event] = []
         if plan.status != "paused" or plan.pause_reason == "conflict":
-            # The pause comes first: what follows it no longer counts as time in which the plan has worked.
+            # The pause comes first, so that the time from the crash until now does not count as working time.
             happened.append(ev.PlanPaused(reason=reason, detail=STOPPED if stopped else _ENDED))
         happened += [
             ev.ApprovalResolved(approval_id=each.approval_id, decision="superseded", by="server")
@@ -148,22 +148,22 @@ class Ownership:
         return self._plan_store.record(plan.plan_id, *happened)
 
     def _stopped(self, plan_id: PlanId, error: PlanloomError) -> None:
-        """An event of a plan could not be written: stop what runs of it and let it go."""
+        """Release a plan of which an event could not be written."""
         if isinstance(error, StorageFailed):
-            self._let_go.add(plan_id)
+            self._released.add(plan_id)
             self._orphans.add(plan_id)
-        self._jobs.start(f"let-go:{plan_id}", self._give_up(plan_id))
+        self._jobs.start(f"let-go:{plan_id}", self._release(plan_id))
 
-    async def _give_up(self, plan_id: PlanId) -> None:
+    async def _release(self, plan_id: PlanId) -> None:
         await self._halt(plan_id)
-        # A request that is under way ends first: it meets the failure, and not a plan that is not there.
+        # A request in progress ends first, so that it fails with the storage error and not with a missing plan.
         async with self._lock(plan_id):
-            self._ours.discard(plan_id)
-            self._unsettled.discard(plan_id)
+            self._owned.discard(plan_id)
+            self._unreconciled.discard(plan_id)
             self._plan_store.forget(plan_id)
 
     def is_left_open(self, plan_id: PlanId) -> bool:
-        """Whether a paused plan asks or does what only the server that ran it could carry on."""
+        """Whether a paused plan has open approvals, conflicts, steps or intents, which a crashed server left."""
         try:
             plan = self.see(plan_id)
         except PlanloomError:
@@ -176,14 +176,14 @@ class Ownership:
         )
 
     def take_orphans(self, plan_ids: Iterable[PlanId]) -> None:
-        """Adopt those of the plans whose server has died; the others are left to theirs.
+        """Adopt those of the plans whose server has crashed.
 
-        What cannot be adopted now since the ledger fails is tried again with the leases.
+        Plans that cannot be adopted because the ledger fails are tried again when the leases are renewed.
         """
         for plan_id in tuple(plan_ids):
             self._orphans.add(plan_id)
             try:
-                self.take(plan_id)
+                self.claim(plan_id)
             except (OwnedElsewhere, PlanUnreadable, UnknownThing):
                 self._orphans.discard(plan_id)
             except StorageFailed:
@@ -192,31 +192,31 @@ class Ownership:
                 self._orphans.discard(plan_id)
 
     async def settle(self) -> None:
-        """Look at the files of every adopted plan whose last edit is in doubt."""
-        for plan_id in tuple(self._unsettled):
+        """Reconcile every adopted plan that has an edit without an outcome."""
+        for plan_id in tuple(self._unreconciled):
             try:
                 async with self.turn(plan_id):
                     continue
             except PlanloomError as error:
-                log.warning("plan %s could not be settled: %s", plan_id, error.message)
+                log.warning("plan %s could not be reconciled: %s", plan_id, error.message)
 
     def forget(self, plan_id: PlanId) -> None:
-        """A plan that was deleted."""
-        self._ours.discard(plan_id)
+        """Remove a plan that was deleted."""
+        self._owned.discard(plan_id)
         self._locks.pop(plan_id, None)
         self._plan_store.forget(plan_id)
 
     async def keep(self, seconds: float = LEASE_SECONDS / 3) -> None:
-        """Renew the leases for as long as the process lives, and take plans back that were let go."""
+        """Renew the leases and adopt released plans every `seconds`, for as long as the process lives."""
         while True:
             await asyncio.sleep(seconds)
-            await self.look_after()
+            await self.renew_leases()
 
-    async def look_after(self) -> None:
-        """Renew the leases once. If the ledger can be written again, take back what was let go."""
+    async def renew_leases(self) -> None:
+        """Renew the leases once, and adopt released plans if the ledger can be written."""
         try:
             await self._ledger.ready()
-            self._ledger.renew(self._ours)
+            self._ledger.renew(self._owned)
             self._ledger.probe()
         except StorageFailed as error:
             log.warning("the leases were not renewed: %s", error.message)

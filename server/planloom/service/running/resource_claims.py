@@ -1,4 +1,4 @@
-"""Which resources a step of a plan needs alone: the paths it writes, the model, the terminal."""
+"""Names the resources that a step must claim: the paths it writes, the model, the terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TERMINAL = "terminal"
 
 
 def claims_of(tools: Registry, plan: Plan, step: Step) -> Iterator[str]:
-    """The resources by name. Two spellings of a path that its text alone tells apart count as two."""
+    """The names of the resources. Paths are compared as text, without resolving links."""
     if step.kind == "processing":
         yield MODEL
         yield from (_path(plan, path) for path in step.expected_files)

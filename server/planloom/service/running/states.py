@@ -1,4 +1,4 @@
-"""What each status of a plan allows."""
+"""The actions that each status of a plan allows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs one request on a plan at a time, and checks what the plan's status allows again after every wait."""
+"""Serves one request on a plan at a time, and checks the plan's status again after every wait."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Turns:
         halted: bool = False,
         already: PlanStatus | None = None,
     ) -> AsyncIterator[Plan]:
-        """Wait for this request's turn; the plan, if its status allows the action and it is at this version.
+        """Wait for this request's turn, then yield the plan if its status allows the action and the version matches.
 
-        With `halted` nothing of the plan runs meanwhile; a plan that has come to the status `already` by then is
-        let through. Without an action the caller asks `require` itself. Raises WrongState, StaleVersion, and
-        what `Ownership.turn` raises.
+        With `halted` no job of the plan runs meanwhile; a plan that has reached the status `already` by then is
+        yielded, too. Without an action the caller must call `require`. Raises WrongState, StaleVersion, and what
+        `Ownership.turn` raises.
         """
         async with self._ownership.turn(plan_id):
             plan = self._allowed(plan_id, action, version)
@@ -56,25 +56,25 @@ class Turns:
         version: int | None = None,
         already: PlanStatus | None = None,
     ) -> AsyncIterator[Plan]:
-        """Within a turn: stop what runs or is drafted of the plan, and ask again what its status allows."""
+        """Within a turn, stop the plan's jobs, then check its status again and yield it."""
         try:
             await self._jobs.stop(f"draft:{plan_id}")
             await self._conductor.halt(plan_id)
-            plan = self._ownership.take(plan_id)
+            plan = self._ownership.claim(plan_id)
             yield plan if plan.status == already else self._allowed(plan_id, action, version)
         finally:
             self._conductor.release(plan_id)
 
     def begin_cancel(self, plan_id: PlanId) -> None:
-        """A cancel is answered before it is done: from now on every other request is refused."""
+        """Refuse every other request from now on: a cancel is answered before it is done."""
         self._cancelling.add(plan_id)
 
     def end_cancel(self, plan_id: PlanId) -> None:
-        """The cancel is done, or could not be."""
+        """Accept requests again, after the cancel is done or has failed."""
         self._cancelling.discard(plan_id)
 
     def _allowed(self, plan_id: PlanId, action: Action | None, version: int | None) -> Plan:
-        plan = self._ownership.take(plan_id)
+        plan = self._ownership.claim(plan_id)
         if plan_id in self._cancelling and action != "cancel":
             raise WrongState("The plan is being cancelled.", status=plan.status, allowed=())
         if action is not None:

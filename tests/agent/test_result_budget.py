@@ -1,4 +1,4 @@
-"""What prompts keep of results that no longer fit."""
+"""How results that no longer fit are shortened in prompts."""
 
 from __future__ import annotations
 

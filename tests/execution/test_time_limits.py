@@ -1,4 +1,4 @@
-"""The minutes of a plan's budget are counted from its events, so that a restart grants no new ones."""
+"""A plan's working time is measured from its events, so that a restart does not renew its budget."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DETECTION = Detection(planned=True, rule="none", score=1, ambiguous=False)
 
 
 class Timer:
-    """Stands for the loop's timers: what was set, in seconds."""
+    """A fake for the loop's timers, which records their delays in seconds."""
 
     def __init__(self) -> None:
         self.set: list[float] = []
@@ -28,7 +28,7 @@ class Timer:
         return self
 
     def cancel(self) -> None:
-        """Nothing is due."""
+        """Does nothing."""
 
 
 class Desk:

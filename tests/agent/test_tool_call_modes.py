@@ -1,4 +1,4 @@
-"""What an answer says, turn_request for by schema or in plain text."""
+"""Answers decoded in each tool call mode."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from planloom.tools.registry import builtin
 TOOLS = (*builtin().specs(), *control_specs(direct=True))
 
 
-def heard(mode: ToolCallMode, text: str, *, cut: bool = False, fallback: bool = True) -> Turn:
+def decoded(mode: ToolCallMode, text: str, *, cut: bool = False, fallback: bool = True) -> Turn:
     decoder = AnswerDecoder(mode, TOOLS, fallback=fallback)
     for start in range(0, len(text), 7):
         decoder.feed(text[start : start + 7])
@@ -56,7 +56,7 @@ def test_an_object_holds_calls_and_what_steers() -> None:
         "task_completed": "Read it.",
         "final_answer": "",
     }
-    turn = heard("json", json.dumps(answer))
+    turn = decoded("json", json.dumps(answer))
     assert calls(turn) == [("read_file", {"path": "a"})]
     assert (turn.task_completed, turn.final_answer, turn.text) == ("Read it.", None, "first the file")
 
@@ -74,18 +74,20 @@ def test_an_object_holds_calls_and_what_steers() -> None:
     ],
 )
 def test_fields_that_steer(answer: dict[str, Any], field: str, said: object) -> None:
-    assert getattr(heard("json", json.dumps(answer)), field) == said
+    assert getattr(decoded("json", json.dumps(answer)), field) == said
 
 
 def test_a_call_with_arguments_that_are_no_object_is_told() -> None:
-    turn = heard("json", '{"tool_calls": [{"name": "read_file", "arguments": "{\\"pa"}, {"arguments": {}}]}')
+    turn = decoded(
+        "json", '{"tool_calls": [{"name": "read_file", "arguments": "{\\"pa"}, {"arguments": {}}]}'
+    )
     assert calls(turn) == [] and [each.name for each in turn.malformed] == ["read_file", "tool_calls"]
 
 
 def test_an_object_that_was_cut_is_told_and_never_run() -> None:
-    turn = heard("json", '{"tool_calls": [{"name": "write_file", "arguments": {"path": "a", "con', cut=True)
+    turn = decoded("json", '{"tool_calls": [{"name": "write_file", "arguments": {"path": "a", "con', cut=True)
     assert calls(turn) == [] and turn.cut
-    strict = heard("json", '{"tool_calls": [{"name', cut=True, fallback=False)
+    strict = decoded("json", '{"tool_calls": [{"name', cut=True, fallback=False)
     assert strict.malformed[0].problem == "the answer was cut"
 
 
@@ -94,26 +96,26 @@ def test_files_in_fences_become_writes_and_other_calls_stay() -> None:
         'I write it.\nFILE: src/a.py\n```python\nprint("```")\nx = 1\n```\n'
         '{"name": "task_completed", "arguments": {"summary": "Wrote it."}}\n'
     )
-    turn = heard("text", text)
+    turn = decoded("text", text)
     assert calls(turn) == [("write_file", {"path": "src/a.py", "content": 'print("```")\nx = 1\n'})]
     assert turn.task_completed == "Wrote it."
 
 
 def test_a_longer_fence_holds_a_shorter_one_and_an_open_one_is_never_written() -> None:
-    turn = heard("text", "FILE: a.md\n````\n```\ncode\n```\n````\nFILE: b.md\n```\nhalf of")
+    turn = decoded("text", "FILE: a.md\n````\n```\ncode\n```\n````\nFILE: b.md\n```\nhalf of")
     assert calls(turn) == [("write_file", {"path": "a.md", "content": "```\ncode\n```\n"})]
     assert [each.text for each in turn.malformed] == ["b.md"]
 
 
 def test_calls_printed_by_a_native_model_count_only_where_the_setting_says_so() -> None:
     text = '{"name": "read_file", "arguments": {"path": "a"}}'
-    assert calls(heard("native", text)) == [("read_file", {"path": "a"})]
-    assert calls(heard("native", text, fallback=False)) == []
+    assert calls(decoded("native", text)) == [("read_file", {"path": "a"})]
+    assert calls(decoded("native", text, fallback=False)) == []
 
 
 @given(st.text(max_size=300), st.sampled_from(["native", "json", "text"]), st.booleans())
 def test_no_text_raises(text: str, mode: ToolCallMode, cut: bool) -> None:
-    heard(mode, text, cut=cut)
+    decoded(mode, text, cut=cut)
     fenced_files(text)
 
 

@@ -1,0 +1,37 @@
+"""The model of a connection: selected when needed, and again after the settings have changed."""
+
+from __future__ import annotations
+
+import asyncio
+
+from planloom.service.models import Models
+from planloom.settings import resolve
+
+LISTING = b'{"data": [{"id": "small"}]}'
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+
+
+async def test_a_change_of_settings_during_a_selection_is_not_lost() -> None:
+    listed, go_on = asyncio.Event(), asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        listed.set()
+        await go_on.wait()
+        writer.write(ANSWER % (len(LISTING), LISTING))
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        user = {"model.provider": "openai", "model.baseUrl": f"http://127.0.0.1:{port}/v1"}
+        settings = resolve({"user": user}).settings
+        models = Models(lambda: settings, {})
+        selection = asyncio.create_task(models.current())
+        await listed.wait()
+        settings = resolve({"user": {"model.provider": "embedded"}}).settings
+        forgotten = asyncio.create_task(models.forget())
+        await asyncio.sleep(0)
+        go_on.set()
+        await asyncio.gather(selection, forgotten)
+        assert await models.current() is None and models.identity.provider != "openai"
