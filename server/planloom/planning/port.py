@@ -34,14 +34,14 @@ class PlanningRequest(Value):
     perspectives: tuple[Perspective, ...] = ()
 
 
-class PerspectiveBegun(Value):
+class PerspectiveStarted(Value):
     """An agent has begun its report."""
 
     kind: Literal["perspective_begun"] = "perspective_begun"
     agent: Agent
 
 
-class PerspectiveSeen(Value):
+class PerspectiveReported(Value):
     """The report of an agent, or the reason why there is none."""
 
     kind: Literal["perspective_seen"] = "perspective_seen"
@@ -59,7 +59,7 @@ class ToolUsed(Value):
     summary: str
 
 
-class ThoughtSeen(Value):
+class ThinkingText(Value):
     """More of a model's text before it writes the plan."""
 
     kind: Literal["thought"] = "thought"
@@ -73,14 +73,14 @@ class StepDrafted(Value):
     step: Step
 
 
-class TextSeen(Value):
+class DraftText(Value):
     """More of the text of the plan."""
 
     kind: Literal["text"] = "text"
     text: str
 
 
-class UsageSeen(Value):
+class RequestUsage(Value):
     """The usage of one request to a model."""
 
     kind: Literal["usage"] = "usage"
@@ -101,13 +101,13 @@ class PlanDrafted(Value):
 
 
 PlannerEvent = Annotated[
-    PerspectiveBegun
-    | PerspectiveSeen
+    PerspectiveStarted
+    | PerspectiveReported
     | ToolUsed
-    | ThoughtSeen
+    | ThinkingText
     | StepDrafted
-    | TextSeen
-    | UsageSeen
+    | DraftText
+    | RequestUsage
     | PlanDrafted,
     Field(discriminator="kind"),
 ]

@@ -33,12 +33,12 @@ from planloom.planning.model.prompts import PlanStyle, repair_prompt, system_pro
 from planloom.planning.model.schema import plan_schema
 from planloom.planning.model.stopwatch import Stopwatch
 from planloom.planning.port import (
+    DraftText,
     PlanDrafted,
     PlannerEvent,
     PlanningRequest,
+    RequestUsage,
     StepDrafted,
-    TextSeen,
-    UsageSeen,
 )
 from planloom.tools.registry import Registry
 
@@ -136,13 +136,13 @@ class ModelPlanner:
         try:
             async for event in self._received(model_request, first):
                 if isinstance(event, TextDelta):
-                    yield TextSeen(text=event.text)
+                    yield DraftText(text=event.text)
                     for drafted in first.feed(event.text):
                         yield StepDrafted(step=builder.add(drafted))
         except ModelFailed:
-            yield UsageSeen(usage=first.cost.usage)
+            yield RequestUsage(usage=first.cost.usage)
             raise
-        yield UsageSeen(usage=first.cost.usage)
+        yield RequestUsage(usage=first.cost.usage)
         read = self._read(first, request)
         if isinstance(read, PlanDrafted):
             yield read
@@ -152,12 +152,12 @@ class ModelPlanner:
         try:
             async for event in self._received(repair, second):
                 if isinstance(event, TextDelta):
-                    yield TextSeen(text=event.text)
+                    yield DraftText(text=event.text)
                     second.stream.feed(event.text)
         except ModelFailed:
-            yield UsageSeen(usage=second.cost.usage)
+            yield RequestUsage(usage=second.cost.usage)
             raise
-        yield UsageSeen(usage=second.cost.usage)
+        yield RequestUsage(usage=second.cost.usage)
         read = self._read(second, request)
         if isinstance(read, PlanDrafted):
             yield read

@@ -25,14 +25,14 @@ from planloom.planning.model.prompt_budget import SMALL_CONTEXT, fitting_prompt
 from planloom.planning.perspective_reports import find_report, report_in_words, report_of, report_spec
 from planloom.planning.perspectives.prompts import perspective_prompt
 from planloom.planning.port import (
-    PerspectiveBegun,
-    PerspectiveSeen,
+    PerspectiveReported,
+    PerspectiveStarted,
     Planner,
     PlannerEvent,
     PlanningRequest,
-    ThoughtSeen,
+    RequestUsage,
+    ThinkingText,
     ToolUsed,
-    UsageSeen,
 )
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import READ_ONLY, Registry
@@ -112,7 +112,7 @@ class PerspectivesPlanner:
     ) -> AsyncGenerator[PlannerEvent, None]:
         async def one(agent: Agent, emit: Emit) -> None:
             async with slots:
-                emit(PerspectiveBegun(agent=agent))
+                emit(PerspectiveStarted(agent=agent))
                 report = await self._one_report(agent, request, progress, emit)
                 if report.perspective is not None:
                     progress.reports[agent] = report.perspective
@@ -125,25 +125,25 @@ class PerspectivesPlanner:
 
     async def _one_report(
         self, agent: Agent, request: PlanningRequest, progress: _Progress, emit: Emit
-    ) -> PerspectiveSeen:
+    ) -> PerspectiveReported:
         """Make one agent's report; a failure does not affect the others."""
         limit = asyncio.timeout(self._limits.seconds)
         try:
             async with limit:
                 found = await self._report(agent, request, progress, emit)
         except PlanloomError as error:
-            return PerspectiveSeen(agent=agent, error=error.message)
+            return PerspectiveReported(agent=agent, error=error.message)
         except TimeoutError:
             if not limit.expired():
                 raise
             reason = f"{NAMES[agent]} made no report within {self._limits.seconds:g} seconds."
-            return PerspectiveSeen(agent=agent, error=reason)
+            return PerspectiveReported(agent=agent, error=reason)
         except Exception:
             log.exception("the report of %s failed unexpectedly", agent)
-            return PerspectiveSeen(agent=agent, error=DEFECT)
+            return PerspectiveReported(agent=agent, error=DEFECT)
         if isinstance(found, GaveUp):
-            return PerspectiveSeen(agent=agent, error=found.reason)
-        return PerspectiveSeen(agent=agent, perspective=found)
+            return PerspectiveReported(agent=agent, error=found.reason)
+        return PerspectiveReported(agent=agent, perspective=found)
 
     async def _report(
         self, agent: Agent, request: PlanningRequest, progress: _Progress, emit: Emit
@@ -171,7 +171,7 @@ class PerspectivesPlanner:
 
         def spend(usage: Usage) -> None:
             progress.spend(usage)
-            emit(UsageSeen(usage=usage))
+            emit(RequestUsage(usage=usage))
 
         limits = RunLimits(
             tools=runner.tools,
@@ -179,7 +179,7 @@ class PerspectivesPlanner:
             limit=self._limits.calls,
             completion_seconds=self._limits.call_seconds,
             fallback=self._fallback,
-            stream=lambda _, text: emit(ThoughtSeen(text=text)),
+            stream=lambda _, text: emit(ThinkingText(text=text)),
             spend=spend,
             allow=progress.allow,
         )
