@@ -276,7 +276,7 @@ class ApprovalResolved(Value):
 
 
 class EditStarted(Value):
-    """The intent to change files; on disk before the editor is asked to. `reverts` are the edits that it reverts,
+    """The intent to change files; recorded on disk before the editor is asked to change them. `reverts` are the edits that it reverts,
     `partly` those that it reverts only in part, `settles` the steps whose staged changes it applies.
     """
 
@@ -398,7 +398,7 @@ class RecoveryChosen(Value):
 
 
 class ContextCompacted(Value):
-    """Older results were merged into the summary, which alone describes `steps` in later prompts."""
+    """Older results were merged into the summary. It alone describes the steps of `steps` in later prompts."""
 
     type: Literal["context_compacted"] = "context_compacted"
     before_tokens: int
