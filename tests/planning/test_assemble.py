@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from planloom.domain.plans.plan import Check
+from planloom.domain.plans.plan import Check, Step
 from planloom.domain.values import StepId
 from planloom.planning.formats.draft import DraftStep
-from planloom.planning.model.assemble import StepBuilder, assembled
+from planloom.planning.model.assemble import StepBuilder
 from tests.support.small_tools import small_tools
 
 RULES = small_tools().rules()
@@ -17,6 +18,13 @@ RULES = small_tools().rules()
 
 def draft(description: str = "Do it", **fields: Any) -> DraftStep:
     return DraftStep(**({"description": description, "instruction": description} | fields))
+
+
+def assembled(drafts: Sequence[DraftStep]) -> tuple[tuple[Step, ...], bool]:
+    builder = StepBuilder(RULES)
+    for each in drafts:
+        builder.add(each)
+    return builder.steps(), builder.sequential
 
 
 @pytest.mark.parametrize(
@@ -33,7 +41,7 @@ def draft(description: str = "Do it", **fields: Any) -> DraftStep:
     ],
 )
 def test_ids_become_legal_and_unique(raw: list[str | None], expected: list[str]) -> None:
-    steps, _ = assembled([draft(raw_id=ident) for ident in raw], RULES)
+    steps, _ = assembled([draft(raw_id=ident) for ident in raw])
     assert [step.step_id for step in steps] == expected
 
 
@@ -53,7 +61,7 @@ def test_ids_become_legal_and_unique(raw: list[str | None], expected: list[str])
 def test_dependencies_are_found_by_id_and_by_number(
     needs: tuple[str, ...], expected: tuple[str, ...]
 ) -> None:
-    steps, sequential = assembled([draft(raw_id="first-one"), draft("Next", depends_on=needs)], RULES)
+    steps, sequential = assembled([draft(raw_id="first-one"), draft("Next", depends_on=needs)])
     assert steps[1].depends_on == expected
     assert not sequential
 
@@ -64,15 +72,14 @@ def test_references_in_arguments_follow_their_step() -> None:
             draft(raw_id="1", tool="read_file", args={"path": "a"}),
             draft(raw_id="2", tool="write_file", args={"path": "b", "content": "$1.text"}),
         ],
-        RULES,
     )
     assert steps[1].args == {"path": "b", "content": "$step_1.text"}
 
 
 def test_a_plan_without_dependencies_is_sequential_and_later_ones_come_later() -> None:
-    assert assembled([draft(), draft("B")], RULES)[1]
+    assert assembled([draft(), draft("B")])[1]
     steps, sequential = assembled(
-        [draft("A", raw_id="a", depends_on=("b",)), draft("B", raw_id="b", depends_on=())], RULES
+        [draft("A", raw_id="a", depends_on=("b",)), draft("B", raw_id="b", depends_on=())]
     )
     assert not sequential
     assert [step.step_id for step in steps] == ["b", "a"]
@@ -89,7 +96,6 @@ def test_kinds_agents_and_defaults() -> None:
             draft("write the file", tool="write_file", args={"path": "a", "content": ""}, agent="nobody"),
             draft("Ask", kind="clarification"),
         ],
-        RULES,
     )
     assert [step.kind for step in steps] == [
         *("tool_call", "tool_call", "processing", "tool_call", "clarification", "tool_call", "clarification")
@@ -105,7 +111,7 @@ def test_kinds_agents_and_defaults() -> None:
 
 def test_checks_that_make_sense_are_kept() -> None:
     checks = ({"kind": "file_exists", "path": "a"}, {"type": "command", "command": "x"}, {"kind": "odd"}, 3)
-    steps, _ = assembled([draft(checks=checks)], RULES)
+    steps, _ = assembled([draft(checks=checks)])
     assert steps[0].checks == (Check(kind="file_exists", path="a"), Check(kind="command", command="x"))
 
 
@@ -130,5 +136,5 @@ def test_ids_of_finished_steps_stay_theirs() -> None:
     ],
 )
 def test_who_does_a_step_in_words_where_nobody_is_named(description: str, agent: str) -> None:
-    (step,), _ = assembled([draft(description)], RULES)
+    (step,), _ = assembled([draft(description)])
     assert step.agent == agent

@@ -20,7 +20,7 @@ from planloom.models.port import Capabilities
 from planloom.models.tokens import TokenCounter
 from planloom.planning.model.planner import ModelPlanner
 from planloom.planning.model.prompts import repair_prompt, system_prompt
-from planloom.planning.port import PlanDrafted, PlanningRequest, StepDrafted, TextSeen, UsageSeen
+from planloom.planning.port import DraftText, PlanDrafted, PlanningRequest, RequestUsage, StepDrafted
 from planloom.tools.registry import builtin
 from tests.support.small_tools import small_tools
 
@@ -75,15 +75,15 @@ async def test_a_constrained_plan() -> None:
     ]
     assert (plan.summary, plan.sequential, plan.author, plan.warnings) == ("Two steps.", False, "model", ())
     assert model.requests[0].response_schema is not None
-    assert "".join(event.text for event in events if isinstance(event, TextSeen)) == GOOD
-    (usage,) = [event.usage for event in events if isinstance(event, UsageSeen)]
+    assert "".join(event.text for event in events if isinstance(event, DraftText)) == GOOD
+    (usage,) = [event.usage for event in events if isinstance(event, RequestUsage)]
     assert usage == Usage(requests=1, prompt_tokens=100, completion_tokens=20)
 
 
 async def test_steps_are_announced_while_the_model_writes() -> None:
     _, events = await drafted([says(GOOD)])
     kinds = [type(event).__name__ for event in events]
-    assert kinds.index("StepDrafted") < len(kinds) - 1 - kinds[::-1].index("TextSeen")
+    assert kinds.index("StepDrafted") < len(kinds) - 1 - kinds[::-1].index("DraftText")
     announced = [event.step for event in events if isinstance(event, StepDrafted)]
     assert [step.step_id for step in announced] == ["a", "b"]
     assert tuple(announced) == plan_in(events).steps
@@ -117,7 +117,7 @@ async def test_what_cannot_be_used_is_sent_back_once(text: str, told: str) -> No
     first, second = model.requests
     assert second.messages[: len(first.messages)] == first.messages
     assert told in second.messages[-1].text
-    assert sum(isinstance(event, UsageSeen) for event in events) == 2
+    assert sum(isinstance(event, RequestUsage) for event in events) == 2
 
 
 @pytest.mark.parametrize("schema", [True, False])
@@ -157,7 +157,7 @@ async def test_endless_white_space_ends_the_read() -> None:
     model, events = await drafted([says(GOOD + " " * 20_000)])
     assert plan_in(events).steps
     assert len(model.requests) == 1
-    assert sum(len(event.text) for event in events if isinstance(event, TextSeen)) < 3_000
+    assert sum(len(event.text) for event in events if isinstance(event, DraftText)) < 3_000
 
 
 async def test_a_refusal_and_a_broken_engine_are_told_apart() -> None:

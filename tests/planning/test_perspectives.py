@@ -10,7 +10,7 @@ import pytest
 
 from planloom.models.offline.scripted import ScriptedModel, Turn, fails, makes
 from planloom.planning.perspectives.planner import Limits, PerspectivesPlanner
-from planloom.planning.port import PerspectiveSeen, PlannerEvent, PlanningRequest
+from planloom.planning.port import PerspectiveReported, PlannerEvent, PlanningRequest
 from planloom.tools.registry import builtin
 
 NO_REPORT = makes(("report", {}), prompt_tokens=90, completion_tokens=20, repeat=True)
@@ -41,7 +41,7 @@ def planner(turn: Turn, limits: Limits) -> PerspectivesPlanner:
 )
 async def test_all_looks_together_stay_within_the_budget(limits: Limits, setting: str) -> None:
     drafted = planner(NO_REPORT, limits).draft(PlanningRequest(text="Change it"))
-    seen = [event async for event in drafted if isinstance(event, PerspectiveSeen)]
+    seen = [event async for event in drafted if isinstance(event, PerspectiveReported)]
     assert [event.perspective for event in seen] == [None, None, None]
     assert all(setting in (event.error or "") for event in seen[1:])
 

@@ -21,7 +21,7 @@ from planloom.planning.perspective_reports import (
     report_in_words,
     report_of,
     report_spec,
-    told_of,
+    reports_text,
 )
 from planloom.planning.perspectives.prompts import perspective_prompt
 
@@ -209,13 +209,13 @@ def test_sentences_and_items_that_are_repeated_stand_once() -> None:
 
 @pytest.mark.parametrize("most", [0, 50, 100, 400, 10_000])
 def test_reports_fit_the_room_they_are_given(most: int) -> None:
-    told = told_of([KODA, KODA.model_copy(update={"analysis": "word " * 500})], most)
+    told = reports_text([KODA, KODA.model_copy(update={"analysis": "word " * 500})], most)
     assert len(told) <= most
     assert ("- analysis: One module." in told) == (most >= 200)
 
 
 def test_what_the_synthesis_is_told() -> None:
-    assert told_of([KODA]) == (
+    assert reports_text([KODA]) == (
         "Koda (effort: small)\n- analysis: One module.\n- concerns: No tests.\n"
         "- recommendations: Test first.; Keep names.\n- dependencies: A test runner.\n- affectedFiles: src/a.py\n"
         "- codePatterns: functions\n- potentialBreakingChanges: login()\n- testingRequirements: login"

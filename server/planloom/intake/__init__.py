@@ -1,6 +1,5 @@
-"""From the words of a request to what it refers to and what kind of work it is. Imported by `planning` and
-`service`.
+"""Resolves the references of a request and classifies it. Imported by `planning` and `service`.
 
-Read `references` and `resolve` (`@path`), then `detection` and `qualification` (does it want a plan, which
-one).
+Read `references` and `resolve` (`@path`) first, then `detection` and `qualification` (does the request need a plan,
+and which kind).
 """

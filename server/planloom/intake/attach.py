@@ -1,4 +1,4 @@
-"""What a place in the workspace is attached as: a text, a part of one, a tree, an image, or a description."""
+"""Attaches files, parts of files, folder trees and images, within limits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CODES: dict[PathCode, UnresolvedCode] = {
 
 
 class Attachments:
-    """What one resolution has attached so far, each place once, and how much still fits."""
+    """The attachments of one request so far, without duplicates, and the size that is left for more."""
 
     def __init__(self, sources: ReferenceSources, confirmed: Iterable[str], limits: Limits) -> None:
         self._sources = sources
@@ -39,7 +39,7 @@ class Attachments:
         self._left = limits.total_bytes
         self._attached: list[ResolvedAttachment] = []
         self._unresolved: list[Unresolved] = []
-        self._seen: set[tuple[str, Uri | None, Range | None]] = set()
+        self._keys: set[tuple[str, Uri | None, Range | None]] = set()
 
     def resolution(self) -> Resolution:
         """Everything so far, in order."""
@@ -61,16 +61,16 @@ class Attachments:
             return refusal
         if image_type(place.relative) is not None and lines is None and range_ is None:
             return await self._image(place, reference, label)
-        seen = await self._sources.snapshot(place.uri)
-        if seen.problem == "folder":
+        snapshot = await self._sources.snapshot(place.uri)
+        if snapshot.problem == "folder":
             return await self._folder(place, reference, label)
-        if seen.text is None:
-            return self._described(place, reference, seen, whole=lines is None and range_ is None)
-        text = seen.text
+        if snapshot.text is None:
+            return self._described(place, reference, snapshot, whole=lines is None and range_ is None)
+        text = snapshot.text
         if lines is not None:
             part = lines_of(text, lines, self._sources.encoding)
             if isinstance(part, int):
-                sentence = f"{shown(place.relative)} has {part} lines: there is no line {min(lines)}."
+                sentence = f"{shown(place.relative)} has {part} lines; there is no line {min(lines)}."
                 return Unresolved(reference=reference, code="not_found", message=sentence)
             text, range_ = part
         elif range_ is not None:
@@ -80,22 +80,22 @@ class Attachments:
             self.cut(text),
             {
                 "range": range_,
-                "language_id": self._sources.language_id(seen.uri) or language_of(place.relative),
+                "language_id": self._sources.language_id(snapshot.uri) or language_of(place.relative),
                 "secret": place.secret or None,
-                "version": seen.version,
-                "note": _told(place, seen),
+                "version": snapshot.version,
+                "note": _source_note(place, snapshot),
             },
         )
 
     async def _folder(self, place: ResolvedPath, reference: str, label: str | None) -> Found:
         below = await self._sources.below(place, MOST_ENTRIES + 1)
         tree = tree_of("", below)
-        kept = self.cut(tree)
+        part = self.cut(tree)
         note = f"Only the first {MOST_ENTRIES} names are listed." if len(below) > MOST_ENTRIES else None
         name = place.root.name if place.relative == "." else place.relative
         return self.resolved(
             text_of(place.uri, reference, label or f"{name}/").model_copy(update={"kind": "folder"}),
-            kept._replace(truncated=kept.truncated or note is not None, note=kept.note or note),
+            part._replace(truncated=part.truncated or note is not None, note=part.note or note),
             {},
         )
 
@@ -111,100 +111,105 @@ class Attachments:
             truncated=data is None,
             note=None
             if data is not None
-            else "The image cannot be read, or is too large: only its name is known.",
+            else "The image cannot be read, or is too large; only its name is attached.",
         )
         return ResolvedAttachment(attachment=attachment, image=data)
 
-    def _described(self, place: ResolvedPath, reference: str, seen: Snapshot, *, whole: bool) -> Found:
-        """A file without a text that can be attached: described where the whole was asked, else refused."""
+    def _described(self, place: ResolvedPath, reference: str, snapshot: Snapshot, *, whole: bool) -> Found:
+        """A file whose text cannot be attached: only described if the whole was requested, else refused."""
         name = shown(place.relative)
-        size = f"{seen.size:,} bytes"
+        size = f"{snapshot.size:,} bytes"
         code: UnresolvedCode
-        match seen.problem:
+        match snapshot.problem:
             case "binary":
-                code, sentence = "binary", f"{name} is binary ({size}): only its name is known."
+                code, sentence = "binary", f"{name} is binary ({size}); only its name is attached."
             case "undecodable":
                 code, sentence = (
                     "undecodable",
-                    f"{name} ({size}) is in no known encoding: only its name is known.",
+                    f"{name} ({size}) is in an unknown encoding; only its name is attached.",
                 )
             case "too_large":
-                code, sentence = "too_large", f"{name} is too large ({size}): only its name is known."
+                code, sentence = "too_large", f"{name} is too large ({size}); only its name is attached."
             case _:
-                detail = seen.detail or f"{name} is not there any more: name another file."
+                detail = snapshot.detail or f"{name} no longer exists. Name another file."
                 return Unresolved(reference=reference, code="not_found", message=detail)
         if not whole:
             return Unresolved(reference=reference, code=code, message=sentence)
         attachment = text_of(place.uri, reference, place.relative).model_copy(
-            update={"bytes": seen.size, "truncated": True, "note": sentence, "secret": place.secret or None}
+            update={
+                "bytes": snapshot.size,
+                "truncated": True,
+                "note": sentence,
+                "secret": place.secret or None,
+            }
         )
         return ResolvedAttachment(attachment=attachment)
 
     def secret(self, place: ResolvedPath, reference: str) -> Unresolved | None:
-        """Why a secret is not attached, unless it was confirmed."""
+        """The refusal to attach a secret that was not confirmed; None if it may be attached."""
         if not place.secret or not self._confirmed.isdisjoint((bare(reference), place.relative)):
             return None
         sentence = (
-            f"{shown(place.relative)} may hold secrets, which a model would be sent:"
-            " confirm that it may be attached, then ask again."
+            f"{shown(place.relative)} may hold secrets, which would be sent to a model."
+            " Confirm that it may be attached, then ask again."
         )
         return Unresolved(reference=reference, code="secret", message=sentence)
 
     def cut(self, text: str) -> Cut:
-        """As much of a text as still fits."""
+        """The text, cut to the limit of one attachment and to the size that is left for all."""
         return cut(text, max(0, min(self._limits.reference_bytes, self._left)))
 
-    def resolved(self, attachment: Attachment, kept: Cut, more: dict[str, object]) -> ResolvedAttachment:
-        """A text with what is known of it, counted against what still fits."""
-        self._left -= min(kept.bytes, self._limits.reference_bytes)
-        note = " ".join(filter(None, (kept.note, str(more.pop("note", None) or ""))))
+    def resolved(self, attachment: Attachment, part: Cut, more: dict[str, object]) -> ResolvedAttachment:
+        """The attachment with its text and further fields; its size counts against the limit for all."""
+        self._left -= min(part.bytes, self._limits.reference_bytes)
+        note = " ".join(filter(None, (part.note, str(more.pop("note", None) or ""))))
         whole = attachment.model_copy(
             update={
                 **more,
-                "bytes": kept.bytes,
-                "truncated": kept.truncated,
+                "bytes": part.bytes,
+                "truncated": part.truncated,
                 "note": note or None,
-                "sha256": sha256(kept.text),
+                "sha256": sha256(part.text),
             }
         )
-        return ResolvedAttachment(attachment=whole, text=kept.text)
+        return ResolvedAttachment(attachment=whole, text=part.text)
 
     def add(self, found: Found) -> None:
-        """Take in what a reference came to."""
+        """Add the result of one reference."""
         if isinstance(found, Unresolved):
             if found not in self._unresolved:
                 self._unresolved.append(found)
             return
         key = (found.attachment.kind, found.attachment.uri, found.attachment.range)
-        if key in self._seen:
+        if key in self._keys:
             return
-        self._seen.add(key)
+        self._keys.add(key)
         ident = AttachmentId(f"attachment_{len(self._attached) + 1}")
         numbered = found.attachment.model_copy(update={"attachment_id": ident})
         self._attached.append(found.model_copy(update={"attachment": numbered}))
 
 
 def text_of(uri: Uri, reference: str, label: str) -> Attachment:
-    """An attachment of which only the place is known yet."""
+    """An attachment without its content."""
     return Attachment(attachment_id=AttachmentId(""), kind="file", reference=reference, uri=uri, label=label)
 
 
 def inside(text: str, span: Range, encoding: Encoding) -> str:
-    """The text of a range, whichever way round it is."""
+    """The text of a range, which may be backward."""
     index = LineIndex(text)
     start, end = sorted((index.offset(span.start, encoding), index.offset(span.end, encoding)))
     return text[start:end]
 
 
-def _told(place: ResolvedPath, seen: Snapshot) -> str | None:
-    """What a reader must know of where the text came from."""
-    if seen.dirty:
-        return "The text is that of the editor, not saved yet."
+def _source_note(place: ResolvedPath, snapshot: Snapshot) -> str | None:
+    """A note on the source of the text: an unsaved buffer or a link."""
+    if snapshot.dirty:
+        return "This is the text in the editor, which is not saved yet."
     return f"It is a link to {shown(place.relative)}." if place.is_link else None
 
 
 def refused(reference: str, place: PathRefused) -> Unresolved:
-    """What the one path resolver says of a place that is not used."""
+    """The refusal of the path resolver as an unresolved reference."""
     return Unresolved(
         reference=reference,
         code=_CODES.get(place.code, "not_found"),
@@ -214,5 +219,5 @@ def refused(reference: str, place: PathRefused) -> Unresolved:
 
 
 def bare(reference: str) -> str:
-    """A reference without its sign and its quote marks."""
+    """A reference without its `@` and quote marks."""
     return reference.strip().removeprefix("@").strip('"“”')

@@ -1,4 +1,4 @@
-"""Asking a model about a request that the rules find ambiguous: one short question, one small answer."""
+"""Asks a model to classify a request that the rules find ambiguous."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from planloom.models.port import Message, Model, ModelRequest
 logger = logging.getLogger(__name__)
 
 SECONDS: Final = 30.0
-"""How long the answer may take; then the rules' verdict holds."""
+"""The time limit for the answer; after it the classification by rules stands."""
 
 _LONGEST_REQUEST = 4000
 _LONGEST_ANSWER = 20_000
@@ -52,7 +52,7 @@ class ModelClassifier:
         self._seconds = seconds
 
     async def classify(self, text: str, qualification: Qualification) -> Classification | None:
-        """The model's verdict; None if it cannot be had in time or cannot be read."""
+        """The model's classification; None if the model fails, is too slow, or its answer cannot be read."""
         shown = text if len(text) <= _LONGEST_REQUEST else text[:_LONGEST_REQUEST] + "…"
         fence = fence_for(shown)
         verdict = qualification.task_type, qualification.complexity, f"{qualification.risk_level} risk"
@@ -72,26 +72,26 @@ class ModelClassifier:
                 answer = await answer_to(self._model, request, Cost(), most_characters=_LONGEST_ANSWER)
                 return read_classification(answer.text)
         except (ModelFailed, TimeoutError) as error:
-            logger.info("No model's verdict on the request: %s", error)
+            logger.info("The model did not classify the request: %s", error)
             return None
 
 
 def read_classification(answer: str) -> Classification | None:
-    """The last JSON object of an answer that is a verdict, whatever stands around it; None if there is none."""
+    """The last JSON object in an answer that is a classification; None if there is none."""
     decoder = json.JSONDecoder()
     found: Classification | None = None
-    at = answer.find("{")
-    while at >= 0:
-        end = at + 1
+    start = answer.find("{")
+    while start >= 0:
+        end = start + 1
         try:
-            value, end = decoder.raw_decode(answer, at)
+            value, end = decoder.raw_decode(answer, start)
             if isinstance(value, dict):
                 value["reason"] = str(value.get("reason", ""))[:_LONGEST_REASON]
                 found = Classification.model_validate(
                     {name: value[name] for name in Classification.model_fields if name in value}
                 )
         except (ValueError, ValidationError, RecursionError):
-            # No JSON, or no verdict: perhaps the next brace begins one.
+            # Not JSON, or not a classification; the next brace may begin one.
             pass
-        at = answer.find("{", end)
+        start = answer.find("{", end)
     return found

@@ -1,4 +1,4 @@
-"""Completion of references: the names that fit what is typed after `@`, the likeliest first."""
+"""Completes references: the names that match the text typed after `@`, best first."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from planloom.intake.references import find_references
 
 DEFAULT_LIMIT = 50
 _CONSIDERED = 200
-"""Matches of the index that are weighed against what the user has open and used lately."""
+"""Matches of the index that are ranked together with open and recent files."""
 
 _RECENT, _OPEN, _NEAR, _EXACT = 40, 24, 10, 12
-"""What it is worth, in points of the matcher, to be recent, open, beside the active file, or named in full."""
+"""Points, added to those of the matcher, for being recent, open, beside the active file, or named in full."""
 
 _LINES = re.compile(r":(\d{0,9})(?:-(\d{0,9}))?$")
 _LONGEST = 4096
 
 
 class ReferenceItem(Value):
-    """One completion; `replace` is where `insert_text` goes, from and to, in UTF-16 units."""
+    """One completion; `insert_text` replaces the text between the offsets `replace`, in UTF-16 units."""
 
     label: str
     insert_text: str
@@ -31,14 +31,14 @@ class ReferenceItem(Value):
 
 
 class Completion(Value):
-    """What fits, best first; incomplete if more may come."""
+    """The completions, best first; incomplete if there may be more."""
 
     items: tuple[ReferenceItem, ...] = ()
     is_incomplete: bool = False
 
 
 class OpenDocument(NamedTuple):
-    """An open document by its path in the index; `selected` are its selected lines, from 1, ends included."""
+    """An open document by its path in the index; `selected` are its selected lines, from 1, both ends included."""
 
     path: str
     lines: int
@@ -57,7 +57,7 @@ class Hit(Protocol):
 
 
 class Paths(Protocol):
-    """The index, as completion needs it."""
+    """The part of the file index that completion needs."""
 
     @property
     def complete(self) -> bool: ...
@@ -67,12 +67,12 @@ class Paths(Protocol):
     async def below(self, folder: str, limit: int) -> Sequence[str]: ...
 
     async def match(self, query: str, paths: Sequence[str]) -> Sequence[Hit]:
-        """The same matcher over a few paths that need not be in the index."""
+        """Match these paths, which need not be in the index."""
         ...
 
 
 class Typed(NamedTuple):
-    """The reference under the cursor: what is typed of it, and its place in the text, in code points."""
+    """The reference under the cursor: the text typed so far, and its range in code points."""
 
     query: str
     start: int
@@ -88,42 +88,42 @@ async def complete(
     recents: Sequence[str] = (),
     limit: int = DEFAULT_LIMIT,
 ) -> Completion:
-    """What may follow at `offset`, which counts UTF-16 units; nothing where no reference is being typed.
+    """The completions at `offset`, in UTF-16 units; empty if no reference is being typed there.
 
-    `recents` are paths in the index's own words, the latest first. Never raises.
+    `recents` are paths as in the index, the latest first. Never raises.
     """
     typed = typed_reference(text, _code_points(text, offset))
     if typed is None:
         return Completion()
-    known = {document.path: document for document in documents}
+    open_documents = {document.path: document for document in documents}
     if typed.query.startswith(("http:", "https:")):
         return Completion()
     replace = (_utf16(text, typed.start), _utf16(text, typed.end))
-    found = _specials(typed, known, replace)
-    ranges = _line_ranges(typed, known, replace)
+    found = _specials(typed, open_documents, replace)
+    ranges = _line_ranges(typed, open_documents, replace)
     if ranges:
         return Completion(items=tuple(ranges[:limit]))
-    for path in await _ranked(typed.query, index, known, recents, limit):
-        found.append(_item(path, known, recents, replace))
+    for path in await _ranked(typed.query, index, open_documents, recents, limit):
+        found.append(_item(path, open_documents, recents, replace))
     return Completion(items=tuple(found[:limit]), is_incomplete=not index.complete or len(found) > limit)
 
 
-def typed_reference(text: str, at: int) -> Typed | None:
-    """The reference that the cursor at `at` is in or right behind; offsets in code points."""
-    line = text.rfind("\n", max(0, at - _LONGEST), at) + 1 or max(0, at - _LONGEST)
-    before = text[line:at]
+def typed_reference(text: str, cursor: int) -> Typed | None:
+    """The reference in which, or right after which, the cursor is; offsets in code points."""
+    line = text.rfind("\n", max(0, cursor - _LONGEST), cursor) + 1 or max(0, cursor - _LONGEST)
+    before = text[line:cursor]
     quote = re.search(r'(?:^|(?<![\w@.+-]))@(["“])([^"“”]*)$', before)
     if quote is not None:
-        rest = re.match(r"[^\"“”\n\r]*[\"”]", text[at : at + _LONGEST])
-        return Typed(quote[2], line + quote.start(), at + (rest.end() if rest else 0), True)
+        rest = re.match(r"[^\"“”\n\r]*[\"”]", text[cursor : cursor + _LONGEST])
+        return Typed(quote[2], line + quote.start(), cursor + (rest.end() if rest else 0), True)
     sign = before.rfind("@")
     while sign > 0 and before[sign - 1] not in " \t" and not _may_precede(before[sign - 1]):
         sign = before.rfind("@", 0, sign)
     query = before[sign + 1 :]
     if sign < 0 or re.search(r"[\s`\"“”<>|]", query) or before.count("`") % 2:
         return None
-    rest = re.match(r"[\w./\\-]*", text[at : at + _LONGEST]) if query else None
-    return Typed(query, line + sign, at + (rest.end() if rest else 0), False)
+    rest = re.match(r"[\w./\\-]*", text[cursor : cursor + _LONGEST]) if query else None
+    return Typed(query, line + sign, cursor + (rest.end() if rest else 0), False)
 
 
 def _may_precede(character: str) -> bool:
@@ -135,11 +135,11 @@ def _may_precede(character: str) -> bool:
 def _specials(
     typed: Typed, documents: dict[str, OpenDocument], replace: tuple[int, int]
 ) -> list[ReferenceItem]:
-    """`@selection` and `@diagnostics`, first where they are being typed out, else behind the files."""
+    """`@selection` and `@diagnostics`, if they begin with the text typed so far."""
     chosen = [document for document in documents.values() if document.active]
     lines = sum(last - first + 1 for document in chosen for first, last in document.selected)
     described = (
-        ("selection", f"{lines} selected lines" if lines else "what is selected in the editor"),
+        ("selection", f"{lines} selected lines" if lines else "the text selected in the editor"),
         ("diagnostics", "errors and warnings of the active file"),
     )
     return [
@@ -154,7 +154,7 @@ def _specials(
 def _line_ranges(
     typed: Typed, documents: dict[str, OpenDocument], replace: tuple[int, int]
 ) -> list[ReferenceItem]:
-    """Ranges for a path of an open document that is followed by a colon."""
+    """Line ranges for the path of an open document followed by a colon."""
     lines = _LINES.search(typed.query)
     document = documents.get(typed.query[: lines.start()]) if lines else None
     if lines is None or document is None:
@@ -184,7 +184,7 @@ def _line_ranges(
 async def _ranked(
     query: str, index: Paths, documents: dict[str, OpenDocument], recents: Sequence[str], limit: int
 ) -> list[str]:
-    """The paths that fit, best first: the match, then recent, open, beside the active file, and short."""
+    """The matching paths, best first: by match, recency, being open, being beside the active file, and length."""
     active = next((document.path for document in documents.values() if document.active), "")
     folder = active.rpartition("/")[0]
     used = list(dict.fromkeys([*recents, *documents]))
@@ -199,12 +199,12 @@ async def _ranked(
         near = [path for path in await index.below(folder, limit) if path.count("/") <= active.count("/") + 1]
         top = await index.below("", limit) if folder else near
         scores = dict.fromkeys((*used, *near, *top), 0)
-    places = {path: place for place, path in enumerate(recents)}
+    ranks = {path: rank for rank, path in enumerate(recents)}
 
     def worth(path: str) -> tuple[float, int, str]:
         points = float(scores[path])
-        if path in places:
-            points += _RECENT * (1 - places[path] / (len(places) + 1))
+        if path in ranks:
+            points += _RECENT * (1 - ranks[path] / (len(ranks) + 1))
         if path in documents:
             points += _OPEN
         if path.rstrip("/").rpartition("/")[0] == folder:
@@ -232,7 +232,7 @@ def _item(
 
 
 def written(path: str) -> str:
-    """A path as a reference that reads back as exactly this path, in quote marks where it must be."""
+    """A path as a reference that is read back as exactly this path, in quote marks if needed."""
     plain = f"@{path}"
     read = find_references(plain + " ")
     if (
@@ -242,7 +242,7 @@ def written(path: str) -> str:
         and read[0].readings[0].path == path
     ):
         return plain
-    # A quote mark in a name leaves no way to write it but as it is.
+    # A name with a quote mark cannot be quoted.
     return plain if '"' in path else f'@"{path}"'
 
 
@@ -254,15 +254,15 @@ def _code_points(text: str, units: int) -> int:
         return min(units, len(text))
     head = text[:units]
     wide = sum(character > "\uffff" for character in head)
-    at = len(head)
-    width = at + wide
+    cursor = len(head)
+    width = cursor + wide
     while width > units:
-        at -= 1
-        width -= 2 if text[at] > "\uffff" else 1
-    return at
+        cursor -= 1
+        width -= 2 if text[cursor] > "\uffff" else 1
+    return cursor
 
 
-def _utf16(text: str, at: int) -> int:
+def _utf16(text: str, cursor: int) -> int:
     """The offset in UTF-16 units of an offset in code points."""
-    head = text[:at]
-    return at if head.isascii() else at + sum(character > "\uffff" for character in head)
+    head = text[:cursor]
+    return cursor if head.isascii() else cursor + sum(character > "\uffff" for character in head)

@@ -1,4 +1,4 @@
-"""What is attached of a file, a selection, a folder or a list of findings: its text, cut where it is too long."""
+"""The text attached for a file, a selection, a folder or diagnostics, cut to a size limit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from planloom.intake.references import LineSpan
 from planloom.workspace.editor import Diagnostic
 
 MOST_ENTRIES = 1000
-"""Names that the tree of a folder shows."""
+"""The most names that the tree of a folder shows."""
 
 
 class Cut(NamedTuple):
@@ -23,21 +23,21 @@ class Cut(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Some lines of a text, their line ends included, and where they are."""
+    """Some lines of a text with their line ends, and their range."""
 
     text: str
     range: Range
 
 
 def cut(text: str, most_bytes: int) -> Cut:
-    """The text up to `most_bytes`, cut after a whole line, or after a whole character of a longer first line."""
+    """At most `most_bytes` of the text in UTF-8, cut after a line, or inside a longer first line after a character."""
     raw = text.encode("utf-8", "surrogatepass")
     if len(raw) <= most_bytes:
         return Cut(text, len(raw), False)
     head = _head(raw, most_bytes)
     line_end = max(head.rfind("\n"), head.rfind("\r")) + 1
     if line_end and head[line_end - 1] == "\r" and text[line_end : line_end + 1] == "\n":
-        # Half a line end would change what the text says.
+        # A CRLF is not cut in two.
         line_end = max(head.rfind("\n", 0, line_end - 1), head.rfind("\r", 0, line_end - 1)) + 1
     kept = head[:line_end] if line_end else head
     size = len(kept.encode("utf-8", "surrogatepass"))
@@ -47,7 +47,7 @@ def cut(text: str, most_bytes: int) -> Cut:
 
 
 def lines_of(text: str, span: LineSpan, encoding: Encoding) -> Lines | int:
-    """Those lines of the text; the number of lines there are if the first one is not among them."""
+    """These lines of the text, or the text's number of lines if the first one does not exist."""
     index = LineIndex(text)
     count = index.counted
     first, last = sorted(span)
@@ -64,14 +64,14 @@ def lines_of(text: str, span: LineSpan, encoding: Encoding) -> Lines | int:
 def tree_of(folder: str, paths: Sequence[str]) -> str:
     """The paths below a folder as an indented tree; `paths` begin with the folder and are in order."""
     prefix = f"{folder}/" if folder else ""
-    shown: set[str] = set()
+    listed: set[str] = set()
     lines: list[str] = []
     for path in paths[:MOST_ENTRIES]:
         names = path.removeprefix(prefix).split("/")
         for depth, name in enumerate(names[:-1]):
             above = "/".join(names[: depth + 1]) + "/"
-            if above not in shown:
-                shown.add(above)
+            if above not in listed:
+                listed.add(above)
                 lines.append("  " * depth + name + "/")
         if names[-1]:
             lines.append("  " * (len(names) - 1) + names[-1])
@@ -79,11 +79,11 @@ def tree_of(folder: str, paths: Sequence[str]) -> str:
 
 
 def findings_of(label: str, items: Sequence[Diagnostic]) -> str:
-    """Diagnostics one a line, places as people count them, the gravest first."""
+    """Diagnostics, one a line, with positions counted from 1, the most severe first."""
     if not items:
         return f"{label}: no errors or warnings.\n"
-    gravity = ("error", "warning", "information", "hint")
-    ordered = sorted(items, key=lambda item: (gravity.index(item.severity), item.range.start.line))
+    severities = ("error", "warning", "information", "hint")
+    ordered = sorted(items, key=lambda item: (severities.index(item.severity), item.range.start.line))
     return "".join(f"{_finding(label, item)}\n" for item in ordered)
 
 
@@ -91,12 +91,12 @@ def _finding(label: str, item: Diagnostic) -> str:
     start = item.range.start
     source = " ".join(filter(None, (item.source, item.code)))
     message = " ".join(item.message.split())
-    place = f"{label}:{start.line + 1}:{start.character + 1}"
-    return f"{place} {item.severity}: {message}" + (f" [{source}]" if source else "")
+    position = f"{label}:{start.line + 1}:{start.character + 1}"
+    return f"{position} {item.severity}: {message}" + (f" [{source}]" if source else "")
 
 
 def _head(raw: bytes, most_bytes: int) -> str:
-    """As much of the bytes as makes whole characters."""
+    """The first `most_bytes` bytes as text, without a cut character at the end."""
     end = max(0, most_bytes)
     while end and raw[end] & 0xC0 == 0x80:
         end -= 1

@@ -1,4 +1,4 @@
-"""Which language a file is in, by its name, for files that no editor has told about; and which files are images."""
+"""The language id of a file by its name, for files that are not open in an editor; and the type of images."""
 
 from __future__ import annotations
 
@@ -95,11 +95,11 @@ _IMAGES: Final = {
 
 
 def language_of(path: str) -> str | None:
-    """The LSP language id of a file by its name; None if the name tells nothing."""
+    """The LSP language id of a file by its name; None if unknown."""
     name = path.rpartition("/")[2].lower()
     return _BY_NAME.get(name) or _BY_SUFFIX.get(name.rpartition(".")[2] if "." in name else "")
 
 
 def image_type(path: str) -> str | None:
-    """The media type of an image file by its name; None for what is no image."""
+    """The media type of an image file by its name; None for other files."""
     return _IMAGES.get(path.rpartition(".")[2].lower()) if "." in path else None

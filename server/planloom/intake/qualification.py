@@ -1,4 +1,4 @@
-"""Qualification: what kind of work a request is, how much of it, how risky, and the route that follows."""
+"""Qualifies a request by kind of work, complexity and risk, and chooses its route."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ TaskType = Literal["question", "code", "devops", "mixed"]
 Complexity = Literal["trivial", "simple", "moderate", "complex"]
 
 _TOKEN = re.compile(r"\w+")
-_LOOKED_AT = 8000
-"""Code points of a request that the rules look at."""
+_EXAMINED = 8000
+"""Code points of a request that the rules examine."""
 
 
 class _Vocabulary:
-    """Words and phrases to look for, hyphens being as good as blanks."""
+    """Words and phrases to search for; hyphens count as spaces."""
 
     def __init__(self, *entries: str) -> None:
         plain = [" ".join(_TOKEN.findall(entry)) for entry in entries]
@@ -31,7 +31,7 @@ class _Vocabulary:
         self.phrases = tuple(entry for entry in plain if " " in entry)
 
     def found(self, tokens: Sequence[str], spaced: str) -> tuple[str, ...]:
-        """The different entries that are there; `spaced` is the tokens with a blank around each."""
+        """The entries that occur, each once; `spaced` is the tokens with spaces around each."""
         phrases = [phrase for phrase in self.phrases if f" {phrase} " in spaced]
         return tuple(dict.fromkeys(phrases + [token for token in tokens if token in self.words]))
 
@@ -85,9 +85,9 @@ _DEVOPS_FILE = re.compile(
 
 
 class Routing(Value):
-    """Where a request goes, and the verdict that is shown for it.
+    """The route of a request, with the classification that led to it.
 
-    `undecided` waits for a model's verdict (`refine`), before which nothing runs.
+    `undecided` waits for a model's classification (`refine`); nothing runs before.
     """
 
     route: Route
@@ -96,7 +96,7 @@ class Routing(Value):
 
 
 class Classification(Value):
-    """A model's verdict on a request that the rules find ambiguous."""
+    """A model's classification of a request that the rules find ambiguous."""
 
     planned: bool
     task_type: TaskType
@@ -106,12 +106,12 @@ class Classification(Value):
 
 
 class Classifier(Protocol):
-    """A model that is asked about ambiguous requests. None stands for no usable answer; it never raises."""
+    """Asks a model to classify ambiguous requests. Returns None without a usable answer; never raises."""
 
     async def classify(self, text: str, qualification: Qualification) -> Classification | None: ...
 
 
-class _Signs(NamedTuple):
+class _Features(NamedTuple):
     text: str
     tasks: int
     scopes: int
@@ -125,12 +125,12 @@ class _Signs(NamedTuple):
 
 
 def qualify(text: str, attachments: Sequence[Attachment], detection: Detection) -> Qualification:
-    """Judge a request by rules; pure. Each reason is a sentence that can be shown."""
-    signs = _read(text, attachments)
+    """Classify a request by rules; pure. Each reason is a sentence for the user."""
+    features = _read(text, attachments)
     reasons: list[str] = []
-    task_type = _task_type(signs, detection, reasons)
-    complexity = _complexity(signs, detection, reasons)
-    risk = _risk(signs, attachments, detection, reasons)
+    task_type = _task_type(features, detection, reasons)
+    complexity = _complexity(features, detection, reasons)
+    risk = _risk(features, attachments, detection, reasons)
     return Qualification(
         task_type=task_type, complexity=complexity, risk_level=risk, reasons=tuple(reasons), by="rules"
     )
@@ -144,7 +144,7 @@ def route(
     *,
     model_at_hand: bool = False,
 ) -> Routing:
-    """Where a request goes; pure. An explicit mode wins over everything.
+    """The route of a request; pure. An explicit mode overrides everything else.
 
     Only an ambiguous request of mode `auto` becomes `undecided`, if the settings and `model_at_hand` allow it.
     """
@@ -158,7 +158,7 @@ def route(
 async def refine(
     text: str, undecided: Routing, settings: PlanningSettings, classifier: Classifier
 ) -> Routing:
-    """The route of an undecided request after a model was asked; without an answer the rules' verdict holds."""
+    """The route of an undecided request after asking a model; without an answer the rules decide."""
     answer = await classifier.classify(text, undecided.qualification)
     if answer is None:
         return _decided(undecided.detection, undecided.qualification, settings)
@@ -176,32 +176,34 @@ async def refine(
 
 
 def _decided(detection: Detection, qualification: Qualification, settings: PlanningSettings) -> Routing:
-    weighty = (
+    is_weighty = (
         qualification.task_type == "mixed"
         or qualification.complexity == "complex"
         or qualification.risk_level == "high"
     )
-    asked = detection.rule == "question" or qualification.task_type == "question"
+    is_question = detection.rule == "question" or qualification.task_type == "question"
     planned = detection.planned
-    if detection.rule != "disabled" and not planned and weighty and not asked:
+    if detection.rule != "disabled" and not planned and is_weighty and not is_question:
         planned = True
         detection = detection.model_copy(
             update={"planned": True, "rule": "qualification", "ambiguous": False}
         )
     chosen: Route = "direct"
     if planned:
-        many = settings.perspectives == "always" or (settings.perspectives == "auto" and weighty)
-        chosen = "perspectives" if many else "plan"
+        with_perspectives = settings.perspectives == "always" or (
+            settings.perspectives == "auto" and is_weighty
+        )
+        chosen = "perspectives" if with_perspectives else "plan"
     return Routing(route=chosen, detection=detection, qualification=qualification)
 
 
-def _read(text: str, attachments: Sequence[Attachment]) -> _Signs:
-    body, paths = without_paths(request_body(text)[:_LOOKED_AT])
+def _read(text: str, attachments: Sequence[Attachment]) -> _Features:
+    body, paths = without_paths(request_body(text)[:_EXAMINED])
     places = [attachment.uri or attachment.reference for attachment in attachments]
     tokens = _TOKEN.findall(body.lower())
     spaced = f" {' '.join(tokens)} "
     names = tuple(place.rsplit("/", 1)[-1] for place in places if _DEVOPS_FILE.search(place))
-    return _Signs(
+    return _Features(
         text=body,
         tasks=max(count_items(body), len(JOINED_TASK.findall(body)) + 1),
         scopes=len(SCOPE_SET.intersection(tokens)),
@@ -215,33 +217,35 @@ def _read(text: str, attachments: Sequence[Attachment]) -> _Signs:
     )
 
 
-def _task_type(signs: _Signs, detection: Detection, reasons: list[str]) -> TaskType:
+def _task_type(features: _Features, detection: Detection, reasons: list[str]) -> TaskType:
     if detection.rule == "question":
         reasons.append("It asks a question.")
         return "question"
-    if not signs.devops:
-        if signs.code:
-            reasons.append(f"It is about code: {_told(signs.code)}.")
+    if not features.devops:
+        if features.code:
+            reasons.append(f"It is about code: {_listed(features.code)}.")
         return "code"
-    if signs.code and (len(signs.devops) + len(signs.code) > 2 or signs.tasks > 1):
+    if features.code and (len(features.devops) + len(features.code) > 2 or features.tasks > 1):
         reasons.append(
-            f"It is about code ({_told(signs.code)}) and about operations ({_told(signs.devops)})."
+            f"It is about code ({_listed(features.code)}) and about operations ({_listed(features.devops)})."
         )
         return "mixed"
-    reasons.append(f"It is about operations: {_told(signs.devops)}.")
+    reasons.append(f"It is about operations: {_listed(features.devops)}.")
     return "devops"
 
 
-def _complexity(signs: _Signs, detection: Detection, reasons: list[str]) -> Complexity:
-    length = len(signs.text)
-    weight = min(signs.tasks - 1, 8) + min(signs.scopes, 5) + min(signs.files, 6) + min(length // 250, 6)
-    weight += 5 * min(len(signs.broad), 2)
-    if signs.tasks > 1:
-        reasons.append(f"It names {signs.tasks} tasks.")
-    if signs.broad:
-        reasons.append(f"It reaches far: {_told(signs.broad)}.")
-    if signs.files > 2:
-        reasons.append(f"It names {signs.files} files or folders.")
+def _complexity(features: _Features, detection: Detection, reasons: list[str]) -> Complexity:
+    length = len(features.text)
+    weight = (
+        min(features.tasks - 1, 8) + min(features.scopes, 5) + min(features.files, 6) + min(length // 250, 6)
+    )
+    weight += 5 * min(len(features.broad), 2)
+    if features.tasks > 1:
+        reasons.append(f"It names {features.tasks} tasks.")
+    if features.broad:
+        reasons.append(f"It affects much of the project: {_listed(features.broad)}.")
+    if features.files > 2:
+        reasons.append(f"It names {features.files} files or folders.")
     if length > 1000:
         reasons.append(f"It is long: {length} characters.")
     if detection.rule == "question":
@@ -253,24 +257,26 @@ def _complexity(signs: _Signs, detection: Detection, reasons: list[str]) -> Comp
     return "simple" if weight > 1 or detection.planned else "trivial"
 
 
-def _risk(signs: _Signs, attachments: Sequence[Attachment], detection: Detection, reasons: list[str]) -> Risk:
+def _risk(
+    features: _Features, attachments: Sequence[Attachment], detection: Detection, reasons: list[str]
+) -> Risk:
     if detection.rule == "question":
         return "low"
-    dangerous = tuple(match.group() for match in _DANGEROUS.finditer(signs.text))
-    if dangerous or (signs.destructive and signs.precious):
-        named = dangerous or (*signs.destructive, *signs.precious)
-        reasons.append(f"What it asks may not be taken back: {_told(named)}.")
+    dangerous = tuple(match.group() for match in _DANGEROUS.finditer(features.text))
+    if dangerous or (features.destructive and features.precious):
+        named = dangerous or (*features.destructive, *features.precious)
+        reasons.append(f"It may not be possible to undo: {_listed(named)}.")
         return "high"
-    delicate = signs.delicate + signs.destructive
+    delicate = features.delicate + features.destructive
     if any(attachment.secret for attachment in attachments):
         reasons.append("A secret is attached.")
         return "medium"
     if delicate:
-        reasons.append(f"It touches what others rely on: {_told(delicate)}.")
+        reasons.append(f"It changes what other things depend on: {_listed(delicate)}.")
         return "medium"
     return "low"
 
 
-def _told(found: Sequence[str]) -> str:
+def _listed(found: Sequence[str]) -> str:
     shown = [" ".join(word.split()) for word in found[:4]]
     return ", ".join(shown) + (" …" if len(found) > 4 else "")

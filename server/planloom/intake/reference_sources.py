@@ -1,4 +1,4 @@
-"""What resolving a reference needs to know, and what it comes to."""
+"""The inputs and results of resolving references, and the port to their contents."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from planloom.workspace.snapshots import Snapshot
 
 
 class Context(Value):
-    """Where the user was when asking: the active document and what is selected in it."""
+    """The active document and its selections at the time of the request."""
 
     uri: Uri | None = None
     selections: tuple[Range, ...] = ()
 
 
 class Requested(Value):
-    """Something attached without being named in the text."""
+    """Something that the client attaches without a reference in the text."""
 
     uri: Uri
     range: Range | None = None
@@ -28,7 +28,7 @@ class Requested(Value):
 
 
 class Limits(NamedTuple):
-    """How much is attached: bytes of one reference, bytes of all, references, bytes of an image."""
+    """Limits of what is attached: bytes of one reference, bytes of all, number of references, bytes of an image."""
 
     reference_bytes: int = 262_144
     total_bytes: int = 8_000_000
@@ -37,14 +37,14 @@ class Limits(NamedTuple):
 
 
 class Resolution(Value):
-    """What the references of a message came to, in their order, each place once."""
+    """The results of the references of a message, in their order, without duplicates."""
 
     attachments: tuple[ResolvedAttachment, ...] = ()
     unresolved: tuple[Unresolved, ...] = ()
 
 
 class ReferenceSources(Protocol):
-    """Where the contents come from. Nothing here raises; positions are in `encoding`."""
+    """Access to the contents that references name. No method raises; positions are in `encoding`."""
 
     @property
     def encoding(self) -> Encoding: ...
@@ -58,19 +58,19 @@ class ReferenceSources(Protocol):
     def language_id(self, uri: str) -> str | None: ...
 
     def listed(self) -> bool:
-        """Whether every file of the workspace is known by now."""
+        """Whether the list of the workspace's files is complete."""
         ...
 
     async def ending_with(self, tail: str) -> tuple[str, ...]:
-        """The paths, folders with a slash at their end, whose last names are these."""
+        """The paths that end with the names of `tail`; folders end with a slash."""
         ...
 
     async def below(self, place: ResolvedPath, limit: int) -> tuple[str, ...]:
-        """The paths inside a folder, relative to it, in order, folders with a slash at their end."""
+        """The paths inside a folder, relative to it and sorted; folders end with a slash."""
         ...
 
     async def image(self, place: ResolvedPath, most_bytes: int) -> bytes | None: ...
 
     async def diagnostics(self, uri: Uri) -> FileDiagnostics | None:
-        """None if the editor does not tell."""
+        """The diagnostics of a file; None if the editor does not provide any."""
         ...

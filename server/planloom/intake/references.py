@@ -1,4 +1,4 @@
-"""The grammar of references: where a message names files, folders, links or what the editor shows."""
+"""Finds the references in a message: to files, folders, links, the selection and diagnostics."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class LineSpan(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """One way to read a reference to a path; the longest that names a file is the right one.
+    """One way to read a reference to a path; the longest one that names an existing file is right.
 
-    `end` is where this reading ends in the message, in code points.
+    `end` is the offset of its end in the message, in code points.
     """
 
     path: str
@@ -30,10 +30,10 @@ class Reading(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """One reference in a message, at `start` up to `end`, in code points.
+    """One reference in a message, from `start` to `end` in code points.
 
-    `text` is the message between both as it most likely is meant. `readings` is empty for selections, links
-    and diagnostics of the active file.
+    `text` is the text between both in the most likely reading. `readings` is empty for selections, links and
+    diagnostics of the active file.
     """
 
     kind: ReferenceKind
@@ -44,10 +44,10 @@ class Reference(NamedTuple):
 
 
 MOST_REFERENCES = 1000
-"""References of one message; further ones are passed over."""
+"""The most references of one message; further ones are ignored."""
 
 LONGEST_PATH = 4096
-"""Code points that a path, or the rest of a line after a quote mark, may have; longer ones name nothing."""
+"""The most code points of a path, or of a line after a quote mark; longer ones are not references."""
 
 _STOP = '\\s"“”«»`<>|\0，。、；：！？（）「」『』【】《》'
 _SIGN = re.compile(r"@+|`|~~~|https?://", re.IGNORECASE)
@@ -78,8 +78,8 @@ _MOST_DECORATORS = 8
 def find_references(text: str) -> tuple[Reference, ...]:
     """Every reference of a message, in order; pure, in time linear in the text.
 
-    There is none in fenced or inline code, inside a word or an e-mail address, or in a decorator. Which
-    of its readings a path means is settled by whoever knows the files.
+    There are none in fenced or inline code, inside a word or an e-mail address, or in a decorator. The caller, who
+    knows the files, chooses between the readings of a path.
     """
     found: list[Reference] = []
     at = 0
@@ -105,7 +105,7 @@ def find_references(text: str) -> tuple[Reference, ...]:
 
 
 class _TickRuns:
-    """Where runs of backticks of each length are, found once, so that unclosed ones cost no search each."""
+    """The runs of backticks by their length, found once, so that unclosed runs do not cause a search each."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -113,21 +113,21 @@ class _TickRuns:
         self._next: dict[int, int] = {}
 
     def next(self, length: int, after: int) -> int | None:
-        """The end of the first run of this length from `after` on; calls must move forward."""
+        """The end of the first run of this length from `after` on; `after` must not decrease between calls."""
         if self._runs is None:
-            places: dict[int, list[int]] = {}
+            starts_by_length: dict[int, list[int]] = {}
             for run in _TICKS.finditer(self._text):
-                places.setdefault(len(run.group()), []).append(run.start())
-            self._runs = {width: iter(starts) for width, starts in places.items()}
-        place = self._next.get(length, -1)
-        while place < after:
-            place = next(self._runs.get(length, iter(())), len(self._text) + 1)
-            self._next[length] = place
-        return place + length if place <= len(self._text) else None
+                starts_by_length.setdefault(len(run.group()), []).append(run.start())
+            self._runs = {width: iter(starts) for width, starts in starts_by_length.items()}
+        start = self._next.get(length, -1)
+        while start < after:
+            start = next(self._runs.get(length, iter(())), len(self._text) + 1)
+            self._next[length] = start
+        return start + length if start <= len(self._text) else None
 
 
 def _after_code(text: str, at: int, ticks: _TickRuns) -> int:
-    """Where the message goes on after code that starts here, or after the sign if no code starts here."""
+    """The offset after the code that starts here, or after the marks if no code starts here."""
     line = text.rfind("\n", max(0, at - 4), at) + 1
     fence = _FENCE.match(text, at) if (line or at < 4) and not text[line:at].strip(" ") else None
     if fence is not None and not (text[at] == "`" and "`" in fence[2]):
@@ -142,7 +142,7 @@ def _after_code(text: str, at: int, ticks: _TickRuns) -> int:
 
 
 def _after_at(text: str, at: int) -> Reference | None:
-    """The reference at this sign. One without text is what looks like one but is none, to be passed over."""
+    """The reference at this `@`. One without text only looks like a reference and must be skipped."""
     if at and _continues_word(text[at - 1]):
         return None
     link = _link(text, at, at + 1)
@@ -206,7 +206,7 @@ def _plain(text: str, start: int, at: int) -> Reference | None:
 
 
 def _readings(token: str, at: int) -> Iterator[Reading]:
-    """The token as typed, then with less and less punctuation; each also without its line numbers."""
+    """The token as typed, then with less and less trailing punctuation; each also without line numbers."""
     trimmed = list(_trims(token))
     seen: set[tuple[str, LineSpan | None]] = set()
     for path in trimmed:
@@ -217,7 +217,7 @@ def _readings(token: str, at: int) -> Iterator[Reading]:
     bare = trimmed[-1]
     foreign = _FIRST_FOREIGN.search(bare)
     if foreign is not None:
-        # Languages without blanks between words go on right behind a file name.
+        # In languages without spaces between words, text may follow a file name directly.
         yield from _with_lines(bare[: foreign.end()], at + foreign.end())
 
 
@@ -226,13 +226,13 @@ def _trims(token: str) -> Iterator[str]:
     shorter = _shorter(token)
     for kept in islice(shorter, _MOST_TRIMS - 2):
         yield kept
-    # Whoever ends a word with more marks than that means none of them.
+    # If there are more marks than that, none of them belongs to the path.
     for kept in islice(deque(shorter, maxlen=1), 1):
         yield kept
 
 
 def _shorter(token: str) -> Iterator[str]:
-    """The token with one mark of punctuation after the other taken off its end, as long as there are any.
+    """The token without its last punctuation mark, without the last two, and so on.
 
     A bracket that was opened in the token belongs to it.
     """
@@ -264,7 +264,7 @@ def _span(lines: re.Match[str]) -> LineSpan:
 
 
 def _link(text: str, start: int, at: int) -> Reference | None:
-    """The link at `at`; a bare one must not follow right on a word."""
+    """The link at `at`; a bare one must not directly follow a word."""
     if start == at and at and _continues_word(text[at - 1]):
         return None
     url = _URL.match(text, at, at + LONGEST_PATH)
@@ -279,9 +279,9 @@ def _link(text: str, start: int, at: int) -> Reference | None:
 
 
 def _continues_word(before: str) -> bool:
-    """Whether a sign right after this character stands inside a word, an address or a path.
+    """Whether an `@` after this character is inside a word, an address or a path.
 
-    Scripts that are written without blanks between words end a word anywhere.
+    In scripts without spaces between words, a word can end anywhere.
     """
     if before in "@./\\_-+%&=~$#":
         return True
@@ -289,7 +289,7 @@ def _continues_word(before: str) -> bool:
 
 
 def _is_decorator(text: str, start: int, token: str) -> bool:
-    """Whether code was pasted without a fence: a call, or a decorator on a line above a definition."""
+    """Whether this is code without a fence: a call, or a decorator above a definition."""
     if _CALL.match(token):
         return True
     line = text.rfind("\n", max(0, start - 80), start) + 1

@@ -1,4 +1,4 @@
-"""Attachments as a section of a prompt: fenced, labelled as data, cut to a budget, saying what was left out."""
+"""Renders attachments as a section of a prompt: fenced, labelled as data, and cut to a budget."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LANGUAGE = re.compile(r"[A-Za-z0-9+#._-]{1,40}")
 _KINDS = {"selection": "selection", "diagnostics": "errors and warnings", "folder": "folder tree"}
 _LONGEST_NAME = 1000
 _SMALLEST = 200
-"""Characters below which a part of a text tells nothing any more."""
+"""The fewest characters for which a part of a text is worth showing."""
 
 
 class Rendered(NamedTuple):
@@ -37,7 +37,7 @@ class Rendered(NamedTuple):
 def render(
     attachments: Sequence[ResolvedAttachment], *, most_characters: int | None = None, images: bool = False
 ) -> Rendered:
-    """The attachments in their order, the same text for the same attachments, byte for byte.
+    """Render the attachments in order; equal attachments give byte-equal text.
 
     `most_characters` bounds their contents together: short ones are whole, long ones share what is left.
     `images` says whether the model takes images; else they are only named.
@@ -48,30 +48,30 @@ def render(
     shares = _shares(lengths, most_characters)
     parts: list[str] = [PREAMBLE]
     left_out: list[str] = []
-    pictures: list[Image] = []
+    images_shown: list[Image] = []
     for each, share in zip(attachments, shares, strict=True):
         name = _visible(each.attachment.label or each.attachment.reference)
         if each.attachment.kind == "image":
-            picture = _picture(each) if images else None
-            pictures += [picture] if picture else []
-            told = "The image is sent along." if picture else "The image itself is not sent."
-            parts.append(f"{_heading(each.attachment)}\n{told}")
+            image = _picture(each) if images else None
+            images_shown += [image] if image else []
+            sentence = "The image is sent along." if image else "The image itself is not sent."
+            parts.append(f"{_heading(each.attachment)}\n{sentence}")
         elif each.text is None:
             parts.append(_heading(each.attachment))
         else:
-            body, gone = _fenced(each.attachment, each.text, share)
+            body, cut = _fenced(each.attachment, each.text, share)
             parts.append(f"{_heading(each.attachment)}\n{body}")
-            left_out += [name] if gone else []
-    return Rendered("\n\n".join(parts), tuple(pictures), tuple(left_out))
+            left_out += [name] if cut else []
+    return Rendered("\n\n".join(parts), tuple(images_shown), tuple(left_out))
 
 
 def fence_for(text: str) -> str:
-    """A fence that the text cannot end."""
+    """A fence longer than any run of backticks in the text."""
     return "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(text)), default=0))
 
 
 def _heading(attachment: Attachment) -> str:
-    """`DATA <id>: <path> (<what is known>)`, and what its reader must know beside."""
+    """`DATA <id>: <path> (<facts>)`, and the attachment's note on a second line."""
     facts = [_KINDS.get(attachment.kind, "")]
     if attachment.language_id and _LANGUAGE.fullmatch(attachment.language_id):
         facts.append(attachment.language_id)
@@ -84,19 +84,19 @@ def _heading(attachment: Attachment) -> str:
         label = attachment.uri or label
     elif attachment.kind == "image":
         facts.append("image")
-    known = ", ".join(filter(None, facts))
-    heading = f"DATA {attachment.attachment_id}: {_visible(label)}" + (f" ({known})" if known else "")
+    details = ", ".join(filter(None, facts))
+    heading = f"DATA {attachment.attachment_id}: {_visible(label)}" + (f" ({details})" if details else "")
     if attachment.note and attachment.kind != "link":
         heading += f"\n{' '.join(attachment.note.split())}"
     return heading
 
 
 def _fenced(attachment: Attachment, text: str, share: int) -> tuple[str, bool]:
-    """The text in its fence, numbered where lines were asked for; and whether some of it was left out."""
+    """The text in its fence, with line numbers if lines were referenced; and whether some of it was left out."""
     kept = text if share >= len(text) else _first(text, share)
-    gone = len(text) - len(kept)
-    if gone and not kept:
-        return f"[All {gone:,} characters were left out: the budget for attachments is used up.]", True
+    cut = len(text) - len(kept)
+    if cut and not kept:
+        return f"[All {cut:,} characters were left out: the budget for attachments is used up.]", True
     shown_text = (
         _numbered(kept, _lines(attachment)[0]) if attachment.range and attachment.kind == "file" else kept
     )
@@ -104,13 +104,15 @@ def _fenced(attachment: Attachment, text: str, share: int) -> tuple[str, bool]:
     language = attachment.language_id or ""
     opening = fence + (language if _LANGUAGE.fullmatch(language) else "")
     body = f"{opening}\n{shown_text}{'' if shown_text.endswith(chr(10)) else chr(10)}{fence}"
-    if gone:
-        body += f"\n[The last {gone:,} of {len(text):,} characters were left out: read the file if you need them.]"
-    return body, gone > 0
+    if cut:
+        body += (
+            f"\n[The last {cut:,} of {len(text):,} characters were left out: read the file if you need them.]"
+        )
+    return body, cut > 0
 
 
 def _lines(attachment: Attachment) -> tuple[int, int]:
-    """The first and the last line of its range as people count them."""
+    """The first and the last line of its range, counted from 1."""
     if attachment.range is None:
         return 1, 1
     start, end = attachment.range.start, attachment.range.end
@@ -127,7 +129,7 @@ def _numbered(text: str, first: int) -> str:
 
 
 def _first(text: str, share: int) -> str:
-    """As many whole lines as fit, or a part of the first one; nothing if that would be next to nothing."""
+    """As many whole lines as fit, or part of the first one; empty if `share` is too small."""
     if share < _SMALLEST:
         return ""
     line_end = text.rfind("\n", 0, share) + 1
@@ -135,20 +137,20 @@ def _first(text: str, share: int) -> str:
 
 
 def _shares(lengths: Sequence[int], most: int | None) -> list[int]:
-    """How many characters of each text are shown: the shorter ones first get what they need."""
+    """How many characters of each text are shown; shorter texts get what they need first."""
     if most is None or sum(lengths) <= most:
         return list(lengths)
     shares = [0] * len(lengths)
     left = max(0, most)
     ordered = sorted(range(len(lengths)), key=lengths.__getitem__)
-    for rank, place in enumerate(ordered):
-        shares[place] = min(lengths[place], left // (len(ordered) - rank))
-        left -= shares[place]
+    for rank, index in enumerate(ordered):
+        shares[index] = min(lengths[index], left // (len(ordered) - rank))
+        left -= shares[index]
     return shares
 
 
 def _visible(name: str) -> str:
-    """A name on one line, with what cannot be seen written out."""
+    """A name on one line, with unprintable characters escaped."""
     return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in name[:_LONGEST_NAME])
 
 

@@ -1,4 +1,4 @@
-"""From the references of a message to what is attached: open documents first, then the disk, each only once."""
+"""Resolves the references of a message to attachments, from open documents first, then from the disk."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ async def resolve_references(
     limits: Limits = _LIMITS,
     requested: Sequence[Requested] = (),
 ) -> Resolution:
-    """Resolve what the user's own message names, and what was attached beside it.
+    """Resolve the references of the user's message, and what the client attached besides.
 
-    `confirmed` are references to secrets, with or without their sign, that may be sent. What is attached is
-    never looked through for references again. Nothing is raised: each failure has its code and a sentence.
+    `confirmed` are references to secrets, with or without `@`, that may be sent. References inside attached texts
+    are not followed. Never raises: each failure becomes an `Unresolved`.
     """
     attached = Attachments(sources, confirmed, limits)
     resolver = _Resolver(sources, context or _NO_CONTEXT, attached)
     references = find_references(text)
     for reference in references[: limits.references]:
-        await resolver.take(reference)
+        await resolver.add(reference)
     for extra in requested[: limits.references]:
-        await resolver.take_requested(extra)
+        await resolver.add_requested(extra)
     left = max(0, len(references) - limits.references) + max(0, len(requested) - limits.references)
     if left:
         first = references[limits.references].text if len(references) > limits.references else "attachments"
         sentence = (
-            f"A request may name {limits.references} places; {left} were left out. Name a folder instead."
+            f"A request may have {limits.references} references; {left} were left out. Name a folder instead."
         )
         attached.add(Unresolved(reference=first, code="too_large", message=sentence))
     return attached.resolution()
@@ -52,7 +52,7 @@ async def resolve_references(
 async def look_again(
     attachment: Attachment, sources: ReferenceSources, limits: Limits = _LIMITS
 ) -> ResolvedAttachment | Unresolved | None:
-    """What an attached file holds now; None if that is what was attached. Other kinds do not change."""
+    """The present content of an attached file; None if it is unchanged, or if the attachment is of another kind."""
     if attachment.kind != "file" or attachment.uri is None:
         return None
     confirmed = (attachment.reference,) if attachment.secret else ()
@@ -68,7 +68,7 @@ async def look_again(
 
 
 class _Resolver:
-    """Looks up the references of one message."""
+    """Resolves the references of one message."""
 
     def __init__(self, sources: ReferenceSources, context: Context, attached: Attachments) -> None:
         self._sources = sources
@@ -76,7 +76,7 @@ class _Resolver:
         self._attached = attached
         self._tails: dict[str, tuple[str, ...]] = {}
 
-    async def take(self, reference: Reference) -> None:
+    async def add(self, reference: Reference) -> None:
         """Resolve one reference of the message."""
         match reference.kind:
             case "link":
@@ -89,8 +89,8 @@ class _Resolver:
             case "path":
                 self._attached.add(await self._path(reference))
 
-    async def take_requested(self, extra: Requested) -> None:
-        """Attach what the editor names by its URI."""
+    async def add_requested(self, extra: Requested) -> None:
+        """Attach what the client names by URI."""
         place = await self._sources.locate_uri(extra.uri)
         reference = f"@{place.relative}" if isinstance(place, ResolvedPath) else extra.label or extra.uri
         self._attached.add(await self._attached.attach(place, reference, None, extra.label, extra.range))
@@ -104,12 +104,12 @@ class _Resolver:
         return await self._attached.attach(place, text, reading.lines)
 
     async def _exact(self, reference: Reference) -> tuple[Reading, ResolvedPath] | Unresolved | None:
-        """The first reading that names something below a workspace folder; why the plainest may not be used."""
+        """The first reading that exists in a workspace folder, or the refusal if a path may not be used."""
         refusal: Unresolved | None = None
         for reading in reference.readings:
             place = await self._sources.locate(reading.path)
             if isinstance(place, PathRefused):
-                # With several folders open, a path that is in none of them could be in any.
+                # With several folders open, a missing path is ambiguous; only existing candidates make it a refusal.
                 if place.code != "ambiguous" or await self._any_exists(place.candidates):
                     refusal = refused(reference.text, place)
             elif place.exists or (await self._sources.snapshot(place.uri)).exists:
@@ -124,7 +124,7 @@ class _Resolver:
         return False
 
     async def _elsewhere(self, reference: Reference) -> tuple[Reading, ResolvedPath] | Unresolved:
-        """The one place further down in the workspace whose last names are those of the reference."""
+        """The only path in the workspace that ends with the names of the reference."""
         candidates: tuple[str, ...] = ()
         for reading in reference.readings:
             tail = reading.path.replace("\\", "/").removeprefix("./")
@@ -141,11 +141,11 @@ class _Resolver:
             if not candidates and name != tail:
                 candidates = await self._ending_with(name)
         path = reference.readings[-1].path
-        hint = " Check the path, or name it in full."
+        hint = " Check the path, or give the full path."
         if candidates:
             hint = f" There is {_listed(candidates)}."
         elif not self._sources.listed():
-            hint = " Not all files are listed yet: ask again in a moment, or name the path in full."
+            hint = " Not all files are listed yet. Ask again in a moment, or give the full path."
         return Unresolved(
             reference=reference.text,
             code="not_found",
@@ -154,7 +154,7 @@ class _Resolver:
         )
 
     async def _ending_with(self, tail: str) -> tuple[str, ...]:
-        """The files, else the folders, whose last names are these; each tail is looked up once a message."""
+        """The files, else the folders, that end with these names; each tail is looked up once for a message."""
         if tail not in self._tails:
             found = await self._sources.ending_with(tail)
             if not found and not tail.endswith("/"):
@@ -168,25 +168,25 @@ class _Resolver:
         if isinstance(place, Unresolved):
             return (place,)
         if not chosen:
-            sentence = "Nothing is selected: select some text in the editor, then ask again."
+            sentence = "Nothing is selected. Select some text in the editor, then ask again."
             return (Unresolved(reference=reference, code="no_context", message=sentence),)
         if isinstance(place, ResolvedPath) and (refusal := self._attached.secret(place, reference)):
             return (refusal,)
         uri = place.uri
-        seen = await self._sources.snapshot(uri)
-        if seen.text is None:
-            sentence = f"The text of {shown(uri)} cannot be read: open it in the editor, then ask again."
+        snapshot = await self._sources.snapshot(uri)
+        if snapshot.text is None:
+            sentence = f"The text of {shown(uri)} cannot be read. Open it in the editor, then ask again."
             return (Unresolved(reference=reference, code="no_context", message=sentence),)
         label = place.relative if isinstance(place, ResolvedPath) else uri
         return [
             self._attached.resolved(
                 text_of(uri, reference, label).model_copy(update={"kind": "selection"}),
-                self._attached.cut(inside(seen.text, span, self._sources.encoding)),
+                self._attached.cut(inside(snapshot.text, span, self._sources.encoding)),
                 {
                     "range": span,
                     "language_id": self._sources.language_id(uri) or language_of(label),
                     "secret": (isinstance(place, ResolvedPath) and place.secret) or None,
-                    "version": seen.version,
+                    "version": snapshot.version,
                 },
             )
             for span in chosen
@@ -203,30 +203,30 @@ class _Resolver:
             place = await self._active(text)
         if isinstance(place, Unresolved):
             return place
-        told = await self._sources.diagnostics(place.uri)
-        if told is None:
-            sentence = "This editor does not tell its errors and warnings: paste those that you mean."
+        reported = await self._sources.diagnostics(place.uri)
+        if reported is None:
+            sentence = "This editor does not report errors and warnings. Paste those that you mean."
             return Unresolved(reference=text, code="no_context", message=sentence)
         label = place.relative if isinstance(place, ResolvedPath) else place.uri
         return self._attached.resolved(
             text_of(place.uri, text, label).model_copy(update={"kind": "diagnostics"}),
-            self._attached.cut(findings_of(label, told.items)),
-            {"version": told.version},
+            self._attached.cut(findings_of(label, reported.items)),
+            {"version": reported.version},
         )
 
     async def _active(self, reference: str) -> ResolvedPath | Snapshot | Unresolved:
-        """The active document: a file of the workspace, or one that the editor holds and no disk does."""
+        """The active document: a file of the workspace, or one that exists only in the editor."""
         uri = self._context.uri
         if uri is None:
-            sentence = f"{reference} means the active file, and none is open: open one, or name a path."
+            sentence = f"{reference} means the active file, but none is open. Open one, or name a path."
             return Unresolved(reference=reference, code="no_context", message=sentence)
         place = await self._sources.locate_uri(uri)
         if isinstance(place, ResolvedPath):
             return place
         if place.code == "foreign" and not uri.startswith("file:"):
-            seen = await self._sources.snapshot(uri)
-            if seen.text is not None:
-                return seen
+            snapshot = await self._sources.snapshot(uri)
+            if snapshot.text is not None:
+                return snapshot
         return refused(reference, place)
 
     def _link(self, reference: Reference) -> Found:
@@ -241,14 +241,14 @@ class _Resolver:
 
 
 def _as_read(reference: Reference, reading: Reading) -> str:
-    """The reference as typed, up to where the reading that was taken ends."""
+    """The reference as typed, up to the end of the chosen reading."""
     if reading.end >= reference.end:
         return reference.text
     return reference.text[: reading.end - reference.start]
 
 
 def _ambiguous(reference: str, found: Sequence[str]) -> Unresolved:
-    sentence = f"{shown(reference)} could be {_listed(found)}: name one of them."
+    sentence = f"{shown(reference)} could be {_listed(found)}. Name one of them."
     return Unresolved(reference=reference, code="ambiguous", message=sentence, candidates=tuple(found[:20]))
 
 

@@ -1,4 +1,4 @@
-"""The English words that detection and qualification look for, and what counts as a whole word."""
+"""The English words that detection and qualification search for, and patterns for whole words."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ SCOPES = (
 )
 
 LETTER = r"\w\u00ad\u0300-\u036f\u200c\u200d\u2060"
-"""For a character class: what continues a word. Accents of their own and invisible joiners do, so that a
+"""For a character class: characters that continue a word. Combining accents and invisible joiners do, so that a
 decomposed "sité" is not the word "site"."""
 
 
@@ -84,11 +84,11 @@ def plural(word: str) -> str:
 
 WORD_START = rf"(?<![{LETTER}-])"
 WORD_END = rf"(?![{LETTER}]|-[{LETTER}])"
-"""`create-react-app` does not hold the word create, `create - an app` does."""
+"""`create-react-app` does not contain the word create, `create - an app` does."""
 
 VERB = rf"(?:{any_of(VERBS)}){WORD_END}(?!['’][{LETTER}])"
 SCOPE = rf"(?:[{LETTER}]+-)?(?:{any_of(SCOPES + tuple(map(plural, SCOPES)))}){WORD_END}"
-"""A scope word may be the head of a compound of two (`web-app`), not a part of a longer name."""
+"""A scope word may end a compound of two words (`web-app`), but not be part of a longer name."""
 
 LEADING_GREETING = re.compile(rf"(?:{any_of(GREETINGS)}){WORD_END}(?:\s*[,!.:;…–—]+|\s+-+(?=\s))?\s*", re.I)
 LEADING_QUESTION = re.compile(rf"(?:{any_of(QUESTIONS)}){WORD_END}", re.I)
@@ -101,13 +101,13 @@ POLITE_REQUEST = re.compile(
     rf"|how\s+about{WORD_END}",
     re.I,
 )
-"""Words by which people ask for work, though a question mark may follow."""
+"""Phrases that ask for work, even before a question mark."""
 REAL_QUESTION = re.compile(
     r"(?:what|why|how|when|where|who|which)(?:['’]s|(?:\s+\w+){0,2}?\s+(?:is|are|was|were|do|does|did|can|could|should|would"
     rf"|will|has|have|had|to|many|much)){WORD_END}",
     re.I,
 )
-"""A question word with its auxiliary: unlike "when it starts" or "show me" it leads in no work."""
+"""A question word with its auxiliary verb; unlike "when it starts" or "show me", it does not introduce work."""
 
 WORD = re.compile(r"[^\W\d_]+")
 VERB_SET = frozenset(VERBS)
@@ -123,5 +123,5 @@ _COMMON = """
     file files folder code line lines text test tests name names error errors bug readme word words
     """
 ENGLISH = VERB_SET | SCOPE_SET | frozenset(_COMMON.split())
-"""Words that tell that a text is English; those that other languages spell alike weigh no less, since a wrong
-guess costs one question to a model at most."""
+"""Words that mark a text as English. Some also exist in other languages, but a wrong guess costs at most one question
+to a model."""

@@ -1,4 +1,4 @@
-"""The contents of references from the real workspace: its documents, its disk, its index and its editor."""
+"""`ReferenceSources` for the real workspace: its documents, disk, index and editor."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from planloom.workspace.snapshots import Snapshot
 from planloom.workspace.view import WorkspaceView, confined_path
 
 INDEX_SECONDS = 2.0
-"""How long a look-up by the end of a path waits for the first listing of the workspace."""
+"""How long a search for a path waits for the first listing of the workspace."""
 
 
 class WorkspaceSources:
-    """`ReferenceSources` over the workspace as the user sees it.
+    """`ReferenceSources` for the workspace as the user sees it.
 
-    `index` and `editor` are asked for anew each time: the first changes with the workspace folders, the
-    second may not be there yet.
+    `index` and `editor` are called each time, since the index changes with the workspace folders and the editor may
+    connect later.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class WorkspaceSources:
 
     async def ending_with(self, tail: str) -> tuple[str, ...]:
         index = await self._listed_index()
-        # Of an unfinished list nobody can say that a name is in it once.
+        # While the list is incomplete, it is unknown whether a name is unique.
         return await index.ending_with(tail) if index is not None and index.listed else ()
 
     async def below(self, place: ResolvedPath, limit: int) -> tuple[str, ...]:
@@ -69,13 +69,13 @@ class WorkspaceSources:
             found = await index.below(folder, limit)
             if found:
                 return tuple(path.removeprefix(f"{folder}/") for path in found)
-        # The index leaves out what is ignored; a folder that was named is shown all the same.
+        # The index leaves out ignored files, but a folder that the user names is listed anyway.
         listing = await self._view.list_folder(place.uri)
         names = [entry.name + "/" * (entry.kind == "folder") for entry in listing.entries[:limit]]
         return tuple(names)
 
     async def _listed_index(self) -> FileIndex | None:
-        """The index, waited for once."""
+        """The index; the first call waits for its listing."""
         index = self._index()
         if index is not None and index is not self._waited_for:
             self._waited_for = index
@@ -90,7 +90,7 @@ class WorkspaceSources:
         if editor is None or not editor.capabilities.diagnostics:
             return None
         try:
-            told = await editor.diagnostics((uri,))
+            reported = await editor.diagnostics((uri,))
         except EditorSilent:
             return None
-        return next(iter(told), FileDiagnostics(uri=uri, items=()))
+        return next(iter(reported), FileDiagnostics(uri=uri, items=()))

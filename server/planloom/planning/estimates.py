@@ -1,4 +1,4 @@
-"""How long a plan will take and what is at stake, said before it is approved."""
+"""Estimates the duration and the risk of a plan before it is approved."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from planloom.domain.safety.destructive_intent import destructive_command, names
 from planloom.domain.values import Value
 
 TOOL_SECONDS = {"read": 1, "write": 1, "destroy": 1, "execute": 20}
-"""What a call of each effect takes, a person's answer not counted."""
+"""The time of a call by its effect, without the time of approvals."""
 
 TURNS = 3
-"""Requests to the model that a processing step takes on the average."""
+"""The average number of requests to the model in a processing step."""
 
 TOKENS_A_TURN = 400
-"""Tokens that a model writes in one turn of a step."""
+"""The average number of tokens that a model writes in one request of a step."""
 
 _UNKNOWN_STEP = 30
 _RANK: Mapping[Risk, int] = {"low": 0, "medium": 1, "high": 2}
 
 
 class ModelSpeed(Value):
-    """What was measured of a model: seconds until the first token of an answer, tokens a second after it."""
+    """The measured speed of a model: seconds until the first token of an answer, then tokens per second."""
 
     first_token_seconds: float
     tokens_per_second: float
 
     def turn_seconds(self) -> float:
-        """One turn of a step."""
+        """The estimated time of one request of a step."""
         return self.first_token_seconds + TOKENS_A_TURN / max(self.tokens_per_second, 0.1)
 
 
 def step_seconds(step: Step, tools: Mapping[str, ToolRules], speed: ModelSpeed | None) -> float:
-    """How long one step takes by itself."""
+    """The estimated time of one step."""
     if step.kind == "clarification":
         return 0
     rules = tools.get(step.tool or "")
@@ -52,10 +52,10 @@ def estimated_duration(
     speed: ModelSpeed | None = None,
     parallel: int = 4,
 ) -> int:
-    """Seconds that a plan takes, people's answers not counted.
+    """The estimated seconds that a plan takes, without the time of the user's answers.
 
-    At least the longest chain of steps that wait for each other, at least the work divided by what runs at
-    once; model steps share one model and so add up.
+    The maximum of the longest chain of dependent steps, the sum of the model steps, which share one model, and the
+    sum of all steps divided by `parallel`.
     """
     seconds = [step_seconds(step, tools, speed) for step in steps]
     if sequential:
@@ -63,18 +63,22 @@ def estimated_duration(
     chain = 0.0
     ends: dict[int, float] = {}
     links = dependency_graph(steps)
-    # Steps stand behind what they wait for, but for broken plans, where this is an estimate all the same.
-    for index, own in enumerate(seconds):
-        ends[index] = own + max((ends.get(need, 0.0) for need in links.dependencies[index]), default=0.0)
+    # Valid plans are in topological order; for others this is still an estimate.
+    for index, duration in enumerate(seconds):
+        ends[index] = duration + max(
+            (ends.get(dependency, 0.0) for dependency in links.dependencies[index]), default=0.0
+        )
         chain = max(chain, ends[index])
-    by_model = sum(own for step, own in zip(steps, seconds, strict=True) if step.kind == "processing")
-    return round(max(chain, by_model, sum(seconds) / max(parallel, 1)))
+    model_seconds = sum(
+        duration for step, duration in zip(steps, seconds, strict=True) if step.kind == "processing"
+    )
+    return round(max(chain, model_seconds, sum(seconds) / max(parallel, 1)))
 
 
 def overall_risk(
     steps: Sequence[Step], tools: Mapping[str, ToolRules], qualification: Qualification | None = None
 ) -> Risk:
-    """What is at stake: high if something is destroyed or the request says so, medium for commands."""
+    """The greatest risk of a step, or of the request: high for destruction, medium for commands."""
     risks: list[Risk] = [_risk(step, tools) for step in steps]
     if qualification is not None:
         risks.append(qualification.risk_level)

@@ -1,4 +1,4 @@
-"""What each agent reports of a request: asked for field by field, read however a model has written it down."""
+"""The agents' reports on a request: their fields, and readers for the forms in which models write them."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from planloom.models.port import ToolSpec
 from planloom.tools.tool import shortened
 
 LONGEST_TEXT = 4_000
-"""Characters of a text in a report that are kept."""
+"""The most characters of a text in a report; the rest is cut."""
 LONGEST_ITEM = 500
 MOST_ITEMS = 20
 _SMALLEST = 40
-"""Characters below which a line of a report tells nothing."""
+"""The fewest characters for which a part of a line is worth showing."""
 _FEWEST_WORDS = 4
-"""An answer in fewer words says nothing of a request."""
+"""An answer with fewer words is not a report."""
 _ATTEMPTS = 8
-"""Braces in a text at which a printed report is looked for."""
+"""The most braces in a text at which a report is searched for."""
 
 
 class Field(NamedTuple):
@@ -90,12 +90,12 @@ _TITLE = re.compile(
 
 
 def fields_of(agent: Agent) -> tuple[Field, ...]:
-    """The fields of an agent's report, its effort aside."""
+    """The fields of an agent's report, without the effort."""
     return (*_COMMON, *_OWN[agent])
 
 
 def report_spec(agent: Agent) -> ToolSpec:
-    """The control tool that ends an agent's look at a request."""
+    """The tool with which an agent delivers its report."""
     properties: dict[str, Json] = {}
     for field in fields_of(agent):
         properties[field.name] = _schema(field)
@@ -129,17 +129,19 @@ def _schema(field: Field) -> Json:
 
 
 def report_of(agent: Agent, args: Args, at: Instant) -> Perspective | str:
-    """The report that a call's arguments hold, or a sentence about what it lacks.
+    """The report in a call's arguments, or a sentence about what is missing.
 
-    Names may be written in any case, a list as a text and a text as a list; unknown fields are left out.
+    Names may have any case, a list may be given as text and a text as a list; unknown fields are ignored.
     """
-    given = {_key(name): value for name, value in args.items()}
-    inner = [value for value in given.values() if isinstance(value, dict)]
-    if len(given) == 1 and inner:
-        given = {_key(name): value for name, value in inner[0].items()}
-    texts = {each.name: _text(given.get(_key(each.name))) for each in fields_of(agent) if each.kind == "text"}
+    values = {_key(name): value for name, value in args.items()}
+    inner = [value for value in values.values() if isinstance(value, dict)]
+    if len(values) == 1 and inner:
+        values = {_key(name): value for name, value in inner[0].items()}
+    texts = {
+        each.name: _text(values.get(_key(each.name))) for each in fields_of(agent) if each.kind == "text"
+    }
     lists = {
-        each.name: tuple(_items(given.get(_key(each.name))))
+        each.name: tuple(_items(values.get(_key(each.name))))
         for each in fields_of(agent)
         if each.kind == "list"
     }
@@ -147,31 +149,33 @@ def report_of(agent: Agent, args: Args, at: Instant) -> Perspective | str:
     if not analysis:
         return "analysis is missing; it says in a few sentences what the request means from your side"
     texts["analysis"] = analysis
-    effort = _effort(_text(given.get(_key(_EFFORT)) or given.get("effort")))
-    return _made(agent, {_snake(name): value for name, value in (*texts.items(), *lists.items())}, effort, at)
+    effort = _effort(_text(values.get(_key(_EFFORT)) or values.get("effort")))
+    return _perspective(
+        agent, {_snake(name): value for name, value in (*texts.items(), *lists.items())}, effort, at
+    )
 
 
-def _made(agent: Agent, values: Mapping[str, object], effort: Effort, at: Instant) -> Perspective:
-    whole = {**values, "estimated_effort": effort, "timestamp": at}
+def _perspective(agent: Agent, values: Mapping[str, object], effort: Effort, at: Instant) -> Perspective:
+    fields = {**values, "estimated_effort": effort, "timestamp": at}
     match agent:
         case "chapo":
-            return ChapoPerspective.model_validate(whole)
+            return ChapoPerspective.model_validate(fields)
         case "koda":
-            return KodaPerspective.model_validate(whole)
+            return KodaPerspective.model_validate(fields)
         case "devo":
-            return DevoPerspective.model_validate(whole)
+            return DevoPerspective.model_validate(fields)
 
 
 def find_report(agent: Agent, text: str, at: Instant) -> Perspective | None:
-    """A report that is printed in a text as a JSON object, fenced or bare; None if there is none."""
-    known = {_key(field.name) for field in fields_of(agent)}
+    """A report that is written as a JSON object in a text, or None."""
+    names = {_key(field.name) for field in fields_of(agent)}
     start = text.find("{")
     for _ in range(_ATTEMPTS):
         if start < 0:
             return None
         parsed = read_container(text, start)
         if not isinstance(parsed, Unreadable) and not parsed.cut and isinstance(parsed.value, dict):
-            found = _report_in(parsed.value, known)
+            found = _report_in(parsed.value, names)
             if found is not None:
                 read = report_of(agent, found, at)
                 return None if isinstance(read, str) else read
@@ -179,15 +183,15 @@ def find_report(agent: Agent, text: str, at: Instant) -> Perspective | None:
     return None
 
 
-def _report_in(value: Mapping[str, Json], known: set[str]) -> Args | None:
+def _report_in(value: Mapping[str, Json], names: set[str]) -> Args | None:
     for each in (value, *(inner for inner in value.values() if isinstance(inner, dict))):
-        if len(known & {_key(str(name)) for name in each}) >= 2:
+        if len(names & {_key(str(name)) for name in each}) >= 2:
             return {str(name): part for name, part in each.items()}
     return None
 
 
 def report_in_words(agent: Agent, text: str, at: Instant) -> Perspective | None:
-    """An answer in words as a report: titles that name a field begin it, what stands before is the analysis."""
+    """An answer in prose as a report: a title that names a field begins it; the text before is the analysis."""
     visible = without_reasoning(text).text
     if len(visible.split()) < _FEWEST_WORDS:
         return None
@@ -196,37 +200,37 @@ def report_in_words(agent: Agent, text: str, at: Instant) -> Perspective | None:
     current = "analysis"
     for line in visible.splitlines():
         title = _TITLE.match(line)
-        named = names.get(_key(title[1])) if title is not None else None
-        if title is not None and named is not None:
-            current = named
-        said = title[2] if title is not None and named is not None else line
-        parts.setdefault(current, []).append(said)
-    given: dict[str, Json] = {name: "\n".join(lines).strip() for name, lines in parts.items()}
-    if not given["analysis"]:
-        given["analysis"] = next((said for said in given.values() if said), "")
-    read = report_of(agent, given, at)
+        field_name = names.get(_key(title[1])) if title is not None else None
+        if title is not None and field_name is not None:
+            current = field_name
+        content = title[2] if title is not None and field_name is not None else line
+        parts.setdefault(current, []).append(content)
+    values: dict[str, Json] = {name: "\n".join(lines).strip() for name, lines in parts.items()}
+    if not values["analysis"]:
+        values["analysis"] = next((text for text in values.values() if text), "")
+    read = report_of(agent, values, at)
     return None if isinstance(read, str) else read
 
 
-def told_of(perspectives: Sequence[Perspective], most_characters: int | None = None) -> str:
-    """The reports as the section of a prompt, each field on its line; empty without any.
+def reports_text(perspectives: Sequence[Perspective], most_characters: int | None = None) -> str:
+    """The reports as a section of a prompt, one line for each field; empty without reports.
 
-    Where they are to fit, each has an equal share, and its last fields are left out first.
+    With `most_characters` each report gets an equal share, and its last fields are left out first.
     """
     share = None if most_characters is None else most_characters // max(1, len(perspectives))
-    told = [_told(each, share) for each in perspectives]
-    return "\n\n".join(filter(None, told))
+    texts = [_report_text(each, share) for each in perspectives]
+    return "\n\n".join(filter(None, texts))
 
 
-def _told(view: Perspective, most: int | None) -> str:
+def _report_text(view: Perspective, most: int | None) -> str:
     values = view.model_dump()
     lines = [f"{NAMES[view.agent]} (effort: {view.estimated_effort})"]
     left = None if most is None else most - len(lines[0]) - 2
     for field in fields_of(view.agent):
-        said = values[_snake(field.name)]
-        if not said or (field.name != "analysis" and said == view.analysis):
+        text = values[_snake(field.name)]
+        if not text or (field.name != "analysis" and text == view.analysis):
             continue
-        shown = " ".join(("; ".join(said) if isinstance(said, tuple | list) else said).split())
+        shown = " ".join(("; ".join(text) if isinstance(text, tuple | list) else text).split())
         line = f"- {field.name}: {shown}"
         if left is not None:
             line = shortened(line, max(0, left)) if left > _SMALLEST else ""
@@ -237,30 +241,30 @@ def _told(view: Perspective, most: int | None) -> str:
 
 def _text(value: Json) -> str:
     if isinstance(value, str):
-        said = value
+        text = value
     elif isinstance(value, list | dict):
-        said = "; ".join(_items(value))
+        text = "; ".join(_items(value))
     else:
-        said = "" if value is None or isinstance(value, bool) else str(value)
-    return shortened(_once(said.strip()), LONGEST_TEXT)
+        text = "" if value is None or isinstance(value, bool) else str(value)
+    return shortened(_once(text.strip()), LONGEST_TEXT)
 
 
 def _once(text: str) -> str:
-    """The text without sentences that it repeats: weak models go round in circles."""
+    """The text without repeated sentences, which weak models write."""
     sentences = _BETWEEN.split(text)
     once = dict.fromkeys(sentences)
     return " ".join(once) if len(once) < len(sentences) else text
 
 
 def _items(value: Json) -> Iterator[str]:
-    """The items of a list, or of a text with a line or a bullet for each."""
-    seen: set[str] = set()
-    for said in _parts(value):
-        item = shortened(_once(" ".join(said.split())), LONGEST_ITEM)
-        if item and item not in seen and item.lower().rstrip(".") not in ("none", "n/a", "null", "-"):
+    """The items of a list, or of a text with one item on each line."""
+    items: set[str] = set()
+    for text in _parts(value):
+        item = shortened(_once(" ".join(text.split())), LONGEST_ITEM)
+        if item and item not in items and item.lower().rstrip(".") not in ("none", "n/a", "null", "-"):
             yield item
-            seen.add(item)
-        if len(seen) == MOST_ITEMS:
+            items.add(item)
+        if len(items) == MOST_ITEMS:
             return
 
 
@@ -282,8 +286,8 @@ def _flat(value: Json) -> str:
     return "" if value is None else str(value)
 
 
-def _effort(said: str) -> Effort:
-    return next((_EFFORTS[word] for word in _WORD.findall(said.lower()) if word in _EFFORTS), "medium")
+def _effort(text: str) -> Effort:
+    return next((_EFFORTS[word] for word in _WORD.findall(text.lower()) if word in _EFFORTS), "medium")
 
 
 def _key(name: str) -> str:

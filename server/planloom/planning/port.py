@@ -1,4 +1,4 @@
-"""What an author of plans is: it gets a request with all that belongs to it, and says steps as it writes them."""
+"""The port of planners: a planner gets a request with its context and yields events while it writes the plan."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from planloom.domain.values import Value
 
 
 class PlanningRequest(Value):
-    """What a plan is written from.
+    """The input of a planner.
 
-    `snapshot` is the workspace tree as text; `finished` steps stay as they are; `previous` is the draft that
-    `feedback` speaks of; `instructions` is what the workspace tells agents (AGENTS.md), as data;
-    `earlier` tells of the plan that ended before in the same session; `perspectives` are the reports of the
-    agents that have looked at the request already.
+    `snapshot` is the workspace tree as text; `finished` are steps that stay unchanged; `feedback` is about the draft
+    `previous`; `instructions` is the workspace's file for agents (AGENTS.md), as data; `earlier` describes the
+    previous plan of the session; `perspectives` are the reports that agents have already made.
     """
 
     text: str
@@ -35,15 +34,15 @@ class PlanningRequest(Value):
     perspectives: tuple[Perspective, ...] = ()
 
 
-class PerspectiveBegun(Value):
-    """An agent begins to look at the request."""
+class PerspectiveStarted(Value):
+    """An agent has begun its report."""
 
     kind: Literal["perspective_begun"] = "perspective_begun"
     agent: Agent
 
 
-class PerspectiveSeen(Value):
-    """What an agent reports, or why it reports nothing."""
+class PerspectiveReported(Value):
+    """The report of an agent, or the reason why there is none."""
 
     kind: Literal["perspective_seen"] = "perspective_seen"
     agent: Agent
@@ -52,7 +51,7 @@ class PerspectiveSeen(Value):
 
 
 class ToolUsed(Value):
-    """An agent has read something of the workspace."""
+    """An agent has called a tool."""
 
     kind: Literal["looked_up"] = "looked_up"
     agent: Agent
@@ -60,36 +59,36 @@ class ToolUsed(Value):
     summary: str
 
 
-class ThoughtSeen(Value):
-    """More of what goes through an author's mind before it writes."""
+class ThinkingText(Value):
+    """More of a model's text before it writes the plan."""
 
     kind: Literal["thought"] = "thought"
     text: str
 
 
 class StepDrafted(Value):
-    """A step was read from what the author is still writing."""
+    """A step was read from a plan that is still being written."""
 
     kind: Literal["step"] = "step"
     step: Step
 
 
-class TextSeen(Value):
-    """More of the author's text."""
+class DraftText(Value):
+    """More of the text of the plan."""
 
     kind: Literal["text"] = "text"
     text: str
 
 
-class UsageSeen(Value):
-    """What one request to a model cost."""
+class RequestUsage(Value):
+    """The usage of one request to a model."""
 
     kind: Literal["usage"] = "usage"
     usage: Usage
 
 
 class PlanDrafted(Value):
-    """The whole plan; it has no errors, `warnings` are for the person who reviews it."""
+    """The complete plan, without errors; `warnings` are for the user who reviews it."""
 
     kind: Literal["plan"] = "plan"
     steps: tuple[Step, ...]
@@ -102,19 +101,19 @@ class PlanDrafted(Value):
 
 
 PlannerEvent = Annotated[
-    PerspectiveBegun
-    | PerspectiveSeen
+    PerspectiveStarted
+    | PerspectiveReported
     | ToolUsed
-    | ThoughtSeen
+    | ThinkingText
     | StepDrafted
-    | TextSeen
-    | UsageSeen
+    | DraftText
+    | RequestUsage
     | PlanDrafted,
     Field(discriminator="kind"),
 ]
 
 
 class Planner(Protocol):
-    """An author. Raises ModelFailed when there is no plan, with the raw text where there is one."""
+    """Writes plans. Raises ModelFailed, with the raw text if there is any, when the model wrote no plan."""
 
     def draft(self, request: PlanningRequest) -> AsyncGenerator[PlannerEvent, None]: ...

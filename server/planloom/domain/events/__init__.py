@@ -1,3 +1,1 @@
-"""Everything that can happen to a plan (`catalog`) and how each event changes it (`lifecycle`, which picks a
-`fold_…`).
-"""
+"""The events of a plan (`catalog`), and how each one changes the plan (`lifecycle`, which calls the `fold_…`)."""

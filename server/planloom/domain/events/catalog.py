@@ -1,4 +1,4 @@
-"""Everything that can happen to a plan: one closed union, from ledger to screen."""
+"""The events of a plan, as one closed union. The ledger stores them; the fold and the wire read them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from planloom.domain.values import (
 
 
 class PlanStart(Value):
-    """A request was taken."""
+    """A request was received."""
 
     type: Literal["plan_start"] = "plan_start"
     request: str
@@ -62,7 +62,7 @@ class PlanStart(Value):
 
 
 class PlanRouted(Value):
-    """A model refined the first verdict of the rules."""
+    """A model changed the classification by the rules."""
 
     type: Literal["plan_routed"] = "plan_routed"
     detection: Detection
@@ -71,7 +71,7 @@ class PlanRouted(Value):
 
 
 class PlanDrafting(Value):
-    """An author has begun to write steps. `feedback` is what a person wants changed."""
+    """A planner has begun to write steps. `feedback` is what the user wants changed."""
 
     type: Literal["plan_drafting"] = "plan_drafting"
     version: int
@@ -79,9 +79,9 @@ class PlanDrafting(Value):
 
 
 class PlanDirect(Value):
-    """The request runs as it is: the request itself is the approval of these steps.
+    """The request runs without a plan review: the request itself is the approval of these steps.
 
-    `review` is how its changes are reviewed; an older ledger does not say.
+    `review` is how its changes are reviewed; older ledgers lack it.
     """
 
     type: Literal["plan_direct"] = "plan_direct"
@@ -92,14 +92,14 @@ class PlanDirect(Value):
 
 
 class PerspectiveStart(Value):
-    """One agent has begun to look at the request."""
+    """One agent has begun its report on the request."""
 
     type: Literal["perspective_start"] = "perspective_start"
     agent: Agent
 
 
 class PerspectiveComplete(Value):
-    """One agent has said what it thinks, or failed to."""
+    """One agent has completed its report, or failed."""
 
     type: Literal["perspective_complete"] = "perspective_complete"
     agent: Agent
@@ -108,14 +108,14 @@ class PerspectiveComplete(Value):
 
 
 class TaskCreated(Value):
-    """A step was read from what the author is still writing."""
+    """A step was read from a draft that is still being written."""
 
     type: Literal["task_created"] = "task_created"
     task: Step
 
 
 class PlanReady(Value):
-    """The draft is whole and waits for review. `restored` tells that an older version was put back."""
+    """The draft is complete and waits for review. `restored`: an older version replaces it."""
 
     type: Literal["plan_ready"] = "plan_ready"
     version: int
@@ -130,13 +130,13 @@ class PlanReady(Value):
 
 
 class PlanApprovalRequest(Value):
-    """A person is asked to approve the version at hand."""
+    """The user is asked to approve the present version."""
 
     type: Literal["plan_approval_request"] = "plan_approval_request"
 
 
 class PlanEdited(Value):
-    """The steps were changed by a person, or by a proposal of the model that a person took."""
+    """The steps were changed by the user, or by a proposal of the model that the user accepted."""
 
     type: Literal["plan_edited"] = "plan_edited"
     version: int
@@ -147,7 +147,7 @@ class PlanEdited(Value):
 
 
 class PlanApproved(Value):
-    """A person approved exactly this version."""
+    """The user approved exactly this version."""
 
     type: Literal["plan_approved"] = "plan_approved"
     version: int
@@ -155,7 +155,7 @@ class PlanApproved(Value):
 
 
 class PlanRejected(Value):
-    """A person does not want this plan."""
+    """The user rejected the plan."""
 
     type: Literal["plan_rejected"] = "plan_rejected"
     reason: str | None = None
@@ -168,7 +168,7 @@ class PlanExecuting(Value):
 
 
 class TaskStarted(Value):
-    """A step runs."""
+    """A step has started."""
 
     type: Literal["task_started"] = "task_started"
     task_id: StepId
@@ -176,12 +176,12 @@ class TaskStarted(Value):
 
 
 class TaskUpdate(Value):
-    """A running step says how far it is, or goes back to pending. `usage` is what came since the last one.
+    """A running step reports progress, or goes back to pending. `usage` counts since the last update.
 
-    A step whose changes were only staged is `completed` for good once they are made, or pending if they are lost.
-    `held` is what became of the changes that the running step held, of those to `files` alone if any are named;
-    staged changes replace those to the files of `replaces`. `command_started` tells that the command which the
-    step was allowed to run starts now.
+    For a step whose changes are staged, `completed` means that they were applied, `pending` that they are lost.
+    `held` is the new fate of the changes that the running step held (only those to `files`, if any are named); they
+    replace staged changes to the files of `replaces`. `command_started`: the command that the step was allowed to
+    run starts now.
     """
 
     type: Literal["task_update"] = "task_update"
@@ -199,7 +199,7 @@ class TaskUpdate(Value):
 
 
 class TaskCompleted(Value):
-    """A step is done. In an older ledger `staged` tells that its changes wait for the approval of the whole plan."""
+    """A step is done. Older ledgers set `staged` if its changes wait for the approval of the whole plan."""
 
     type: Literal["task_completed"] = "task_completed"
     task_id: StepId
@@ -209,7 +209,7 @@ class TaskCompleted(Value):
 
 
 class TaskFailed(Value):
-    """A step failed; `will_retry` tells that it is tried again by itself."""
+    """A step failed; `will_retry`: it is retried automatically."""
 
     type: Literal["task_failed"] = "task_failed"
     task_id: StepId
@@ -229,7 +229,7 @@ class TaskSkipped(Value):
 
 
 class ToolStarted(Value):
-    """A tool call of a step has begun. An older ledger does not say its `effect`."""
+    """A tool call of a step has started. Older ledgers lack its `effect`."""
 
     type: Literal["tool_started"] = "tool_started"
     task_id: StepId
@@ -240,8 +240,8 @@ class ToolStarted(Value):
 
 
 class ToolCompleted(Value):
-    """A tool call has settled. The step holds its changes to `changes` now, in place of those to `replaces`;
-    the files of `same` were so already. `command` tells what became of a command.
+    """A tool call has settled. The step now holds its changes to the files of `changes`, in place of earlier ones to
+    those of `replaces`; the files of `same` had this content already. `command` is the outcome of a command.
     """
 
     type: Literal["tool_completed"] = "tool_completed"
@@ -258,14 +258,14 @@ class ToolCompleted(Value):
 
 
 class ApprovalRequested(Value):
-    """A person is asked for permission."""
+    """The user is asked for permission."""
 
     type: Literal["approval_request"] = "approval_request"
     approval: Approval
 
 
 class ApprovalResolved(Value):
-    """Permission was given or refused. `files` are those that an allow covers, all if None."""
+    """Permission was given or refused. `files` are the files that it covers; None means all."""
 
     type: Literal["approval_resolved"] = "approval_resolved"
     approval_id: ApprovalId
@@ -276,8 +276,8 @@ class ApprovalResolved(Value):
 
 
 class EditStarted(Value):
-    """The intent to change files; durable before the editor hears of it. `reverts` are edits it takes back,
-    `partly` those of them of which something stays, `settles` the steps whose staged changes it makes.
+    """The intent to change files; recorded on disk before the editor is asked to change them. `reverts` are the edits that it reverts,
+    `partly` those that it reverts only in part, `settles` the steps whose staged changes it applies.
     """
 
     type: Literal["edit_started"] = "edit_started"
@@ -290,7 +290,7 @@ class EditStarted(Value):
 
 
 class EditApplied(Value):
-    """The files hold what was intended, or the merge of it with what the user wrote meanwhile."""
+    """The files hold the intended text, or its merge with what the user wrote meanwhile."""
 
     type: Literal["edit_applied"] = "edit_applied"
     task_id: StepId | None
@@ -301,8 +301,8 @@ class EditApplied(Value):
 
 
 class EditRejected(Value):
-    """The editor or the disk would not take the change. Of the files of `doubtful` that cannot be told: they
-    hold neither the old text nor the new one.
+    """The editor or the disk refused the change. For the files of `doubtful` this is unknown: they hold neither the
+    old text nor the new one.
     """
 
     type: Literal["edit_rejected"] = "edit_rejected"
@@ -314,7 +314,7 @@ class EditRejected(Value):
 
 
 class EditReverted(Value):
-    """An applied edit was taken back."""
+    """An applied edit was reverted."""
 
     type: Literal["edit_reverted"] = "edit_reverted"
     task_id: StepId | None
@@ -331,7 +331,7 @@ class EditConflict(Value):
 
 
 class ConflictChoice(Value):
-    """Which text one conflicted file gets; `sha256` is that of the text which the person saw, if the client says so."""
+    """The text that one conflicted file gets; `sha256` is that of the text the user saw, if the client sends it."""
 
     uri: Uri
     choice: Literal["mine", "theirs", "both", "text"]
@@ -340,7 +340,7 @@ class ConflictChoice(Value):
 
 
 class ConflictResolved(Value):
-    """A person said which text stands."""
+    """The user decided which text to keep."""
 
     type: Literal["conflict_resolved"] = "conflict_resolved"
     task_id: StepId
@@ -350,7 +350,7 @@ class ConflictResolved(Value):
 
 
 class CheckCompleted(Value):
-    """A check of a step came out."""
+    """A check of a step has run."""
 
     type: Literal["check_completed"] = "check_completed"
     task_id: StepId
@@ -367,7 +367,7 @@ class ClarificationRequest(Value):
 
 
 class ClarificationProvided(Value):
-    """The answer."""
+    """The user answered the question of a step."""
 
     type: Literal["clarification_provided"] = "clarification_provided"
     task_id: StepId
@@ -375,7 +375,7 @@ class ClarificationProvided(Value):
 
 
 class RecoveryRequest(Value):
-    """A failed step waits for a decision. `usage` is what the proposal cost."""
+    """A failed step waits for a decision. `usage` is that of the model's proposal."""
 
     type: Literal["recovery_request"] = "recovery_request"
     task_id: StepId
@@ -387,7 +387,7 @@ class RecoveryRequest(Value):
 
 
 class RecoveryChosen(Value):
-    """The decision on a failed step. Arguments that the user gives raise the version to `version`."""
+    """The decision on a failed step. If the user gives new arguments, the plan gets the version `version`."""
 
     type: Literal["recovery_chosen"] = "recovery_chosen"
     task_id: StepId
@@ -398,7 +398,7 @@ class RecoveryChosen(Value):
 
 
 class ContextCompacted(Value):
-    """Older results were merged into the rolling summary. `steps` are told by it alone from then on."""
+    """Older results were merged into the summary. It alone describes the steps of `steps` in later prompts."""
 
     type: Literal["context_compacted"] = "context_compacted"
     before_tokens: int
@@ -409,8 +409,8 @@ class ContextCompacted(Value):
 
 
 class TasksList(Value):
-    """The list of steps changed as a whole; the wire carries it. `staged` is what became of all that the steps of
-    `settled` had staged, where that changes no status.
+    """The list of steps changed as a whole; the wire carries it. `staged` is the final fate of everything that the
+    steps of `settled` had staged, where no status changes with it.
     """
 
     type: Literal["tasks_list"] = "tasks_list"
@@ -419,7 +419,7 @@ class TasksList(Value):
 
 
 class PlanPaused(Value):
-    """Nothing new starts."""
+    """The plan is paused: no further step starts."""
 
     type: Literal["plan_paused"] = "plan_paused"
     reason: PauseReason
@@ -427,7 +427,7 @@ class PlanPaused(Value):
 
 
 class PlanResumed(Value):
-    """Steps may run again."""
+    """The plan goes on."""
 
     type: Literal["plan_resumed"] = "plan_resumed"
 
@@ -442,14 +442,14 @@ class Answer(Value):
 
 
 class PlanCompleted(Value):
-    """The plan ended well."""
+    """The plan completed."""
 
     type: Literal["plan_completed"] = "plan_completed"
     summary: str
 
 
 class PlanFailed(Value):
-    """The plan ended without reaching its goal. `usage` is what a draft cost that came to nothing."""
+    """The plan failed. `usage` is that of a draft that could not be used."""
 
     type: Literal["plan_failed"] = "plan_failed"
     summary: str
@@ -458,14 +458,14 @@ class PlanFailed(Value):
 
 
 class PlanCancelled(Value):
-    """A person ended the plan."""
+    """The user ended the plan."""
 
     type: Literal["plan_cancelled"] = "plan_cancelled"
     summary: str
 
 
 class Log(Value):
-    """Something worth telling a person."""
+    """A message for the user."""
 
     type: Literal["log"] = "log"
     level: Literal["debug", "info", "warning", "error"]
@@ -521,7 +521,7 @@ Event = Annotated[
 
 
 class Recorded(Value):
-    """An event with its place in the ledger: `seq` rises by one within a plan, with no gap."""
+    """An event as the ledger stores it: `seq` counts from 1 within a plan, without gaps."""
 
     seq: int
     plan_id: PlanId
@@ -539,13 +539,13 @@ DURABLE = (
     EditReverted,
     ConflictResolved,
 )
-"""Events whose loss in a power cut could lose or repeat an effect: the ledger waits for the disk."""
+"""Events that are on disk before anything else happens, since their loss could lose or repeat an effect."""
 
 
 def is_durable(event: Event, plan: Plan | None) -> bool:
-    """Whether the ledger waits for the disk with an event that happens to `plan`.
+    """Whether an event must be on disk before anything else happens; `plan` is the plan before it.
 
-    That holds for both ends of a command too, since nobody can look up afterwards what it has done.
+    The start and the end of a command must be, since its effects cannot be found out afterwards.
     """
     match event:
         case TaskUpdate():
@@ -553,7 +553,7 @@ def is_durable(event: Event, plan: Plan | None) -> bool:
         case ToolCompleted():
             return event.command is not None
         case TaskCompleted():
-            # A step that has only looked at things may be done again: that costs time, and a wait costs time too.
+            # A step that has only read may run again; that costs less than to wait for the disk each time.
             return plan is not None and _had_effects(plan, event.task_id)
         case _:
             return isinstance(event, DURABLE)
@@ -566,4 +566,4 @@ def _had_effects(plan: Plan, step_id: StepId) -> bool:
 
 
 events: TypeAdapter[Event] = TypeAdapter(Event)
-"""Reads and writes one event as JSON."""
+"""Validates and serializes one event."""

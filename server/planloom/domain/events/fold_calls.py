@@ -1,4 +1,7 @@
-"""Folds the outcome of each call of a step; everything that asks what a crash or a pause left reads it from here."""
+"""Folds the calls of a step and the fates of their changes.
+
+What a crash or a pause left unfinished is read from these records alone.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,19 @@ from planloom.domain.safety.approvals import ApprovalFile
 from planloom.domain.safety.lexical_paths import normal_path
 from planloom.domain.values import StepId, Uri
 
-_CUT_OFF: Final = "Interrupted"
-_WAITS: frozenset[Fate] = frozenset({"held", "staged", "doubtful"})
-_PATHS_BEFORE: Final[Mapping[str, tuple[str, ...]]] = {
+_INTERRUPTED: Final = "Interrupted"
+_UNSETTLED: frozenset[Fate] = frozenset({"held", "staged", "doubtful"})
+_LEGACY_PATHS: Final[Mapping[str, tuple[str, ...]]] = {
     "write_file": ("path",),
     "edit_file": ("path",),
     "create_folder": ("path",),
     "delete_path": ("path",),
     "rename_path": ("path", "new_path"),
 }
-"""The paths that the tools of older ledgers changed; their calls name no files."""
+"""The arguments with the paths that a tool changes, for calls of older ledgers, which record no files."""
 
 
-def started(plan: Plan, event: ev.ToolStarted) -> Plan:
+def open_call(plan: Plan, event: ev.ToolStarted) -> Plan:
     """The plan with one more open call."""
     call = OpenCall(
         call_id=event.call_id, step_id=event.task_id, tool=event.tool, args=event.args, effect=event.effect
@@ -33,8 +36,8 @@ def started(plan: Plan, event: ev.ToolStarted) -> Plan:
     return updated(plan, open_calls=(*plan.open_calls, call))
 
 
-def command_started(plan: Plan, step_id: StepId) -> Plan:
-    """The plan after the command of the step's open call was started."""
+def start_command(plan: Plan, step_id: StepId) -> Plan:
+    """The plan after the command of the step's open call has started."""
     calls = tuple(
         call.model_copy(update={"running": True}) if call.step_id == step_id and _is_command(call) else call
         for call in plan.open_calls
@@ -42,7 +45,7 @@ def command_started(plan: Plan, step_id: StepId) -> Plan:
     return updated(plan, open_calls=calls)
 
 
-def completed(plan: Plan, event: ev.ToolCompleted) -> Plan:
+def complete_call(plan: Plan, event: ev.ToolCompleted) -> Plan:
     """The plan after a call has settled. Raises IllegalTransition if it never started."""
     call = next((each for each in plan.open_calls if each.call_id == event.call_id), None)
     if call is None:
@@ -65,42 +68,40 @@ def completed(plan: Plan, event: ev.ToolCompleted) -> Plan:
         why=call.why if event.command == "denied" else None,
     )
     if call.effect is None:
-        executed = _before(closed_call, step, executed)
+        executed = _as_legacy(closed_call, step, executed)
     if event.replaces:
-        step = _replaced(step, event.replaces, event.changes, "held")
-    return _put(closed_call, step, updated(step, tools_executed=(*step.tools_executed, executed)))
+        step = _without_replaced(step, event.replaces, event.changes, "held")
+    return _with_step(closed_call, step, updated(step, tools_executed=(*step.tools_executed, executed)))
 
 
-def closed(plan: Plan, step_id: StepId) -> Plan:
-    """The plan after a run of the step: its open calls are closed, and changes that only the run had staged are lost.
+def close_run(plan: Plan, step_id: StepId) -> Plan:
+    """The plan after a run of the step has ended: its open calls are closed, and the changes it held are lost.
 
-    Files of an edit whose outcome is not recorded yet keep their fate until they have been compared.
+    Files of an edit without a recorded outcome keep their fate until their texts have been compared.
     """
     step = plan.step(step_id)
     if step is None:
         return plan
-    left = tuple(call for call in plan.open_calls if call.step_id != step_id)
+    others = tuple(call for call in plan.open_calls if call.step_id != step_id)
     cut_off = [
         executed
         for call in plan.open_calls
-        if call.step_id == step_id and (executed := _cut_off(plan, step, call)) is not None
+        if call.step_id == step_id and (executed := _interrupted(plan, step, call)) is not None
     ]
-    if len(left) != len(plan.open_calls):
-        plan = updated(plan, open_calls=left)
+    if len(others) != len(plan.open_calls):
+        plan = updated(plan, open_calls=others)
     if cut_off:
         step = updated(step, tools_executed=(*step.tools_executed, *cut_off))
-    meant = _places(
-        file for edit in plan.edits_of(step_id) if edit.state == "intended" for file in edit.files
-    )
-    return _put(
+    meant = _uris(file for edit in plan.edits_of(step_id) if edit.state == "intended" for file in edit.files)
+    return _with_step(
         plan,
         step,
-        _refated(step, lambda uri, fate: "lost" if fate == "held" and not _is_one_of(uri, meant) else fate),
+        _with_fates(step, lambda uri, fate: "lost" if fate == "held" and not _matches(uri, meant) else fate),
     )
 
 
-def held_became(plan: Plan, event: ev.TaskUpdate) -> Plan:
-    """The plan after the fate of the changes that the step had staged became known."""
+def settle_held(plan: Plan, event: ev.TaskUpdate) -> Plan:
+    """The plan after the changes that the running step held got the fate `event.held`."""
     fate = event.held
     step = plan.step(event.task_id)
     if fate is None or step is None:
@@ -109,12 +110,12 @@ def held_became(plan: Plan, event: ev.TaskUpdate) -> Plan:
         mine = {uri for call in step.tools_executed for uri, each in call.files.items() if each == "held"}
         theirs = tuple(Uri(uri) for uri in mine if uri not in event.replaces)
         for each in tuple(plan.steps):
-            plan = _put(plan, each, _replaced(each, event.replaces, theirs, "staged"))
-        step = _replaced(plan.step(event.task_id) or step, event.replaces, (), "held")
-    return _put(
+            plan = _with_step(plan, each, _without_replaced(each, event.replaces, theirs, "staged"))
+        step = _without_replaced(plan.step(event.task_id) or step, event.replaces, (), "held")
+    return _with_step(
         plan,
         plan.step(event.task_id) or step,
-        _refated(
+        _with_fates(
             step,
             lambda uri, each: (
                 fate
@@ -126,29 +127,33 @@ def held_became(plan: Plan, event: ev.TaskUpdate) -> Plan:
     )
 
 
-def believed(plan: Plan, step_id: StepId) -> Plan:
-    """The plan after a step was done: a doubtful file that it has not changed again was looked at and left so."""
+def accept_doubtful(plan: Plan, step_id: StepId) -> Plan:
+    """The plan after a step has completed: it has left its doubtful files unchanged, so they count as right."""
     step = plan.step(step_id)
     if step is None or not step.is_doubtful:
         return plan
     last = {uri: fate for call in step.tools_executed for uri, fate in call.files.items()}
-    now = _refated(step, lambda uri, fate: "same" if fate == "doubtful" and last[uri] == "doubtful" else fate)
-    return _put(plan, step, now)
+    now = _with_fates(
+        step, lambda uri, fate: "same" if fate == "doubtful" and last[uri] == "doubtful" else fate
+    )
+    return _with_step(plan, step, now)
 
 
-def staged_became(plan: Plan, step_id: StepId, fate: Fate, why: str | None = None) -> Plan:
-    """The plan after what still waited of a step that does not run any more came to its end."""
+def settle_staged(plan: Plan, step_id: StepId, fate: Fate, why: str | None = None) -> Plan:
+    """The plan after the staged changes of a step that no longer runs got their final fate."""
     step = plan.step(step_id)
     if step is None:
         return plan
-    return _put(plan, step, _refated(step, lambda _, each: fate if each in ("held", "staged") else each, why))
+    return _with_step(
+        plan, step, _with_fates(step, lambda _, each: fate if each in ("held", "staged") else each, why)
+    )
 
 
-def applied(plan: Plan, edit: EditRecord, files: Collection[EditedFile], *, whole: bool) -> Plan:
+def fold_applied(plan: Plan, edit: EditRecord, files: Collection[EditedFile], *, whole: bool) -> Plan:
     """The plan after an edit changed these files. An undo is skipped: the edits that it reverts are folded instead."""
     if edit.reverts:
         return plan
-    places = _places(files)
+    uris = _uris(files)
     for step_id in edit.references:
         step = plan.step(step_id)
         if step is None:
@@ -156,48 +161,48 @@ def applied(plan: Plan, edit: EditRecord, files: Collection[EditedFile], *, whol
         of_plan = edit.step_id != step_id
 
         def made(uri: str, fate: Fate, of_plan: bool = of_plan) -> Fate:
-            if fate == "held" and of_plan and _names_file(uri):
-                # The running step has gone on since it handed over what the plan has made now.
+            if fate == "held" and of_plan and _is_uri(uri):
+                # The step has changed the file again since it staged the text that was applied now.
                 return fate
-            is_made = _is_one_of(uri, places) or (of_plan and whole and not _names_file(uri))
-            return "made" if fate in _WAITS and is_made else fate
+            is_made = _matches(uri, uris) or (of_plan and whole and not _is_uri(uri))
+            return "made" if fate in _UNSETTLED and is_made else fate
 
-        plan = _put(plan, step, _refated(step, made))
+        plan = _with_step(plan, step, _with_fates(step, made))
     return plan
 
 
-def rejected(plan: Plan, edit: EditRecord, event: ev.EditRejected) -> Plan:
+def fold_rejected(plan: Plan, edit: EditRecord, event: ev.EditRejected) -> Plan:
     """The plan after an edit was rejected: its changes stay staged, except in files where the outcome is unknown."""
     doubtful = {str(uri) for uri in event.doubtful}
     for step_id in edit.references if doubtful and not edit.reverts else ():
         step = plan.step(step_id)
         if step is not None:
-            now = _refated(
+            now = _with_fates(
                 step,
-                lambda uri, fate: "doubtful" if fate in _WAITS and _is_one_of(uri, doubtful) else fate,
+                lambda uri, fate: "doubtful" if fate in _UNSETTLED and _matches(uri, doubtful) else fate,
                 event.reason,
             )
-            plan = _put(plan, step, now)
+            plan = _with_step(plan, step, now)
     return plan
 
 
-def reverted(plan: Plan, edit: EditRecord, files: Collection[EditedFile], *, back: bool) -> Plan:
+def fold_reverted(plan: Plan, edit: EditRecord, files: Collection[EditedFile], *, back: bool) -> Plan:
     """The plan after an edit was reverted in these files, or, with `back`, redone."""
-    places = _places(files)
+    uris = _uris(files)
     before: Fate = "undone" if back else "made"
     after: Fate = "made" if back else "undone"
     for step_id in edit.references:
         step = plan.step(step_id)
         if step is not None:
-            now = _refated(
-                step, lambda uri, fate: after if fate == before and _is_one_of(uri, places) else fate
+            now = _with_fates(
+                step, lambda uri, fate: after if fate == before and _matches(uri, uris) else fate
             )
-            plan = _put(plan, step, now)
+            plan = _with_step(plan, step, now)
     return plan
 
 
-def decided(plan: Plan, event: ev.ApprovalResolved) -> Plan:
-    """The plan after a person's word: what was not allowed will not be made."""
+def fold_approval(plan: Plan, event: ev.ApprovalResolved) -> Plan:
+    """The plan after a decision on an approval: changes that are not allowed become denied."""
     asked = next((each for each in plan.pending.approvals if each.approval_id == event.approval_id), None)
     if asked is None or event.decision in ("cancel", "superseded"):
         return plan
@@ -213,41 +218,41 @@ def decided(plan: Plan, event: ev.ApprovalResolved) -> Plan:
         return updated(plan, open_calls=calls)
     kept = {*event.files} if event.files is not None else {file.uri for file in asked.files}
     allowed = set() if event.decision == "deny" else kept
-    places = _places(file for file in asked.files if file.uri not in allowed)
-    return _denied(plan, asked.step_id, places, event.reason)
+    uris = _uris(file for file in asked.files if file.uri not in allowed)
+    return _deny(plan, asked.step_id, uris, event.reason)
 
 
-def chosen(plan: Plan, event: ev.ConflictResolved) -> Plan:
-    """The plan after a conflict was settled: a person who keeps their own text does not allow the step's."""
-    places = {str(file.uri) for file in event.files if file.choice == "mine"}
-    if not places:
+def fold_conflict(plan: Plan, event: ev.ConflictResolved) -> Plan:
+    """The plan after a conflict was resolved: where the user kept their own text, the step's change is denied."""
+    uris = {str(file.uri) for file in event.files if file.choice == "mine"}
+    if not uris:
         return plan
     why = "You kept your own text where both had changed it."
-    return _denied(_denied(plan, event.task_id, places, why), None, places, why)
+    return _deny(_deny(plan, event.task_id, uris, why), None, uris, why)
 
 
-def _denied(plan: Plan, step_id: StepId | None, places: Collection[str], why: str | None) -> Plan:
-    """Marks the changes of these files as denied: those of one step, or without `step_id` those staged by the plan."""
-    if not places:
+def _deny(plan: Plan, step_id: StepId | None, uris: Collection[str], why: str | None) -> Plan:
+    """Mark the changes of these files as denied: those of one step, or without `step_id` those staged by the plan."""
+    if not uris:
         return plan
     waits: frozenset[Fate] = frozenset({"staged", "doubtful"} if step_id is None else {"held", "doubtful"})
     steps = tuple(plan.steps) if step_id is None else filter(None, (plan.step(step_id),))
     for step in steps:
-        now = _refated(
-            step, lambda uri, fate: "denied" if fate in waits and _is_one_of(uri, places) else fate, why
+        now = _with_fates(
+            step, lambda uri, fate: "denied" if fate in waits and _matches(uri, uris) else fate, why
         )
-        plan = _put(plan, step, now)
+        plan = _with_step(plan, step, now)
     return plan
 
 
-def _cut_off(plan: Plan, step: Step, call: OpenCall) -> ExecutedTool | None:
-    """A call that is open when its run ends. Only what may have happened is worth a record."""
+def _interrupted(plan: Plan, step: Step, call: OpenCall) -> ExecutedTool | None:
+    """The record of a call that was open when its run ended; None if it cannot have had an effect."""
     executed = ExecutedTool(
         tool=call.tool,
         args=call.args,
         ok=False,
         deduplicated=False,
-        summary=_CUT_OFF,
+        summary=_INTERRUPTED,
         duration_ms=0,
         why=call.why,
     )
@@ -258,8 +263,8 @@ def _cut_off(plan: Plan, step: Step, call: OpenCall) -> ExecutedTool | None:
         return executed.model_copy(update={"command": "cut_off"}) if maybe else None
     edit = _literal_edit(plan, step)
     if call.effect is None and edit is not None:
-        # A literal call of an older ledger stood around its edit.
-        return _before(plan, step, executed.model_copy(update={"ok": True}))
+        # In older ledgers the call of a tool step enclosed its edit.
+        return _as_legacy(plan, step, executed.model_copy(update={"ok": True}))
     return None
 
 
@@ -267,13 +272,13 @@ def _is_command(call: OpenCall) -> bool:
     return call.effect == "execute" or (call.effect is None and call.tool == "run_command")
 
 
-def _before(plan: Plan, step: Step, executed: ExecutedTool) -> ExecutedTool:
-    """Derives the outcome of a call of an older ledger from its name, arguments and summary."""
+def _as_legacy(plan: Plan, step: Step, executed: ExecutedTool) -> ExecutedTool:
+    """Derive the outcome of a call of an older ledger from its name, arguments and summary."""
     if executed.tool == "run_command":
         end: CommandEnd = "ended" if executed.ok or executed.summary.startswith("`") else "not_run"
-        end = "cut_off" if executed.summary == _CUT_OFF else end
+        end = "cut_off" if executed.summary == _INTERRUPTED else end
         return executed.model_copy(update={"command": end})
-    values = [executed.args.get(name) for name in _PATHS_BEFORE.get(executed.tool, ())]
+    values = [executed.args.get(name) for name in _LEGACY_PATHS.get(executed.tool, ())]
     paths = [normal_path(value) for value in values if isinstance(value, str)]
     if not executed.ok or not paths or executed.deduplicated:
         return executed
@@ -285,7 +290,7 @@ def _before(plan: Plan, step: Step, executed: ExecutedTool) -> ExecutedTool:
 
 
 def _literal_edit(plan: Plan, step: Step) -> EditRecord | None:
-    """The edit of a tool step as its arguments say; in an older ledger its call ends after it."""
+    """The last edit that a tool step made with its present arguments; older ledgers need it."""
     if step.kind != "tool_call":
         return None
     edits = [
@@ -300,8 +305,8 @@ def _literal_edit(plan: Plan, step: Step) -> EditRecord | None:
     return edits[-1] if edits else None
 
 
-def _replaced(step: Step, gone: Collection[str], files: Iterable[str], fate: Fate) -> Step:
-    """The step after a later change replaced earlier staged ones, which are applied together with it."""
+def _without_replaced(step: Step, gone: Collection[str], files: Iterable[str], fate: Fate) -> Step:
+    """The step after a later change of the same fate replaced its changes of the files `gone` by those of `files`."""
     calls = []
     for call in step.tools_executed:
         lost = [uri for uri, each in call.files.items() if each == fate and uri in gone]
@@ -311,8 +316,8 @@ def _replaced(step: Step, gone: Collection[str], files: Iterable[str], fate: Fat
     return _with_calls(step, tuple(calls))
 
 
-def _refated(step: Step, by: Callable[[str, Fate], Fate], why: str | None = None) -> Step:
-    """The step with another fate of some changes, and why."""
+def _with_fates(step: Step, by: Callable[[str, Fate], Fate], why: str | None = None) -> Step:
+    """The step with each fate replaced by `by(uri, fate)`; `why` is the reason for those that change."""
     calls = []
     for call in step.tools_executed:
         files = {uri: by(uri, fate) for uri, fate in call.files.items()}
@@ -330,30 +335,30 @@ def _with_calls(step: Step, calls: tuple[ExecutedTool, ...]) -> Step:
 
 
 def with_staged(step: Step) -> Step:
-    """The step, with whether it is done but for changes that wait: that follows from its calls."""
+    """The step with `staged` computed from its calls: it is done, but for staged changes."""
     staged = step.status == "completed" and any("staged" in call.fates for call in step.tools_executed)
     return step if staged == step.staged else updated(step, staged=staged)
 
 
-def _put(plan: Plan, before: Step, now: Step) -> Plan:
-    """The plan with a changed step in it."""
+def _with_step(plan: Plan, before: Step, now: Step) -> Plan:
+    """The plan with `now` in place of `before`."""
     now = with_staged(now)
-    place = plan.index_of(before.step_id)
-    if place is None or plan.steps[place] is now:
+    index = plan.index_of(before.step_id)
+    if index is None or plan.steps[index] is now:
         return plan
-    return updated(plan, steps=plan.steps.replaced({place: now}))
+    return updated(plan, steps=plan.steps.replaced({index: now}))
 
 
-def _places(files: Iterable[EditedFile | ApprovalFile]) -> frozenset[str]:
+def _uris(files: Iterable[EditedFile | ApprovalFile]) -> frozenset[str]:
     return frozenset(str(uri) for file in files for uri in (file.uri, file.new_uri) if uri is not None)
 
 
-def _names_file(key: str) -> bool:
-    """Whether the key is the URI of a file; older ledgers store the path argument of the call."""
+def _is_uri(key: str) -> bool:
+    """Whether the key is a URI; older ledgers store the path argument of the call."""
     return "://" in key
 
 
-def _is_one_of(key: str, places: Collection[str]) -> bool:
-    if _names_file(key):
-        return key in places
-    return any(f"{place}/".endswith(f"/{key.lstrip('/')}/") for place in places)
+def _matches(key: str, uris: Collection[str]) -> bool:
+    if _is_uri(key):
+        return key in uris
+    return any(f"{uri}/".endswith(f"/{key.lstrip('/')}/") for uri in uris)

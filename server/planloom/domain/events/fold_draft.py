@@ -1,4 +1,4 @@
-"""Folds what happens while a plan is written and reviewed."""
+"""Folds the events of drafting and review."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any, assert_never
 
 from planloom.domain.events import catalog as ev
-from planloom.domain.events.fold_calls import closed, with_staged
-from planloom.domain.events.folding import all_dated, dated, granted, updated
+from planloom.domain.events.fold_calls import close_run, with_staged
+from planloom.domain.events.folding import as_plan_steps, renew_budget, updated, with_creation_time
 from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import Pending, Plan, Step
 from planloom.domain.values import Instant
 
-Drafting = (
+DraftEvent = (
     ev.PlanRouted
     | ev.PlanDrafting
     | ev.PlanDirect
@@ -24,8 +24,8 @@ Drafting = (
 )
 
 
-def fold_draft(plan: Plan, event: Drafting, at: Instant) -> Plan:
-    """The plan after an event of its being written or changed by hand. Raises IllegalTransition."""
+def fold_draft(plan: Plan, event: DraftEvent, at: Instant) -> Plan:
+    """The plan after an event of drafting or editing."""
     match event:
         case ev.PlanRouted():
             return updated(
@@ -38,7 +38,7 @@ def fold_draft(plan: Plan, event: Drafting, at: Instant) -> Plan:
                 plan,
                 status="executing",
                 route="direct",
-                steps=all_dated(event.steps, at),
+                steps=as_plan_steps(event.steps, at),
                 sequential=event.sequential,
                 author=event.author,
                 review=event.review or plan.review,
@@ -55,16 +55,16 @@ def fold_draft(plan: Plan, event: Drafting, at: Instant) -> Plan:
             others = tuple(each for each in plan.perspectives if each.agent != event.agent)
             return updated(plan, perspectives=(*others, event.perspective))
         case ev.TaskCreated():
-            return updated(plan, steps=plan.steps.appended(dated(event.task, at)))
+            return updated(plan, steps=plan.steps.appended(with_creation_time(event.task, at)))
         case ev.PlanReady() if event.restored and plan.before_draft is not None:
             return _restored(plan.before_draft, plan, event)
         case ev.PlanReady():
             for step in plan.steps:
-                plan = closed(plan, step.step_id) if step.status == "running" else plan
+                plan = close_run(plan, step.step_id) if step.status == "running" else plan
             return _to_review(
                 plan,
                 version=event.version,
-                steps=all_dated(with_calls(plan, event.steps), at),
+                steps=as_plan_steps(with_calls(plan, event.steps), at),
                 summary=event.summary,
                 sequential=event.sequential,
                 author=event.author,
@@ -75,7 +75,7 @@ def fold_draft(plan: Plan, event: Drafting, at: Instant) -> Plan:
             )
         case ev.PlanEdited():
             return updated(
-                granted(updated(plan, steps=all_dated(with_calls(plan, event.steps), at))),
+                renew_budget(updated(plan, steps=as_plan_steps(with_calls(plan, event.steps), at))),
                 status="pending_approval",
                 version=event.version,
                 overall_risk=event.overall_risk or plan.overall_risk,
@@ -89,24 +89,24 @@ def fold_draft(plan: Plan, event: Drafting, at: Instant) -> Plan:
 
 
 def with_calls(plan: Plan, steps: Iterable[Step]) -> Iterator[Step]:
-    """The steps with the calls that the fold knows, since plan edits of older ledgers lack them."""
+    """The steps with the calls of the present plan, which plan edits of older ledgers lack."""
     for step in steps:
-        known = plan.step(step.step_id)
-        if known is not None and len(known.tools_executed) >= len(step.tools_executed):
-            facts = {"tools_executed": known.tools_executed, "calls_closed": known.calls_closed}
+        current = plan.step(step.step_id)
+        if current is not None and len(current.tools_executed) >= len(step.tools_executed):
+            facts = {"tools_executed": current.tools_executed, "calls_closed": current.calls_closed}
             yield with_staged(updated(step, **facts))
         else:
             yield with_staged(step)
 
 
 def _drafting(plan: Plan) -> Plan:
-    """Open a draft. A plan that had a version keeps it aside, with its finished steps in place."""
+    """Begin a draft. A plan that has a version is kept in `before_draft`, and its completed steps stay."""
     if plan.version == 0:
         return updated(
             plan, status="draft", steps=IndexedTuple(), error=None, completed_at=None, execution_summary=None
         )
     return updated(
-        granted(plan),
+        renew_budget(plan),
         status="draft",
         before_draft=updated(plan, before_draft=None),
         approved_version=None,
@@ -118,12 +118,12 @@ def _drafting(plan: Plan) -> Plan:
 
 
 def _restored(before: Plan, draft: Plan, event: ev.PlanReady) -> Plan:
-    """The plan from before a regeneration, put to review again; what the regeneration cost stays counted."""
+    """The plan before a regeneration, back in review; the usage of the regeneration stays counted."""
     return _to_review(before, usage=draft.usage.plus(event.usage), budget_base=draft.budget_base)
 
 
 def _to_review(plan: Plan, **changes: Any) -> Plan:
-    """The plan with these changes, waiting for its review: whatever came of an earlier review or run is cleared."""
+    """The plan with these changes, waiting for review; the results of earlier reviews and runs are cleared."""
     return updated(
         plan,
         status="pending_approval",

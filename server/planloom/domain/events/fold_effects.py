@@ -1,4 +1,4 @@
-"""Folds edits, and what people decide: approvals, conflicts, answers, recoveries."""
+"""Folds edits and decisions of the user: approvals, conflicts, answers, recoveries."""
 
 from __future__ import annotations
 
@@ -7,17 +7,24 @@ from typing import Any, Literal, assert_never
 
 from planloom.domain.changes import EditRecord
 from planloom.domain.events import catalog as ev
-from planloom.domain.events.fold_calls import applied, chosen, closed, decided, rejected, reverted
-from planloom.domain.events.folding import change, spent, updated, without_questions
+from planloom.domain.events.fold_calls import (
+    close_run,
+    fold_applied,
+    fold_approval,
+    fold_conflict,
+    fold_rejected,
+    fold_reverted,
+)
+from planloom.domain.events.folding import change_step, updated, with_usage, without_questions
 from planloom.domain.events.reverts import State, states_after
 from planloom.domain.plans.plan import Plan, Question, Recovery, Step
 from planloom.domain.values import Args, EditId, Uri
 
-Editing = ev.EditStarted | ev.EditApplied | ev.EditRejected | ev.EditReverted | ev.EditConflict
+EditEvent = ev.EditStarted | ev.EditApplied | ev.EditRejected | ev.EditReverted | ev.EditConflict
 
 
-def fold_edit(plan: Plan, event: Editing) -> Plan:
-    """The plan after an edit was meant, made, refused, taken back or found in conflict."""
+def fold_edit(plan: Plan, event: EditEvent) -> Plan:
+    """The plan after an event of an edit: started, applied, rejected, reverted or in conflict."""
     match event:
         case ev.EditStarted():
             record = EditRecord(
@@ -35,7 +42,7 @@ def fold_edit(plan: Plan, event: Editing) -> Plan:
             intent = plan.edits.find(event.edit_id)
             whole = len(event.files) == len(intent.files if intent else ())
             if intent:
-                plan = applied(plan, intent, event.files, whole=whole)
+                plan = fold_applied(plan, intent, event.files, whole=whole)
             made = _edited(
                 plan,
                 event.edit_id,
@@ -53,10 +60,10 @@ def fold_edit(plan: Plan, event: Editing) -> Plan:
             )
         case ev.EditRejected():
             refused = plan.edits.find(event.edit_id)
-            plan = rejected(plan, refused, event) if refused else plan
+            plan = fold_rejected(plan, refused, event) if refused else plan
             return _edited(plan, event.edit_id, state="rejected")
         case ev.EditReverted():
-            return _reverted(plan, event)
+            return _fold_reverted(plan, event)
         case ev.EditConflict():
             conflicts = (*plan.pending.conflicts, event.conflict)
             paused = updated(plan, pending=updated(plan.pending, conflicts=conflicts))
@@ -67,10 +74,10 @@ def fold_edit(plan: Plan, event: Editing) -> Plan:
 
 def _edited(plan: Plan, edit_id: EditId, **changes: Any) -> Plan:
     """The plan with an edit changed, if it has that edit."""
-    place = plan.edits.index_of(edit_id)
-    if place is None:
+    index = plan.edits.index_of(edit_id)
+    if index is None:
         return plan
-    return updated(plan, edits=plan.edits.replaced({place: updated(plan.edits[place], **changes)}))
+    return updated(plan, edits=plan.edits.replaced({index: updated(plan.edits[index], **changes)}))
 
 
 def _args(plan: Plan, event: ev.EditStarted) -> Args | None:
@@ -78,8 +85,8 @@ def _args(plan: Plan, event: ev.EditStarted) -> Args | None:
     return step.args if step is not None else None
 
 
-def _reverted(plan: Plan, event: ev.EditReverted) -> Plan:
-    """An edit was taken back: by the user in the editor, or by an undo or a redo that is applied already."""
+def _fold_reverted(plan: Plan, event: ev.EditReverted) -> Plan:
+    """Fold the revert of an edit, by the user in the editor or by an undo or redo that is already applied."""
     target = plan.edits.find(event.edit_id)
     if target is None:
         return plan
@@ -88,7 +95,7 @@ def _reverted(plan: Plan, event: ev.EditReverted) -> Plan:
     states: dict[EditId, State] = {target.edit_id: "reverted" if whole else "applied"}
     if whole and target.state == "applied":
         states |= dict.fromkeys(target.reverts, "applied")
-    plan = reverted(plan, target, event.files, back=False)
+    plan = fold_reverted(plan, target, event.files, back=False)
     return _with_states(plan, states, partly=frozenset() if whole else frozenset({target.edit_id}))
 
 
@@ -96,12 +103,12 @@ def _with_states(plan: Plan, states: Mapping[EditId, State], partly: Set[EditId]
     """The plan with the new states of these edits, and with its steps and calls updated to match."""
     changed: dict[int, EditRecord] = {}
     for edit_id, state in states.items():
-        place = plan.edits.index_of(edit_id)
-        if place is not None:
-            edit = plan.edits[place]
+        index = plan.edits.index_of(edit_id)
+        if index is not None:
+            edit = plan.edits[index]
             if state != edit.state:
-                plan = reverted(plan, edit, edit.files, back=state == "applied")
-            changed[place] = updated(edit, state=state)
+                plan = fold_reverted(plan, edit, edit.files, back=state == "applied")
+            changed[index] = updated(edit, state=state)
     now = updated(plan, edits=plan.edits.replaced(changed))
     steps: dict[int, Step] = {}
     for edit in changed.values():
@@ -117,13 +124,13 @@ def _with_states(plan: Plan, states: Mapping[EditId, State], partly: Set[EditId]
 
 
 def _how_much(states: Set[str], *, partly: bool) -> Literal["whole", "part"] | None:
-    """How much of what a step did to files has been taken back."""
+    """How much of a step's changes to files has been reverted."""
     if "reverted" not in states:
         return "part" if partly else None
     return "part" if "applied" in states else "whole"
 
 
-Deciding = (
+DecisionEvent = (
     ev.ApprovalRequested
     | ev.ApprovalResolved
     | ev.ConflictResolved
@@ -134,23 +141,23 @@ Deciding = (
 )
 
 
-def fold_decision(plan: Plan, event: Deciding) -> Plan:
-    """The plan after a person was asked for something, or has decided. Raises IllegalTransition."""
+def fold_decision(plan: Plan, event: DecisionEvent) -> Plan:
+    """The plan after the user was asked for a decision, or has decided. Raises IllegalTransition."""
     pending = plan.pending
     match event:
         case ev.ApprovalRequested():
             return updated(plan, pending=updated(pending, approvals=(*pending.approvals, event.approval)))
         case ev.ApprovalResolved():
             left = tuple(each for each in pending.approvals if each.approval_id != event.approval_id)
-            resolved = updated(decided(plan, event), pending=updated(pending, approvals=left))
+            resolved = updated(fold_approval(plan, event), pending=updated(pending, approvals=left))
             return updated(resolved, left_out=_left_out(plan, event))
         case ev.ConflictResolved():
             conflicts = tuple(each for each in pending.conflicts if each.edit_id != event.edit_id)
-            return updated(chosen(plan, event), pending=updated(pending, conflicts=conflicts))
+            return updated(fold_conflict(plan, event), pending=updated(pending, conflicts=conflicts))
         case ev.ClarificationRequest():
             question = Question(step_id=event.task_id, question=event.question, options=event.options)
-            waiting = change(
-                closed(plan, event.task_id),
+            waiting = change_step(
+                close_run(plan, event.task_id),
                 event.task_id,
                 {"pending", "running"},
                 lambda step: updated(step, status="needs_clarification", question=event.question),
@@ -168,7 +175,7 @@ def fold_decision(plan: Plan, event: Deciding) -> Plan:
             )
             others = tuple(each for each in pending.recoveries if each.step_id != event.task_id)
             asked = updated(plan, pending=updated(pending, recoveries=(*others, recovery)))
-            return spent(asked, event.usage)
+            return with_usage(asked, event.usage)
         case ev.RecoveryChosen():
             return _recovered(plan, event)
         case _:
@@ -176,7 +183,7 @@ def fold_decision(plan: Plan, event: Deciding) -> Plan:
 
 
 def _left_out(plan: Plan, event: ev.ApprovalResolved) -> tuple[Uri, ...]:
-    """The files that a person has left out so far; one that is allowed later is left out no more."""
+    """The files whose changes the user does not allow, after one more decision."""
     asked = next((each for each in plan.pending.approvals if each.approval_id == event.approval_id), None)
     if asked is None or event.decision in ("cancel", "superseded"):
         return plan.left_out
@@ -190,7 +197,7 @@ def _answered(plan: Plan, event: ev.ClarificationProvided) -> Plan:
     step = plan.step(event.task_id)
     asked = step.question if step else None
     note = f"{asked}\nAnswer: {event.answer}" if asked else f"Answer: {event.answer}"
-    answered = change(
+    answered = change_step(
         plan,
         event.task_id,
         {"needs_clarification"},
@@ -203,13 +210,13 @@ def _recovered(plan: Plan, event: ev.RecoveryChosen) -> Plan:
     if event.action == "model":
         return plan
     left = tuple(each for each in plan.pending.recoveries if each.step_id != event.task_id)
-    decided = updated(plan, pending=updated(plan.pending, recoveries=left))
+    recovered = updated(plan, pending=updated(plan.pending, recoveries=left))
     if event.version is not None:
-        decided = updated(decided, version=event.version, approved_version=event.version)
+        recovered = updated(recovered, version=event.version, approved_version=event.version)
     if event.action != "retry":
-        return decided
-    return change(
-        decided,
+        return recovered
+    return change_step(
+        recovered,
         event.task_id,
         {"failed"},
         lambda step: updated(

@@ -1,16 +1,16 @@
-"""Folds what happens to a plan as a whole: approved, running, paused, ended."""
+"""Folds the events that change the status of the whole plan."""
 
 from __future__ import annotations
 
 from typing import assert_never
 
 from planloom.domain.events import catalog as ev
-from planloom.domain.events.fold_calls import closed, staged_became
-from planloom.domain.events.folding import IllegalTransition, again, granted, updated
+from planloom.domain.events.fold_calls import close_run, settle_staged
+from planloom.domain.events.folding import IllegalTransition, renew_budget, reset_step, updated
 from planloom.domain.plans.plan import SETTLED, Fate, Pending, Plan, PlanError, PlanStatus
 from planloom.domain.values import Instant
 
-Status = (
+PlanEvent = (
     ev.PlanApproved
     | ev.PlanRejected
     | ev.PlanExecuting
@@ -22,8 +22,8 @@ Status = (
 )
 
 
-def fold_status(plan: Plan, event: Status, at: Instant) -> Plan:
-    """The plan after an event that moves it as a whole. Raises IllegalTransition."""
+def fold_status(plan: Plan, event: PlanEvent, at: Instant) -> Plan:
+    """The plan after an event that changes its status. Raises IllegalTransition."""
     match event:
         case ev.PlanApproved():
             if event.version != plan.version:
@@ -40,7 +40,7 @@ def fold_status(plan: Plan, event: Status, at: Instant) -> Plan:
         case ev.PlanPaused():
             return updated(plan, status="paused", pause_reason=event.reason, pause_detail=event.detail)
         case ev.PlanResumed():
-            return updated(granted(plan), status="executing", pause_reason=None, pause_detail=None)
+            return updated(renew_budget(plan), status="executing", pause_reason=None, pause_detail=None)
         case ev.PlanCompleted():
             open_steps = [step.step_id for step in plan.steps if step.status not in SETTLED]
             if open_steps:
@@ -56,21 +56,21 @@ def fold_status(plan: Plan, event: Status, at: Instant) -> Plan:
 
 
 def _ended(plan: Plan, status: PlanStatus, summary: str, error: PlanError | None, at: Instant) -> Plan:
-    # What was only staged when the plan ended otherwise will never be made.
+    # Changes that are still staged when the plan does not complete are never applied.
     for step in tuple(plan.steps):
         if step.status == "running" or step.waits:
             fate: Fate = "made" if status == "completed" else "lost"
-            plan = staged_became(closed(plan, step.step_id), step.step_id, fate)
-            plan = again(plan, step.step_id) if step.staged and status != "completed" else plan
-    stopped = {
-        place: updated(step, status="pending")
-        for place, step in enumerate(plan.steps)
+            plan = settle_staged(close_run(plan, step.step_id), step.step_id, fate)
+            plan = reset_step(plan, step.step_id) if step.staged and status != "completed" else plan
+    interrupted = {
+        index: updated(step, status="pending")
+        for index, step in enumerate(plan.steps)
         if step.status in ("running", "needs_clarification")
     }
     return updated(
         plan,
         status=status,
-        steps=plan.steps.replaced(stopped),
+        steps=plan.steps.replaced(interrupted),
         execution_summary=summary,
         error=error,
         completed_at=at,

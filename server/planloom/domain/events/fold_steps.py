@@ -1,4 +1,4 @@
-"""Folds what happens to single steps, and to their calls and checks."""
+"""Folds the events of single steps, their calls and their checks."""
 
 from __future__ import annotations
 
@@ -6,29 +6,36 @@ from typing import assert_never
 
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.fold_calls import (
-    believed,
-    closed,
-    command_started,
-    completed,
-    held_became,
-    staged_became,
-    started,
+    accept_doubtful,
+    close_run,
+    complete_call,
+    open_call,
+    settle_held,
+    settle_staged,
+    start_command,
     with_staged,
 )
-from planloom.domain.events.folding import IllegalTransition, again, change, spent, updated, without_questions
+from planloom.domain.events.folding import (
+    IllegalTransition,
+    change_step,
+    reset_step,
+    updated,
+    with_usage,
+    without_questions,
+)
 from planloom.domain.plans.plan import Plan, Step, StepResult
 from planloom.domain.values import Instant
 
-Stepping = ev.TaskStarted | ev.TaskUpdate | ev.TaskCompleted | ev.TaskFailed | ev.TaskSkipped
+StepEvent = ev.TaskStarted | ev.TaskUpdate | ev.TaskCompleted | ev.TaskFailed | ev.TaskSkipped
 
 
-def fold_step(plan: Plan, event: Stepping, at: Instant) -> Plan:
-    """The plan after a step has moved. Raises IllegalTransition."""
+def fold_step(plan: Plan, event: StepEvent, at: Instant) -> Plan:
+    """The plan after an event that changes the status of a step. Raises IllegalTransition."""
     match event:
         case ev.TaskStarted():
             if plan.approved_version != plan.version:
                 raise IllegalTransition(f"{event.task_id} started without approval of version {plan.version}")
-            return change(
+            return change_step(
                 plan,
                 event.task_id,
                 {"pending"},
@@ -43,25 +50,25 @@ def fold_step(plan: Plan, event: Stepping, at: Instant) -> Plan:
                 ),
             )
         case ev.TaskUpdate():
-            return _stepped(plan, event)
+            return _fold_update(plan, event)
         case ev.TaskCompleted():
             if event.staged:
-                # An older ledger does not say it before.
-                plan = staged_became(plan, event.task_id, "staged")
-            done = change(
-                believed(closed(plan, event.task_id), event.task_id),
+                # Older ledgers record the staging only in this event.
+                plan = settle_staged(plan, event.task_id, "staged")
+            done = change_step(
+                accept_doubtful(close_run(plan, event.task_id), event.task_id),
                 event.task_id,
                 {"running", "needs_clarification", "pending"},
                 lambda step: with_staged(
                     updated(step, status="completed", result=event.result, completed_at=at, progress=100)
                 ),
             )
-            return spent(done, event.usage)
+            return with_usage(done, event.usage)
         case ev.TaskFailed():
             result = StepResult(ok=False, error=event.error, duration_ms=event.duration_ms, timestamp=at)
             status = "pending" if event.will_retry else "failed"
-            fallen = change(
-                closed(plan, event.task_id),
+            failed = change_step(
+                close_run(plan, event.task_id),
                 event.task_id,
                 {"running", "pending"},
                 lambda step: updated(
@@ -74,17 +81,17 @@ def fold_step(plan: Plan, event: Stepping, at: Instant) -> Plan:
                     calls_closed=len(step.tools_executed),
                 ),
             )
-            return spent(fallen, event.usage)
+            return with_usage(failed, event.usage)
         case ev.TaskSkipped():
-            known = plan.step(event.task_id)
-            undone = known is not None and (known.staged or known.was_turned_down)
-            if undone:
-                plan = staged_became(plan, event.task_id, "denied")
-            left = change(
-                closed(plan, event.task_id),
+            step = plan.step(event.task_id)
+            reopened = step is not None and (step.staged or step.was_turned_down)
+            if reopened:
+                plan = settle_staged(plan, event.task_id, "denied")
+            skipped = change_step(
+                close_run(plan, event.task_id),
                 event.task_id,
                 {"pending", "failed", "running", "needs_clarification"}
-                | ({"completed"} if undone else set()),
+                | ({"completed"} if reopened else set()),
                 lambda step: updated(
                     step,
                     status="skipped",
@@ -93,21 +100,21 @@ def fold_step(plan: Plan, event: Stepping, at: Instant) -> Plan:
                     calls_closed=len(step.tools_executed),
                 ),
             )
-            return without_questions(left, event.task_id)
+            return without_questions(skipped, event.task_id)
         case _:
             assert_never(event)
 
 
-def _stepped(plan: Plan, event: ev.TaskUpdate) -> Plan:
-    """Updates a running step, or settles the staged changes of a step that no longer runs."""
+def _fold_update(plan: Plan, event: ev.TaskUpdate) -> Plan:
+    """Update a running step, or settle the staged changes of a step that no longer runs."""
     step = plan.step(event.task_id)
     is_at_rest = step is not None and step.status in ("pending", "completed")
     if step is not None and is_at_rest and (step.waits or step.is_doubtful):
         if event.status != "pending":
-            return staged_became(plan, event.task_id, "made")
-        lost = staged_became(plan, event.task_id, "lost")
-        return again(lost, event.task_id) if step.status == "completed" else lost
-    changed = change(
+            return settle_staged(plan, event.task_id, "made")
+        lost = settle_staged(plan, event.task_id, "lost")
+        return reset_step(lost, event.task_id) if step.status == "completed" else lost
+    changed = change_step(
         plan,
         event.task_id,
         {"running", "needs_clarification"},
@@ -119,19 +126,19 @@ def _stepped(plan: Plan, event: ev.TaskUpdate) -> Plan:
         ),
     )
     if event.status == "pending":
-        changed = closed(changed, event.task_id)
+        changed = close_run(changed, event.task_id)
     elif event.command_started:
-        changed = command_started(changed, event.task_id)
-    return spent(held_became(changed, event), event.usage)
+        changed = start_command(changed, event.task_id)
+    return with_usage(settle_held(changed, event), event.usage)
 
 
 def fold_call(plan: Plan, event: ev.ToolStarted | ev.ToolCompleted | ev.CheckCompleted) -> Plan:
-    """The plan after a call of a step has begun or ended, or a check came out. Raises IllegalTransition."""
+    """The plan after a call of a step started or settled, or a check ran. Raises IllegalTransition."""
     match event:
         case ev.ToolStarted():
-            return started(plan, event)
+            return open_call(plan, event)
         case ev.ToolCompleted():
-            return completed(plan, event)
+            return complete_call(plan, event)
         case ev.CheckCompleted():
             key = (event.check.kind, event.check.path, event.check.text, event.check.command)
 
@@ -140,9 +147,9 @@ def fold_call(plan: Plan, event: ev.ToolStarted | ev.ToolCompleted | ev.CheckCom
                     event.check if (each.kind, each.path, each.text, each.command) == key else each
                     for each in step.checks
                 ]
-                known = any(each is event.check for each in same)
-                return updated(step, checks=tuple(same) if known else (*step.checks, event.check))
+                listed = any(each is event.check for each in same)
+                return updated(step, checks=tuple(same) if listed else (*step.checks, event.check))
 
-            return change(plan, event.task_id, None, with_check)
+            return change_step(plan, event.task_id, None, with_check)
         case _:
             assert_never(event)

@@ -1,4 +1,4 @@
-"""The one place where a status changes: folds an event into a plan, or says that it cannot happen now."""
+"""Folds an event into a plan, and refuses an event that the plan's status does not allow."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import reduce
 from typing import Any, assert_never, get_args
 
 from planloom.domain.events import catalog as ev
-from planloom.domain.events.fold_calls import staged_became
+from planloom.domain.events.fold_calls import settle_staged
 from planloom.domain.events.fold_draft import fold_draft
 from planloom.domain.events.fold_effects import fold_decision, fold_edit
 from planloom.domain.events.fold_status import fold_status
@@ -69,11 +69,11 @@ LEGAL: dict[type[Any], frozenset[PlanStatus]] = {
     ev.PlanCancelled: _OPEN,
     ev.Log: _ANY,
 }
-"""In which statuses of the plan each event can happen. `plan_start` is the first and happens to no plan."""
+"""The plan statuses in which each event can happen. `plan_start` comes first, before there is a plan."""
 
 
 def apply(plan: Plan | None, recorded: ev.Recorded) -> Plan:
-    """Fold one event into the plan it happened to; `plan` is None before `plan_start`.
+    """The plan after one event; `plan` is None before `plan_start`.
 
     Raises IllegalTransition if the event cannot happen now or its `seq` is not the next one.
     """
@@ -81,7 +81,7 @@ def apply(plan: Plan | None, recorded: ev.Recorded) -> Plan:
     if isinstance(event, ev.PlanStart):
         return _started(plan, recorded, event)
     if plan is None or recorded.plan_id != plan.plan_id:
-        raise IllegalTransition(f"{event.type} happened to no plan")
+        raise IllegalTransition(f"{event.type} happened to an unknown plan")
     if recorded.seq != plan.seq + 1:
         raise IllegalTransition(f"{event.type} is number {recorded.seq} after {plan.seq}")
     if plan.status not in LEGAL[type(event)]:
@@ -111,7 +111,7 @@ def _started(plan: Plan | None, recorded: ev.Recorded, event: ev.PlanStart) -> P
 
 
 def _fold(plan: Plan, event: ev.Event, at: Instant) -> Plan:
-    """Dispatch by what the event speaks of: the draft, the plan, a step, an effect, a person's decision."""
+    """Dispatch by the subject of the event: the draft, the plan, a step, a call, an edit, a decision."""
     match event:
         case (
             ev.PlanRouted()
@@ -152,11 +152,11 @@ def _fold(plan: Plan, event: ev.Event, at: Instant) -> Plan:
         ):
             return fold_decision(plan, event)
         case ev.ContextCompacted():
-            known = plan.summarized.union(event.steps)
-            return plan.model_copy(update={"context_summary": event.summary, "summarized": known})
+            summarized = plan.summarized.union(event.steps)
+            return plan.model_copy(update={"context_summary": event.summary, "summarized": summarized})
         case ev.TasksList():
             fate = event.staged
-            return reduce(lambda now, step_id: staged_became(now, step_id, fate), event.settled, plan)
+            return reduce(lambda now, step_id: settle_staged(now, step_id, fate), event.settled, plan)
         case ev.PlanStart() | ev.PlanApprovalRequest() | ev.Answer() | ev.Log():
             return plan
         case _:

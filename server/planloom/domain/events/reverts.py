@@ -14,40 +14,40 @@ State = Literal["applied", "reverted"]
 def standing(edits: Iterable[EditRecord]) -> tuple[EditRecord, ...]:
     """The edits that an undo reverts, oldest first. An edit counts once, however often it was redone.
 
-    A redo that did not come to its end counts by itself, since what it was to bring back counts as taken back.
+    An unfinished redo counts by itself, since the edits that it should restore still count as reverted.
     """
-    known = _Known(edits)
+    chains = _Chains(edits)
     return tuple(
         edit
-        for edit in known.edits.values()
-        if edit.state == "applied" and not known.is_undo(edit) and not known.is_finished_redo(edit)
+        for edit in chains.edits.values()
+        if edit.state == "applied" and not chains.is_undo(edit) and not chains.is_finished_redo(edit)
     )
 
 
 def undone(edits: Iterable[EditRecord]) -> tuple[EditRecord, ...]:
     """The undos that a redo reverts, oldest first: the last one in force, and interrupted ones of the same edits."""
-    known = _Known(edits)
-    undos = [edit for edit in known.edits.values() if edit.state == "applied" and known.is_undo(edit)]
-    last = known.origins(undos[-1]) if undos else frozenset()
-    return tuple(edit for edit in undos if last & known.origins(edit))
+    chains = _Chains(edits)
+    undos = [edit for edit in chains.edits.values() if edit.state == "applied" and chains.is_undo(edit)]
+    last = chains.origins(undos[-1]) if undos else frozenset()
+    return tuple(edit for edit in undos if last & chains.origins(edit))
 
 
 def states_after(edits: Iterable[EditRecord], made: EditRecord) -> Mapping[EditId, State]:
     """The new states of the edits that `made` reverts, once `made` is applied."""
     if not made.reverts or not made.whole:
         return {}
-    known = _Known(edits)
+    chains = _Chains(edits)
     states: dict[EditId, State] = {}
     for edit_id in made.reverts:
-        target = known.edits.get(edit_id)
+        target = chains.edits.get(edit_id)
         if target is not None and edit_id not in made.partly:
             states |= dict.fromkeys(target.reverts, "applied")
             states[edit_id] = "reverted"
     return states
 
 
-class _Known:
-    """Edits by their ids. An edit takes back only older ones, so that every chain comes to an end."""
+class _Chains:
+    """Resolves chains of reverts. An edit reverts only older ones, so every chain ends."""
 
     def __init__(self, edits: Iterable[EditRecord]) -> None:
         self.edits: dict[EditId, EditRecord] = {edit.edit_id: edit for edit in edits}

@@ -1,4 +1,4 @@
-"""A position in a text that may still grow: a reader at its end waits for more text instead of guessing."""
+"""A position in a text that is still streamed: at its end a reader asks for more text instead of guessing."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class ParseError(Exception):
 
 
 class Cursor:
-    """A text and a position in it. While `final` is false, whatever touches the end raises NeedMoreText.
+    """A text and a position in it. Unless `final`, a read that reaches the end of the text raises NeedMoreText, so
+    that a part of a text is read as it would be in the whole text.
 
-    So a part of a text is read as the same part of the whole text would be.
     `repaired` is set by readers that have added a closing bracket.
     """
 
@@ -42,7 +42,7 @@ class Cursor:
         return Cursor(self.text, self.at if at is None else at, final=self.final)
 
     def require_final(self) -> None:
-        """Raise NeedMoreText unless the text is whole."""
+        """Raise NeedMoreText unless the text is complete."""
         if not self.final:
             raise NeedMoreText
 
@@ -69,14 +69,14 @@ class Cursor:
         return False
 
     def accept(self, literal: str) -> bool:
-        """Step over the literal if it comes next, and say whether it did."""
+        """Skip the literal if it comes next. Returns whether it did."""
         if not self.looking_at(literal):
             return False
         self.at += len(literal)
         return True
 
     def match(self, pattern: re.Pattern[str], slack: int = 0) -> re.Match[str] | None:
-        """Step over a pattern; what follows within `slack` characters may still lengthen the match."""
+        """Skip and return a match of the pattern; text within `slack` characters after it could still extend it."""
         found = pattern.match(self.text, self.at)
         if found is None:
             if len(self.text) - self.at <= 1:
@@ -91,11 +91,11 @@ class Cursor:
         self.match(_SPACE)
 
     def skip_blanks(self) -> None:
-        """Step over spaces and tabs of this line."""
+        """Skip spaces and tabs."""
         self.match(_BLANKS)
 
     def skip_space_and_comments(self) -> None:
-        """Raises ParseError at a comment without an end."""
+        """Skip white space and comments. Raises ParseError at an unclosed comment."""
         while True:
             self.skip_space()
             sign = self.peek()
@@ -107,7 +107,7 @@ class Cursor:
                 return
 
     def find(self, literal: str, within: int) -> int:
-        """The position of the next such literal. Raises ParseError if none begins in so many characters."""
+        """The offset of the next `literal`. Raises ParseError if none begins within `within` characters."""
         found = self.text.find(literal, self.at, self.at + within)
         if found >= 0:
             return found

@@ -1,4 +1,4 @@
-"""Code fences of Markdown: line by line in a whole text, and at a cursor in a text that still grows."""
+"""Reads Markdown code fences, either line by line in a whole text or at a cursor in a streamed text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from planloom.domain.model_text.cursor import Cursor
 
 TEXT_LANGUAGES = frozenset({"", "text", "txt", "plaintext"})
 JSON_LANGUAGES = frozenset({"json", "json5", "jsonc", "jsonl"})
-"""What models write behind the opening mark of a fence that holds plain text or JSON."""
+"""The languages that models give to fences with plain text or JSON."""
 _OPENS = re.compile(r"[ \t>]*(?:[-*+•][ \t]+|[0-9]{1,3}[.)][ \t]+)?(?P<mark>`{3,}+|~{3,}+)(?P<info>[^`]*)$")
 _OPENS_LATE = re.compile(r"[^`]*[^`\s][ \t]*(?P<mark>`{3,})(?P<info>[\w.+-]{0,30})[ \t]*$")
 _RUN = re.compile(r"(`{3,99}|~{3,99})[ \t]*([\w+#.-]{0,40})[ \t]*")
@@ -19,7 +19,7 @@ _LONGEST_INFO = 200
 
 
 class Opening(NamedTuple):
-    """The first line of a fence: its mark (` ``` `), the language behind it, where the content begins."""
+    """The opening of a fence: its mark (` ``` `), its language, and the offset at which the content begins."""
 
     mark: str
     language: str
@@ -27,7 +27,7 @@ class Opening(NamedTuple):
 
 
 class Fence(NamedTuple):
-    """One fence: its first and last line, both included, and what stands behind its opening mark."""
+    """One fence: its first and last line, both included, and the text after its opening mark."""
 
     first: int
     last: int
@@ -36,7 +36,7 @@ class Fence(NamedTuple):
 
 
 def opening_at(cursor: Cursor, *, at_line_start: bool) -> Opening | None:
-    """The fence that opens at the cursor, which stays; None where the marks are inline code."""
+    """The fence that opens at the cursor, or None if the marks are inline code. The cursor does not move."""
     found = _RUN.match(cursor.text, cursor.at)
     if found is None:
         return None
@@ -60,7 +60,7 @@ def opening_at(cursor: Cursor, *, at_line_start: bool) -> Opening | None:
 
 
 def closing_at(cursor: Cursor, mark: str) -> int | None:
-    """Where the marks that close a fence end, if the rest of the line is nothing else; the cursor stays."""
+    """The end of the closing marks, if the line contains nothing else. The cursor does not move."""
     ahead = cursor.ahead()
     ahead.skip_blanks()
     if not ahead.accept(mark):
@@ -72,7 +72,7 @@ def closing_at(cursor: Cursor, mark: str) -> int | None:
 
 
 def enter_fence(cursor: Cursor) -> bool:
-    """Step over the first line of a fence and white space behind it; whether a fence began."""
+    """Skip the first line of a fence and the white space after it. Returns whether there was one."""
     if not cursor.looking_at("```") or cursor.match(_FIRST_LINE) is None:
         return False
     cursor.skip_space()
@@ -80,7 +80,7 @@ def enter_fence(cursor: Cursor) -> bool:
 
 
 def leave_fence(cursor: Cursor) -> None:
-    """Step over marks that close a fence, and white space before them, if they come next."""
+    """Skip closing marks of a fence, and the white space before them, if they come next."""
     start = cursor.at
     cursor.skip_space()
     if not cursor.accept("```"):
@@ -88,7 +88,7 @@ def leave_fence(cursor: Cursor) -> None:
 
 
 def opening(line: str) -> tuple[str, str] | None:
-    """The mark and the language of a fence that a line opens, in a list, a quotation or behind words as well."""
+    """The mark and the language of a fence that a line opens, also in a list or quotation, or after words."""
     if "```" not in line and "~~~" not in line:
         return None
     found = _OPENS.match(line) or _OPENS_LATE.match(line)
@@ -124,7 +124,7 @@ def fences(lines: Sequence[str]) -> list[Fence]:
 def code_lines(lines: Sequence[str], holds_steps: Callable[[Sequence[str]], bool]) -> list[bool]:
     """For each line whether it is code, the opening and closing lines of fences included.
 
-    A fence that nothing closes was most often opened by mistake: if the lines after it hold steps, it is none.
+    An unclosed fence was usually opened by mistake: if the lines after it contain steps, it does not count.
     """
     code = [False] * len(lines)
     for fence in fences(lines):

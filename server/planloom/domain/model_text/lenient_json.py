@@ -1,8 +1,8 @@
-"""JSON as models write it: other quotes, comments, trailing commas, raw line ends (docs/model-text.md, T9).
+"""Reads JSON as models write it: other quotes, comments, trailing commas, raw line ends (docs/model-text.md, T9).
 
-`read_value` takes a value whole or raises ParseError: it never guesses at what is missing, since what it reads may
-be a call. `read_container` also takes what is complete of an array or object that is cut or damaged further on: of a
-plan, the first steps are better than none.
+`read_value` reads a whole value or raises ParseError: it never guesses missing parts, since the value may be a call.
+`read_container` also returns the complete part of a cut or damaged array or object, since the first steps of a plan are
+better than none.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from planloom.domain.model_text.surrogates import mend
 from planloom.domain.values import Json
 
 DEPTH = 64
-"""Levels of nesting that are read."""
+"""The deepest nesting that is read."""
 
 _TOO_DEEP = 20_000
-"""Characters that an attempt at endless nesting counts for: it is slow, and never a plan."""
+"""The effort, in characters, that too deep nesting counts for; it is slow to detect and never a plan."""
 _MOST_STRICT = 16_000
-"""Characters that the strict reader tries of a call: an error of it costs time for all text before the error."""
+"""Characters of a call that are given to the strict reader, whose errors cost time for all text before them."""
 _SLOWER = 3
-"""How much slower the lenient reader is taken to be than the strict one."""
+"""How many times slower the lenient reader is assumed to be than the strict one."""
 
 _CLOSING = {'"': '"', "'": "'", "“": "”", "”": "”", "‘": "’", "`": "`"}
 _CONTENT = {
     mark: re.compile(rf"(?:[^\\{mark}{closing}]++|\\.)*+", re.DOTALL) for mark, closing in _CLOSING.items()
 }
-"""What a string holds up to a quote that may close it."""
+"""The content of a string up to a quote that may close it."""
 _LONG_QUOTES = ('"""', "'''", "<escape>", '<|"|>')
-"""Those of Python, and those of the Gemma family."""
+"""Long quotes of Python and of the Gemma models."""
 _OPENS_STRING = frozenset((*_CLOSING, "<"))
 _AFTER_STRING = re.compile(r"\s*[,:}\])]")
-"""What follows a quote that closes a string, where the quote could also be an apostrophe."""
+"""What must follow a closing quote that could also be an apostrophe."""
 _AFTER_KEY = re.compile(r"[ \t\r\n]*:")
 _AFTER_VALUE = re.compile(
     r"[ \t\r\n]*(?:[}\]]|$|//|/\*"
@@ -46,7 +46,7 @@ _AFTER_VALUE = re.compile(
     r"|[ \t]*[\"'][A-Za-z_$][\w $-]{0,40}[\"'][ \t]*:|[ \t\r\n]*\{)",
     re.IGNORECASE,
 )
-"""What follows a quote that closes a value, where quotes inside of strings may have no escape."""
+"""What must follow the closing quote of a value where quotes inside strings may be unescaped."""
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"'}
 _ESCAPES_IN_PLANS = {"'": "'", "\n": "\n"}
@@ -59,23 +59,23 @@ _ELLIPSIS = re.compile(r"\.{3,}|…")
 _STRICT = json.JSONDecoder(strict=False)
 
 Watch = Callable[[str, dict[str, Json]], bool]
-"""Asked at each key of the outermost objects, with the members before it; false gives the value up."""
+"""Called at each key of the outermost objects with the members before it; false stops reading the value."""
 Ends = Callable[[Cursor], bool]
-"""Whether something stands at the cursor that ends JSON whose closing brackets are missing, such as an end tag."""
+"""Whether the text at the cursor ends JSON whose closing brackets are missing, such as an end tag."""
 Loose = Any
-"""JSON that may hold CutObject and CutArray."""
+"""JSON that may contain CutObject and CutArray."""
 
 
 class CutObject(dict[str, Loose]):
-    """An object that the text ends in, or that is damaged further on: the members that could be read."""
+    """The members that could be read of an object that is cut or damaged."""
 
 
 class CutArray(list[Loose]):
-    """An array that the text ends in, or that is damaged further on: the entries that could be read."""
+    """The entries that could be read of an array that is cut or damaged."""
 
 
 class Parsed(NamedTuple):
-    """A container and the position behind it; `effort` is what reading it took, in characters."""
+    """A container and the offset after it; `effort` is the cost of reading it, in characters."""
 
     value: Loose
     end: int
@@ -87,16 +87,16 @@ class Parsed(NamedTuple):
 
 
 class Unreadable(NamedTuple):
-    """Nothing can be read at a position; `effort` is what trying took, in characters."""
+    """Nothing can be read; `effort` is the cost of trying, in characters."""
 
     effort: int
 
 
 def read_value(cursor: Cursor, watch: Watch | None = None, ends: Ends | None = None) -> Json:
-    """The JSON value at the cursor, which moves behind it. Raises NeedMoreText or ParseError.
+    """Read the JSON value at the cursor, which moves behind it. Raises NeedMoreText or ParseError.
 
-    Closing brackets are added where `ends` or the bracket of an outer container shows that they are missing; then
-    `cursor.repaired` is set.
+    Missing closing brackets are added, and `cursor.repaired` is set, if `ends` or the bracket of an outer container
+    shows that they are missing.
     """
     if watch is None and cursor.peek() in ("{", "["):
         try:
@@ -111,7 +111,7 @@ def read_value(cursor: Cursor, watch: Watch | None = None, ends: Ends | None = N
 
 
 def read_container(text: str, start: int) -> Parsed | Unreadable:
-    """The object or array that begins at `start`, or what is complete of it. Time is linear in what is read."""
+    """Read the object or array that begins at `start`, or the complete part of it, in linear time."""
     try:
         value, end = _strict(text, start)
     except ValueError as failure:
@@ -128,18 +128,18 @@ def read_container(text: str, start: int) -> Parsed | Unreadable:
 
 
 def is_cut(value: Loose) -> bool:
-    """Whether a value is a container that could not be read whole."""
+    """Whether a value is a container of which only a part could be read."""
     return isinstance(value, CutObject | CutArray)
 
 
 def _strict(text: str, start: int) -> tuple[Json, int]:
-    """The value of strict JSON and the position behind it. Raises ValueError or RecursionError."""
+    """Read strict JSON: the value and the offset after it. Raises ValueError or RecursionError."""
     value, end = _STRICT.raw_decode(text, start)
     return _sound(value, 0), end
 
 
 def _sound(value: Json, depth: int) -> Json:
-    """The value without lone surrogates. Raises ValueError where it is too deep or a number is not finite."""
+    """The value without lone surrogates. Raises ValueError if it is too deep or a number is not finite."""
     if isinstance(value, str):
         return mend(value)
     if isinstance(value, dict | list) and depth > DEPTH:
@@ -154,7 +154,7 @@ def _sound(value: Json, depth: int) -> Json:
 
 
 class _Reader:
-    """Reads values at a cursor. `partial` returns what is complete of a damaged container, and tolerates more."""
+    """Reads values at a cursor. `partial` tolerates more, and returns the complete part of a damaged container."""
 
     def __init__(self, cursor: Cursor, *, ends: Ends | None = None, partial: bool = False) -> None:
         self.too_deep = False
@@ -215,7 +215,7 @@ class _Reader:
             _require_whole(entries[-1])
 
     def _entries(self, closing: str, depth: int) -> Iterator[str]:
-        """Stop the cursor at the first character of each entry of a container, and at last behind the container."""
+        """Move the cursor to each entry of a container and yield its first character; at the end move behind it."""
         cursor = self._cursor
         entered = False
         separated = True
@@ -242,7 +242,7 @@ class _Reader:
                 raise ParseError("a comma is missing")
 
     def _is_extra(self) -> bool:
-        """Whether the closing brace at the cursor, in an array, is one too many: the array goes on behind it."""
+        """Whether the closing brace at the cursor is one too many, so that the array continues after it."""
         ahead = self._cursor.ahead(self._cursor.at + 1)
         ahead.skip_space()
         if not self._partial:
@@ -267,7 +267,7 @@ class _Reader:
         return word[0]
 
     def _string(self, after_unescaped: re.Pattern[str]) -> str:
-        """The string at the cursor. Where damage is tolerated, a quote closes it only before `after_unescaped`."""
+        """Read the string at the cursor. With `partial`, only a quote before `after_unescaped` closes it."""
         cursor, text = self._cursor, self._cursor.text
         quote = text[cursor.at]
         for mark in _LONG_QUOTES:
@@ -305,7 +305,7 @@ class _Reader:
         return ParseError("a string is open", cut=True)
 
     def _unescape(self, text: str, quote: str) -> str:
-        """The text that a string stands for; an escape that is not known keeps its backslash."""
+        """The text of a string with its escapes resolved; an unknown escape keeps its backslash."""
         if "\\" not in text:
             return mend(text)
 

@@ -1,4 +1,4 @@
-"""Tags around a model's reasoning, and a text without the reasoning in it (docs/model-text.md, T7)."""
+"""Removes a model's reasoning from its text by the tags around it (docs/model-text.md, T7)."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ _MOST_TOKENS = 20
 
 
 class Visible(NamedTuple):
-    """A text without its reasoning; `unclosed` is what follows a reasoning tag that was never closed."""
+    """A text without its reasoning; `unclosed` is the text after a reasoning tag that was never closed."""
 
     text: str
     unclosed: str | None = None
 
 
 class ReasoningSplitter:
-    """Takes reasoning out of a text that comes in pieces, cut anywhere. Tags in inline code are text.
+    """Removes reasoning from a streamed text, which may be cut anywhere. Tags in inline code are plain text.
 
-    `unclosed` holds the reasoning that is open, and is None outside of reasoning.
+    `unclosed` is the reasoning of the tag that is open, None outside of reasoning.
     """
 
     def __init__(self) -> None:
@@ -60,9 +60,9 @@ class ReasoningSplitter:
         self._before = ""
 
     def feed(self, piece: str, *, final: bool = False) -> list[str]:
-        """The visible text that the next piece adds, parted at closing tags that nothing has opened.
+        """The visible text that the next piece adds, split at closing tags without an opening tag.
 
-        Such a tag tells that all text before it was reasoning, too.
+        All text before such a tag was reasoning, too.
         """
         text = self._held + piece
         if text and _TAGS.first.search(text) is None:
@@ -76,7 +76,7 @@ class ReasoningSplitter:
         done = 0
         for tag in _TAGS.pattern.finditer(text):
             if tag.end() == len(text) and not final:
-                # Only the next character tells whether the tag stands in inline code.
+                # The next character decides whether the tag is in inline code.
                 end = tag.start()
                 break
             before = text[tag.start() - 1] if tag.start() else self._before
@@ -102,7 +102,7 @@ class ReasoningSplitter:
 
 
 def without_reasoning(text: str) -> Visible:
-    """Leave out closed reasoning, and everything before a closing tag that nothing has opened.
+    """Remove closed reasoning, and everything before a closing tag without an opening tag.
 
     Line ends become LF. Time is linear.
     """
@@ -113,7 +113,7 @@ def without_reasoning(text: str) -> Visible:
 
 
 def _cleaned(text: str) -> str:
-    """The text without the tokens that some servers leave around an answer."""
+    """The text without the special tokens that some servers leave around an answer."""
     text = _FINAL_CHANNEL.sub("", text)
     for _ in range(_MOST_TOKENS):
         found = _TOKENS_AT_END.search(text, max(0, len(text) - 80))

@@ -1,4 +1,4 @@
-"""Halves of surrogate pairs, which models and servers write and UTF-8 cannot hold."""
+"""Repairs lone surrogates, which models and servers write and UTF-8 cannot represent."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ def mend(text: str) -> str:
 
 
 class Joiner:
-    """Mends a text that comes in pieces cut anywhere: half a pair waits for its other half."""
+    """Repairs a streamed text, which may be cut inside a surrogate pair."""
 
     def __init__(self) -> None:
         self._held = ""
 
     def add(self, piece: str) -> str:
-        """What can be passed on now."""
+        """Add a piece. Returns the text that is complete now."""
         text = self._held + piece
         self._held = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
         return mend(text[: len(text) - len(self._held)])
 
     def rest(self) -> str:
-        """What is left at the end."""
+        """End the text. Returns the rest of it."""
         rest, self._held = mend(self._held), ""
         return rest

@@ -1,4 +1,4 @@
-"""A closed set of tokens: one pattern that finds them, and the beginning of one at the end of a text."""
+"""Finds a fixed set of tokens in a text, and an incomplete token at its end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class TokenSet:
-    """Finds its tokens in a text that comes in pieces. `first` finds the characters that any of them begins with.
+    """Finds tokens in a text that is streamed in pieces. `first` matches the characters with which tokens begin.
 
     `ignore_case` concerns ASCII letters.
     """
@@ -21,11 +21,11 @@ class TokenSet:
         self._beginnings = frozenset(word[:length] for word in words for length in range(1, len(word)))
 
     def is_beginning(self, text: str) -> bool:
-        """Whether the text is the beginning of a token, and not yet the whole of it."""
+        """Whether the text is a proper prefix of a token."""
         return (text.lower() if self._ignore_case else text) in self._beginnings
 
     def partial_at_end(self, text: str, start: int = 0) -> int:
-        """The position at which the text ends in the beginning of a token; its length if it does not."""
+        """The offset of an incomplete token at the end of the text; the length of the text if there is none."""
         for first in self.first.finditer(text, max(start, len(text) - self.longest + 1)):
             if self.is_beginning(text[first.start() :]):
                 return first.start()
@@ -33,7 +33,7 @@ class TokenSet:
 
 
 def one_of(words: tuple[str, ...]) -> str:
-    """A pattern for any of the words in the shape of a tree, so that a failed try costs one look a level."""
+    """A pattern for any of the words, built as a prefix tree, so that the text is compared with few of them."""
     tree: dict[str, list[str]] = {}
     for word in words:
         tree.setdefault(word[:1], []).append(word[1:])

@@ -1,1 +1,1 @@
-"""Text as editors and merges need it: positions and units, differences, three-way merge."""
+"""Operations on text: positions and units, differences, three-way merge."""

@@ -1,4 +1,4 @@
-"""The difference between two texts: small hunks for editors, unified text for people."""
+"""The difference between two texts, as small hunks for editors or as a unified diff for people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Final
 
-from planloom.domain.text.changed_regions import equal_end, equal_start, in_crlf, stretches
+from planloom.domain.text.changed_regions import changed_regions, equal_end, equal_start, in_crlf
 from planloom.domain.text.lines import Block, changed_blocks, split_lines
 from planloom.domain.text.positions import Encoding, LineIndex, Range, TextEdit
 from planloom.domain.values import Value
@@ -24,19 +24,19 @@ class Hunk(Value):
 
 
 def hunks(before: str, after: str) -> tuple[Hunk, ...]:
-    """What changed, in order and apart from each other; never cut inside a CRLF.
+    """The changes in order, none touching another; no hunk begins or ends inside a CRLF.
 
-    The fewest lines that can be, each stretch of them less what is equal at its two ends.
+    The fewest changed lines are found first; then the equal text at both ends of each hunk is cut off.
     """
     return tuple(
         _trimmed(hunk, before, after)
-        for stretch in stretches(before, after)
-        for hunk in _by_lines(stretch, before, after)
+        for region in changed_regions(before, after)
+        for hunk in _by_lines(region, before, after)
     )
 
 
 def text_edits(before: str, after: str, encoding: Encoding) -> tuple[TextEdit, ...]:
-    """The edits that turn `before` into `after` exactly, in order and apart from each other."""
+    """The edits that turn `before` into `after` exactly, in order; none touches another."""
     index = LineIndex(before)
     return tuple(
         TextEdit(
@@ -62,9 +62,9 @@ def changed_lines(before: str, after: str) -> tuple[int, int]:
 def unified(
     before: str | None, after: str | None, before_name: str, after_name: str, context: int = 3
 ) -> str:
-    """A unified diff as `diff -u` writes it, empty if nothing changed; None stands for no file.
+    """A unified diff as `diff -u` writes it, empty if nothing changed; a text is None if there is no file.
 
-    Lines end only at LF here, since that is how every reader of such a diff takes it apart.
+    Lines end only at LF here, as the readers of such diffs expect.
     """
     old, new = _lf_lines(before or ""), _lf_lines(after or "")
     changes = changed_blocks(old, new)
@@ -74,35 +74,35 @@ def unified(
         f"--- {'/dev/null' if before is None else before_name}\n",
         f"+++ {'/dev/null' if after is None else after_name}\n",
     ]
-    for group in _near(changes, context):
-        written += _written(group, old, new, context)
+    for group in _grouped(changes, context):
+        written += _hunk_lines(group, old, new, context)
     return "".join(written)
 
 
-def _by_lines(stretch: Block, before: str, after: str) -> Iterator[Hunk]:
-    """The changed lines of a stretch, as hunks."""
-    old = _lines(before, stretch.before_start, stretch.before_end)
-    new = _lines(after, stretch.after_start, stretch.after_end)
-    old_at = [*accumulate(map(len, old), initial=stretch.before_start)]
-    new_at = [*accumulate(map(len, new), initial=stretch.after_start)]
+def _by_lines(region: Block, before: str, after: str) -> Iterator[Hunk]:
+    """The changed lines of one region, as hunks."""
+    old = _lines(before, region.before_start, region.before_end)
+    new = _lines(after, region.after_start, region.after_end)
+    old_starts = [*accumulate(map(len, old), initial=region.before_start)]
+    new_starts = [*accumulate(map(len, new), initial=region.after_start)]
     for block in changed_blocks(old, new):
         yield Hunk(
-            before_start=old_at[block.before_start],
-            before_end=old_at[block.before_end],
-            after_start=new_at[block.after_start],
-            after_end=new_at[block.after_end],
+            before_start=old_starts[block.before_start],
+            before_end=old_starts[block.before_end],
+            after_start=new_starts[block.after_start],
+            after_end=new_starts[block.after_end],
         )
 
 
 def _lines(text: str, start: int, end: int) -> list[str]:
-    """The lines of a stretch; as if they were one where comparing so many would take too long."""
+    """The lines of `text[start:end]`; too many to compare in reasonable time count as one line."""
     if text.count("\n", start, end) + text.count("\r", start, end) > _MOST_LINES:
         return [text[start:end]]
     return split_lines(text[start:end])
 
 
 def _trimmed(hunk: Hunk, before: str, after: str) -> Hunk:
-    """The hunk less what is equal at its two ends; a mere insertion or deletion stays in whole lines."""
+    """The hunk without the equal text at its ends; a pure insertion or deletion keeps whole lines."""
     most = min(hunk.before_end - hunk.before_start, hunk.after_end - hunk.after_start)
     start = equal_start(before, after, hunk.before_start, hunk.after_start, most)
     if in_crlf(before, hunk.before_start + start) or in_crlf(after, hunk.after_start + start):
@@ -123,7 +123,7 @@ def _lf_lines(text: str) -> list[str]:
     return [line + "\n" for line in lines] + ([last] if last else [])
 
 
-def _near(changes: Sequence[Block], context: int) -> Iterator[list[Block]]:
+def _grouped(changes: Sequence[Block], context: int) -> Iterator[list[Block]]:
     """The changes in groups whose context would overlap or touch."""
     group: list[Block] = []
     for change in changes:
@@ -135,7 +135,9 @@ def _near(changes: Sequence[Block], context: int) -> Iterator[list[Block]]:
         yield group
 
 
-def _written(group: Sequence[Block], old: Sequence[str], new: Sequence[str], context: int) -> Iterator[str]:
+def _hunk_lines(
+    group: Sequence[Block], old: Sequence[str], new: Sequence[str], context: int
+) -> Iterator[str]:
     """One hunk of a unified diff, line by line."""
     lead = min(context, group[0].before_start)
     trail = min(context, len(old) - group[-1].before_end)
@@ -152,7 +154,7 @@ def _written(group: Sequence[Block], old: Sequence[str], new: Sequence[str], con
 
 
 def _extent(start: int, end: int) -> str:
-    """Lines counted from one; an empty stretch is named by the line above it."""
+    """A range of lines counted from one, as in a hunk's header; an empty range names the line above it."""
     if end - start == 1:
         return f"{end}"
     return f"{start + (end > start)},{end - start}"

@@ -1,8 +1,8 @@
-"""Which lines of two texts are the same line: sequences of numbers in, the kept places out.
+"""Finds the common lines of two texts, which are given as sequences of numbers.
 
-Two ways to choose, because two things are wanted: `shortest` keeps as many lines as possible, for the
-smallest edits; `as_git` keeps the very lines that git keeps, so that a merge agrees with the one people know.
-Both are then `settled`: a changed stretch that could as well lie a few lines up or down joins its neighbours.
+`shortest` keeps as many lines as possible, for the smallest edits; `as_git` keeps the same lines as git, so that a
+merge has git's result. Both end with `settled`: a changed block that could also lie a few lines up or down is joined
+to its neighbours.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 from planloom.domain.text import myers
 from planloom.domain.text.myers import Box, Kept
 
-# The table of the C-backed search has one bit a pair of lines: this is 32 MB, and some 50 ms.
+# The search in C needs one bit for each pair of lines: at this limit 32 MB and some 50 ms.
 _MOST_PAIRS: Final = 1 << 28
 _WIDEST_LANDMARK: Final = 64
 
@@ -28,23 +28,23 @@ def numbered(before: Sequence[str], after: Sequence[str]) -> tuple[list[int], li
 
 
 def shortest(before: Sequence[int], after: Sequence[int]) -> Kept:
-    """As many kept lines as possible; where that would take too long, a good choice in bounded time."""
+    """As many common lines as possible; if that would take too long, many of them in bounded time."""
     return settled(before, after, _long(before, after))
 
 
 def as_git(before: Sequence[int], after: Sequence[int]) -> Kept:
-    """The kept lines that git chooses by default; `shortest` beyond the cost at which git guesses."""
+    """The common lines that git chooses by default; `shortest` beyond the cost at which git uses a heuristic."""
     inner = Box.of(before, after).without_equal_ends(before, after)
     left = _comparable(before, range(inner.x_start, inner.x_end), Counter(after))
     right = _comparable(after, range(inner.y_start, inner.y_end), Counter(before))
-    kept = myers.common([before[place] for place in left], [after[place] for place in right])
+    kept = myers.common([before[index] for index in left], [after[index] for index in right])
     if kept is None:
         return shortest(before, after)
-    return settled(before, after, _framed(kept, left, right, inner, len(before)))
+    return settled(before, after, _with_equal_ends(kept, left, right, inner, len(before)))
 
 
 def settled(before: Sequence[int], after: Sequence[int], kept: Kept) -> Kept:
-    """The same number of kept lines, with movable changes joined to others or else as far down as they go."""
+    """As many common lines, with movable changes joined to others or else moved down as far as possible."""
     upper = [-1, *kept.first, len(before)]
     lower = [-1, *kept.second, len(after)]
     _settle(before, upper, lower)
@@ -53,18 +53,18 @@ def settled(before: Sequence[int], after: Sequence[int], kept: Kept) -> Kept:
 
 
 def _settle(lines: Sequence[int], kept: list[int], other: list[int]) -> None:
-    """Move the gaps between kept lines of one side; `other` are the partners, with as many gaps."""
+    """Move the gaps between the common lines of one side; `other` are the common lines of the other side."""
     done = 0
     for gap in [gap for gap in range(1, len(kept)) if kept[gap] - kept[gap - 1] > 1]:
-        # Gaps that an earlier one has met and taken in are gone.
+        # Gaps up to `done` have been merged into an earlier one.
         if gap > done:
             done = _settle_gap(lines, kept, other, gap)
 
 
 def _settle_gap(lines: Sequence[int], kept: list[int], other: list[int], gap: int) -> int:
-    """Move one gap up and down as far as it goes, growing by those it meets; then to a partner, if any.
+    """Move one gap up and down as far as possible, merging those it meets, then to a gap of the other side, if any.
 
-    Returns its number then. A gap can move by one line when the line that comes in equals the one that goes.
+    Returns its new index. A gap can move by one line if the line that enters it equals the line that leaves it.
     """
     while True:
         size = kept[gap] - kept[gap - 1]
@@ -85,8 +85,8 @@ def _settle_gap(lines: Sequence[int], kept: list[int], other: list[int], gap: in
     return gap
 
 
-def _framed(kept: Kept, left: list[int], right: list[int], inner: Box, length: int) -> Kept:
-    """What was kept of the places `left` and `right` in an inner box, with the equal ends around it."""
+def _with_equal_ends(kept: Kept, left: list[int], right: list[int], inner: Box, length: int) -> Kept:
+    """The common lines of the whole: `kept` of the indices `left` and `right`, and the equal ends around `inner`."""
     whole = Kept([], [])
     whole.add(0, 0, inner.x_start)
     whole.first.extend([left[x] for x in kept.first])
@@ -96,15 +96,15 @@ def _framed(kept: Kept, left: list[int], right: list[int], inner: Box, length: i
 
 
 def _long(first: Sequence[int], second: Sequence[int], width: int = 1) -> Kept:
-    """A longest common subsequence; a long one where the search would be too large.
+    """A longest common subsequence; a long one if the search would be too large.
 
-    Too large a search is divided at landmarks of `width` lines, then at wider ones; where no landmark divides
-    it any more, nothing is kept.
+    Such a search is divided at landmarks of `width` lines, then at wider ones. A part without landmarks that is
+    still too large has no common lines.
     """
     inner = Box.of(first, second).without_equal_ends(first, second)
     left, right = _matchable(first, second, inner)
-    kept = _search([first[place] for place in left], [second[place] for place in right], width)
-    return _framed(kept, left, right, inner, len(first))
+    kept = _search([first[index] for index in left], [second[index] for index in right], width)
+    return _with_equal_ends(kept, left, right, inner, len(first))
 
 
 def _search(first: list[int], second: list[int], width: int) -> Kept:
@@ -117,7 +117,7 @@ def _search(first: list[int], second: list[int], width: int) -> Kept:
 
 
 def _by_parts(first: list[int], second: list[int], width: int) -> Kept:
-    """What is kept of each part between landmarks; a part begins with one."""
+    """The common lines of the parts between landmarks; each part begins with a landmark."""
     kept = Kept([], [])
     x, y = 0, 0
     for next_x, next_y in [*_landmarks(first, second, width), (len(first), len(second))]:
@@ -125,14 +125,14 @@ def _by_parts(first: list[int], second: list[int], width: int) -> Kept:
             kept.add(x, y, 1)
         else:
             part = _long(first[x:next_x], second[y:next_y], 2 * width)
-            kept.first.extend([x + place for place in part.first])
-            kept.second.extend([y + place for place in part.second])
+            kept.first.extend([x + index for index in part.first])
+            kept.second.extend([y + index for index in part.second])
         x, y = next_x, next_y
     return kept
 
 
 def _landmarks(first: list[int], second: list[int], width: int) -> list[tuple[int, int]]:
-    """Where as many lines as `width`, which occur once on both sides, begin; in the same order on both."""
+    """The starts of runs of `width` lines that occur once on both sides, in the same order on both."""
     runs = 1
     while runs < width:
         numbers: dict[tuple[int, int], int] = {}
@@ -143,21 +143,21 @@ def _landmarks(first: list[int], second: list[int], width: int) -> list[tuple[in
         runs *= 2
     once = {line for line, times in Counter(second).items() if times == 1}
     once &= {line for line, times in Counter(first).items() if times == 1}
-    at = {line: place for place, line in enumerate(second) if line in once}
-    return _ascending([(place, at[line]) for place, line in enumerate(first) if line in once])
+    index_of = {line: index for index, line in enumerate(second) if line in once}
+    return _ascending([(index, index_of[line]) for index, line in enumerate(first) if line in once])
 
 
 def _matchable(first: Sequence[int], second: Sequence[int], box: Box) -> tuple[list[int], list[int]]:
-    """The places in a box whose line the other side has too."""
-    known = set(first[box.x_start : box.x_end]) & set(second[box.y_start : box.y_end])
+    """The indices in a box whose line the other side has too."""
+    shared = set(first[box.x_start : box.x_end]) & set(second[box.y_start : box.y_end])
     return (
-        [place for place in range(box.x_start, box.x_end) if first[place] in known],
-        [place for place in range(box.y_start, box.y_end) if second[place] in known],
+        [index for index in range(box.x_start, box.x_end) if first[index] in shared],
+        [index for index in range(box.y_start, box.y_end) if second[index] in shared],
     )
 
 
 def _longest_in_c(first: list[int], second: list[int]) -> Kept:
-    # Most runs never differ texts this far: start-up should not pay for the library.
+    # Imported here, since most sessions never get this far and start-up should stay fast.
     from rapidfuzz.distance import LCSseq
 
     kept = Kept([], [])
@@ -170,7 +170,7 @@ def _longest_in_c(first: list[int], second: list[int]) -> Kept:
 
 
 def _ascending(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """A longest run of pairs, ascending on both sides; the pairs come ascending on the first."""
+    """A longest subsequence of pairs that ascends on both sides; the pairs already ascend on the first."""
     ends: list[int] = []
     tails: list[int] = []
     previous: list[int] = []
@@ -187,27 +187,27 @@ def _ascending(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return chain[::-1]
 
 
-def _comparable(lines: Sequence[int], places: range, matches: Counter[int]) -> list[int]:
-    """The places that git compares: lines with a match, but not frequent ones among lines without any."""
+def _comparable(lines: Sequence[int], indices: range, matches: Counter[int]) -> list[int]:
+    """The indices that git compares: lines with a match, but not frequent ones among lines without a match."""
     frequent = min(_rough_root(len(lines)), 1024)
-    ranks = [min(matches[lines[place]], frequent) for place in places]
-    lonely_above = [0, *accumulate(rank == 0 for rank in ranks)]
-    telling = [number for number, rank in enumerate(ranks) if 0 < rank < frequent]
+    ranks = [min(matches[lines[index]], frequent) for index in indices]
+    unmatched_before = [0, *accumulate(rank == 0 for rank in ranks)]
+    rare = [number for number, rank in enumerate(ranks) if 0 < rank < frequent]
 
     def is_noise(number: int) -> bool:
-        """Whether among up to 100 lines each way, as far as a telling one, three in four have no match."""
-        nearest = bisect_left(telling, number)
-        start = max(number - 100, telling[nearest - 1] + 1 if nearest else 0)
-        end = min(number + 101, telling[nearest] if nearest < len(telling) else len(ranks))
-        above = lonely_above[number] - lonely_above[start]
-        below = lonely_above[end] - lonely_above[number + 1]
-        # The line in question counts once for each way.
+        """Whether of up to 100 lines on each side, up to the next rare line, three in four have no match."""
+        nearest = bisect_left(rare, number)
+        start = max(number - 100, rare[nearest - 1] + 1 if nearest else 0)
+        end = min(number + 101, rare[nearest] if nearest < len(rare) else len(ranks))
+        above = unmatched_before[number] - unmatched_before[start]
+        below = unmatched_before[end] - unmatched_before[number + 1]
+        # The line itself counts once for each side.
         common = (end - start) - above - below + 1
         return above > 0 and below > 0 and 3 * common < above + below
 
     return [
-        place
-        for number, place in enumerate(places)
+        index
+        for number, index in enumerate(indices)
         if 0 < ranks[number] < frequent or (ranks[number] and not is_noise(number))
     ]
 

@@ -1,4 +1,4 @@
-"""Lines and how those of two texts correspond: what differing, merging and line ends are built on."""
+"""Splits text into lines and finds the blocks of lines that differ between two texts."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class Block(NamedTuple):
 
 def split_lines(text: str) -> list[str]:
     """The lines of a text with their terminators, which are LF, CRLF and CR; joined they are the text."""
-    # `str.splitlines` is several times faster, and right where its further line ends do not occur.
+    # `str.splitlines` is several times faster; it is right unless the text has one of its other line ends.
     if any(end in text for end in _ENDS_FOR_PYTHON_ONLY):
         return _LINE.findall(text)
     return text.splitlines(keepends=True)
 
 
 def changed_blocks(before: Sequence[str], after: Sequence[str]) -> tuple[Block, ...]:
-    """What changed between two sequences of lines: the fewest lines that can be, in order and apart."""
+    """The smallest blocks of changed lines between two sequences, in order; no two of them touch."""
     return blocks(matching.shortest(*matching.numbered(before, after)), len(before), len(after))
 
 
 def blocks(kept: Kept, before_length: int, after_length: int) -> tuple[Block, ...]:
-    """The stretches between kept lines."""
+    """The blocks between the common lines."""
     upper = (-1, *kept.first, before_length)
     lower = (-1, *kept.second, after_length)
     return tuple(

@@ -1,4 +1,4 @@
-"""A text that is typed in: a change costs what it touches, and the whole is put together only when asked for."""
+"""A text that is being edited: a change costs only what it touches, and the whole is joined only when needed."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import Final
 from planloom.domain.text.positions import ContentChange, Encoding, Position, Range, apply_change
 
 PIECE: Final = 1 << 15
-"""Characters that a piece has at first; a change makes a new one of those that it touches."""
+"""Characters in a new piece; a change joins the pieces that it touches."""
 
 _LARGE: Final = 1 << 20
 
 
 class LiveText:
-    """One state of a text. A state never changes; `changed` gives the next one, which shares what stayed.
+    """One immutable state of a text; `changed` returns the next one, which shares the unchanged pieces.
 
-    The text is held in pieces with the number of line ends in each. No CRLF lies in two pieces, so that the ends of
-    the pieces add up to those of the text.
+    The text is split into pieces, and the line ends in each are counted. No CRLF is split between two pieces, so the
+    counts add up to that of the text.
     """
 
     def __init__(self, text: str, *, piece: int = PIECE) -> None:
         self._piece = piece
         self.text = text
         if len(text) > _LARGE:
-            # Not the first keystroke pays for the pieces. A shorter text has them with its first change: most
-            # documents are only read.
+            # The first keystroke in a large text should not have to wait for this. A shorter text is split at its
+            # first change, since most documents are only read.
             self._pieces = list(_pieces_of(text, piece))
             self._ends = list(map(_ends_in, self._pieces))
 
@@ -39,7 +39,7 @@ class LiveText:
 
     @cached_property
     def length(self) -> int:
-        """The length of the text in characters, known without putting it together."""
+        """The length of the text in characters, computed without joining the pieces."""
         return sum(map(len, self._pieces)) if "text" not in vars(self) else len(self.text)
 
     def __eq__(self, other: object) -> bool:
@@ -49,11 +49,11 @@ class LiveText:
         return hash(self.text)
 
     def changed(self, change: ContentChange, encoding: Encoding) -> LiveText:
-        """The text after one change of incremental sync, exactly as `apply_change` has it."""
+        """The text after one change of incremental sync; the same as `apply_change` returns."""
         if change.range is None:
             return LiveText(change.text, piece=self._piece)
         first, last = sorted((change.range.start.line, change.range.end.line))
-        # The pieces that hold those lines whole, from the line end before the first to that of the last.
+        # The pieces from the line end before the first line to the line end of the last.
         start = self._piece_of_end(first)
         stop = self._piece_of_end(last + 1) + 1
         above = self._ends_before[start]
@@ -84,11 +84,11 @@ class LiveText:
 
     @cached_property
     def _ends_before(self) -> Sequence[int]:
-        """How many line ends stand before each piece, and last how many there are."""
+        """How many line ends come before each piece, and at the end their total number."""
         return [0, *accumulate(self._ends)]
 
     def _piece_of_end(self, number: int) -> int:
-        """The piece with that line end, counted from 1; the first piece before all, the last one behind all."""
+        """The index of the piece with the given line end, counted from 1; clamped to the first and last piece."""
         return min(max(bisect_left(self._ends_before, number) - 1, 0), len(self._pieces) - 1)
 
 

@@ -1,4 +1,4 @@
-"""Three-way merge: nobody's text is lost, and what two people changed alike or apart needs no question."""
+"""Three-way merge with the same results as `git merge-file`; only overlapping changes are conflicts."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ from planloom.domain.text.lines import Block, blocks, split_lines
 from planloom.domain.text.positions import LineIndex, Position, Range, dominant_eol
 from planloom.domain.values import Value
 
-# Only in a text this large are its unchanged ends set aside; the margin keeps what is left like the whole.
+# In texts larger than this the unchanged ends are left out of the comparison. The margin makes sure that the result
+# is the same as for the whole text.
 _LARGE: Final = 1 << 20
 _MARGIN: Final = 1 << 16
 
 Choice = Literal["mine", "theirs", "both"]
-"""Which side of a hunk stands; `both` is mine, then theirs."""
+"""The side of a hunk that is kept; `both` is mine, then theirs."""
 Side = Literal["mine", "theirs", "both"]
 
 
 class Merged(Value):
-    """Both sides' changes in one text."""
+    """The text with the changes of both sides."""
 
     kind: Literal["merged"] = "merged"
     text: str
 
 
 class MergeConflict(Value):
-    """Lines that both sides changed: as both found them, and as each left them.
+    """Lines that both sides changed: in the base and on each side.
 
-    `range` is where `mine` lies in the whole text of that side, in whole lines and so in any encoding.
+    `range` is the range of `mine` in the whole text of that side; it covers whole lines, so it fits any encoding.
     """
 
     range: Range
@@ -43,7 +44,7 @@ class MergeConflict(Value):
 
 
 class Conflicted(Value):
-    """Changes that overlap or touch; `parts` is the merged text around the hunks, one more than there are."""
+    """Conflicting changes; `parts` is the merged text before, between and after the hunks."""
 
     kind: Literal["conflicted"] = "conflicted"
     hunks: tuple[MergeConflict, ...]
@@ -57,16 +58,16 @@ class Replacement(Value):
 
 
 def merge(base: str, mine: str, theirs: str) -> Merged | Conflicted:
-    """What both sides made of `base`, decided as `git merge-file` decides it.
+    """Merge the changes of both sides to `base`, as `git merge-file` does.
 
-    Changes that overlap or touch are conflicts unless both sides did the same. Lines are compared with their
-    terminators: other line ends are changed lines.
+    Changes that overlap or touch are conflicts unless both sides made the same change. Lines are compared with
+    their line ends.
     """
     if base in (mine, theirs) or mine == theirs:
         return Merged(text=theirs if mine == base else mine)
     head, tail = _unchanged_ends(base, mine, theirs) if len(base) > _LARGE else (0, 0)
     old, ours, others = (split_lines(text[head : len(text) - tail]) for text in (base, mine, theirs))
-    return _composed(old, ours, others, around=(base[:head], base[len(base) - tail :]))
+    return _merge_lines(old, ours, others, around=(base[:head], base[len(base) - tail :]))
 
 
 def reverse_merge(before: str, after: str, live: str) -> Merged | Conflicted:
@@ -75,10 +76,10 @@ def reverse_merge(before: str, after: str, live: str) -> Merged | Conflicted:
 
 
 def resolve(conflicted: Conflicted, choices: Sequence[Choice | Replacement]) -> str:
-    """The whole text, with one choice a hunk. Raises ValueError when their numbers differ."""
+    """The whole text, with one choice for each hunk. Raises ValueError if their numbers differ."""
     if len(choices) != len(conflicted.hunks):
         raise ValueError(f"{len(conflicted.hunks)} conflicts need as many choices, not {len(choices)}.")
-    return _filled(
+    return _interleaved(
         conflicted,
         [_chosen(hunk, choice) for hunk, choice in zip(conflicted.hunks, choices, strict=True)],
     )
@@ -88,11 +89,11 @@ def with_markers(conflicted: Conflicted, mine_name: str, theirs_name: str) -> st
     """The whole text with both sides of each hunk between the usual conflict markers."""
     whole = resolve(conflicted, ["mine"] * len(conflicted.hunks))
     eol = dominant_eol(whole) or "\n"
-    return _filled(
+    return _interleaved(
         conflicted,
         [
-            f"<<<<<<< {mine_name}{eol}{_ended(hunk.mine, eol)}"
-            f"======={eol}{_ended(hunk.theirs, eol)}>>>>>>> {theirs_name}{eol}"
+            f"<<<<<<< {mine_name}{eol}{_with_line_end(hunk.mine, eol)}"
+            f"======={eol}{_with_line_end(hunk.theirs, eol)}>>>>>>> {theirs_name}{eol}"
             for hunk in conflicted.hunks
         ],
     )
@@ -118,11 +119,11 @@ class _Region:
     theirs: _Span
 
     def touches(self, later: _Region) -> bool:
-        """Whether a later region begins where this one ends, or before, on either side."""
+        """Whether a later region touches or overlaps this one on either side."""
         return later.mine.start <= self.mine.end or later.theirs.start <= self.theirs.end
 
-    def take_in(self, later: _Region) -> None:
-        """Grow over a later region; what comes from different sides is then from both."""
+    def extend(self, later: _Region) -> None:
+        """Extend this region over a later one; regions of different sides become one of both."""
         self.side = self.side if self.side == later.side else "both"
         self.base = _Span(self.base.start, later.base.end)
         self.mine = _Span(self.mine.start, later.mine.end)
@@ -130,7 +131,7 @@ class _Region:
 
 
 def _unchanged_ends(base: str, mine: str, theirs: str) -> tuple[int, int]:
-    """How much at the start and at the end of a large text nobody changed, less what changes may slide over."""
+    """The lengths of the unchanged start and end of a large text, less a margin over which changes may slide."""
     ours, others = between_equal_ends(base, mine), between_equal_ends(base, theirs)
     head = min(ours.before_start, others.before_start) - _MARGIN
     tail = len(base) - max(ours.before_end, others.before_end) - _MARGIN
@@ -140,10 +141,10 @@ def _unchanged_ends(base: str, mine: str, theirs: str) -> tuple[int, int]:
     )
 
 
-def _composed(
+def _merge_lines(
     base: list[str], mine: list[str], theirs: list[str], around: tuple[str, str]
 ) -> Merged | Conflicted:
-    """Walk the regions: the text between them, which is mine, and what each settles or leaves open."""
+    """The merge result: unchanged lines and one-sided changes as text, other regions as conflicts."""
     parts: list[str] = []
     hunks: list[MergeConflict] = []
     above, below = around
@@ -174,18 +175,18 @@ def _composed(
 
 
 def _regions(base: list[str], mine: list[str], theirs: list[str]) -> list[_Region]:
-    """The changed regions, in order, those that touch each other joined."""
+    """The changed regions in order; regions that touch are joined."""
     found: list[_Region] = []
     for region in _raw_regions(base, mine, theirs):
         if found and found[-1].touches(region):
-            found[-1].take_in(region)
+            found[-1].extend(region)
         else:
             found.append(region)
     return found
 
 
 def _raw_regions(base: list[str], mine: list[str], theirs: list[str]) -> Iterator[_Region]:
-    """Pair the changes of both sides that overlap or touch in the base; a change made alike is no region."""
+    """Pair the changes of both sides that touch in the base; a change that both made is no region."""
     ours, others = deque(_changes(base, mine)), deque(_changes(base, theirs))
 
     def region(side: Side, start: int, end: int) -> _Region:
@@ -211,7 +212,7 @@ def _raw_regions(base: list[str], mine: list[str], theirs: list[str]) -> Iterato
                     min(our.before_start, other.before_start),
                     max(our.before_end, other.before_end),
                 )
-            # The longer one may touch the next change of the other side as well.
+            # The longer one may also touch the next change of the other side.
             if our.before_end <= other.before_end:
                 ours.popleft()
             if other.before_end <= our.before_end:
@@ -233,12 +234,15 @@ def _after(block: Block, side: list[str]) -> list[str]:
 
 
 def _span(start: int, end: int, change: Block | None, growth: int) -> _Span:
-    """Where lines `start:end` of the base are on a side, whose next change is given or which grew in all."""
+    """The lines of a side for lines `start:end` of the base.
+
+    `change` is the next change of that side; after its last one, `growth` is its total growth in lines.
+    """
     if change is None:
         return _Span(start + growth, end + growth)
     before = change.after_start - change.before_start
-    behind = change.after_end - change.before_end
-    return _Span(start + before, end + (before if end < change.before_start else behind))
+    after = change.after_end - change.before_end
+    return _Span(start + before, end + (before if end < change.before_start else after))
 
 
 def _lines(span: _Span, above: int) -> Range:
@@ -251,14 +255,14 @@ def _chosen(hunk: MergeConflict, choice: Choice | Replacement) -> str:
     if isinstance(choice, Replacement):
         return choice.text
     if choice == "both":
-        return _ended(hunk.mine, dominant_eol(hunk.mine + hunk.theirs) or "\n") + hunk.theirs
+        return _with_line_end(hunk.mine, dominant_eol(hunk.mine + hunk.theirs) or "\n") + hunk.theirs
     return hunk.mine if choice == "mine" else hunk.theirs
 
 
-def _filled(conflicted: Conflicted, between: Sequence[str]) -> str:
+def _interleaved(conflicted: Conflicted, between: Sequence[str]) -> str:
     parts = conflicted.parts
     return "".join(chain.from_iterable(zip(parts, (*between, ""), strict=True)))
 
 
-def _ended(text: str, eol: str) -> str:
+def _with_line_end(text: str, eol: str) -> str:
     return text if not text or text.endswith(("\n", "\r")) else text + eol

@@ -1,8 +1,8 @@
-"""The shortest way from one sequence to another, found as git finds it, so that ties fall alike.
+"""Finds a longest common subsequence with Myers' algorithm, breaking ties as git does.
 
-Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), section 4b: searched from both ends at once,
-split where the two searches meet, and the same again on either side. Places are `x` in the first sequence and
-`y` in the second; a diagonal is `x - y`, and a search knows for each diagonal how far it came.
+Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), section 4b: search from both ends at once, split
+where the two searches meet, and repeat on either side. `x` is an index in the first sequence and `y` in the second; a
+diagonal is `x - y`, and a search stores how far it came on each diagonal.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-# From this cost of one search on, git no longer looks for the shortest way but guesses.
+# Above this cost of one search git uses a heuristic instead of finding the shortest path.
 _MOST_COST: Final = 256
 _MOST_STEPS: Final = 3_000_000
 _FAR: Final = 1 << 62
 
 
 class Box(NamedTuple):
-    """Stretches of both sequences that are compared with each other, as half-open spans."""
+    """The parts of both sequences that are compared, as half-open spans."""
 
     x_start: int
     x_end: int
@@ -30,7 +30,7 @@ class Box(NamedTuple):
         return cls(0, len(first), 0, len(second))
 
     def without_equal_ends(self, first: Sequence[int], second: Sequence[int]) -> Box:
-        """The box less the equal elements at its two ends."""
+        """The box without the equal elements at its two ends."""
         x_start, x_end, y_start, y_end = self
         while x_start < x_end and y_start < y_end and first[x_start] == second[y_start]:
             x_start += 1
@@ -42,19 +42,19 @@ class Box(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """The places of a common subsequence, ascending: `first[i]` and `second[i]` are equal elements."""
+    """The indices of a common subsequence, ascending: the elements at `first[i]` and `second[i]` are equal."""
 
     first: list[int]
     second: list[int]
 
     def add(self, x: int, y: int, length: int) -> None:
-        """Keep a run of elements from `x` and `y` on."""
+        """Add `length` elements from `x` and `y` on."""
         self.first.extend(range(x, x + length))
         self.second.extend(range(y, y + length))
 
 
 class _Meeting(NamedTuple):
-    """Where the searches from both ends met, and how many steps that took."""
+    """The point where the searches from both ends met, and the number of steps."""
 
     x: int
     y: int
@@ -62,10 +62,10 @@ class _Meeting(NamedTuple):
 
 
 def common(first: Sequence[int], second: Sequence[int]) -> Kept | None:
-    """A longest common subsequence; None when it cannot be had in bounded time."""
+    """A longest common subsequence; None if it cannot be found in bounded time."""
     runs: list[tuple[int, int, int]] = []
     diagonals = len(first) + len(second) + 3
-    # Diagonals run from minus the second length on: negative ones lie at the far end of the list.
+    # Diagonals can be negative; as list indices those count from the end.
     reached = [0] * diagonals, [0] * diagonals
     steps = 0
     boxes = [Box.of(first, second)]
@@ -96,9 +96,10 @@ def _meeting(
     reached: tuple[list[int], list[int]],
     most_steps: int,
 ) -> _Meeting | None:
-    """Where the furthest paths from both corners first overlap; None when they are too far apart.
+    """The point where the furthest paths from both corners first overlap; None if they are too far apart.
 
-    `reached` is room for the furthest place by diagonal, for each way; what it holds before does not matter.
+    `reached` are two buffers for the furthest `x` on each diagonal, one for each direction; their content is
+    overwritten.
     """
     forth, back = reached
     x_start, x_end, y_start, y_end = box

@@ -1,4 +1,4 @@
-"""Positions in text: the one place that knows line ends, and UTF-8, UTF-16 and UTF-32 units."""
+"""Positions in text, line ends, and the encodings of files. No other module interprets line ends or units."""
 
 from __future__ import annotations
 
@@ -34,38 +34,38 @@ _UNMARKED: Final[tuple[FileEncoding, bytes]] = ("utf-8", b"")
 
 
 class Position(Value):
-    """A place in a text: zero-based line, and character in units of the negotiated encoding (LSP 3.17)."""
+    """A zero-based line, and a character offset in units of the negotiated encoding (LSP 3.17)."""
 
     line: int
     character: int
 
 
 class Range(Value):
-    """A half-open stretch of text from `start` up to, not including, `end`."""
+    """The text from `start` up to, not including, `end`."""
 
     start: Position
     end: Position
 
 
 class TextEdit(Value):
-    """One replacement in a text; the ranges of edits that belong together all refer to the same state."""
+    """One replacement in a text; the ranges of edits in one list all refer to the same state of the text."""
 
     range: Range
     new_text: str
 
 
 class ContentChange(Value):
-    """What an editor says was typed: the text of `range`, or of the whole document, is now `text`."""
+    """A change reported by the editor: the text of `range`, or of the whole document, is now `text`."""
 
     range: Range | None = None
     text: str
 
 
 class LineIndex:
-    """Where the lines of one text are; a line ends only at LF, CRLF or CR, as in every editor (LSP 3.17).
+    """Finds the lines of one text; a line ends only at LF, CRLF or CR (LSP 3.17).
 
-    Line numbers are noted once per stretch of a thousand characters, not once per line, so that an index
-    costs a few passes at memory speed and next to no memory, however long or short the lines are.
+    Line numbers are stored once for every 1,024 characters, not once a line, so an index takes a few fast passes
+    and little memory, whatever the length of the lines.
     Offsets are in code points of `text`, from 0 to `len(text)`.
     """
 
@@ -85,7 +85,7 @@ class LineIndex:
 
     @property
     def counted(self) -> int:
-        """How many lines people count: a line end at the very end begins no further one."""
+        """The number of lines as people count them: a line end at the end of the text begins no further line."""
         ends = self.line_count > 1 and self.line_start(self.line_count - 1) == len(self.text)
         return self.line_count - ends
 
@@ -119,7 +119,7 @@ class LineIndex:
         return units.advance(self.text, start, end, max(position.character, 0), encoding)
 
     def position(self, offset: int, encoding: Encoding) -> Position:
-        """The position of an offset; outside the text it means its nearer end, inside a CRLF before that."""
+        """The position of an offset; clamped to the text, and inside a CRLF moved before it."""
         offset = min(max(offset, 0), len(self.text))
         if 0 < offset < len(self.text) and self.text[offset - 1] == "\r" and self.text[offset] == "\n":
             offset -= 1
@@ -131,7 +131,7 @@ class LineIndex:
         return Position(line=line, character=units.width(self.text, start, offset, encoding))
 
     def _ends_between(self, start: int, end: int) -> int:
-        """How many line ends have their last character in the stretch: the CR of a CRLF does not count."""
+        """How many line ends have their last character in `text[start:end]`; the CR of a CRLF does not count."""
         ends = self.text.count("\n", start, end)
         if self._has_cr:
             ends += self.text.count("\r", start, end) - self.text.count("\r\n", start, end + 1)
@@ -149,7 +149,7 @@ class LineIndex:
 def apply_edits(text: str, edits: Iterable[TextEdit], encoding: Encoding) -> str:
     """The text after edits that all refer to `text` (LSP `TextEdit[]`).
 
-    Insertions at one place appear in the order given, before a replacement that starts there.
+    Insertions at one position appear in the order given, before a replacement that starts there.
     Raises ValueError when two ranges overlap.
     """
     index = LineIndex(text)
@@ -175,7 +175,7 @@ def apply_change(text: str, change: ContentChange, encoding: Encoding) -> str:
 
 
 def dominant_eol(text: str) -> Eol | None:
-    """The terminator that most lines have, or None in a text without line ends."""
+    """The most frequent line end, or None in a text without line ends."""
     crlf = text.count("\r\n")
     counts: dict[Eol, int] = {"\n": text.count("\n") - crlf, "\r\n": crlf, "\r": text.count("\r") - crlf}
     most = max(counts, key=lambda eol: counts[eol])
@@ -190,31 +190,31 @@ def with_eol(text: str, eol: Eol) -> str:
 
 
 def adapt_eol(new: str, before: str) -> str:
-    """`new`, written with whatever line ends, with those of the text it replaces.
+    """`new` with the line ends of `before`, the text that it replaces.
 
-    Where `before` mixes them, kept lines keep theirs, a rewritten line takes that of the line it replaces, a
-    single new line that of the line above it, and several new lines together the most frequent one.
+    Where `before` mixes them, kept lines keep theirs, a rewritten line gets that of the line it replaces, a
+    single new line that of the line above it, and several new lines in a row the most frequent one.
     """
     usual = dominant_eol(before)
     if usual is None:
         return new
     if with_eol(before, usual) == before:
         return with_eol(new, usual)
-    old = [_parted(line) for line in split_lines(before)]
-    lines = [_parted(line) for line in split_lines(new)]
+    old = [_split_end(line) for line in split_lines(before)]
+    lines = [_split_end(line) for line in split_lines(new)]
     ends = _ends(old, changed_blocks([text for text, _ in old], [text for text, _ in lines]), usual)
     adapted: list[str] = []
     above: str = usual
-    for (text, end), wanted in zip(lines, ends, strict=True):
-        # An LF alone on its line would make the CR above it a CRLF.
-        if wanted and (text or not adapted or (above, wanted) != ("\r", "\n")):
-            above = wanted
+    for (text, end), wished in zip(lines, ends, strict=True):
+        # The LF of an empty line would join the CR above it to a CRLF.
+        if wished and (text or not adapted or (above, wished) != ("\r", "\n")):
+            above = wished
         adapted.append(text + above if end else text)
     return "".join(adapted)
 
 
 def _ends(old: list[tuple[str, str]], changes: Iterable[Block], usual: Eol) -> Iterator[str]:
-    """A terminator for every line after the changes; an empty one means that of the line above."""
+    """The line end for every line after the changes; an empty one means that of the line above."""
     done = 0
     for change in changes:
         more = (change.after_end - change.after_start) - (change.before_end - change.before_start)
@@ -224,27 +224,27 @@ def _ends(old: list[tuple[str, str]], changes: Iterable[Block], usual: Eol) -> I
     yield from (end for _, end in old[done:])
 
 
-def _parted(line: str) -> tuple[str, str]:
+def _split_end(line: str) -> tuple[str, str]:
     text = line.rstrip("\r\n")
     return text, line[len(text) :]
 
 
 class FileForm(Value):
-    """How a text is written as a file: its encoding, and whether a byte-order mark comes first."""
+    """The encoding of a file, and whether it begins with a byte-order mark."""
 
     encoding: FileEncoding = "utf-8"
     bom: bool = False
 
 
 class Decoded(FileForm):
-    """The text of a file, and all that is needed to write it back byte for byte."""
+    """The text of a file, with the form that is needed to write it back byte for byte."""
 
     kind: Literal["decoded"] = "decoded"
     text: str
 
 
 class Undecodable(Value):
-    """A file that is not text, or not text whose encoding is certain; `size` is in bytes."""
+    """A file that is not text, or whose encoding is not certain; `size` is in bytes."""
 
     kind: Literal["binary", "undecodable"]
     detail: str
@@ -254,8 +254,8 @@ class Undecodable(Value):
 def decode(data: bytes) -> Decoded | Undecodable:
     """The text of a file: UTF-8 with or without a byte-order mark, or UTF-16 with one.
 
-    No other encoding is guessed: a wrong guess would show, and write back, what nobody wrote. A file with a
-    NUL, which no text has, is binary.
+    No other encoding is guessed: a wrong guess would show, and write back, a wrong text. A file with a NUL is
+    binary.
     """
     encoding, mark = next((found for found in _MARKS if data.startswith(found[1])), _UNMARKED)
     if encoding == "utf-32":
@@ -276,20 +276,20 @@ def decode(data: bytes) -> Decoded | Undecodable:
 def encode(form: FileForm, text: str) -> bytes:
     """`text` as the bytes of a file of that form.
 
-    Raises UnicodeEncodeError, a ValueError, for lone surrogates: no file can hold them.
+    Raises UnicodeEncodeError, a ValueError, for lone surrogates, which these encodings cannot represent.
     """
     mark = next(mark for encoding, mark in _MARKS if encoding == form.encoding) if form.bom else b""
     return mark + text.encode(form.encoding)
 
 
 def _span(index: LineIndex, span: Range, encoding: Encoding) -> tuple[int, int]:
-    # Some editors send a selection made backwards as it is.
+    # Some editors send a backward selection with its end first.
     start, end = sorted((index.offset(span.start, encoding), index.offset(span.end, encoding)))
     return start, end
 
 
 def _joined(pieces: Iterable[str]) -> str:
-    """The pieces as one text in which two halves of a character, where they meet, are that character."""
+    """The pieces joined; two halves of a surrogate pair that meet become one character."""
     joined: list[str] = []
     for piece in filter(None, pieces):
         if joined and "\ud800" <= joined[-1][-1] <= "\udbff" and "\udc00" <= piece[0] <= "\udfff":

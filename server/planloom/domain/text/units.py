@@ -1,4 +1,4 @@
-"""How long text is in UTF-8, UTF-16 and UTF-32, and how much of it fits into so many units."""
+"""Measures text in units of UTF-8, UTF-16 or UTF-32."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Final, Literal, assert_never
 
 Encoding = Literal["utf-8", "utf-16", "utf-32"]
 
-# Long lines are measured piece by piece, so that no copy of them is ever made.
+# Long lines are measured piece by piece, so that no copy of a whole line is made.
 _PIECE: Final = 4096
 
 
 def width(text: str, start: int, end: int, encoding: Encoding) -> int:
-    """The length of `text[start:end]` in units; lone halves of a surrogate pair count too."""
+    """The length of `text[start:end]` in units; a lone surrogate counts too."""
     if encoding == "utf-32" or text.isascii():
         return end - start
     return sum(_length(text[at : min(at + _PIECE, end)], encoding) for at in range(start, end, _PIECE))
 
 
 def advance(text: str, start: int, end: int, count: int, encoding: Encoding) -> int:
-    """The offset `count` units after `start`, at most `end`; before a character rather than inside it."""
-    # No character is shorter than one unit, so the place cannot lie further than this.
+    """The offset `count` units after `start`, at most `end`; rounded down to the start of a character."""
+    # Every character has at least one unit, so the offset cannot be greater than this.
     end = min(end, start + count)
     if encoding == "utf-32" or text.isascii():
         return end
@@ -50,6 +50,6 @@ def _length(text: str, encoding: Encoding) -> int:
 
 
 def _fitting(text: str, count: int, encoding: Encoding) -> int:
-    """How many whole characters of a text fit into so many units."""
+    """How many whole characters of a text fit into `count` units."""
     lengths = range(len(text) + 1)
     return bisect_right(lengths, count, key=lambda length: _length(text[:length], encoding)) - 1

@@ -35,26 +35,26 @@ def read_json(text: str, tools: Collection[str] = ()) -> JsonPlan | None:
     lines = text.split("\n")
     programs = _programs(lines)
     effort = _EFFORT * len(text) + 10_000
-    at = 0
+    offset = 0
     alone: list[tuple[int, JsonSteps]] = []
-    while effort > 0 and (candidate := _CANDIDATE.search(text, at)) is not None:
+    while effort > 0 and (candidate := _CANDIDATE.search(text, offset)) is not None:
         start = candidate.start()
         behind = next((end for first, end in programs if first <= start < end), None)
         if behind is not None:
-            at = behind
+            offset = behind
             programs = [program for program in programs if program[1] > behind]
             continue
         parsed = read_container(text, start)
         effort -= parsed.effort + 1
         if isinstance(parsed, Unreadable):
-            at = start + 1
+            offset = start + 1
             continue
         found = steps_in(parsed.value, tools)
         if found is not None and _is_meant(text, start, parsed.end, found, parsed.cut):
             return JsonPlan(tuple(found.steps), start, parsed.cut, found.weak, _summary(parsed.value))
         if isinstance(parsed.value, dict) and not parsed.cut:
             alone += _single(start, parsed.value, tools)
-        at = start + 1 if parsed.cut else parsed.end
+        offset = start + 1 if parsed.cut else parsed.end
     return _lines_of_json(alone)
 
 
@@ -65,7 +65,7 @@ def _summary(value: object) -> str:
 
 
 def _programs(lines: Sequence[str]) -> list[tuple[int, int]]:
-    """The stretches of text that are programs in fences, as positions."""
+    """The offsets of the fences that contain programs."""
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)

@@ -198,9 +198,9 @@ def _other_fields(keyed: Mapping[str, Json]) -> dict[str, object]:
         ident = _first(keyed, ("step",), int)
     if (name := _id(ident)) is not None:
         fields["raw_id"] = name
-    needs = next((keyed[name] for name in _DEPENDENCIES if name in keyed), None)
-    if needs is not None:
-        fields["depends_on"] = tuple(_ids(needs))
+    dependencies = next((keyed[name] for name in _DEPENDENCIES if name in keyed), None)
+    if dependencies is not None:
+        fields["depends_on"] = tuple(_ids(dependencies))
     for field_name, names in _TEXTS.items():
         text = _first(keyed, names, str)
         if text is not None:
@@ -218,13 +218,17 @@ def _id(value: object) -> str | None:
     return str(value).strip() or None
 
 
-def _ids(needs: Json) -> Iterator[str]:
+def _ids(dependencies: Json) -> Iterator[str]:
     """The ids or numbers of dependencies, whether written as a list, a text or a number."""
-    if isinstance(needs, str):
-        needs = [
-            part for part in re.split(r"[\s,;]+", needs) if part and part.lower() not in ("none", "null", "-")
+    if isinstance(dependencies, str):
+        dependencies = [
+            part
+            for part in re.split(r"[\s,;]+", dependencies)
+            if part and part.lower() not in ("none", "null", "-")
         ]
-    for need in needs if isinstance(needs, list) else [needs]:
-        name = _id(need.get("id", need.get("stepId")) if isinstance(need, dict) else need)
+    for dependency in dependencies if isinstance(dependencies, list) else [dependencies]:
+        name = _id(
+            dependency.get("id", dependency.get("stepId")) if isinstance(dependency, dict) else dependency
+        )
         if name is not None:
             yield name

@@ -116,8 +116,8 @@ _SEVERAL = re.compile(
 )
 
 
-def parted(line: str) -> list[str]:
-    """A header line, parted where further headers and labels in capitals stand behind it."""
+def split_headers(line: str) -> list[str]:
+    """A header line, split before each further header or label in capitals on it."""
     if ("DO:" not in line and "STEP" not in line and "INSTRUCTION:" not in line) or header(line) is None:
         return [line]
     begins = line.lower().index("step") + len("step")
@@ -198,8 +198,8 @@ def read_labelled(lines: Sequence[str]) -> LabelledSteps:
     """The labelled steps of a text, from the first header on."""
     read = LabelledSteps()
     code = code_lines(lines, holds_steps)
-    if any(not code[number] and len(parted(line)) > 1 for number, line in enumerate(lines)):
-        apart = [[line] if code[number] else parted(line) for number, line in enumerate(lines)]
+    if any(not code[number] and len(split_headers(line)) > 1 for number, line in enumerate(lines)):
+        apart = [[line] if code[number] else split_headers(line) for number, line in enumerate(lines)]
         return read_labelled([line for lines_of_one in apart for line in lines_of_one])
     current: OpenStep | None = None
     for number, line in enumerate(lines):

@@ -40,7 +40,7 @@ def read_plan(text: str, tools: Collection[str] = ()) -> PlanText | NoPlan:
     return plan or NoPlan()
 
 
-def ends(marker: re.Match[str]) -> bool:
+def is_end(marker: re.Match[str]) -> bool:
     """Whether a marker ends a plan."""
     return (marker["edge"] or marker["first"]).upper() in ("END", "STOP")
 
@@ -82,20 +82,20 @@ def _blocks(text: str) -> list[_Block]:
             continue
         else:
             fence = opened[0] if (opened := opening(line)) is not None else ""
-        at = 0
+        offset = 0
         for marker in MARKER.finditer(line):
-            if line.count('"', at, marker.start()) % 2:
+            if line.count('"', offset, marker.start()) % 2:
                 # In the middle of a quotation, such as a string of JSON.
                 continue
             if inside is not None:
-                inside.append(_bare(line[at : marker.start()]))
-                blocks.append(_Block("\n".join(inside), closed=ends(marker)))
+                inside.append(_bare(line[offset : marker.start()]))
+                blocks.append(_Block("\n".join(inside), closed=is_end(marker)))
                 inside = None
-            at = marker.end()
-            if not ends(marker):
+            offset = marker.end()
+            if not is_end(marker):
                 inside, around, fence = [], fence, ""
         if inside is not None:
-            inside.append(line[at:].lstrip("*_ \t") if at else line)
+            inside.append(line[offset:].lstrip("*_ \t") if offset else line)
     return blocks if inside is None else [*blocks, _unended(inside)]
 
 
@@ -112,7 +112,7 @@ def _unended(lines: Sequence[str]) -> _Block:
             code[fence.first : fence.last + 1] = [True] * (fence.last + 1 - fence.first)
     for number in range(len(lines) - 1, -1, -1):
         marker = None if code[number] else MARKER.search(lines[number])
-        if marker is not None and ends(marker):
+        if marker is not None and is_end(marker):
             return _Block("\n".join(lines[:number]), closed=True)
     return _Block("\n".join(lines), closed=False)
 
@@ -162,7 +162,7 @@ def _before_end(lines: list[str]) -> list[str]:
     code = code_lines(lines, holds_steps)
     for number, line in enumerate(lines):
         marker = None if code[number] else MARKER.search(line)
-        if marker is not None and ends(marker) and number:
+        if marker is not None and is_end(marker) and number:
             return [*lines[:number], _bare(line[: marker.start()])]
     return lines
 

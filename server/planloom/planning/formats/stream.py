@@ -10,9 +10,9 @@ from planloom.domain.model_text.lenient_json import Unreadable, read_container
 from planloom.domain.model_text.reasoning import ReasoningSplitter
 from planloom.planning.formats.draft import DraftStep, NoPlan, PlanText
 from planloom.planning.formats.json_steps import steps_in
-from planloom.planning.formats.labelled import OpenStep, header, parted
+from planloom.planning.formats.labelled import OpenStep, header, split_headers
 from planloom.planning.formats.numbered import ListItem, item
-from planloom.planning.formats.reader import MARKER, ends, read_plan
+from planloom.planning.formats.reader import MARKER, is_end, read_plan
 
 _JSON_BEGINS = re.compile(r"[ \t]{0,200}(?:\{|\[\s{0,200}\{)")
 _MAY_BEGIN_JSON = re.compile(r"[ \t]{0,200}(?:\[\s{0,200})?\Z")
@@ -64,29 +64,29 @@ class PlanStream:
             return
         text = "".join(self._line)
         self._line.clear()
-        at = 0
-        while at < len(text):
+        offset = 0
+        while offset < len(text):
             if self._json is not None:
-                at = yield from self._json.feed(text, at)
+                offset = yield from self._json.feed(text, offset)
                 if self._json.over:
                     self._json = None
-                elif len(text) - at < 2:
+                elif len(text) - offset < 2:
                     break
                 continue
             if not self._plain and self._lines.may_hold_json():
-                if _JSON_BEGINS.match(text, at) is not None:
+                if _JSON_BEGINS.match(text, offset) is not None:
                     self._json = _JsonSteps(self._tools)
                     continue
-                if _MAY_BEGIN_JSON.match(text, at) is not None:
+                if _MAY_BEGIN_JSON.match(text, offset) is not None:
                     break
-            end = text.find("\n", at)
+            end = text.find("\n", offset)
             self._plain = end < 0
             if end < 0:
                 break
-            line, at = text[at:end], end + 1
+            line, offset = text[offset:end], end + 1
             yield from self._lines.feed(line.rstrip("\r"))
-        if at < len(text):
-            self._line.append(text[at:])
+        if offset < len(text):
+            self._line.append(text[offset:])
 
 
 class _LineSteps:
@@ -111,7 +111,7 @@ class _LineSteps:
                 self.fence = ""
             self._body(line, code=True)
             return
-        for part in parted(line):
+        for part in split_headers(line):
             yield from self._outside(part)
 
     def _outside(self, line: str) -> Iterator[DraftStep]:
@@ -120,7 +120,7 @@ class _LineSteps:
         marker = MARKER.search(line)
         if marker is not None:
             yield from self._finish()
-            self.marked = not ends(marker)
+            self.marked = not is_end(marker)
         elif (head := header(line)) is not None and (self.marked or head.numbered):
             yield from self._finish()
             self.open = OpenStep(head)

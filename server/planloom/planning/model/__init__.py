@@ -1,1 +1,1 @@
-"""The author that asks a language model: prompt, schema, answer made into checked steps."""
+"""The planner that asks a language model: prompts, schema, and steps made from the answer."""

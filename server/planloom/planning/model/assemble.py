@@ -1,4 +1,4 @@
-"""Steps as a model wrote them made into steps of a plan: legal ids, resolved references, defaults."""
+"""Turns the steps that a model wrote into steps of a plan: valid ids, resolved references, defaults."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _KINDS: Mapping[str, StepKind] = {
     "question": "clarification",
 }
 _NUMBER = re.compile(r"#?(?:step|task)?[ _#-]*([0-9]{1,6})", re.IGNORECASE)
-_FOREIGN = re.compile(r"[^A-Za-z0-9_]+")
+_INVALID = re.compile(r"[^A-Za-z0-9_]+")
 _LONGEST_ID = 60
 
 
 class StepBuilder:
-    """Makes steps one by one as they are read, so that a step keeps its id from the first glimpse to the end.
+    """Builds steps one by one as they are read, so that a step announced early keeps its id.
 
-    `taken` are the ids of steps that stay in the plan. `tools` tells what needs approval and who may do it.
+    `taken` are the ids of steps that stay in the plan; `tools` decides on approvals and agents.
     """
 
     def __init__(self, tools: Mapping[str, ToolRules], taken: Collection[StepId] = ()) -> None:
@@ -52,8 +52,8 @@ class StepBuilder:
         self._drafts: list[DraftStep] = []
 
     def add(self, draft: DraftStep) -> Step:
-        """The next step, with what can be said of it now: references to later steps are left out."""
-        step_id = self._fresh(draft.raw_id)
+        """Add a step. Returns it without its references to later steps."""
+        step_id = self._new_id(draft.raw_id)
         if draft.raw_id is not None:
             self._ids.setdefault(draft.raw_id, step_id)
         self._order.append(step_id)
@@ -61,24 +61,24 @@ class StepBuilder:
         return self._step(len(self._drafts) - 1, final=False)
 
     def steps(self) -> tuple[Step, ...]:
-        """All steps with all references resolved, none before one that it waits for unless they form a cycle."""
-        made = tuple(self._step(index, final=True) for index in range(len(self._drafts)))
-        return made if cycle(made) is not None else execution_order(made)
+        """All steps with their references resolved, in topological order unless they form a cycle."""
+        built = tuple(self._step(index, final=True) for index in range(len(self._drafts)))
+        return built if cycle(built) is not None else execution_order(built)
 
     @property
     def sequential(self) -> bool:
-        """Whether the source says nothing of dependencies, so that its order is meant."""
+        """Whether no step names dependencies, so that the steps run in their order."""
         return all(draft.depends_on is None for draft in self._drafts)
 
-    def _fresh(self, raw: str | None) -> StepId:
-        wanted = _legal(raw) if raw is not None else ""
-        if not wanted or wanted in self._taken:
+    def _new_id(self, raw: str | None) -> StepId:
+        step_id = _valid_id(raw) if raw is not None else ""
+        if not step_id or step_id in self._taken:
             number = len(self._drafts) + 1
             while f"step_{number}" in self._taken:
                 number += 1
-            wanted = f"step_{number}"
-        self._taken.add(wanted)
-        return StepId(wanted)
+            step_id = f"step_{number}"
+        self._taken.add(step_id)
+        return StepId(step_id)
 
     def _step(self, index: int, *, final: bool) -> Step:
         draft = self._drafts[index]
@@ -96,7 +96,7 @@ class StepBuilder:
             agent=self._agent(draft, rules),
             tool=tool,
             args=(args or {}) if tool else None,
-            depends_on=self._needs(draft, final=final),
+            depends_on=self._dependencies(draft, final=final),
             priority=_PRIORITIES.get((draft.priority or "").lower(), "normal"),
             critical=draft.critical,
             requires_approval=rules is not None and tool is not None and rules.effect != "read",
@@ -113,25 +113,25 @@ class StepBuilder:
             return agent_for(draft.description, draft.instruction)
         return "devo" if rules.effect == "execute" else "koda"
 
-    def _needs(self, draft: DraftStep, *, final: bool) -> tuple[StepId, ...]:
+    def _dependencies(self, draft: DraftStep, *, final: bool) -> tuple[StepId, ...]:
         found: list[StepId] = []
         for name in draft.depends_on or ():
             step_id = self._resolved(name)
             if step_id is not None:
                 found.append(step_id)
             elif final:
-                # Kept as it is: validation names the step and what it waits for in vain.
+                # Kept unchanged; validation reports it.
                 found.append(StepId(name))
         return tuple(dict.fromkeys(found))
 
     def _resolved(self, name: str) -> StepId | None:
-        """The step that a dependency means: by its id as written, its legal form, or its number from 1."""
+        """The step that a dependency names: by its id as written, its valid form, or its number from 1."""
         known = self._ids.get(name) or self._ids.get(name.lstrip("$#").strip())
         if known is not None:
             return known
-        legal = _legal(name)
+        valid = _valid_id(name)
         for step_id in self._order:
-            if step_id == legal:
+            if step_id == valid:
                 return step_id
         number = _NUMBER.fullmatch(name.strip())
         if number is not None and 1 <= int(number[1]) <= len(self._order):
@@ -139,19 +139,9 @@ class StepBuilder:
         return None
 
 
-def assembled(
-    drafts: Sequence[DraftStep], tools: Mapping[str, ToolRules], taken: Collection[StepId] = ()
-) -> tuple[tuple[Step, ...], bool]:
-    """The steps that these drafts are, and whether they are sequential."""
-    assembly = StepBuilder(tools, taken)
-    for draft in drafts:
-        assembly.add(draft)
-    return assembly.steps(), assembly.sequential
-
-
-def _legal(raw: str) -> str:
-    """The legal form of an id: what is foreign becomes an underscore, a number gets "step_" in front."""
-    text = _FOREIGN.sub("_", raw.strip()).strip("_")[:_LONGEST_ID]
+def _valid_id(raw: str) -> str:
+    """The valid form of an id: other characters become an underscore, a number gets the prefix "step_"."""
+    text = _INVALID.sub("_", raw.strip()).strip("_")[:_LONGEST_ID]
     if text.isdigit():
         return f"step_{int(text)}"
     if text and not text[0].isalpha():
@@ -160,16 +150,16 @@ def _legal(raw: str) -> str:
 
 
 def _kind(draft: DraftStep, *, known: bool) -> StepKind:
-    """The kind that a draft says it is, as far as its fields bear it out."""
-    said = _KINDS.get(re.sub(r"[^a-z]", "", (draft.kind or "").lower()))
-    if said == "clarification" or (said is None and draft.question and draft.tool is None):
+    """The kind of step: the one that the draft names if its fields fit it, else the one that its fields suggest."""
+    named_kind = _KINDS.get(re.sub(r"[^a-z]", "", (draft.kind or "").lower()))
+    if named_kind == "clarification" or (named_kind is None and draft.question and draft.tool is None):
         return "clarification"
-    if said == "processing":
+    if named_kind == "processing":
         return "processing"
     if draft.tool is None:
-        return "tool_call" if said == "tool_call" else "processing"
-    # A tool without arguments is meant as a hint, unless it needs none.
-    return "tool_call" if draft.args is not None or said == "tool_call" or not known else "processing"
+        return "tool_call" if named_kind == "tool_call" else "processing"
+    # A tool without arguments is only a hint.
+    return "tool_call" if draft.args is not None or named_kind == "tool_call" or not known else "processing"
 
 
 def _checks(raw: Sequence[Json]) -> list[Check]:
@@ -187,7 +177,7 @@ def _checks(raw: Sequence[Json]) -> list[Check]:
 
 
 def _written(args: Mapping[str, Json] | None, rules: ToolRules | None) -> tuple[str, ...]:
-    """The paths that a call writes, as far as they are known."""
+    """The paths that a call writes, without references to results."""
     if rules is None or args is None:
         return ()
     named = [args.get(name) for name in rules.writes if name not in rules.removes]

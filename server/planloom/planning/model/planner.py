@@ -1,4 +1,4 @@
-"""The author that asks a language model: streamed, checked, sent back once where it cannot be used."""
+"""The planner that asks a language model; an answer that cannot be used is sent back once."""
 
 from __future__ import annotations
 
@@ -33,54 +33,54 @@ from planloom.planning.model.prompts import PlanStyle, repair_prompt, system_pro
 from planloom.planning.model.schema import plan_schema
 from planloom.planning.model.stopwatch import Stopwatch
 from planloom.planning.port import (
+    DraftText,
     PlanDrafted,
     PlannerEvent,
     PlanningRequest,
+    RequestUsage,
     StepDrafted,
-    TextSeen,
-    UsageSeen,
 )
 from planloom.tools.registry import Registry
 
 ANSWER_TOKENS = 4_096
-"""Tokens kept for a plan, or a quarter of a small context; more is refused by the request, and read as cut."""
+"""The most tokens of a plan, or a quarter of a small context; a longer answer is cut off."""
 
 _LONGEST_BLANK = 1_000
-"""White space in a row after which a model is taken to have run dry."""
+"""Characters of white space in a row after which the answer counts as ended."""
 
 
 @dataclass(slots=True)
 class _Answer:
-    """One answer while it comes in. `steps` have been read of it, `told` are the most that were told of."""
+    """One answer while it is received. `steps` is the number of steps read, `announced` the number announced."""
 
     stream: PlanStream
     watch: Stopwatch
     text: list[str] = field(default_factory=list)
     blank: int = 0
     steps: int = 0
-    told: int = 0
+    announced: int = 0
     cut: bool = False
     refused: bool = False
     cost: Cost = field(default_factory=Cost)
 
-    def begin_anew(self, tools: tuple[str, ...]) -> None:
-        """Everything so far is void: the model is asked once more."""
+    def restart(self, tools: tuple[str, ...]) -> None:
+        """Discard everything: the model starts its answer again."""
         self.stream = PlanStream(tools)
-        self.watch.begin_anew()
+        self.watch.restart()
         self.text.clear()
         self.blank = 0
         self.steps = 0
 
     def feed(self, text: str) -> Iterator[DraftStep]:
-        """The steps that more text makes whole, each once, however often the answer begins anew."""
+        """The steps that are complete with more text, each once, even if the answer is restarted."""
         for drafted in self.stream.feed(text):
             self.steps += 1
-            if self.steps > self.told:
-                self.told = self.steps
+            if self.steps > self.announced:
+                self.announced = self.steps
                 yield drafted
 
     def add(self, text: str) -> bool:
-        """Take more text; False once nothing but white space comes."""
+        """Add text. Returns False once the model writes only white space."""
         self.text.append(text)
         stripped = text.rstrip()
         self.blank = self.blank + len(text) if not stripped else len(text) - len(stripped)
@@ -95,10 +95,9 @@ class _Answer:
 class ModelPlanner:
     """Drafts with a language model.
 
-    `style` says how the plan is asked for: "auto" constrains it by a schema where the engine can, else asks
-    for markers. `extra` is the user's own addition to the prompt. `clock` counts seconds: how fast the model
-    writes the plan tells how long its steps will take.
-    `synthesis` makes the plan from the reports of the agents that the request comes with.
+    `style` is the format of the answer; "auto" chooses JSON if the engine can constrain it by a schema, else markers.
+    `extra` is the user's addition to the prompt. `synthesis` makes the plan from the agents' reports in the request.
+    `clock` counts seconds; the time that the model takes for the plan is the base of the estimate.
     """
 
     def __init__(
@@ -123,56 +122,58 @@ class ModelPlanner:
         self._synthesis = synthesis
 
     async def draft(self, request: PlanningRequest) -> AsyncGenerator[PlannerEvent, None]:
-        """Say steps as they are written, then the plan.
+        """Yield steps as they are written, then the plan.
 
-        Raises ModelFailed: `model_output_invalid` with the raw text if the second answer is no better than
-        the first; what the model itself raises; ContextOverflow if the prompt does not fit.
+        Raises ModelFailed (`model_output_invalid`, with the raw text, if the second answer is unusable too; or any
+        failure of the model) and ContextOverflow if the prompt does not fit.
         """
         capabilities = await self._model.capabilities()
-        style = self._chosen(capabilities)
-        asked = self._asked(request, capabilities, style)
+        style = self._plan_style(capabilities)
+        model_request = self._request(request, capabilities, style)
         taken = [step.step_id for step in request.finished]
         first = _Answer(PlanStream(self._tools.names()), Stopwatch(self._clock))
-        glimpsed = StepBuilder(self._tools.rules(), taken)
+        builder = StepBuilder(self._tools.rules(), taken)
         try:
-            async for event in self._heard(asked, first):
+            async for event in self._received(model_request, first):
                 if isinstance(event, TextDelta):
-                    yield TextSeen(text=event.text)
+                    yield DraftText(text=event.text)
                     for drafted in first.feed(event.text):
-                        yield StepDrafted(step=glimpsed.add(drafted))
+                        yield StepDrafted(step=builder.add(drafted))
         except ModelFailed:
-            yield UsageSeen(usage=first.cost.usage)
+            yield RequestUsage(usage=first.cost.usage)
             raise
-        yield UsageSeen(usage=first.cost.usage)
+        yield RequestUsage(usage=first.cost.usage)
         read = self._read(first, request)
         if isinstance(read, PlanDrafted):
             yield read
             return
-        again = _sent_back(asked, first, read, style, capabilities.context_tokens)
+        repair = _repair_request(model_request, first, read, style, capabilities.context_tokens)
         second = _Answer(PlanStream(self._tools.names()), Stopwatch(self._clock))
         try:
-            async for event in self._heard(again, second):
+            async for event in self._received(repair, second):
                 if isinstance(event, TextDelta):
-                    yield TextSeen(text=event.text)
+                    yield DraftText(text=event.text)
                     second.stream.feed(event.text)
         except ModelFailed:
-            yield UsageSeen(usage=second.cost.usage)
+            yield RequestUsage(usage=second.cost.usage)
             raise
-        yield UsageSeen(usage=second.cost.usage)
+        yield RequestUsage(usage=second.cost.usage)
         read = self._read(second, request)
         if isinstance(read, PlanDrafted):
             yield read
             return
         raise _unusable(read, second)
 
-    def _chosen(self, capabilities: Capabilities) -> PlanStyle:
+    def _plan_style(self, capabilities: Capabilities) -> PlanStyle:
         if self._style == "auto":
             return "json" if capabilities.json_schema else "markers"
         return self._style
 
-    def _asked(self, request: PlanningRequest, capabilities: Capabilities, style: PlanStyle) -> ModelRequest:
+    def _request(
+        self, request: PlanningRequest, capabilities: Capabilities, style: PlanStyle
+    ) -> ModelRequest:
         context = capabilities.context_tokens
-        kept = ANSWER_TOKENS if context is None else min(ANSWER_TOKENS, context // 4)
+        answer_tokens = ANSWER_TOKENS if context is None else min(ANSWER_TOKENS, context // 4)
         system = system_prompt(
             self._tools,
             style,
@@ -180,32 +181,32 @@ class ModelPlanner:
             synthesis=self._synthesis,
             brief=context is not None and context < SMALL_CONTEXT,
         )
-        told = fitting_prompt(request, len(system), capabilities, kept_tokens=kept)
+        prompt = fitting_prompt(request, len(system), capabilities, kept_tokens=answer_tokens)
         return ModelRequest(
             messages=(
                 Message(role="system", text=system),
-                Message(role="user", text=told.text, images=told.images),
+                Message(role="user", text=prompt.text, images=prompt.images),
             ),
             response_schema=plan_schema(self._tools)
             if style == "json" and capabilities.json_schema
             else None,
-            max_tokens=kept,
+            max_tokens=answer_tokens,
             temperature=self._temperature,
         )
 
-    async def _heard(self, asked: ModelRequest, answer: _Answer) -> AsyncIterator[ModelEvent]:
-        """The model's answer, noted down; it is left early once the model only writes white space."""
-        async with aclosing(answer.cost.of(self._model, asked)) as events:
+    async def _received(self, model_request: ModelRequest, answer: _Answer) -> AsyncIterator[ModelEvent]:
+        """Receive the answer into `answer`; stop early once the model writes only white space."""
+        async with aclosing(answer.cost.of(self._model, model_request)) as events:
             async for event in events:
                 if isinstance(event, TextDelta | ReasoningDelta):
-                    answer.watch.heard()
+                    answer.watch.received()
                 match event:
                     case TextDelta():
                         if not answer.add(event.text):
                             answer.cut = isinstance(answer.stream.close(), NoPlan)
                             return
                     case Restarted():
-                        answer.begin_anew(self._tools.names())
+                        answer.restart(self._tools.names())
                     case Finished():
                         answer.cut = event.reason == "length"
                         answer.refused = event.reason == "refused"
@@ -218,11 +219,11 @@ class ModelPlanner:
             )
 
     def _read(self, answer: _Answer, request: PlanningRequest) -> PlanDrafted | tuple[Problem, ...]:
-        """The plan of an answer, or what is wrong with it."""
+        """The plan in an answer, or the problems with it."""
         plan = answer.stream.close()
         if isinstance(plan, NoPlan):
             text = (
-                "The answer was cut before the first step was complete."
+                "The answer was cut before its first step was complete."
                 if answer.cut
                 else "There is no plan in the answer."
             )
@@ -235,19 +236,19 @@ class ModelPlanner:
                 (*request.finished, *steps),
                 self._tools.rules(),
                 sequential=sequential,
-                request=_words(request),
+                request=_user_text(request),
             )
             if problem.step_id is None or problem.step_id in fresh
         ]
-        wrong = list(errors(found))
+        found_errors = list(errors(found))
         if plan.cut or answer.cut:
-            text = "The plan was cut: its end is missing."
-            wrong.insert(0, Problem(step_id=None, field="", problem=text))
-        if wrong:
-            return tuple(wrong)
+            text = "The plan was cut; its end is missing."
+            found_errors.insert(0, Problem(step_id=None, field="", problem=text))
+        if found_errors:
+            return tuple(found_errors)
         if not sequential:
-            steps, in_turn = deployments_in_turn(steps)
-            found += in_turn
+            steps, deployment_warnings = deployments_in_turn(steps)
+            found += deployment_warnings
         rules = self._tools.rules()
         speed = answer.watch.speed(answer.whole, answer.cost.completion_tokens)
         return PlanDrafted(
@@ -263,41 +264,45 @@ class ModelPlanner:
         )
 
     def _steps(self, plan: PlanText, request: PlanningRequest) -> tuple[tuple[Step, ...], bool]:
-        assembly = StepBuilder(self._tools.rules(), [step.step_id for step in request.finished])
+        builder = StepBuilder(self._tools.rules(), [step.step_id for step in request.finished])
         for drafted in plan.steps:
-            assembly.add(drafted)
-        return assembly.steps(), assembly.sequential
+            builder.add(drafted)
+        return builder.steps(), builder.sequential
 
 
-def _sent_back(
-    asked: ModelRequest, answer: _Answer, wrong: Sequence[Problem], style: PlanStyle, context: int | None
+def _repair_request(
+    model_request: ModelRequest,
+    answer: _Answer,
+    found_errors: Sequence[Problem],
+    style: PlanStyle,
+    context: int | None,
 ) -> ModelRequest:
-    """Ask once more, with what is wrong. In a small context the plan that cannot be used is left out."""
-    said = (answer.whole.strip() or "(nothing)")[: ANSWER_TOKENS * CHARACTERS_PER_TOKEN]
-    back = Message(role="user", text=repair_prompt(wrong, style))
-    messages = (*asked.messages, Message(role="assistant", text=said), back)
-    kept = asked.max_tokens or 0
+    """The second request, with the problems. In a small context the unusable plan is left out."""
+    previous = (answer.whole.strip() or "(nothing)")[: ANSWER_TOKENS * CHARACTERS_PER_TOKEN]
+    back = Message(role="user", text=repair_prompt(found_errors, style))
+    messages = (*model_request.messages, Message(role="assistant", text=previous), back)
+    answer_tokens = model_request.max_tokens or 0
     if (
         context is not None
-        and sum(len(each.text) for each in messages) > (context - kept) * CHARACTERS_PER_TOKEN
+        and sum(len(each.text) for each in messages) > (context - answer_tokens) * CHARACTERS_PER_TOKEN
     ):
-        *before, question = asked.messages
+        *before, question = model_request.messages
         messages = (*before, question.model_copy(update={"text": f"{question.text}\n\n{back.text}"}))
-    return asked.model_copy(update={"messages": messages})
+    return model_request.model_copy(update={"messages": messages})
 
 
-def _words(request: PlanningRequest) -> str:
-    """All that the user has said, without which a destructive step counts as unrequested."""
+def _user_text(request: PlanningRequest) -> str:
+    """The user's text, by which unrequested destructive steps are recognised."""
     return "\n".join(filter(None, (request.text, request.feedback)))
 
 
-def _unusable(wrong: Sequence[Problem], answer: _Answer) -> ModelFailed:
-    first = wrong[0]
+def _unusable(found_errors: Sequence[Problem], answer: _Answer) -> ModelFailed:
+    first = found_errors[0]
     where = f"{first.step_id}: " if first.step_id else ""
-    more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+    more = f" (and {len(found_errors) - 1} more)" if len(found_errors) > 1 else ""
     return ModelFailed(
         "model_output_invalid",
-        f"The model wrote no usable plan, twice. {where}{first.problem}{more}",
-        hint="Regenerate, say more precisely what you want, or choose a stronger model (model.name).",
+        f"The model wrote no usable plan in two attempts. {where}{first.problem}{more}",
+        hint="Regenerate the plan, make the request more precise, or choose a stronger model (model.name).",
         raw_text=answer.whole,
     )

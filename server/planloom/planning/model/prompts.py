@@ -1,4 +1,4 @@
-"""The words by which a model is asked for a plan. What stays the same from call to call stands first."""
+"""The prompts that ask a model for a plan. Parts that stay the same between calls come first, for prompt caches."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _AGENT_WORK = {
 def system_prompt(
     tools: Registry, style: PlanStyle, extra: str = "", *, synthesis: bool = False, brief: bool = False
 ) -> str:
-    """Everything that does not depend on the request: the same bytes for the same tools, style and settings.
+    """The prompt without the request, byte-equal for the same tools, style and settings.
 
-    `synthesis` is the prompt of a plan that is made from the agents' reports; `brief` is for small contexts.
+    `synthesis` is for a plan made from the agents' reports; `brief` is for small contexts.
     """
     markers = "format_markers_with_agents" if synthesis else "format_markers"
     return "\n\n".join(
@@ -56,7 +56,7 @@ def system_prompt(
 
 
 def _examples(tools: Registry, style: PlanStyle, *, synthesis: bool, brief: bool) -> str:
-    """Few and neutral: weak models copy from examples, so nothing in them is destructive."""
+    """Few and harmless examples; weak models copy them, so nothing in them is destructive."""
     if style == "markers":
         plan = _text("example_markers_with_agents" if synthesis else "example_markers")
         return f"EXAMPLE\nRequest: {_EXAMPLE_REQUEST}\n{plan}"
@@ -84,7 +84,7 @@ def _agents() -> str:
 
 
 def _tools(tools: Registry, *, brief: bool) -> str:
-    """The tools with the schemas of their arguments, or with their names alone where no call is written."""
+    """The tools with the schemas of their arguments, or if `brief` only with the names of their arguments."""
     if not tools.names():
         return ""
     specs = {spec.name: spec for spec in tools.specs()}
@@ -100,7 +100,7 @@ def _tools(tools: Registry, *, brief: bool) -> str:
 
 
 def _names(schema: Mapping[str, Json]) -> str:
-    """The names of arguments, those in brackets that may be left out."""
+    """The names of the arguments, optional ones in brackets."""
     properties, required = schema.get("properties"), schema.get("required")
     needed = required if isinstance(required, list) else []
     listed = properties if isinstance(properties, dict) else {}
@@ -108,7 +108,7 @@ def _names(schema: Mapping[str, Json]) -> str:
 
 
 def _brief(schema: Mapping[str, Json]) -> Json:
-    """The arguments of a tool without the bounds that only machines need: they cost tokens in every call."""
+    """The schema of the arguments without bounds and titles, which would cost tokens in every request."""
     left_out = ("additionalProperties", "description", "type", "maxLength", "minLength", "title")
     properties = schema.get("properties")
     if not isinstance(properties, dict):
@@ -129,7 +129,7 @@ def _who(tool: Tool) -> str:
 
 
 def request_prompt(request: PlanningRequest, attached: Rendered, snapshot: str, views: str = "") -> str:
-    """What this plan is about; what changes least from plan to plan stands first. `views` are the reports."""
+    """The user prompt; parts that change least between plans come first. `views` are the agents' reports."""
     sections = []
     if snapshot:
         sections.append(f"WORKSPACE\n{snapshot.strip()}")
@@ -164,7 +164,7 @@ _MOST_PROBLEMS = 12
 
 
 def repair_prompt(problems: Sequence[Problem], style: PlanStyle) -> str:
-    """Send a plan back, once, with what is wrong with it."""
+    """The prompt that sends an unusable plan back, with its problems."""
     lines = []
     for problem in problems[:_MOST_PROBLEMS]:
         where = ", ".join(filter(None, (problem.step_id, problem.field)))

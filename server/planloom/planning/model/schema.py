@@ -1,4 +1,4 @@
-"""The JSON schema that constrains a model's plan: tight, with one variant a tool."""
+"""The JSON schema that constrains a model's plan, with one variant for each tool."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from planloom.tools.registry import Registry, schema
 from planloom.tools.tool import Tool
 
 MAX_STEPS = 24
-"""Steps that a constrained plan may have; weak models go on for ever where they can."""
+"""The most steps of a constrained plan; without a bound weak models do not stop."""
 
 _ID = "^[a-z][a-z0-9_]{0,23}$"
 _DESCRIPTION = 120
 _INSTRUCTION = 1_000
 _TEXT = 2_000
-"""Characters of a text argument: engines turn a bound into a grammar, and refuse one that grows too large."""
+"""The most characters of a text argument; engines refuse grammars that grow too large with the bound."""
 _PATH = 200
 _PATH_PATTERN = r"^[^/~\\\n][^\\\n]{0,199}$"
 _ITEMS = 8
@@ -91,7 +91,7 @@ def _text(most: int, description: str) -> Json:
 
 
 def tightened(node: Json, paths: tuple[str, ...] = (), name: str = "") -> Json:
-    """An argument schema with every text, list and object bounded; paths lead into the workspace."""
+    """An argument schema with bounds on every text, list and object, and a pattern for relative paths."""
     if not isinstance(node, dict):
         return node
     tight = {key: value for key, value in node.items() if key not in ("default", "examples")}

@@ -1,4 +1,4 @@
-"""The workspace as an author is shown it: languages, manifests, and as much of its tree as there is room for."""
+"""Summarizes the workspace for a planner: languages, manifests, and as much of the tree as fits."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from planloom.intake.languages import language_of
 
 MOST_ENTRIES = 30
-"""Entries of one folder that are shown; what more there is is counted."""
+"""The most entries of one folder that are shown; the rest is counted."""
 _SMALLEST = 100
-"""Characters below which a part of the text tells nothing."""
+"""The fewest characters for which a part of the text is worth showing."""
 _LANGUAGES = 6
 _MANIFESTS = 20
 _NOT_CODE = frozenset({"plaintext", "json", "jsonc", "jsonl", "ini", "diff", "toml", "yaml", "ignore"})
@@ -67,7 +67,7 @@ _SUFFIXES = (".csproj", ".sln", ".fsproj", ".cabal", ".gemspec")
 
 
 class _Folder:
-    """What is inside a folder; `files` counts those below it at any depth."""
+    """The contents of a folder; `files` counts the files below it at any depth."""
 
     def __init__(self) -> None:
         self.folders: dict[str, _Folder] = {}
@@ -77,10 +77,9 @@ class _Folder:
 
 
 def snapshot(paths: Sequence[str], most_characters: int, *, whole: bool = True) -> str:
-    """Tell of a workspace in at most `most_characters`, upper levels before deeper ones.
+    """The summary in at most `most_characters`, upper levels first; empty without paths.
 
-    `paths` are relative, in order, folders with a slash at their end; `whole` tells that they are all there are.
-    Empty without any path.
+    `paths` are relative and sorted, folders end with a slash; `whole`: the list is complete.
     """
     if not paths:
         return ""
@@ -91,7 +90,7 @@ def snapshot(paths: Sequence[str], most_characters: int, *, whole: bool = True) 
 
 
 def shortened_lines(text: str, most: int | None) -> str:
-    """The text cut at a line, saying so; empty where there is next to no room."""
+    """The text cut after a line, with a note; empty if there is too little space."""
     if most is None or len(text) <= most:
         return text
     if most < _SMALLEST:
@@ -105,9 +104,9 @@ def _facts(paths: Sequence[str], *, whole: bool) -> Iterator[str]:
     files = [path for path in paths if not path.endswith("/")]
     yield _counted(len(files)) + ("" if whole else " and more")
     counted = Counter(language for path in files if (language := language_of(path)) is not None)
-    spoken = [each for each in counted.most_common() if each[0] not in _NOT_CODE][:_LANGUAGES]
-    if spoken:
-        yield "Languages: " + ", ".join(f"{language} ({count})" for language, count in spoken)
+    languages = [each for each in counted.most_common() if each[0] not in _NOT_CODE][:_LANGUAGES]
+    if languages:
+        yield "Languages: " + ", ".join(f"{language} ({count})" for language, count in languages)
     manifests = sorted(
         (path for path in files if _is_manifest(path)), key=lambda path: (path.count("/"), path)
     )
@@ -142,22 +141,22 @@ def _tree(paths: Sequence[str]) -> _Folder:
     return root
 
 
-def _unfold(root: _Folder, room: int) -> None:
-    """Show folders from the top down, as long as what is in them fits."""
-    waiting = deque([(root, 0)])
-    while waiting:
-        folder, depth = waiting.popleft()
+def _unfold(root: _Folder, available: int) -> None:
+    """Show folders from the top down, as long as their contents fit."""
+    queue = deque([(root, 0)])
+    while queue:
+        folder, depth = queue.popleft()
         folder.shown = True
         cost = sum(len(line) + 1 for line in _entries(folder, depth))
-        if cost > room and depth:
+        if cost > available and depth:
             folder.shown = False
             continue
-        room -= cost
-        waiting.extend((inner, depth + 1) for inner in list(folder.folders.values())[:MOST_ENTRIES])
+        available -= cost
+        queue.extend((inner, depth + 1) for inner in list(folder.folders.values())[:MOST_ENTRIES])
 
 
 def _entries(folder: _Folder, depth: int) -> Iterator[str]:
-    """The lines for what is directly in a folder, its folders closed."""
+    """The lines for the direct contents of a folder, with its folders closed."""
     indent = "  " * depth
     for name, inner in list(folder.folders.items())[:MOST_ENTRIES]:
         yield f"{indent}{name}/ ({_counted(inner.files)})"

@@ -1,4 +1,4 @@
-"""How fast a model is, measured while it writes: what an estimate of a plan's duration rests on."""
+"""Measures the speed of a model while it writes, for the estimate of a plan's duration."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from planloom.models.tokens import TokenCounter
 from planloom.planning.estimates import ModelSpeed
 
 _SHORTEST = 0.05
-"""Seconds within which a whole answer came at once: nothing is known of its pace then but the sum."""
+"""Seconds below which an answer counts as received at once, so that only its total time is known."""
 
 
 class Stopwatch:
@@ -18,27 +18,27 @@ class Stopwatch:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """`clock` counts seconds."""
         self._clock = clock
-        self.begin_anew()
+        self.restart()
 
-    def begin_anew(self) -> None:
-        """The question is asked now."""
-        self._asked = self._last = self._clock()
+    def restart(self) -> None:
+        """Start anew: the request is sent now."""
+        self._start = self._last = self._clock()
         self._first: float | None = None
 
-    def heard(self) -> None:
-        """More of the answer has come."""
+    def received(self) -> None:
+        """Part of the answer has been received."""
         self._last = self._clock()
         if self._first is None:
             self._first = self._last
 
     def speed(self, text: str, tokens: int) -> ModelSpeed | None:
-        """The pace of the answer; its tokens are estimated where nobody has counted. None for no answer."""
+        """The speed of the answer; `tokens` is estimated from the text if 0. None without an answer."""
         written = tokens or TokenCounter().text(text)
         if self._first is None or written <= 0:
             return None
         writing = self._last - self._first
         if writing < _SHORTEST:
             return ModelSpeed(
-                first_token_seconds=0, tokens_per_second=written / max(self._last - self._asked, 0.001)
+                first_token_seconds=0, tokens_per_second=written / max(self._last - self._start, 0.001)
             )
-        return ModelSpeed(first_token_seconds=self._first - self._asked, tokens_per_second=written / writing)
+        return ModelSpeed(first_token_seconds=self._first - self._start, tokens_per_second=written / writing)

@@ -1,1 +1,1 @@
-"""The author that has three agents look at a request before the plan is written."""
+"""The planner that asks three agents for reports before the plan is written."""

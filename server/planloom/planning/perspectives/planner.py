@@ -1,4 +1,4 @@
-"""The author that has a request looked at from three sides first: strategy, then code and operations side by side."""
+"""The planner that first asks three agents for reports: strategy, then code and operations in parallel."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ from planloom.planning.model.prompt_budget import SMALL_CONTEXT, fitting_prompt
 from planloom.planning.perspective_reports import find_report, report_in_words, report_of, report_spec
 from planloom.planning.perspectives.prompts import perspective_prompt
 from planloom.planning.port import (
-    PerspectiveBegun,
-    PerspectiveSeen,
+    PerspectiveReported,
+    PerspectiveStarted,
     Planner,
     PlannerEvent,
     PlanningRequest,
-    ThoughtSeen,
+    RequestUsage,
+    ThinkingText,
     ToolUsed,
-    UsageSeen,
 )
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import READ_ONLY, Registry
 
 FIRST: Agent = "chapo"
-BESIDE: tuple[Agent, ...] = ("koda", "devo")
-"""Those who look at a request side by side, with the first one's report before them."""
+PARALLEL: tuple[Agent, ...] = ("koda", "devo")
+"""The agents that report in parallel, with the report of the first one in their prompt."""
 ANSWER_TOKENS = 2_048
-"""Tokens of one answer; a report needs fewer, and a weak model that goes round in circles is cut."""
+"""The most tokens of one answer; a report needs fewer, and a weak model that repeats itself is cut off."""
 _RESULTS_SHARE = 0.35
 _SMALL_SHARE = 0.2
 
 log = logging.getLogger(__name__)
-Tell = Callable[[PlannerEvent], None]
+Emit = Callable[[PlannerEvent], None]
 
 
 class Limits(NamedTuple):
-    """How far the looks at one request may go: calls and seconds each, seconds a call; requests and tokens
-    together, where 0 tokens stand for any number."""
+    """Limits for the reports of one draft: calls and seconds of each agent, seconds of a call, and requests and tokens
+    of all agents together; 0 tokens means unlimited."""
 
     calls: int = 25
     seconds: float = 600
@@ -61,14 +61,14 @@ class Limits(NamedTuple):
 
 
 NO_LIMITS_SET = Limits()
-"""What holds where nobody says how far the looks may go."""
+"""The default limits."""
 
 
 class PerspectivesPlanner:
-    """Drafts from the reports of three agents, which look with tools that read and nothing else.
+    """Drafts from the reports of three agents, which have read-only tools.
 
-    A report that fails is told and done without. Reports that the request brings along are not asked for again.
-    `synthesis` writes the plan; `context` is what the agents' tools see.
+    The plan is written without reports that fail. Reports in the request are not made again. `synthesis` writes the
+    plan; `context` makes the context of the agents' tools.
     """
 
     def __init__(
@@ -93,98 +93,97 @@ class PerspectivesPlanner:
         self._extra = extra
 
     async def draft(self, request: PlanningRequest) -> AsyncGenerator[PlannerEvent, None]:
-        """Say who looks and what they report, then what the synthesis says. Raises as that does."""
-        look = _Look(self._limits, {each.agent: each for each in request.perspectives})
-        side_by_side = asyncio.Semaphore(max(1, (await self._model.capabilities()).parallelism))
-        for agents in ((FIRST,), BESIDE):
-            asked = tuple(agent for agent in agents if agent not in look.seen)
-            told = self._asked(asked, request, look, side_by_side)
-            async with aclosing(told) as events:
+        """Yield the events of the reports, then those of the synthesis. Raises what the synthesis raises."""
+        progress = _Progress(self._limits, {each.agent: each for each in request.perspectives})
+        slots = asyncio.Semaphore(max(1, (await self._model.capabilities()).parallelism))
+        for agents in ((FIRST,), PARALLEL):
+            needed = tuple(agent for agent in agents if agent not in progress.reports)
+            async with aclosing(self._reports(needed, request, progress, slots)) as events:
                 async for event in events:
                     yield event
-        views = tuple(look.seen[agent] for agent in (FIRST, *BESIDE) if agent in look.seen)
+        views = tuple(progress.reports[agent] for agent in (FIRST, *PARALLEL) if agent in progress.reports)
         drafted = self._synthesis.draft(request.model_copy(update={"perspectives": views}))
         async with aclosing(drafted) as plan:
             async for event in plan:
                 yield event
 
-    async def _asked(
-        self, agents: Sequence[Agent], request: PlanningRequest, look: _Look, side_by_side: asyncio.Semaphore
+    async def _reports(
+        self, agents: Sequence[Agent], request: PlanningRequest, progress: _Progress, slots: asyncio.Semaphore
     ) -> AsyncGenerator[PlannerEvent, None]:
-        async def one(agent: Agent, tell: Tell) -> None:
-            async with side_by_side:
-                tell(PerspectiveBegun(agent=agent))
-                seen = await self._looked(agent, request, look, tell)
-                if seen.perspective is not None:
-                    look.seen[agent] = seen.perspective
-                tell(seen)
+        async def one(agent: Agent, emit: Emit) -> None:
+            async with slots:
+                emit(PerspectiveStarted(agent=agent))
+                report = await self._one_report(agent, request, progress, emit)
+                if report.perspective is not None:
+                    progress.reports[agent] = report.perspective
+                emit(report)
 
-        works = [partial(one, agent) for agent in agents]
-        async with aclosing(_side_by_side(works)) as events:
+        jobs = [partial(one, agent) for agent in agents]
+        async with aclosing(_in_parallel(jobs)) as events:
             async for event in events:
                 yield event
 
-    async def _looked(
-        self, agent: Agent, request: PlanningRequest, look: _Look, tell: Tell
-    ) -> PerspectiveSeen:
-        """One agent's look; whatever becomes of it, the others go on."""
+    async def _one_report(
+        self, agent: Agent, request: PlanningRequest, progress: _Progress, emit: Emit
+    ) -> PerspectiveReported:
+        """Make one agent's report; a failure does not affect the others."""
         limit = asyncio.timeout(self._limits.seconds)
         try:
             async with limit:
-                found = await self._report(agent, request, look, tell)
+                found = await self._report(agent, request, progress, emit)
         except PlanloomError as error:
-            return PerspectiveSeen(agent=agent, error=error.message)
+            return PerspectiveReported(agent=agent, error=error.message)
         except TimeoutError:
             if not limit.expired():
                 raise
-            told = f"{NAMES[agent]} had no report after {self._limits.seconds:g} seconds."
-            return PerspectiveSeen(agent=agent, error=told)
+            reason = f"{NAMES[agent]} made no report within {self._limits.seconds:g} seconds."
+            return PerspectiveReported(agent=agent, error=reason)
         except Exception:
-            log.exception("the look of %s failed on a defect", agent)
-            return PerspectiveSeen(agent=agent, error=DEFECT)
+            log.exception("the report of %s failed unexpectedly", agent)
+            return PerspectiveReported(agent=agent, error=DEFECT)
         if isinstance(found, GaveUp):
-            return PerspectiveSeen(agent=agent, error=found.reason)
-        return PerspectiveSeen(agent=agent, perspective=found)
+            return PerspectiveReported(agent=agent, error=found.reason)
+        return PerspectiveReported(agent=agent, perspective=found)
 
     async def _report(
-        self, agent: Agent, request: PlanningRequest, look: _Look, tell: Tell
+        self, agent: Agent, request: PlanningRequest, progress: _Progress, emit: Emit
     ) -> Perspective | GaveUp:
         capabilities = await self._model.capabilities()
         whole = capabilities.context_tokens or UNKNOWN_CONTEXT
         results = int(whole * (_RESULTS_SHARE if whole >= SMALL_CONTEXT else _SMALL_SHARE))
         tools = self._tools.specs()
         system = perspective_prompt(agent, self._extra)
-        known = tuple(view for view in look.seen.values() if view.agent == FIRST)
-        asked = request.model_copy(update={"perspectives": known})
+        known = tuple(view for view in progress.reports.values() if view.agent == FIRST)
+        informed = request.model_copy(update={"perspectives": known})
         bounded = capabilities.model_copy(update={"context_tokens": whole, "images": False})
         form = self._form(agent)
         shown = sum(len(spec.description) + len(json.dumps(spec.parameters)) for spec in (*tools, form.spec))
         answer = min(ANSWER_TOKENS, whole // 5)
-        told = fitting_prompt(asked, len(system) + shown, bounded, kept_tokens=results + answer)
+        prompt = fitting_prompt(informed, len(system) + shown, bounded, kept_tokens=results + answer)
         runner = ReadOnlyToolRunner(
             self._tools,
             self._context(),
             self._limits.call_seconds,
-            lambda call, result: tell(
+            lambda call, result: emit(
                 ToolUsed(agent=agent, ok=result.ok, summary=f"{call.name}: {result.summary}")
             ),
         )
 
         def spend(usage: Usage) -> None:
-            look.spend(usage)
-            tell(UsageSeen(usage=usage))
+            progress.spend(usage)
+            emit(RequestUsage(usage=usage))
 
         limits = RunLimits(
             tools=runner.tools,
-            window=FixedContextWindow(results, look.counter),
+            window=FixedContextWindow(results, progress.counter),
             limit=self._limits.calls,
             completion_seconds=self._limits.call_seconds,
             fallback=self._fallback,
-            stream=lambda _, text: tell(ThoughtSeen(text=text)),
+            stream=lambda _, text: emit(ThinkingText(text=text)),
             spend=spend,
-            allow=look.allow,
+            allow=progress.allow,
         )
-        return await inquire(Investigation(system, told.text, form, limits, answer), self._model, runner)
+        return await inquire(Investigation(system, prompt.text, form, limits, answer), self._model, runner)
 
     def _form(self, agent: Agent) -> Report[Perspective]:
         return Report(
@@ -195,54 +194,56 @@ class PerspectivesPlanner:
         )
 
 
-class _Look:
-    """What the agents of one draft have seen and used together."""
+class _Progress:
+    """The reports of one draft so far, and the budget that the agents share."""
 
-    def __init__(self, limits: Limits, seen: dict[Agent, Perspective]) -> None:
-        self.seen = seen
+    def __init__(self, limits: Limits, reports: dict[Agent, Perspective]) -> None:
+        self.reports = reports
         self.counter = TokenCounter()
         self._limits = limits
         self._requests = 0
         self._tokens = 0
 
     def allow(self) -> None:
-        """Let one more request be made."""
+        """Count one more request. Raises BudgetExhausted."""
         if self._requests >= self._limits.requests:
             raise BudgetExhausted(
-                f"The draft has made {self._requests} requests to the model, its budget (budget.maxRequests)."
+                f"The draft has used up its budget of {self._requests} requests to the model (budget.maxRequests)."
             )
         if self._limits.tokens and self._tokens >= self._limits.tokens:
-            raise BudgetExhausted(f"The draft has used {self._tokens} tokens, its budget (budget.maxTokens).")
+            raise BudgetExhausted(
+                f"The draft has used up its token budget with {self._tokens} tokens (budget.maxTokens)."
+            )
         self._requests += 1
 
     def spend(self, usage: Usage) -> None:
-        """Take note of what a request cost."""
+        """Count the usage of a request."""
         self._tokens += usage.prompt_tokens + usage.completion_tokens
 
 
-async def _side_by_side(
-    works: Sequence[Callable[[Tell], Awaitable[None]]],
+async def _in_parallel(
+    jobs: Sequence[Callable[[Emit], Awaitable[None]]],
 ) -> AsyncGenerator[PlannerEvent, None]:
-    """What works that go on side by side tell, as they tell it; closing this ends them all."""
-    told: asyncio.Queue[PlannerEvent | None] = asyncio.Queue()
+    """The events of jobs that run in parallel; closing the generator cancels them."""
+    events: asyncio.Queue[PlannerEvent | None] = asyncio.Queue()
 
-    async def ended(work: Callable[[Tell], Awaitable[None]]) -> None:
+    async def run(job: Callable[[Emit], Awaitable[None]]) -> None:
         try:
-            await work(told.put_nowait)
+            await job(events.put_nowait)
         finally:
-            told.put_nowait(None)
+            events.put_nowait(None)
 
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(ended(work)) for work in works]
-        left = len(works)
+        tasks = [group.create_task(run(job)) for job in jobs]
+        left = len(jobs)
         try:
             while left:
-                event = await told.get()
+                event = await events.get()
                 if event is None:
                     left -= 1
                 else:
                     yield event
         except GeneratorExit:
-            # The group would make a failure of it that nobody expects; its tasks are waited for all the same.
+            # Leaving the group with this exception would raise an exception group; the group still waits for its tasks.
             for task in tasks:
                 task.cancel()

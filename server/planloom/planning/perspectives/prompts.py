@@ -1,4 +1,4 @@
-"""The words by which an agent is asked to look at a request before it is planned."""
+"""The prompts that ask an agent for its report on a request before it is planned."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _EFFORT = "\n- estimatedEffort: trivial, small, medium or large."
 
 
 def perspective_prompt(agent: Agent, extra: str = "") -> str:
-    """By what an agent looks at a request before it is planned: the same bytes for the same agent."""
+    """The system prompt of one agent, byte-equal for the same agent and `extra`, for prompt caches."""
     asked = "\n".join(f"- {field.name}: {field.description}" for field in fields_of(agent))
     return "\n\n".join(
         filter(None, (f"{_VIEWS[agent]}\n{_LOOKING}", f"THE REPORT\n{asked}{_EFFORT}", extra.strip()))

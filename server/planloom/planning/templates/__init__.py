@@ -1,1 +1,1 @@
-"""The templates that ship, and the author that fills one in."""
+"""The templates that ship, and the planner that fills in a template."""

@@ -1,4 +1,4 @@
-"""The author that writes a plan from a template."""
+"""The planner that writes a plan from a template."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TemplatePlanner:
         self._sequential = sequential
 
     async def draft(self, request: PlanningRequest) -> AsyncGenerator[PlannerEvent, None]:
-        """Say every step, then the plan. A call that the tools do not take becomes an instruction."""
+        """Yield every step, then the plan. A call that the tools refuse becomes an instruction."""
         rules = self._tools.rules()
         finished = {step.step_id for step in request.finished}
         found = problems(self._steps, rules, sequential=self._sequential)

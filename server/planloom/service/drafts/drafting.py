@@ -16,17 +16,17 @@ from planloom.domain.values import PlanId, StepId
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.summary import execution_summary
 from planloom.planning.port import (
-    PerspectiveBegun,
-    PerspectiveSeen,
+    DraftText,
+    PerspectiveReported,
+    PerspectiveStarted,
     PlanDrafted,
     Planner,
     PlannerEvent,
     PlanningRequest,
+    RequestUsage,
     StepDrafted,
-    TextSeen,
-    ThoughtSeen,
+    ThinkingText,
     ToolUsed,
-    UsageSeen,
 )
 from planloom.service.feed import Feed
 from planloom.service.requests import StreamDelta
@@ -82,7 +82,7 @@ class Drafting:
             async for event in events:
                 await self._plan_store.wait_unlocked()
                 match event:
-                    case UsageSeen():
+                    case RequestUsage():
                         spent.append(event.usage)
                     case PlanDrafted():
                         drafted = event
@@ -97,13 +97,13 @@ class Drafting:
         match event:
             case StepDrafted():
                 self._announce(plan_id, event.step)
-            case TextSeen():
+            case DraftText():
                 self._feed.stream(StreamDelta(plan_id=plan_id, delta=event.text))
-            case ThoughtSeen():
+            case ThinkingText():
                 self._feed.stream(StreamDelta(plan_id=plan_id, kind="reasoning", delta=event.text))
-            case PerspectiveBegun():
+            case PerspectiveStarted():
                 self._plan_store.record(plan_id, ev.PerspectiveStart(agent=event.agent))
-            case PerspectiveSeen():
+            case PerspectiveReported():
                 seen = ev.PerspectiveComplete(
                     agent=event.agent, perspective=event.perspective, error=event.error
                 )
