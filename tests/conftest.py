@@ -1,8 +1,14 @@
-"""What holds for every test: none fails because the machine is busy."""
+"""What holds for every test: none fails because the machine is busy, and a run tries what the last one tried."""
 
 from __future__ import annotations
 
+import os
+
 from hypothesis import settings
 
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
+EXPLORING = os.environ.get("PLANLOOM_EXPLORE") == "1"
+"""Whether a run tries new examples and seeds, instead of those of every run."""
+
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.register_profile("exploring", deadline=None)
+settings.load_profile("exploring" if EXPLORING else "repeatable")

@@ -169,12 +169,12 @@ def test_ten_thousand_steps_take_no_more_than_linear_time() -> None:
     def seconds(count: int) -> float:
         text = " ".join(f"s{n}<" + ",".join(f"s{m}" for m in range(max(0, n - 3), n)) for n in range(count))
         listed = plan(text)
-        start = time.perf_counter()
+        start = time.process_time()
         graph.ready(listed)
         graph.cycle(listed.steps)
         graph.unreachable(listed)
         graph.shown_statuses(listed)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     small = max(seconds(1_000), 0.002)
     assert seconds(10_000) < small * 100

@@ -43,9 +43,9 @@ def test_remote_schema(name: str, text: str, remote: bool) -> None:
 def test_a_megabyte_of_anything_takes_linear_time(unit: str) -> None:
     def taken(size: int) -> float:
         text = '{"schema' + unit * (size // len(unit))
-        started = time.perf_counter()
+        started = time.process_time()
         remote_schema("a.json", text)
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     assert taken(1_000_000) < 10
 

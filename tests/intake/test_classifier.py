@@ -106,6 +106,6 @@ def test_any_answer_is_read(answer: str) -> None:
 
 @pytest.mark.parametrize("unit", ["{", '{"', "{}", '{"a":', "[{"])
 def test_reading_takes_bounded_time(unit: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     read_classification(unit * (20_000 // len(unit)))
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20

@@ -299,6 +299,6 @@ def test_any_numbers_have_a_verdict(text: str) -> None:
 )
 def test_time_is_linear_on_adversarial_text(unit: str) -> None:
     text = unit * (200_000 // len(unit))
-    started = time.perf_counter()
+    started = time.process_time()
     detect(text + "x")
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10

@@ -156,6 +156,6 @@ def test_any_text_is_judged_and_routed(text: str) -> None:
 @pytest.mark.parametrize("unit", ["delete all ", "and add ", "rm -", "1. ", "in ", "drop  "])
 def test_time_is_linear_on_adversarial_text(unit: str) -> None:
     text = unit * (200_000 // len(unit))
-    started = time.perf_counter()
+    started = time.process_time()
     qualify(text, (), detect(text))
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10

@@ -131,9 +131,9 @@ def test_any_text_is_read_and_spans_are_in_order(text: str) -> None:
     ids=lambda unit: repr(unit[:8]),
 )
 def test_time_is_linear_on_adversarial_text(unit: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     find_references(unit * (200_000 // len(unit)))
-    assert time.perf_counter() - started < 15
+    assert time.process_time() - started < 15
 
 
 def test_a_message_has_finitely_many_references() -> None:

@@ -471,7 +471,7 @@ _PARAMS = st.recursive(
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(_METHODS, _PARAMS, st.booleans()), max_size=8))
 def test_every_request_is_answered_whatever_it_holds(messages: list[tuple[str, Any, bool]]) -> None:
     async def run() -> None:

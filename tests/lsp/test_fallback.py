@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.lsp.test_whole import EMBEDDED
+from tests.lsp.test_whole import EMBEDDED, drafted, finished
 from tests.support.lsp_client import FULL, Failed, LspClient, connected
 from tests.support.real_application import real_application
 
@@ -41,13 +41,13 @@ class User:
         return {"title": press}
 
 
-async def run(client: LspClient, text: str = EDIT) -> dict[str, Any]:
-    """Approve a plan, and wait until it has ended or waits for someone who does not come."""
+async def run(client: LspClient, text: str = EDIT, until: str = "ended") -> dict[str, Any]:
+    """Approve a plan, and wait until it has ended or, until `attention`, also for a person."""
     created = (await client.request("planloom/plan/create", {"text": text}))["plan"]
     named = {"planId": created["planId"]}
     ready = (await client.request("planloom/plan/wait", {**named, "until": "ready"}))["plan"]
     await client.request("planloom/plan/approve", {**named, "version": ready["version"]})
-    params = {**named, "until": "ended", "timeoutSeconds": 2}
+    params = {**named, "until": until, "timeoutSeconds": 20}
     plan: dict[str, Any] = (await client.request("planloom/plan/wait", params, timeout=30))["plan"]
     return plan
 
@@ -92,7 +92,8 @@ async def test_an_approval_is_a_message_and_a_dismissed_one_is_no_answer(
     async with plain(tmp_path) as client:
         client.open(uri)
         user = User(client, press)
-        plan = await run(client)
+        plan = await run(client, until="attention" if status == "executing" else "ended")
+        await client.until(lambda: user.messages)
         assert plan["status"] == status
         assert client.buffers[uri].text == text
         assert "a.txt" in user.messages[0]["message"] and "+1 −1" in user.messages[0]["message"]
@@ -203,5 +204,5 @@ async def test_a_client_that_asks_itself_is_not_asked_twice(tmp_path: Path) -> N
     (tmp_path / "a.txt").write_text("old\n")
     async with connected(real_application(), folders=[tmp_path], settings=EMBEDDED) as client:
         user = User(client)
-        plan = await run(client)
-        assert plan["status"] == "executing" and user.messages == []
+        plan = await finished(client, await drafted(client, EDIT))
+        assert plan["status"] == "completed" and user.messages == []

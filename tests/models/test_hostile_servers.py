@@ -151,6 +151,7 @@ async def test_no_connection_is_left_open(protocol: str) -> None:
     async with serving(hostile(spoken.server(), faults)) as running:
         async with model_at(running.origin, spoken.adapter()) as model:
             await told(model)
+        async with model_at(running.origin, spoken.adapter(), timeouts=PATIENT) as model:
             with pytest.raises(ModelFailed):
                 await told(model)
         async with asyncio.timeout(2):

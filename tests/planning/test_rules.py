@@ -408,9 +408,9 @@ def test_fenced_content_is_kept_byte_for_byte(content: str) -> None:
 def test_time_is_linear(piece: str) -> None:
     def seconds(size: int) -> float:
         text = piece * (size // len(piece))
-        start = time.perf_counter()
+        start = time.process_time()
         plan(text)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     small = max(seconds(20_000), 0.01)
     assert seconds(200_000) < small * 60
@@ -419,6 +419,6 @@ def test_time_is_linear(piece: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("sign", [".", "?!", "\u2028", "\x1c", " \x85"])
 def test_a_run_of_signs_inside_a_word_takes_linear_time(sign: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     plan(f"fix @a:b{sign * 50_000}py, then test it")
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10

@@ -26,6 +26,14 @@ CLIENTS = {
     "no edits": EditorCapabilities(),
 }
 every_client = pytest.mark.parametrize("capabilities", CLIENTS.values(), ids=CLIENTS.keys())
+every_client_in_time = pytest.mark.parametrize(
+    "capabilities",
+    [
+        pytest.param(able, id=name, marks=() if name in ("everything", "no edits") else pytest.mark.slow)
+        for name, able in CLIENTS.items()
+    ],
+)
+"""Every client; those between the two ends are left to the slow run."""
 FILES = {"a.txt": "one\ntwo\n", "b.txt": "b\n"}
 PLANS = {
     "moved into a new folder": (
@@ -62,7 +70,7 @@ def seen(at: Studio) -> dict[str, str | None]:
     return {name: None if text is None else at.text(name) for name, text in tree(at.folder).items()}
 
 
-@every_client
+@every_client_in_time
 @pytest.mark.parametrize("text", PLANS.values(), ids=PLANS.keys())
 @pytest.mark.parametrize("saved", [False, True])
 async def test_a_plan_is_taken_back_and_done_again_as_often_as_wanted(
@@ -132,7 +140,7 @@ def on_disk(at: Studio) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in at.folder.rglob("*") if path.is_file()}
 
 
-@every_client
+@every_client_in_time
 @each_way
 @pytest.mark.parametrize("opened", [False, True], ids=["closed", "open"])
 async def test_files_come_back_byte_for_byte_also_after_a_restart(

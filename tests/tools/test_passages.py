@@ -28,9 +28,9 @@ def test_a_run_that_overlaps_itself_many_times() -> None:
 def test_time_is_linear_in_equal_lines(lines: list[str]) -> None:
     def seconds(count: int) -> float:
         text = lines * count
-        begun = time.perf_counter()
+        begun = time.process_time()
         assert Lines(text).find(text[: len(text) // 2]) is not None
-        return time.perf_counter() - begun
+        return time.process_time() - begun
 
     small = min(seconds(2_000) for _ in range(3))
     assert min(seconds(16_000) for _ in range(3)) < 40 * small + 0.05

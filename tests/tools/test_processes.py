@@ -230,6 +230,6 @@ def test_a_command_is_shown_with_its_hidden_characters(command: str, shown: str)
     "text", ["\x1b" * 300_000, "\x1b]" * 150_000, "\r" * 300_000, "\x1b[0" * 100_000, "\x9d" * 300_000]
 )
 def test_hostile_output_takes_linear_time(text: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     plain(text)
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10

@@ -77,10 +77,10 @@ def test_any_pattern_is_read(line: str, path: str) -> None:
 @pytest.mark.parametrize("line", ["*a" * 100 + "b", "**/a/" * 100 + "b", "a*" * 1000, "[!b]*" * 100 + "c"])
 def test_hostile_patterns_take_bounded_time(line: str) -> None:
     rules = Rules([line])
-    started = time.perf_counter()
+    started = time.process_time()
     for _ in range(20):
         rules.verdict("a/" * 2000 + "a" * 255, "a" * 255, folder=False)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_a_missing_or_strange_ignore_file_hides_nothing(tmp_path: Path) -> None:

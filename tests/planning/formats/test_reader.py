@@ -354,9 +354,9 @@ def test_any_text_is_read_without_an_exception(text: str) -> None:
 def test_time_is_linear(piece: str) -> None:
     def seconds(size: int) -> float:
         text = piece * (size // len(piece))
-        start = time.perf_counter()
+        start = time.process_time()
         read_plan(text)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     small = max(seconds(10_000), 0.02)
     assert seconds(100_000) < small * 60

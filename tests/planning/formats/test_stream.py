@@ -114,10 +114,10 @@ def test_time_is_linear_in_single_characters(piece: str) -> None:
     def seconds(size: int) -> float:
         text = piece * (size // len(piece))
         stream = PlanStream()
-        start = time.perf_counter()
+        start = time.process_time()
         for sign in text:
             stream.feed(sign)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     small = max(seconds(5_000), 0.02)
     assert seconds(50_000) < small * 60
