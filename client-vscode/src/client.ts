@@ -13,13 +13,24 @@ import {
 import { OtherTools, saveFiles } from "./editor";
 import { answerWithModel, hasModels } from "./languageModel";
 import { isEvent } from "./messages";
-import type { EditorCompletion, ErrorData, Params, PlanEvent, Requests, Result, StreamDelta } from "./protocol";
+import type { EditorRequests, Event, Notifications, Requests, ServerNotifications, StreamParams } from "./protocol";
 import { environment, type Command } from "./python";
 import { defaults, sharedValues, userValues, type Values } from "./settings";
 
+export type Params<M extends keyof Requests> = Requests[M]["params"];
+export type Result<M extends keyof Requests> = Requests[M]["result"];
+
+/** What an error of the server carries besides its JSON-RPC code. */
+interface ErrorData {
+  code: string;
+  message: string;
+  hint?: string;
+  details?: unknown;
+}
+
 export interface Listeners {
-  event(event: PlanEvent): void;
-  stream(delta: StreamDelta): void;
+  event(event: Event): void;
+  stream(delta: StreamParams): void;
   health(): void;
   running(): void;
   stopped(): void;
@@ -39,19 +50,25 @@ export class Client implements vscode.Disposable {
     const language = new LanguageClient("planloom", "Planloom", server, await options(log, listeners));
     language.registerFeature(OWN_CONFIRMATION);
     const others = new OtherTools();
+    const on = <M extends keyof ServerNotifications>(method: M, take: (params: ServerNotifications[M]) => void): vscode.Disposable =>
+      language.onNotification(method, take);
+    const answer = <M extends keyof EditorRequests>(
+      method: M,
+      reply: (params: EditorRequests[M]["params"], token: vscode.CancellationToken) => Promise<EditorRequests[M]["result"]>,
+    ): vscode.Disposable => language.onRequest(method, reply);
     const owned = [
       others,
       language.onDidChangeState(({ newState }) => (newState === State.Running ? listeners.running() : newState === State.Stopped ? listeners.stopped() : undefined)),
-      language.onNotification("planloom/event", (event: unknown) => {
+      on("planloom/event", (event) => {
         if (isEvent(event)) listeners.event(event);
         else log.warn(`An event without its fields was left out: ${JSON.stringify(event).slice(0, 200)}`);
       }),
-      language.onNotification("planloom/stream", (delta: StreamDelta) => listeners.stream(delta)),
-      language.onNotification("planloom/health", () => listeners.health()),
-      language.onRequest("planloom/editor/diagnostics", ({ uris }: { uris: readonly string[] }) => others.answer(language, uris)),
-      language.onRequest("planloom/editor/save", ({ uris }: { uris: readonly string[] }) => saveFiles(uris)),
-      language.onRequest("planloom/editor/complete", (request: EditorCompletion, token: vscode.CancellationToken) => answerWithModel(request, token)),
-      vscode.workspace.onDidGrantWorkspaceTrust(() => void language.sendNotification("planloom/workspace/trust", { trusted: true })),
+      on("planloom/stream", listeners.stream),
+      on("planloom/health", listeners.health),
+      answer("planloom/editor/diagnostics", ({ uris }) => others.answer(language, uris)),
+      answer("planloom/editor/save", ({ uris }) => saveFiles(uris)),
+      answer("planloom/editor/complete", answerWithModel),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => void notify(language, "planloom/workspace/trust", { trusted: true })),
       vscode.workspace.onDidChangeConfiguration((change) => {
         if (change.affectsConfiguration("planloom") && language.isRunning()) void sendSettings(language).then(listeners.settingsSent, (error: unknown) => log.warn(`The settings were not taken: ${errorData(error).message}`));
       }),
@@ -145,6 +162,10 @@ async function options(log: vscode.LogOutputChannel, listeners: Listeners): Prom
       },
     },
   };
+}
+
+function notify<M extends keyof Notifications>(language: LanguageClient, method: M, params: Notifications[M]): Promise<void> {
+  return language.sendNotification(method, params);
 }
 
 /** Names that the server has been given: once unset they are sent again with their default. */

@@ -1,12 +1,12 @@
 // How long each step has worked: the time between its events, without what it spent waiting for a person.
 
 import type { Clock, PlanView } from "./planState";
-import type { PlanEvent, Step } from "./protocol";
+import type { Event, Step } from "./protocol";
 
 type Clocks = PlanView["clocks"];
 
 /** The clocks after an event. */
-export function foldClocks(clocks: Clocks, event: PlanEvent): Clocks {
+export function foldClocks(clocks: Clocks, event: Event): Clocks {
   switch (event.type) {
     case "task_started":
       return { ...clocks, [event.taskId]: { startedAt: event.at, waitedMs: 0, open: [] } };

@@ -5,12 +5,12 @@ import { join } from "node:path";
 import * as vscode from "vscode";
 
 import { perform } from "./actions";
-import { Client, errorData } from "./client";
+import { Client, errorData, type Params, type Result } from "./client";
 import { Diffs } from "./diffs";
 import type { FromPanel, ServerState } from "./messages";
 import { currentView, EMPTY, fold, isLive, isUndoable, LIVE, replay, select, withPlan, withStream, withView, type PanelState, type PlanView } from "./planState";
 import { PlanPanel } from "./planView";
-import type { Params, Plan, PlanEvent, Requests, Result, Review } from "./protocol";
+import type { Event, Plan, Requests, Review } from "./protocol";
 import { problemLines } from "./problems";
 import { findPython, readBundle, startCommand, type Command } from "./python";
 import { reviewSetting, unasked } from "./settings";
@@ -29,7 +29,7 @@ export class Ctx implements vscode.Disposable {
   server: ServerState = { kind: "starting", detail: "Starting the server…" };
   private readonly status = new StatusItem();
   private readonly contexts = new Map<string, string | boolean>();
-  private readonly early = new Map<string, PlanEvent[]>();
+  private readonly early = new Map<string, Event[]>();
   private readonly reviews = new Map<string, Review>();
   private client: Client | undefined;
   private starting: Promise<void> | undefined;
@@ -187,7 +187,7 @@ export class Ctx implements vscode.Disposable {
     return status;
   }
 
-  private receive(event: PlanEvent): void {
+  private receive(event: Event): void {
     const { state, gap } = fold(this.state, event);
     if (gap !== undefined) return this.wait(gap, event);
     if (state === this.state) return;
@@ -203,7 +203,7 @@ export class Ctx implements vscode.Disposable {
   }
 
   /** Keep an event that came too early, and fetch what is missing before it. */
-  private wait(planId: string, event: PlanEvent): void {
+  private wait(planId: string, event: Event): void {
     const waiting = this.early.get(planId);
     if (waiting !== undefined) return void waiting.push(event);
     this.early.set(planId, [event]);
@@ -221,7 +221,7 @@ export class Ctx implements vscode.Disposable {
 
   private async load(planId: string): Promise<void> {
     const known = this.state.plans[planId];
-    const events: PlanEvent[] = [];
+    const events: Event[] = [];
     for (;;) {
       const after = events.at(-1)?.seq ?? known?.folded ?? 0;
       const page = await this.request("planloom/plan/events", { planId, after, limit: PAGE });

@@ -2,16 +2,15 @@
 
 import * as vscode from "vscode";
 
-import type { ApprovalFile, Requests } from "./protocol";
+import type { ApprovalFile, DiffResult } from "./protocol";
 
 export const SCHEME = "planloom-diff";
-type Diff = Requests["planloom/approval/diff"]["result"];
 
 export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposable {
-  private readonly fetched = new Map<string, Promise<Diff>>();
+  private readonly fetched = new Map<string, Promise<DiffResult>>();
   private readonly registration = vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);
 
-  constructor(private readonly fetch: (approvalId: string, uri: string) => Promise<Diff>) {}
+  constructor(private readonly fetch: (approvalId: string, uri: string) => Promise<DiffResult>) {}
 
   async show(approvalId: string, file: ApprovalFile): Promise<void> {
     const path = vscode.Uri.parse(file.newUri ?? file.uri).path;
@@ -43,7 +42,7 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     this.fetched.clear();
   }
 
-  private of(approvalId: string, uri: string): Promise<Diff> {
+  private of(approvalId: string, uri: string): Promise<DiffResult> {
     const key = `${approvalId} ${uri}`;
     const known = this.fetched.get(key);
     if (known !== undefined) return known;

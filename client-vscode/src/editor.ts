@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
 import { Findings, type Now } from "./findings";
-import type { EditorRequests } from "./protocol";
+import type { EditorDiagnosticsResult, EditorSaveResult, SaveFailure } from "./protocol";
 
 const OWN_SOURCE = "planloom";
 
@@ -22,13 +22,14 @@ export class OtherTools implements vscode.Disposable {
     }),
   ];
 
-  async answer(client: LanguageClient, uris: readonly string[]): Promise<EditorRequests["planloom/editor/diagnostics"]["result"]> {
+  async answer(client: LanguageClient, uris: readonly string[]): Promise<EditorDiagnosticsResult> {
     const diagnostics = await Promise.all(
       uris.map(async (given) => {
         const uri = client.protocol2CodeConverter.asUri(given);
         const document = openDocument(uri);
         const version = document === undefined ? undefined : this.findings.version(uri.toString(), now(document));
-        const items = await client.code2ProtocolConverter.asDiagnostics([...ofOthers(uri)]);
+        const found = await client.code2ProtocolConverter.asDiagnostics([...ofOthers(uri)]);
+        const items = found.map((each) => ({ ...each, message: typeof each.message === "string" ? each.message : each.message.value }));
         return { uri: given, items, ...(version === undefined ? {} : { version }) };
       }),
     );
@@ -54,9 +55,9 @@ function now(document: vscode.TextDocument): Now<vscode.Diagnostic> {
 }
 
 /** Save the files that are open and unsaved; a file that is neither is on disk already. */
-export async function saveFiles(uris: readonly string[]): Promise<EditorRequests["planloom/editor/save"]["result"]> {
+export async function saveFiles(uris: readonly string[]): Promise<EditorSaveResult> {
   const saved: string[] = [];
-  const failed: { uri: string; reason: string }[] = [];
+  const failed: SaveFailure[] = [];
   for (const uri of uris) {
     const open = openDocument(vscode.Uri.parse(uri));
     try {

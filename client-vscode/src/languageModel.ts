@@ -2,9 +2,7 @@
 
 import * as vscode from "vscode";
 
-import type { ChatMessage, EditorCompletion, EditorRequests, ToolCall } from "./protocol";
-
-type Answer = EditorRequests["planloom/editor/complete"]["result"];
+import type { ChatCall, ChatMessage, EditorCompleteParams, EditorCompleteResult, JsonObject } from "./protocol";
 
 /** Whether a model can be asked at all; consent is asked by the editor at the first request. */
 export async function hasModels(): Promise<boolean> {
@@ -15,7 +13,7 @@ export async function hasModels(): Promise<boolean> {
   }
 }
 
-export async function answerWithModel(request: EditorCompletion, token: vscode.CancellationToken): Promise<Answer> {
+export async function answerWithModel(request: EditorCompleteParams, token: vscode.CancellationToken): Promise<EditorCompleteResult> {
   const models = await vscode.lm.selectChatModels();
   const wanted = request.model ?? "";
   const model = models.find((each) => each.id === wanted || each.name === wanted || each.family === wanted) ?? models[0];
@@ -34,14 +32,14 @@ function toMessage({ role, text, toolCalls }: ChatMessage): vscode.LanguageModel
   return vscode.LanguageModelChatMessage.User(role === "tool" ? `Tool result:\n${text}` : text);
 }
 
-function toolOptions(request: EditorCompletion): object {
+function toolOptions(request: EditorCompleteParams): object {
   const tools = request.tools ?? [];
   if (tools.length === 0) return {};
   return { tools: tools.map((tool) => ({ name: tool.name, description: tool.description, inputSchema: tool.parameters })) };
 }
 
-async function read(response: vscode.LanguageModelChatResponse): Promise<Answer> {
-  const toolCalls: ToolCall[] = [];
+async function read(response: vscode.LanguageModelChatResponse): Promise<EditorCompleteResult> {
+  const toolCalls: ChatCall[] = [];
   let text = "";
   const parts: AsyncIterable<unknown> = "stream" in response ? (response.stream as AsyncIterable<unknown>) : response.text;
   for await (const part of parts) {
@@ -49,7 +47,7 @@ async function read(response: vscode.LanguageModelChatResponse): Promise<Answer>
     else if (typeof part === "object" && part !== null && "value" in part && typeof part.value === "string") text += part.value;
     else if (typeof part === "object" && part !== null && "name" in part && "input" in part) {
       const callId = "callId" in part ? String(part.callId) : `call_${toolCalls.length + 1}`;
-      toolCalls.push({ callId, name: String(part.name), arguments: (part.input ?? {}) as object });
+      toolCalls.push({ callId, name: String(part.name), arguments: (part.input ?? {}) as JsonObject });
     }
   }
   return { text, ...(toolCalls.length === 0 ? {} : { toolCalls }) };

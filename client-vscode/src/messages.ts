@@ -2,8 +2,20 @@
 
 import * as v from "valibot";
 
-import type { CompletionItem, Detection, Json, PlanEvent, StepEdit, StreamDelta } from "./protocol";
 import type { PanelState } from "./planState";
+import {
+  AGENTS,
+  PRIORITIES,
+  RECOVERY_ACTIONS,
+  REVIEWS,
+  STEP_KINDS,
+  type Detection,
+  type Event,
+  type Json,
+  type ReferenceItem,
+  type StepEdit,
+  type StreamParams,
+} from "./protocol";
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 const text = v.pipe(v.string(), v.maxLength(1_000_000));
@@ -13,7 +25,7 @@ const json: v.GenericSchema<Json> = v.lazy(() =>
   v.union([v.null(), v.boolean(), v.number(), text, v.array(json), v.record(v.string(), json)]),
 );
 const args = v.record(v.string(), json);
-const review = v.picklist(["each", "end", "auto"]);
+const review = v.picklist(REVIEWS);
 /** Given where the panel waits for the answer: the extension says it again with `settled`. */
 const numbered = { requestId: v.optional(v.number()) };
 
@@ -23,10 +35,10 @@ const stepFields = {
   tool: v.optional(v.nullable(text)),
   args: v.optional(v.nullable(args)),
   dependsOn: v.optional(v.array(id)),
-  agent: v.optional(v.picklist(["chapo", "koda", "devo"])),
-  priority: v.optional(v.picklist(["critical", "high", "normal", "low"])),
+  agent: v.optional(v.picklist(AGENTS)),
+  priority: v.optional(v.picklist(PRIORITIES)),
   critical: v.optional(v.boolean()),
-  kind: v.optional(v.picklist(["tool_call", "processing", "clarification"])),
+  kind: v.optional(v.picklist(STEP_KINDS)),
   question: v.optional(v.nullable(text)),
 };
 const stepEdit: v.GenericSchema<StepEdit> = v.variant("op", [
@@ -71,7 +83,7 @@ const fromPanel = v.variant("kind", [
     ...numbered,
     planId: id,
     stepId: id,
-    action: v.picklist(["retry", "skip", "abort", "model", "accept"]),
+    action: v.picklist(RECOVERY_ACTIONS),
     args: v.optional(args),
   }),
   v.strictObject({
@@ -88,10 +100,10 @@ const fromPanel = v.variant("kind", [
 ]);
 
 const known = v.custom<PanelState>((value) => typeof value === "object" && value !== null && "plans" in value);
-const event = v.custom<PlanEvent>(isEvent);
-const delta = v.custom<StreamDelta>((value) => typeof value === "object" && value !== null && "delta" in value);
+const event = v.custom<Event>(isEvent);
+const delta = v.custom<StreamParams>((value) => typeof value === "object" && value !== null && "delta" in value);
 const detection = v.custom<Detection>((value) => typeof value === "object" && value !== null && "planned" in value);
-const completion = v.custom<CompletionItem>((value) => typeof value === "object" && value !== null && "insertText" in value);
+const completion = v.custom<ReferenceItem>((value) => typeof value === "object" && value !== null && "insertText" in value);
 
 /** How the server stands, as the panel shows it. */
 export const serverState = v.variant("kind", [
@@ -138,6 +150,6 @@ export function readToPanel(value: unknown): ToPanel | undefined {
 }
 
 /** Whether a value has what every event has; unknown types pass, since the fold ignores them. */
-export function isEvent(value: unknown): value is PlanEvent {
+export function isEvent(value: unknown): value is Event {
   return v.is(v.looseObject({ seq: version, planId: v.string(), type: v.string(), at: v.string() }), value);
 }

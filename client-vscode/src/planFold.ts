@@ -1,17 +1,17 @@
 // The plan as the server folds it: the same events give the same plan here, which recorded streams test.
 
-import type { Approval, Check, Pending, Plan, PlanEvent, PlanStatus, Recovery, Step, Usage } from "./protocol";
+import type { Approval, Check, Event, Pending, Plan, PlanCancelled, PlanCompleted, PlanFailed, PlanStatus, Recovery, Step, Usage } from "./protocol";
 
 export const NO_PENDING: Pending = { approvals: [], questions: [], recoveries: [], conflicts: [] };
 
 /** The plan after an event, as the server folds it. */
-export function foldPlan(plan: Plan, event: PlanEvent): Plan {
+export function foldPlan(plan: Plan, event: Event): Plan {
   switch (event.type) {
     case "plan_routed":
       return { ...plan, qualification: event.qualification, route: event.route, overallRisk: event.qualification?.riskLevel ?? plan.overallRisk };
     case "plan_drafting":
       if (plan.version === 0) return plan;
-      return { ...plan, status: "draft", pending: NO_PENDING, error: null, steps: plan.steps.filter((step) => step.status === "completed") };
+      return { ...plan, status: "draft", pending: NO_PENDING, error: undefined, steps: plan.steps.filter((step) => step.status === "completed") };
     case "plan_direct":
     case "plan_ready":
     case "plan_approval_request":
@@ -45,7 +45,7 @@ export function foldPlan(plan: Plan, event: PlanEvent): Plan {
   }
 }
 
-function foldStep(plan: Plan, event: PlanEvent): Plan {
+function foldStep(plan: Plan, event: Event): Plan {
   switch (event.type) {
     case "task_started":
       return change(plan, event.taskId, (step) => ({
@@ -54,7 +54,7 @@ function foldStep(plan: Plan, event: PlanEvent): Plan {
         agent: event.agent,
         attempts: step.attempts + 1,
         startedAt: step.startedAt ?? event.at,
-        progress: null,
+        progress: undefined,
       }));
     case "task_update":
       return change(plan, event.taskId, (step) => ({
@@ -93,7 +93,7 @@ function failure(step: Step, error: string, at: string): Step["result"] {
   return { ok: false, error, durationMs, timestamp: at };
 }
 
-function foldDecision(plan: Plan, event: PlanEvent): Plan {
+function foldDecision(plan: Plan, event: Event): Plan {
   const { pending } = plan;
   switch (event.type) {
     case "approval_request":
@@ -120,14 +120,14 @@ function foldDecision(plan: Plan, event: PlanEvent): Plan {
     case "recovery_chosen": {
       if (event.action === "model") return plan;
       const decided = { ...plan, pending: { ...pending, recoveries: withoutRecovery(pending.recoveries, event.taskId) } };
-      return event.action === "retry" ? change(decided, event.taskId, (step) => ({ ...step, status: "pending", result: null })) : decided;
+      return event.action === "retry" ? change(decided, event.taskId, (step) => ({ ...step, status: "pending", result: undefined })) : decided;
     }
     default:
       return plan;
   }
 }
 
-function ended(plan: Plan, status: PlanStatus, event: { summary: string; usage?: Usage | null; at: string; error?: Plan["error"] }): Plan {
+function ended(plan: Plan, status: PlanStatus, event: PlanCompleted | PlanFailed | PlanCancelled): Plan {
   const steps = plan.steps.map((step): Step => (step.status === "running" || step.status === "needs_clarification" ? { ...step, status: "pending" } : step));
   return {
     ...plan,
@@ -135,8 +135,8 @@ function ended(plan: Plan, status: PlanStatus, event: { summary: string; usage?:
     steps,
     pending: NO_PENDING,
     executionSummary: event.summary,
-    usage: event.usage ?? plan.usage,
-    error: event.error,
+    usage: event.usage,
+    error: event.type === "plan_failed" ? event.error : undefined,
     completedAt: event.at,
   };
 }

@@ -4,16 +4,22 @@ import { foldClocks } from "./clocks";
 import { change, foldPlan, NO_PENDING } from "./planFold";
 import type {
   Agent,
-  Args,
+  Answer,
+  ChangeKind,
   Detection,
-  Level,
+  EditApplied,
+  Event,
+  JsonObject,
+  Log,
   Plan,
-  PlanEvent,
+  PlanPaused,
+  PlanStart,
   PlanStatus,
   Progress,
   Step,
   StepStatus,
-  StreamDelta,
+  StreamParams,
+  TaskSkipped,
   Unresolved,
   Usage,
 } from "./protocol";
@@ -26,17 +32,17 @@ export interface OpenCall {
   callId: string;
   stepId: string;
   tool: string;
-  args: Args;
+  args: JsonObject;
 }
 
 export interface ChangedFile {
   editId: string;
   stepId: string;
   uri: string;
-  change: string;
+  change: ChangeKind;
   state: "writing" | "applied" | "refused" | "reverted" | "conflict";
   merged: boolean;
-  outcome?: string;
+  outcome?: EditApplied["outcome"];
   reason?: string;
 }
 
@@ -55,7 +61,7 @@ export interface Clock {
 }
 
 export interface LogLine {
-  level: string;
+  level: Log["level"];
   message: string;
   at: string;
 }
@@ -72,11 +78,11 @@ export interface PlanView {
   streams: Readonly<Record<string, string>>;
   asking: readonly Agent[];
   perspectiveErrors: Readonly<Partial<Record<Agent, string>>>;
-  skipReasons: Readonly<Record<string, string>>;
+  skipReasons: Readonly<Record<string, TaskSkipped["reason"]>>;
   retries: Readonly<Record<string, string>>;
   clocks: Readonly<Record<string, Clock>>;
-  pause?: { reason: string; detail?: string };
-  answer?: { text: string; confidence?: Level };
+  pause?: { reason: PlanPaused["reason"]; detail?: string };
+  answer?: { text: string; confidence?: Answer["confidence"] };
   feedback?: string;
   log: readonly LogLine[];
 }
@@ -119,7 +125,7 @@ export function select(state: PanelState, planId: string | undefined): PanelStat
 }
 
 /** Fold one event in: a known one is ignored, one too early asks for what was missed. */
-export function fold(state: PanelState, event: PlanEvent): Folded {
+export function fold(state: PanelState, event: Event): Folded {
   const known = state.plans[event.planId];
   if (known === undefined) {
     if (event.type !== "plan_start" || event.seq !== 1) return { state, gap: event.planId };
@@ -131,7 +137,7 @@ export function fold(state: PanelState, event: PlanEvent): Folded {
 }
 
 /** Fold a whole history of one plan, from its `plan_start`; undefined if it does not begin there. */
-export function replay(events: readonly PlanEvent[]): PlanView | undefined {
+export function replay(events: readonly Event[]): PlanView | undefined {
   const [first, ...rest] = events;
   if (first?.type !== "plan_start") return undefined;
   return rest.reduce((view, event) => (event.seq === view.folded + 1 ? apply(view, event) : view), started(first));
@@ -152,7 +158,7 @@ export function withView(state: PanelState, view: PlanView): PanelState {
 }
 
 /** Append text of a running answer, keeping its tail. */
-export function withStream(state: PanelState, delta: StreamDelta): PanelState {
+export function withStream(state: PanelState, delta: StreamParams): PanelState {
   const planId = delta.planId ?? state.current;
   const view = planId == null ? undefined : state.plans[planId];
   if (planId == null || view === undefined) return state;
@@ -161,7 +167,7 @@ export function withStream(state: PanelState, delta: StreamDelta): PanelState {
   return { ...state, plans: { ...state.plans, [planId]: { ...view, streams: { ...view.streams, [key]: text } } } };
 }
 
-function started(event: PlanEvent & { type: "plan_start" }): PlanView {
+function started(event: PlanStart): PlanView {
   const plan: Plan = {
     planId: event.planId,
     sessionId: event.sessionId,
@@ -201,7 +207,7 @@ function started(event: PlanEvent & { type: "plan_start" }): PlanView {
   };
 }
 
-function apply(view: PlanView, event: PlanEvent): PlanView {
+function apply(view: PlanView, event: Event): PlanView {
   const around = { ...foldAround(view, event), clocks: foldClocks(view.clocks, event) };
   const plan = event.seq > view.plan.seq ? { ...foldPlan(view.plan, event), seq: event.seq } : view.plan;
   const shown = event.seq > view.plan.seq ? withReverted(withSettledCall(view, plan, event), around.files, event) : plan;
@@ -209,7 +215,7 @@ function apply(view: PlanView, event: PlanEvent): PlanView {
 }
 
 /** A tool's completion names only its call: tool and arguments come from the call that it closes. */
-function withSettledCall(view: PlanView, plan: Plan, event: PlanEvent): Plan {
+function withSettledCall(view: PlanView, plan: Plan, event: Event): Plan {
   if (event.type !== "tool_completed") return plan;
   const call = view.calls.find((each) => each.callId === event.callId);
   if (call === undefined) return plan;
@@ -219,18 +225,18 @@ function withSettledCall(view: PlanView, plan: Plan, event: PlanEvent): Plan {
 }
 
 /** How much of what each step did to files has been taken back. */
-function withReverted(plan: Plan, files: readonly ChangedFile[], event: PlanEvent): Plan {
+function withReverted(plan: Plan, files: readonly ChangedFile[], event: Event): Plan {
   if (event.type !== "edit_reverted") return plan;
   const steps = plan.steps.map((step) => {
     const states = files.filter((file) => file.stepId === step.stepId).map((file) => file.state);
-    const reverted = !states.includes("reverted") ? null : states.includes("applied") ? "part" : "whole";
+    const reverted = !states.includes("reverted") ? undefined : states.includes("applied") ? "part" : "whole";
     return { ...step, reverted } as const;
   });
   return { ...plan, steps };
 }
 
 /** The part of an event that the plan itself does not hold: files, calls, text, reasons. */
-function foldAround(view: PlanView, event: PlanEvent): PlanView {
+function foldAround(view: PlanView, event: Event): PlanView {
   switch (event.type) {
     case "plan_routed":
       return { ...view, detection: event.detection };
@@ -278,7 +284,7 @@ function foldAround(view: PlanView, event: PlanEvent): PlanView {
   }
 }
 
-function foldFiles(view: PlanView, event: PlanEvent): PlanView {
+function foldFiles(view: PlanView, event: Event): PlanView {
   switch (event.type) {
     case "edit_started": {
       const { editId } = event;
@@ -336,7 +342,7 @@ function withoutCalls(view: PlanView, stepId: string): PlanView {
   return { ...view, calls: view.calls.filter((call) => call.stepId !== stepId), streams: omit(view.streams, stepId) };
 }
 
-function logged(view: PlanView, level: string, message: string, at: string): PlanView {
+function logged(view: PlanView, level: Log["level"], message: string, at: string): PlanView {
   return { ...view, log: [...view.log, { level, message, at }].slice(-LOG_KEPT) };
 }
 

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 
 import { readFromPanel, type FromPanel, type ServerState, type ToPanel } from "./messages";
 import { attention, type PanelState } from "./planState";
-import type { PlanEvent, StreamDelta } from "./protocol";
+import type { Event, StreamParams } from "./protocol";
 import { waitingFor } from "./waiting";
 
 export const VIEW_ID = "planloom.plan";
@@ -20,8 +20,8 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   private ready = false;
   /** What waits to be brought into the composer, and whether the composer is to be opened at all. */
   private composing: { text?: string } | undefined;
-  private events: PlanEvent[] = [];
-  private deltas: StreamDelta[] = [];
+  private events: Event[] = [];
+  private deltas: StreamParams[] = [];
   private sending = false;
   private readonly registration = vscode.window.registerWebviewViewProvider(VIEW_ID, this);
 
@@ -69,12 +69,12 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     this.badge();
   }
 
-  forward(event: PlanEvent): void {
+  forward(event: Event): void {
     this.events.push(event);
     void this.send();
   }
 
-  stream(delta: StreamDelta): void {
+  stream(delta: StreamParams): void {
     this.deltas.push(delta);
     void this.send();
   }

@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import type { Review } from "./protocol";
+import { REVIEWS, type Review } from "./protocol";
 
 /** Names that an opened folder must not set; the server ignores them unless they come from here. */
 export const USER_ONLY = [
@@ -90,7 +90,7 @@ export function unasked(): readonly string[] {
 /** When the user wants changes to be reviewed, unless a plan's own choice says otherwise. */
 export function reviewSetting(): Review {
   const value = userValues()["execution.review"];
-  return value === "end" || value === "auto" ? value : "each";
+  return REVIEWS.find((each) => each === value) ?? "each";
 }
 
 function nest(into: Values, name: string, value: unknown): void {

@@ -16,7 +16,7 @@ import { steps } from "../src/webview/steps";
 import { outcome } from "../src/webview/summary";
 import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi, type Ui } from "../src/webview/uiState";
-import { plan, step, Stream } from "./events";
+import { chapo, ended, koda, plan, step, Stream } from "./events";
 
 const PAYLOADS = ["<img src=x onerror=alert(1)>", "<script>alert(1)</script>", "javascript:alert(1)", '"><svg onload=alert(1)>', "![x](https://evil.test/x.png)", "command:planloom.approve"];
 
@@ -49,7 +49,7 @@ function everywhere(text: string): Stream {
     summary: text,
     status: "paused",
     attachments: [{ id: "1", kind: "file", reference: text, label: text, bytes: 1, truncated: true, note: text }],
-    perspectives: { chapo: { agent: "chapo", analysis: text, concerns: [text], recommendations: [text], estimatedEffort: "small" } },
+    perspectives: { chapo: chapo(text, { concerns: [text], recommendations: [text] }) },
     error: { code: "x", message: text, hint: text, rawText: text },
     pending: { approvals: [approval], questions: [{ stepId: "a", question: text, options: [text] }], recoveries: [{ stepId: "a", error: text, options: ["retry", "accept"], proposal: { action: "retry", why: text, args: { x: text } } }], conflicts: [{ editId: "e", stepId: "a", files: [{ uri: `file:///w/${text}`, hunks: [{ range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } }, base: text, mine: text, theirs: text }] }] }] },
   });
@@ -135,7 +135,6 @@ test("every command of the table is declared, and the other way round", () => {
 });
 
 test("perspectives: who thinks, who said something, who failed, who is to come", () => {
-  const said = { agent: "chapo" as const, analysis: "Small, but public.", concerns: ["Names"], recommendations: [], estimatedEffort: "small", riskAssessment: "Low" };
   const stream = new Stream().add("plan_start", { ...asked("perspectives") }).add("plan_drafting", { version: 1 });
   const shownNow = (): Record<string, string | undefined> => {
     const root = document.createElement("div");
@@ -146,9 +145,9 @@ test("perspectives: who thinks, who said something, who failed, who is to come",
   expect(shownNow()).toEqual({ chapo: "to come", koda: "to come", devo: "to come", thought: "Thinking…" });
   stream.add("perspective_start", { agent: "chapo" });
   expect(shownNow()).toEqual({ chapo: "thinking", koda: "to come", devo: "to come", thought: "Strategy is thinking…" });
-  stream.add("perspective_complete", { agent: "chapo", perspective: said }).add("perspective_start", { agent: "koda" }).add("perspective_start", { agent: "devo" });
+  stream.add("perspective_complete", { agent: "chapo", perspective: chapo("Small, but public.", { concerns: ["Names"], riskAssessment: "Low" }) }).add("perspective_start", { agent: "koda" }).add("perspective_start", { agent: "devo" });
   expect(shownNow()).toEqual({ chapo: "done", koda: "thinking", devo: "thinking", thought: "Code and Operations are thinking…" });
-  stream.add("perspective_complete", { agent: "devo", error: "No answer" }).add("perspective_complete", { agent: "koda", perspective: { ...said, agent: "koda" } });
+  stream.add("perspective_complete", { agent: "devo", error: "No answer" }).add("perspective_complete", { agent: "koda", perspective: koda("Small.") });
   expect(shownNow()).toEqual({ chapo: "done", koda: "done", devo: "failed", thought: "Making one plan of the perspectives…" });
 });
 
@@ -226,7 +225,7 @@ test("a plan with steps left out is partly done, says why, and offers the rest",
       .add("plan_ready", { plan: plan(steps, { seq: 2, status: "executing", author: "model" }) })
       .add("task_skipped", { taskId: "b", reason: "approval_denied" })
       .add("task_skipped", { taskId: "c", reason: "dependency_failed" })
-      .add("plan_completed", { summary: "1 of 3 steps done." }).events,
+      .add("plan_completed", ended("1 of 3 steps done.")).events,
   )!;
   const { panel, sent } = panelOf();
   const root = drawn(html`${planHeader(panel, view)} ${outcome(panel, view)}`);

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
 import { attention, currentView, EMPTY, fold, isUndoable, progressOf, replay, shownStatus, withPlan, withStream, withView, type PanelState } from "../src/planState";
-import type { PlanEvent } from "../src/protocol";
-import { plan, step, Stream } from "./events";
+import type { Event } from "../src/protocol";
+import { ended, plan, step, Stream } from "./events";
 
 function folded(stream: Stream): PanelState {
   return stream.events.reduce((state: PanelState, event) => fold(state, event).state, EMPTY);
@@ -61,7 +61,7 @@ test("approvals, questions, recoveries and conflicts come and go", () => {
     .add("approval_resolved", { approvalId: "x", decision: "allow", by: "user" })
     .add("clarification_provided", { taskId: "a", answer: "this" })
     .add("recovery_chosen", { taskId: "b", action: "skip", by: "user" })
-    .add("conflict_resolved", { taskId: "a", editId: "e" });
+    .add("conflict_resolved", { taskId: "a", editId: "e", files: [], by: "user" });
   expect(attention(view(stream).plan)).toBe(0);
 });
 
@@ -73,11 +73,11 @@ test("a failed step keeps its error, a retried one its reason", () => {
 });
 
 test("applied files are remembered and can be taken back", () => {
-  const files = [{ uri: "file:///w/a.txt", change: "edit" }];
+  const files = [{ uri: "file:///w/a.txt", change: "edit" as const }];
   const stream = approved()
     .add("edit_started", { taskId: "a", editId: "e", files })
     .add("edit_applied", { taskId: "a", editId: "e", files, merged: true, outcome: "verified" })
-    .add("plan_completed", { summary: "2 of 2 steps done" });
+    .add("plan_completed", ended("2 of 2 steps done"));
   expect(isUndoable(view(stream))).toBe(true);
   expect(view(stream).files).toMatchObject([{ state: "applied", merged: true, stepId: "a" }]);
   stream.add("edit_reverted", { taskId: "a", editId: "e", files });
@@ -87,9 +87,9 @@ test("applied files are remembered and can be taken back", () => {
 test("an event seen before changes nothing, one too early asks for what was missed", () => {
   const stream = approved();
   const state = folded(stream);
-  const [first, second] = stream.events as [PlanEvent, PlanEvent];
+  const [first, second] = stream.events as [Event, Event];
   expect(fold(state, second)).toEqual({ state });
-  expect(fold(fold(EMPTY, first).state, stream.events[3] as PlanEvent).gap).toBe("p1");
+  expect(fold(fold(EMPTY, first).state, stream.events[3] as Event).gap).toBe("p1");
   expect(fold(EMPTY, second)).toEqual({ state: EMPTY, gap: "p1" });
 });
 
@@ -112,7 +112,7 @@ test("a replayed history equals the events folded one by one", () => {
 
 test("unknown event types are ignored but counted", () => {
   const stream = approved();
-  const odd = { seq: stream.events.length + 1, planId: "p1", sessionId: "s1", at: "", type: "from_the_future" } as unknown as PlanEvent;
+  const odd = { seq: stream.events.length + 1, planId: "p1", sessionId: "s1", at: "", type: "from_the_future" } as unknown as Event;
   const after = fold(folded(stream), odd).state;
   expect(currentView(after)).toMatchObject({ folded: odd.seq, plan: { seq: odd.seq, status: "executing" } });
 });
@@ -127,13 +127,13 @@ test("an ended plan waits for nothing and runs nothing", () => {
   const stream = approved()
     .add("task_started", { taskId: "a", agent: "koda" })
     .add("clarification_request", { taskId: "a", question: "?" })
-    .add("plan_cancelled", { summary: "0 of 2 steps done" });
-  const { plan: ended } = view(stream);
-  expect([ended.status, attention(ended), ended.steps[0]?.status, ended.executionSummary]).toEqual(["cancelled", 0, "pending", "0 of 2 steps done"]);
+    .add("plan_cancelled", ended("0 of 2 steps done"));
+  const { plan: now } = view(stream);
+  expect([now.status, attention(now), now.steps[0]?.status, now.executionSummary]).toEqual(["cancelled", 0, "pending", "0 of 2 steps done"]);
 });
 
 test("an edit and a regeneration bring the plan back to review", () => {
-  const edited = view(approved().add("plan_paused", { reason: "user" }).add("plan_edited", { version: 2, plan: plan([step("a")], { version: 2 }), by: "user" }));
+  const edited = view(approved().add("plan_paused", { reason: "user" }).add("plan_edited", { version: 2, edits: [], plan: plan([step("a")], { version: 2 }), by: "user" }));
   expect([edited.plan.status, edited.plan.version, edited.pause]).toEqual(["pending_approval", 2, undefined]);
   const again = view(new Stream().start().add("plan_ready", { plan: plan([step("a", { status: "completed" }), step("b")]) }).add("plan_drafting", { version: 2, feedback: "less" }));
   expect([again.plan.status, again.plan.steps.length, again.feedback]).toEqual(["draft", 1, "less"]);

@@ -5,10 +5,10 @@ import { expect, test } from "vitest";
 
 import { isEvent } from "../src/messages";
 import { currentView, EMPTY, fold, progressOf, replay, shownStatus, type PanelState } from "../src/planState";
-import { EVENTS, type Plan, type PlanEvent } from "../src/protocol";
+import { EVENTS, type Plan, type Event } from "../src/protocol";
 
 interface Recorded {
-  events: PlanEvent[];
+  events: Event[];
   plan: Plan;
 }
 

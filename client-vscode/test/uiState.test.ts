@@ -31,7 +31,7 @@ test("a selection takes the place of an empty draft, comes after another one, an
 
 test("an answer about an older text is ignored", () => {
   const ui = written(written(running(), "a", NOW), "ab", NOW);
-  const detection = { planned: true, rule: "none", score: 1, ambiguous: false };
+  const detection = { planned: true, rule: "none" as const, score: 1, ambiguous: false };
   expect(taken(ui, { kind: "detection", requestId: 1, detection }, EMPTY).verdict).toBeUndefined();
   expect(taken(ui, { kind: "detection", requestId: 2, detection }, EMPTY).verdict).toEqual(detection);
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { workedMs } from "../src/clocks";
 import { replay, type PlanView } from "../src/planState";
-import type { Approval, Plan } from "../src/protocol";
+import type { Approval, Plan, TaskSkipped } from "../src/protocol";
 import { dependants, isPartly, notDone, restOf, waitingFor, waitOf } from "../src/waiting";
 import { skippedWith, whatIsAsked } from "../src/webview/format";
 import { plan, step, Stream } from "./events";
@@ -72,7 +72,7 @@ test.each([
 });
 
 test("done is a plan only if everything is; a step whose condition did not hold was not meant to be", () => {
-  const ended = (status: "completed" | "failed", skipped: string) => viewOf(plan([step("a", { status: "completed" }), step("b", { status: "skipped" })], { status }), { skipReasons: { b: skipped } });
+  const ended = (status: "completed" | "failed", skipped: TaskSkipped["reason"]) => viewOf(plan([step("a", { status: "completed" }), step("b", { status: "skipped" })], { status }), { skipReasons: { b: skipped } });
   expect([isPartly(ended("completed", "condition")), isPartly(ended("completed", "user")), isPartly(ended("failed", "user"))]).toEqual([false, true, false]);
   expect(notDone(ended("completed", "approval_denied")).map((each) => each.stepId)).toEqual(["b"]);
   expect(notDone(viewOf(plan([step("a")], { status: "executing" })))).toEqual([]);

@@ -4,7 +4,7 @@ import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
 import { attention, type PlanView } from "../planState";
-import type { Approval, ApprovalFile, Choice, Conflict, Plan, Question, Recovery } from "../protocol";
+import type { Approval, ApprovalFile, Conflict, FileChoice, Plan, Question, Recovery } from "../protocol";
 import { CHANGE_LETTER, pathOf, skippedWith } from "./format";
 import { plain } from "./marks";
 import { readArgs } from "./stepForm";
@@ -203,7 +203,7 @@ function retryForm(panel: Panel, plan: Plan, recovery: Recovery, text: string): 
   </div>`;
 }
 
-const CHOICES: readonly (readonly [Choice, string])[] = [["mine", "Keep mine"], ["theirs", "Take the plan's"], ["both", "Keep both"]];
+const CHOICES: readonly (readonly [FileChoice["choice"], string])[] = [["mine", "Keep mine"], ["theirs", "Take the plan's"], ["both", "Keep both"]];
 
 function conflictCard(panel: Panel, plan: Plan, conflict: Conflict): View {
   const { planId } = plan;

@@ -4,12 +4,14 @@ import { html, nothing } from "lit";
 import { classMap } from "lit/directives/class-map.js";
 import { live } from "lit/directives/live.js";
 
-import type { CompletionItem, Mode } from "../protocol";
+import type { CreateParams, ReferenceItem } from "../protocol";
 import { reasonOf } from "./format";
 import { icon, shown, type Panel, type View } from "./ui";
 import { isSending } from "./uiState";
 
-const KIND_ICON: Readonly<Record<CompletionItem["kind"], string>> = {
+type Mode = NonNullable<CreateParams["mode"]>;
+
+const KIND_ICON: Readonly<Record<ReferenceItem["kind"], string>> = {
   file: "file",
   folder: "folder",
   symbol: "symbol-method",
@@ -155,7 +157,7 @@ function onKey(panel: Panel, event: KeyboardEvent, ask: Asks): void {
   send(panel, event.altKey ? override(ui.verdict?.planned ?? true) : "auto");
 }
 
-function accept(panel: Panel, item: CompletionItem, ask: Asks): void {
+function accept(panel: Panel, item: ReferenceItem, ask: Asks): void {
   const [from, to] = item.replace;
   const { draft } = panel.ui;
   const goesOn = item.kind === "folder";

@@ -1,7 +1,20 @@
 // Words and figures as the panel writes them.
 
 import type { ChangedFile, PlanView } from "../planState";
-import type { Args, Detection, Json, Plan, PlanStatus, Review, Step, StepStatus } from "../protocol";
+import type {
+  ChangeKind,
+  Detection,
+  DetectionRule,
+  Json,
+  JsonObject,
+  Plan,
+  PlanPaused,
+  PlanStatus,
+  Review,
+  Step,
+  StepStatus,
+  TaskSkipped,
+} from "../protocol";
 import { dependants } from "../waiting";
 
 export const PLAN_STATUS: Readonly<Record<PlanStatus, string>> = {
@@ -38,7 +51,7 @@ export const PAUSE_REASON: Readonly<Record<string, string>> = {
   restart: "The server was restarted. Nothing runs until you resume.",
   error: "The plan could not go on.",
   storage: "The plan ledger could not be written, so the plan was stopped. Nothing runs until you resume.",
-};
+} satisfies Record<PlanPaused["reason"], string>;
 
 export const SKIP_REASON: Readonly<Record<string, string>> = {
   user: "skipped by you",
@@ -46,7 +59,7 @@ export const SKIP_REASON: Readonly<Record<string, string>> = {
   dependency_failed: "a step it depends on did not finish",
   condition: "its condition did not hold",
   policy: "skipped after its failure, as the setting says",
-};
+} satisfies Record<TaskSkipped["reason"], string>;
 
 const RULES: Readonly<Record<string, string>> = {
   question: "a question",
@@ -58,7 +71,7 @@ const RULES: Readonly<Record<string, string>> = {
   disabled: "planning is off",
   model: "judged by the model",
   qualification: "judged by risk and complexity",
-};
+} satisfies Record<DetectionRule, string>;
 
 /** Why detection decided as it did, in a few words. */
 export function reasonOf(detection: Detection): string {
@@ -150,7 +163,7 @@ export function valueText(value: Json | undefined): string {
 }
 
 /** The argument that tells most about a call: its path, else its command, else the first. */
-export function headline(args: Args | null | undefined): string {
+export function headline(args: JsonObject | null | undefined): string {
   if (args == null) return "";
   const name = ["path", "command", "old_path", "pattern", "query", "url"].find((each) => typeof args[each] === "string");
   return name === undefined ? "" : valueText(args[name]);
@@ -170,7 +183,7 @@ export const CHANGE_LETTER: Readonly<Record<string, string>> = {
   delete: "D",
   rename: "R",
   createFolder: "A",
-};
+} satisfies Record<ChangeKind, string>;
 
 /** Files by address, the last state of each. */
 export function latest(files: readonly ChangedFile[]): readonly ChangedFile[] {

@@ -3,32 +3,36 @@
 import { html, nothing } from "lit";
 
 import type { PlanView } from "../planState";
-import type { Agent, Perspective } from "../protocol";
+import { AGENTS, type Agent, type ChapoPerspective, type DevoPerspective, type KodaPerspective } from "../protocol";
 import { icon, shown, type View } from "./ui";
 
-const AGENTS: readonly Agent[] = ["chapo", "koda", "devo"];
 const ROLE: Readonly<Record<Agent, string>> = { chapo: "Strategy", koda: "Code", devo: "Operations" };
 type State = "thinking" | "failed" | "done" | "to come";
 const LOOK: Readonly<Record<State, string>> = { thinking: "loading", failed: "warning", done: "pass-filled", "to come": "circle-large-outline" };
 
-/** The lists and texts that one perspective has and the others have not, by their titles. */
-const OWN: readonly (readonly [keyof Perspective, string])[] = [
-  ["strategicAnalysis", "Strategy"],
-  ["riskAssessment", "Risks"],
-  ["impactAreas", "Where it shows"],
-  ["coordinationNeeds", "To be agreed"],
-  ["affectedFiles", "Files"],
-  ["codePatterns", "Patterns"],
-  ["potentialBreakingChanges", "What may break"],
-  ["testingRequirements", "Tests"],
-  ["deploymentImpact", "Deployment"],
-  ["rollbackStrategy", "Way back"],
-  ["servicesAffected", "Services"],
-  ["infrastructureChanges", "Infrastructure"],
-  ["concerns", "Concerns"],
-  ["recommendations", "Recommendations"],
-  ["dependencies", "Depends on"],
-];
+type Part = Exclude<
+  keyof ChapoPerspective | keyof KodaPerspective | keyof DevoPerspective,
+  "agent" | "analysis" | "estimatedEffort" | "timestamp"
+>;
+
+/** The titles of a perspective's lists and texts, in the order in which they are shown. */
+const TITLE: Readonly<Record<Part, string>> = {
+  strategicAnalysis: "Strategy",
+  riskAssessment: "Risks",
+  impactAreas: "Where it shows",
+  coordinationNeeds: "To be agreed",
+  affectedFiles: "Files",
+  codePatterns: "Patterns",
+  potentialBreakingChanges: "What may break",
+  testingRequirements: "Tests",
+  deploymentImpact: "Deployment",
+  rollbackStrategy: "Way back",
+  servicesAffected: "Services",
+  infrastructureChanges: "Infrastructure",
+  concerns: "Concerns",
+  recommendations: "Recommendations",
+  dependencies: "Depends on",
+};
 
 /** What is being thought of while there are no steps yet. */
 export function thought(view: PlanView): string {
@@ -61,7 +65,7 @@ function row(view: PlanView, agent: Agent): View {
   if (state === "done" && perspective != null) {
     return html`<details class="perspective" data-agent=${agent} data-state=${state}>
       <summary>${head}</summary>
-      <div class="perspective-text"><p>${shown(perspective.analysis)}</p>${OWN.map(([name, title]) => part(title, perspective[name]))}</div>
+      <div class="perspective-text"><p>${shown(perspective.analysis)}</p>${parts(perspective)}</div>
     </details>`;
   }
   return html`<div class="perspective" data-agent=${agent} data-state=${state}>
@@ -70,7 +74,9 @@ function row(view: PlanView, agent: Agent): View {
   </div>`;
 }
 
-function part(title: string, said: Perspective[keyof Perspective]): View {
-  if (said == null || said.length === 0) return nothing;
-  return html`<h5>${title}</h5>${typeof said === "string" ? html`<p>${shown(said)}</p>` : html`<ul class="plain">${said.map((item) => html`<li>${shown(item)}</li>`)}</ul>`}`;
+function parts(perspective: Partial<Record<Part, string | readonly string[]>>): View {
+  const written = Object.entries(TITLE).map(([name, title]) => [title, perspective[name as Part] ?? ""] as const);
+  return html`${written
+    .filter(([, text]) => text.length > 0)
+    .map(([title, text]) => html`<h5>${title}</h5>${typeof text === "string" ? html`<p>${shown(text)}</p>` : html`<ul class="plain">${text.map((item) => html`<li>${shown(item)}</li>`)}</ul>`}`)}`;
 }

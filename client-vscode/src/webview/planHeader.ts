@@ -3,7 +3,7 @@
 import { html, nothing } from "lit";
 
 import { attention, progressOf, type PlanView } from "../planState";
-import type { Attachment, Plan, PlanStatus, Review } from "../protocol";
+import { REVIEWS, type Attachment, type Plan, type PlanStatus, type Review } from "../protocol";
 import { isPartly, waitingFor } from "../waiting";
 import { duration, PAUSE_REASON, PLAN_STATUS, reasonOf, spent, whatIsAsked } from "./format";
 import { plain } from "./marks";
@@ -11,13 +11,11 @@ import { perspectives, thought } from "./perspectives";
 import { focusSoon, icon, shown, valueOf, type Panel, type View } from "./ui";
 import { isBusy, type PlanForms } from "./uiState";
 
-const REVIEWS: Readonly<Record<Review, string>> = {
+const REVIEW_LABEL: Readonly<Record<Review, string>> = {
   each: "Review each step",
   end: "Review all at the end",
   auto: "Review only risky changes",
 };
-
-const REVIEW: readonly Review[] = ["each", "end", "auto"];
 
 /** The statuses in which a form's request can be sent. */
 const PROMPTED: Readonly<Record<"reject" | "regenerate", readonly PlanStatus[]>> = {
@@ -138,7 +136,7 @@ function controls(panel: Panel, view: PlanView): View {
         </div>
         <div class="actions">
           <vscode-single-select id="review" aria-label="When changes are reviewed" .value=${reviewOf(panel, plan)} @change=${(event: Event) => choose(panel, planId, valueOf(event))}>
-            ${REVIEW.map((value) => html`<vscode-option value=${value} ?selected=${reviewOf(panel, plan) === value}>${REVIEWS[value]}</vscode-option>`)}
+            ${REVIEWS.map((value) => html`<vscode-option value=${value} ?selected=${reviewOf(panel, plan) === value}>${REVIEW_LABEL[value]}</vscode-option>`)}
           </vscode-single-select>
         </div>
         ${asks(panel, plan)}
@@ -219,7 +217,7 @@ export function reviewOf(panel: Panel, plan: Plan): Review {
 }
 
 function choose(panel: Panel, planId: string, value: string): void {
-  const review = REVIEW.find((each) => each === value) ?? "each";
+  const review = REVIEWS.find((each) => each === value) ?? "each";
   panel.change(planId, (forms) => (forms.review = review));
   panel.post({ kind: "review", planId, review });
 }

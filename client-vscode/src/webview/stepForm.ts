@@ -3,7 +3,7 @@
 import { html, nothing } from "lit";
 
 import type { FromPanel } from "../messages";
-import type { Plan, Step } from "../protocol";
+import { AGENTS, type Plan, type Step } from "../protocol";
 import { shown, valueOf, type Panel, type View } from "./ui";
 import { isBusy, type StepDraft } from "./uiState";
 
@@ -48,7 +48,7 @@ export function editOf(draft: StepDraft, step: Step | undefined): StepEdit | { p
   const args = readArgs(draft.args);
   if ("problem" in args) return args;
   const tool = draft.tool.trim() === "" ? null : draft.tool.trim();
-  const agent = draft.agent === "chapo" || draft.agent === "devo" ? draft.agent : "koda";
+  const agent = AGENTS.find((each) => each === draft.agent) ?? "koda";
   if (draft.description.trim() === "") return { problem: "A step needs a description." };
   if (draft.target.kind === "new" || step === undefined) {
     const kind = tool === null ? "processing" : "tool_call";
@@ -122,7 +122,7 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
         <vscode-textfield id="step-tool" label="Tool" placeholder="none: an instruction for the agent" .value=${draft.tool} @input=${typed("tool")}></vscode-textfield></span>
       <span><label for="step-agent">Agent</label>
         <vscode-single-select id="step-agent" label="Agent" @change=${typed("agent")}>
-          ${["chapo", "koda", "devo"].map((agent) => html`<vscode-option value=${agent} ?selected=${agent === draft.agent}>${agent}</vscode-option>`)}
+          ${AGENTS.map((agent) => html`<vscode-option value=${agent} ?selected=${agent === draft.agent}>${agent}</vscode-option>`)}
         </vscode-single-select></span>
     </div>
     <label for="step-args">Arguments (JSON)</label>

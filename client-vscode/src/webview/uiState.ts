@@ -4,7 +4,7 @@ import * as v from "valibot";
 
 import type { FromPanel, ServerState, ToPanel } from "../messages";
 import type { PanelState } from "../planState";
-import type { Choice, CompletionItem, Detection, Review } from "../protocol";
+import { REVIEWS, type Detection, type FileChoice, type ReferenceItem, type Review } from "../protocol";
 
 /** A step being written: an existing one, or a new one after another. */
 export interface StepDraft {
@@ -34,7 +34,7 @@ export interface PlanForms {
   answers: Record<string, string>;
   retryArgs: Record<string, string>;
   /** Which text stays, by edit and file. */
-  choices: Record<string, Choice>;
+  choices: Record<string, FileChoice["choice"]>;
 }
 
 /** One form of a plan: what is closed when the request that it sent was taken. */
@@ -62,7 +62,7 @@ export interface Ui {
   /** Counts changes of the draft: answers about an older one are ignored. */
   readonly typing: number;
   readonly verdict?: Detection | undefined;
-  readonly suggestions: readonly CompletionItem[];
+  readonly suggestions: readonly ReferenceItem[];
   readonly suggestion: number;
   readonly plans: Readonly<Record<string, PlanForms>>;
   readonly requests: Readonly<Record<number, Sent>>;
@@ -95,7 +95,7 @@ const forms = v.object({
     }),
   ),
   prompt: v.optional(v.object({ kind: v.picklist(["reject", "regenerate"]), text })),
-  review: v.optional(v.picklist(["each", "end", "auto"])),
+  review: v.optional(v.picklist(REVIEWS)),
   skips: texts,
   leftOut: v.record(text, v.array(text)),
   answers: texts,

@@ -1,4 +1,4 @@
-"""The extension's mirror of the protocol and of the settings is equal to what the server speaks and takes."""
+"""The settings that the extension declares and sends are those of the server."""
 
 import json
 import re
@@ -8,21 +8,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from planloom.lsp import methods
 from planloom.settings import USER_ONLY, Settings
 
 CLIENT = Path(__file__).parents[2] / "client-vscode"
-PROTOCOL = (CLIENT / "src" / "protocol.ts").read_text(encoding="utf-8")
 MANIFEST = json.loads((CLIENT / "package.json").read_text(encoding="utf-8"))
 DECLARED: dict[str, dict[str, Any]] = MANIFEST["contributes"]["configuration"]["properties"]
 ONLY_OF_THE_EXTENSION = {"planloom.server.python", "planloom.server.command", "planloom.trace.server"}
-
-
-def strings(name: str) -> list[str]:
-    """The strings of a `const NAME = [...] as const` of the mirror."""
-    found = re.search(rf"const {name} = \[(.*?)\] as const", PROTOCOL, re.DOTALL)
-    assert found is not None
-    return re.findall(r'"([^"]+)"', found[1])
 
 
 def fields(model: type[BaseModel], prefix: str = "planloom.") -> Iterator[str]:
@@ -46,13 +37,6 @@ def values(settings: dict[str, Any], prefix: str = "planloom.") -> Iterator[tupl
 
 def is_user_only(name: str) -> bool:
     return name.removeprefix("planloom.").startswith(USER_ONLY)
-
-
-def test_the_mirror_names_every_method_and_event() -> None:
-    assert strings("METHODS") == [each.name for each in (*methods.REQUESTS, *methods.NOTES_IN)]
-    assert strings("SERVER_METHODS") == [each.name for each in (*methods.NOTES_OUT, *methods.ASKS)]
-    assert strings("EVENTS") == list(methods.EVENTS)
-    assert f"PROTOCOL_VERSION = {methods.PROTOCOL_VERSION};" in PROTOCOL
 
 
 def test_the_extension_declares_every_setting_and_no_other() -> None:
