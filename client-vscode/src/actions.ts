@@ -36,10 +36,17 @@ export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
   }
 }
 
-type Decision = Exclude<FromPanel, { kind: "ready" | "create" | "complete" | "detect" | "diff" | "open" | "show" | "review" | "select" }>;
+type Decision = Exclude<
+  FromPanel,
+  { kind: "ready" | "create" | "complete" | "detect" | "diff" | "open" | "show" | "review" | "select" }
+>;
 
 /** Tell the panel how its request ended, however it ended: a form of its waits for that. */
-async function settle(ctx: Ctx, { requestId }: { requestId?: number | undefined }, request: Promise<object | undefined>): Promise<void> {
+async function settle(
+  ctx: Ctx,
+  { requestId }: { requestId?: number | undefined },
+  request: Promise<object | undefined>,
+): Promise<void> {
   let ok = false;
   try {
     ok = (await request) !== undefined;
@@ -52,11 +59,19 @@ async function settle(ctx: Ctx, { requestId }: { requestId?: number | undefined 
 async function decide(ctx: Ctx, message: Decision): Promise<object | undefined> {
   switch (message.kind) {
     case "approve":
-      return ctx.ask("planloom/plan/approve", { planId: message.planId, version: message.version, review: message.review ?? ctx.reviewOf(message.planId) });
+      return ctx.ask("planloom/plan/approve", {
+        planId: message.planId,
+        version: message.version,
+        review: message.review ?? ctx.reviewOf(message.planId),
+      });
     case "reject":
       return ctx.ask("planloom/plan/reject", { planId: message.planId, ...some("reason", message.reason) });
     case "regenerate":
-      return ctx.ask("planloom/plan/regenerate", { planId: message.planId, version: message.version, ...some("feedback", message.feedback) });
+      return ctx.ask("planloom/plan/regenerate", {
+        planId: message.planId,
+        version: message.version,
+        ...some("feedback", message.feedback),
+      });
     case "edit":
       return ctx.ask("planloom/plan/edit", { planId: message.planId, version: message.version, edits: message.edits });
     case "control":
@@ -65,16 +80,29 @@ async function decide(ctx: Ctx, message: Decision): Promise<object | undefined> 
       return undo(ctx, message);
     case "respond": {
       const { approvalId, decision, reason, files } = message;
-      return ctx.ask("planloom/approval/respond", { approvalId, decision, ...some("reason", reason ?? ""), ...(files === undefined ? {} : { files }) });
+      return ctx.ask("planloom/approval/respond", {
+        approvalId,
+        decision,
+        ...some("reason", reason ?? ""),
+        ...(files === undefined ? {} : { files }),
+      });
     }
     case "answer":
-      return ctx.ask("planloom/step/answer", { planId: message.planId, stepId: message.stepId, answer: message.answer });
+      return ctx.ask("planloom/step/answer", {
+        planId: message.planId,
+        stepId: message.stepId,
+        answer: message.answer,
+      });
     case "recover": {
       const { planId, stepId, action, args } = message;
       return ctx.ask("planloom/step/recover", { planId, stepId, action, ...(args === undefined ? {} : { args }) });
     }
     case "resolve":
-      return ctx.ask("planloom/conflict/resolve", { planId: message.planId, editId: message.editId, files: message.files });
+      return ctx.ask("planloom/conflict/resolve", {
+        planId: message.planId,
+        editId: message.editId,
+        files: message.files,
+      });
   }
 }
 
@@ -87,11 +115,17 @@ export function editorContext(): NonNullable<CreateParams["context"]> {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined || editor.document.uri.scheme !== "file") return {};
   const at = ({ line, character }: vscode.Position): { line: number; character: number } => ({ line, character });
-  return { uri: editor.document.uri.toString(), selections: editor.selections.map(({ start, end }) => ({ start: at(start), end: at(end) })) };
+  return {
+    uri: editor.document.uri.toString(),
+    selections: editor.selections.map(({ start, end }) => ({ start: at(start), end: at(end) })),
+  };
 }
 
 /** Send a request; a file that holds secrets is attached only if the person says so. */
-async function create(ctx: Ctx, { text, mode, sessionId }: Pick<CreateParams, "text" | "mode" | "sessionId">): Promise<object | undefined> {
+async function create(
+  ctx: Ctx,
+  { text, mode, sessionId }: Pick<CreateParams, "text" | "mode" | "sessionId">,
+): Promise<object | undefined> {
   const context = editorContext();
   const confirmed: string[] = [];
   if (text.includes("@")) {
@@ -107,14 +141,30 @@ async function create(ctx: Ctx, { text, mode, sessionId }: Pick<CreateParams, "t
       if (choice === "Attach") confirmed.push(each.reference);
     }
   }
-  const result = await ctx.ask("planloom/plan/create", { text, mode, context, ...(confirmed.length === 0 ? {} : { confirmed }), ...(sessionId === undefined ? {} : { sessionId }) });
+  const result = await ctx.ask("planloom/plan/create", {
+    text,
+    mode,
+    context,
+    ...(confirmed.length === 0 ? {} : { confirmed }),
+    ...(sessionId === undefined ? {} : { sessionId }),
+  });
   if (result !== undefined) await ctx.show(result.plan.planId);
   return result;
 }
 
-async function complete(ctx: Ctx, { requestId, text, offset }: { requestId: number; text: string; offset: number }): Promise<void> {
+async function complete(
+  ctx: Ctx,
+  { requestId, text, offset }: { requestId: number; text: string; offset: number },
+): Promise<void> {
   const { uri } = editorContext();
-  const found = await ctx.request("planloom/reference/complete", { text, offset, limit: COMPLETIONS, ...(uri === undefined ? {} : { context: { uri } }) }).catch(() => undefined);
+  const found = await ctx
+    .request("planloom/reference/complete", {
+      text,
+      offset,
+      limit: COMPLETIONS,
+      ...(uri === undefined ? {} : { context: { uri } }),
+    })
+    .catch(() => undefined);
   ctx.panel.post({ kind: "completions", requestId, items: [...(found?.items ?? [])] });
 }
 
@@ -124,12 +174,20 @@ async function diff(ctx: Ctx, { approvalId, uri }: { approvalId: string; uri: st
   if (file !== undefined) await ctx.diffs.show(approvalId, file);
 }
 
-async function undo(ctx: Ctx, { planId, stepId, redo }: { planId: string; stepId?: string; redo?: boolean }): Promise<object | undefined> {
-  const result = await ctx.ask("planloom/plan/undo", { planId, ...(stepId === undefined ? {} : { stepId }), ...(redo === undefined ? {} : { redo }) });
+async function undo(
+  ctx: Ctx,
+  { planId, stepId, redo }: { planId: string; stepId?: string; redo?: boolean },
+): Promise<object | undefined> {
+  const result = await ctx.ask("planloom/plan/undo", {
+    planId,
+    ...(stepId === undefined ? {} : { stepId }),
+    ...(redo === undefined ? {} : { redo }),
+  });
   if (result === undefined) return undefined;
   const { reverted, conflicts } = result;
   const files = (count: number): string => (count === 1 ? "1 file" : `${count} files`);
-  if (conflicts.length > 0) ctx.tell("warning", `${files(conflicts.length)} could not be taken back: you changed the same lines since.`);
+  if (conflicts.length > 0)
+    ctx.tell("warning", `${files(conflicts.length)} could not be taken back: you changed the same lines since.`);
   else if (reverted.length === 0) ctx.tell("info", "There was nothing to take back.");
   return result;
 }
@@ -138,7 +196,10 @@ async function open({ uri, line }: { uri: string; line?: number }): Promise<void
   const target = vscode.Uri.parse(uri, true);
   if (target.scheme !== "file") return;
   const position = line === undefined ? undefined : new vscode.Position(line, 0);
-  await vscode.window.showTextDocument(target, { preview: true, ...(position === undefined ? {} : { selection: new vscode.Range(position, position) }) });
+  await vscode.window.showTextDocument(target, {
+    preview: true,
+    ...(position === undefined ? {} : { selection: new vscode.Range(position, position) }),
+  });
 }
 
 async function show(ctx: Ctx, what: Extract<FromPanel, { kind: "show" }>["what"]): Promise<void> {
@@ -170,7 +231,11 @@ export async function choosePlan(ctx: Ctx): Promise<void> {
     detail: new Date(plan.updatedAt).toLocaleString(),
     planId: plan.planId,
   }));
-  const choice = await vscode.window.showQuickPick(items, { title: "Show Plan", placeHolder: "Newest first", matchOnDescription: true });
+  const choice = await vscode.window.showQuickPick(items, {
+    title: "Show Plan",
+    placeHolder: "Newest first",
+    matchOnDescription: true,
+  });
   if (choice === undefined) return;
   await ctx.show(choice.planId);
   await ctx.panel.reveal();
@@ -194,9 +259,15 @@ export async function chooseModel(ctx: Ctx): Promise<void> {
 }
 
 async function choosePython(ctx: Ctx): Promise<void> {
-  const picked = await vscode.window.showOpenDialog({ title: "A Python, 3.11 or newer", openLabel: "Use This Python", canSelectMany: false });
+  const picked = await vscode.window.showOpenDialog({
+    title: "A Python, 3.11 or newer",
+    openLabel: "Use This Python",
+    canSelectMany: false,
+  });
   const [file] = picked ?? [];
   if (file === undefined) return;
-  await vscode.workspace.getConfiguration("planloom.server").update("python", file.fsPath, vscode.ConfigurationTarget.Global);
+  await vscode.workspace
+    .getConfiguration("planloom.server")
+    .update("python", file.fsPath, vscode.ConfigurationTarget.Global);
   await ctx.start();
 }

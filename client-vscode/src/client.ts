@@ -45,20 +45,36 @@ export class Client implements vscode.Disposable {
   ) {}
 
   /** Start `command` in `cwd`; resolves when the server has answered `initialize`. */
-  static async start(command: Command, cwd: string, log: vscode.LogOutputChannel, listeners: Listeners): Promise<Client> {
-    const server: ServerOptions = { command: command.command, args: [...command.args], options: { cwd, env: environment(process.env) } };
+  static async start(
+    command: Command,
+    cwd: string,
+    log: vscode.LogOutputChannel,
+    listeners: Listeners,
+  ): Promise<Client> {
+    const server: ServerOptions = {
+      command: command.command,
+      args: [...command.args],
+      options: { cwd, env: environment(process.env) },
+    };
     const language = new LanguageClient("planloom", "Planloom", server, await options(log, listeners));
     language.registerFeature(OWN_CONFIRMATION);
     const others = new OtherTools();
-    const on = <M extends keyof ServerNotifications>(method: M, take: (params: ServerNotifications[M]) => void): vscode.Disposable =>
-      language.onNotification(method, take);
+    const on = <M extends keyof ServerNotifications>(
+      method: M,
+      take: (params: ServerNotifications[M]) => void,
+    ): vscode.Disposable => language.onNotification(method, take);
     const answer = <M extends keyof EditorRequests>(
       method: M,
-      reply: (params: EditorRequests[M]["params"], token: vscode.CancellationToken) => Promise<EditorRequests[M]["result"]>,
+      reply: (
+        params: EditorRequests[M]["params"],
+        token: vscode.CancellationToken,
+      ) => Promise<EditorRequests[M]["result"]>,
     ): vscode.Disposable => language.onRequest(method, reply);
     const owned = [
       others,
-      language.onDidChangeState(({ newState }) => (newState === State.Running ? listeners.running() : newState === State.Stopped ? listeners.stopped() : undefined)),
+      language.onDidChangeState(({ newState }) =>
+        newState === State.Running ? listeners.running() : newState === State.Stopped ? listeners.stopped() : undefined,
+      ),
       on("planloom/event", (event) => {
         if (isEvent(event)) listeners.event(event);
         else log.warn(`An event without its fields was left out: ${JSON.stringify(event).slice(0, 200)}`);
@@ -68,9 +84,14 @@ export class Client implements vscode.Disposable {
       answer("planloom/editor/diagnostics", ({ uris }) => others.answer(language, uris)),
       answer("planloom/editor/save", ({ uris }) => saveFiles(uris)),
       answer("planloom/editor/complete", answerWithModel),
-      vscode.workspace.onDidGrantWorkspaceTrust(() => void notify(language, "planloom/workspace/trust", { trusted: true })),
+      vscode.workspace.onDidGrantWorkspaceTrust(
+        () => void notify(language, "planloom/workspace/trust", { trusted: true }),
+      ),
       vscode.workspace.onDidChangeConfiguration((change) => {
-        if (change.affectsConfiguration("planloom") && language.isRunning()) void sendSettings(language).then(listeners.settingsSent, (error: unknown) => log.warn(`The settings were not taken: ${errorData(error).message}`));
+        if (change.affectsConfiguration("planloom") && language.isRunning())
+          void sendSettings(language).then(listeners.settingsSent, (error: unknown) =>
+            log.warn(`The settings were not taken: ${errorData(error).message}`),
+          );
       }),
     ];
     const client = new Client(language, owned);
@@ -117,13 +138,24 @@ const OWN_CONFIRMATION: StaticFeature = {
 /** What an error of the server says, whatever threw it. */
 export function errorData(error: unknown): ErrorData {
   const message = error instanceof Error ? error.message : String(error);
-  if (typeof error === "object" && error !== null && "data" in error && typeof error.data === "object" && error.data !== null) {
+  if (
+    typeof error === "object" &&
+    error !== null &&
+    "data" in error &&
+    typeof error.data === "object" &&
+    error.data !== null
+  ) {
     const { data } = error;
     const text = (name: "code" | "message" | "hint"): string | undefined => {
       const value: unknown = name in data ? data[name as keyof typeof data] : undefined;
       return typeof value === "string" ? value : undefined;
     };
-    return { code: text("code") ?? "internal", message: text("message") ?? message, hint: text("hint"), details: "details" in data ? data.details : undefined };
+    return {
+      code: text("code") ?? "internal",
+      message: text("message") ?? message,
+      hint: text("hint"),
+      details: "details" in data ? data.details : undefined,
+    };
   }
   return { code: "internal", message };
 }
@@ -154,7 +186,11 @@ async function options(log: vscode.LogOutputChannel, listeners: Listeners): Prom
     middleware: {
       workspace: {
         configuration: (params) =>
-          params.items.map((item) => (item.section === "planloom" ? sharedValues(item.scopeUri === undefined ? undefined : vscode.Uri.parse(item.scopeUri)) : null)),
+          params.items.map((item) =>
+            item.section === "planloom"
+              ? sharedValues(item.scopeUri === undefined ? undefined : vscode.Uri.parse(item.scopeUri))
+              : null,
+          ),
       },
       executeCommand: (command, args, next) => {
         if (command === "planloom.plan") listeners.planRequested();
@@ -164,7 +200,11 @@ async function options(log: vscode.LogOutputChannel, listeners: Listeners): Prom
   };
 }
 
-function notify<M extends keyof Notifications>(language: LanguageClient, method: M, params: Notifications[M]): Promise<void> {
+function notify<M extends keyof Notifications>(
+  language: LanguageClient,
+  method: M,
+  params: Notifications[M],
+): Promise<void> {
   return language.sendNotification(method, params);
 }
 

@@ -11,7 +11,9 @@ export function foldClocks(clocks: Clocks, event: Event): Clocks {
     case "task_started":
       return { ...clocks, [event.taskId]: { startedAt: event.at, waitedMs: 0, open: [] } };
     case "approval_request":
-      return event.approval.stepId == null ? clocks : opened(clocks, event.approval.stepId, `approval ${event.approval.approvalId}`, event.at);
+      return event.approval.stepId == null
+        ? clocks
+        : opened(clocks, event.approval.stepId, `approval ${event.approval.approvalId}`, event.at);
     case "approval_resolved":
       return closed(clocks, `approval ${event.approvalId}`, event.at);
     case "edit_conflict":
@@ -50,6 +52,9 @@ function closed(clocks: Clocks, key: string, at: string): Clocks {
   if (found === undefined) return clocks;
   const [stepId, { since, ...clock }] = found;
   const open = clock.open.filter((each) => each !== key);
-  const after: Clock = open.length > 0 || since === undefined ? { ...clock, open, ...(since === undefined ? {} : { since }) } : { ...clock, open, waitedMs: clock.waitedMs + Math.max(0, Date.parse(at) - Date.parse(since)) };
+  const after: Clock =
+    open.length > 0 || since === undefined
+      ? { ...clock, open, ...(since === undefined ? {} : { since }) }
+      : { ...clock, open, waitedMs: clock.waitedMs + Math.max(0, Date.parse(at) - Date.parse(since)) };
   return { ...clocks, [stepId]: after };
 }

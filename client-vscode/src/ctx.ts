@@ -8,7 +8,21 @@ import { perform } from "./actions";
 import { Client, errorData, type Params, type Result } from "./client";
 import { Diffs } from "./diffs";
 import type { FromPanel, ServerState } from "./messages";
-import { currentView, EMPTY, fold, isLive, isUndoable, LIVE, replay, select, withPlan, withStream, withView, type PanelState, type PlanView } from "./planState";
+import {
+  currentView,
+  EMPTY,
+  fold,
+  isLive,
+  isUndoable,
+  LIVE,
+  replay,
+  select,
+  withPlan,
+  withStream,
+  withView,
+  type PanelState,
+  type PlanView,
+} from "./planState";
 import { PlanPanel } from "./planView";
 import type { Event, Plan, Requests, Review } from "./protocol";
 import { problemLines } from "./problems";
@@ -50,7 +64,8 @@ export class Ctx implements vscode.Disposable {
 
   /** Ask the server; throws what the server answers, or that it does not run. */
   request<M extends keyof Requests>(method: M, params: Params<M>): Promise<Result<M>> {
-    if (this.client === undefined || !this.client.isRunning) return Promise.reject(new Error("The Planloom server does not run. Restart it from the panel."));
+    if (this.client === undefined || !this.client.isRunning)
+      return Promise.reject(new Error("The Planloom server does not run. Restart it from the panel."));
     return this.client.request(method, params);
   }
 
@@ -58,7 +73,8 @@ export class Ctx implements vscode.Disposable {
   async ask<M extends keyof Requests>(method: M, params: Params<M>): Promise<Result<M> | undefined> {
     try {
       const result = await this.request(method, params);
-      if (typeof result === "object" && result !== null && "plan" in result && result.plan != null) this.takePlan(result.plan as Plan);
+      if (typeof result === "object" && result !== null && "plan" in result && result.plan != null)
+        this.takePlan(result.plan as Plan);
       return result;
     } catch (error) {
       this.refused(method, error);
@@ -90,7 +106,11 @@ export class Ctx implements vscode.Disposable {
   tell(level: "info" | "warning" | "error", message: string, hint?: string): void {
     this.log[level === "warning" ? "warn" : level](message);
     if (this.panel.isVisible) return this.panel.notice(level, message, hint);
-    const show = { info: vscode.window.showInformationMessage, warning: vscode.window.showWarningMessage, error: vscode.window.showErrorMessage }[level];
+    const show = {
+      info: vscode.window.showInformationMessage,
+      warning: vscode.window.showWarningMessage,
+      error: vscode.window.showErrorMessage,
+    }[level];
     void show(hint === undefined ? message : `${message} ${hint}`);
   }
 
@@ -126,7 +146,11 @@ export class Ctx implements vscode.Disposable {
           this.panel.stream(delta);
         },
         running: () => void this.refresh().catch((error: unknown) => this.log.error(String(error))),
-        stopped: () => this.setServer({ kind: "stopped", detail: "The server has stopped. It is started again by itself a few times." }),
+        stopped: () =>
+          this.setServer({
+            kind: "stopped",
+            detail: "The server has stopped. It is started again by itself a few times.",
+          }),
         planRequested: () => void this.panel.reveal(),
         settingsSent: () => this.askAgain(),
       });
@@ -145,15 +169,23 @@ export class Ctx implements vscode.Disposable {
     if (program !== undefined) return { command: program, args };
     const bundle = readBundle(this.extension.extensionPath);
     if (bundle === undefined) {
-      this.setServer({ kind: "stopped", detail: "This package of the extension carries no server. Install the package for your platform, or set planloom.server.command." });
+      this.setServer({
+        kind: "stopped",
+        detail:
+          "This package of the extension carries no server. Install the package for your platform, or set planloom.server.command.",
+      });
       return undefined;
     }
     const folders = (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath);
     const setting = settings.inspect<string>("python")?.globalValue ?? "";
     const found = await findPython(setting, await pythonsOfExtension(), bundle, folders, cwd);
-    if (found.kind === "found") return startCommand(found.python, bundle, join(this.extension.globalStorageUri.fsPath, "pycache"));
+    if (found.kind === "found")
+      return startCommand(found.python, bundle, join(this.extension.globalStorageUri.fsPath, "pycache"));
     const wanted = `Planloom needs Python ${bundle.pythons.join(", ")}.`;
-    this.setServer({ kind: "noPython", detail: `${wanted} ${found.tried.length === 0 ? "None was found." : `Found: ${found.tried.join(", ")}.`}` });
+    this.setServer({
+      kind: "noPython",
+      detail: `${wanted} ${found.tried.length === 0 ? "None was found." : `Found: ${found.tried.join(", ")}.`}`,
+    });
     void vscode.window.showErrorMessage(wanted, "Choose a Python…", "Look Again").then((choice) => {
       if (choice === "Choose a Python…") this.perform({ kind: "show", what: "python" });
       if (choice === "Look Again") void this.start();
@@ -167,13 +199,18 @@ export class Ctx implements vscode.Disposable {
     await this.askStatus();
     const kept = this.extension.workspaceState.get<string>(CURRENT_KEY);
     const { plans } = await this.request("planloom/plan/list", { status: LIVE, limit: RESTORED });
-    const known = Object.values(this.state.plans).filter((view) => isLive(view.plan)).map((view) => view.plan.planId);
+    const known = Object.values(this.state.plans)
+      .filter((view) => isLive(view.plan))
+      .map((view) => view.plan.planId);
     const live = plans.map((plan) => plan.planId);
     for (const planId of new Set([...known, ...live])) {
-      await this.load(planId).catch((error: unknown) => this.log.error(`The plan ${planId} could not be read: ${errorData(error).message}`));
+      await this.load(planId).catch((error: unknown) =>
+        this.log.error(`The plan ${planId} could not be read: ${errorData(error).message}`),
+      );
     }
     // What was on display comes back. Another plan is offered beside it, and never put there by itself.
-    if (this.state.current === undefined && kept !== undefined && live.includes(kept)) this.state = select(this.state, kept);
+    if (this.state.current === undefined && kept !== undefined && live.includes(kept))
+      this.state = select(this.state, kept);
     this.panel.reset();
     this.changed();
   }
@@ -182,8 +219,20 @@ export class Ctx implements vscode.Disposable {
   private async askStatus(): Promise<Result<"planloom/status">> {
     const status = await this.request("planloom/status", {});
     const { provider, name } = status.model;
-    const model = provider === "auto" ? "Model chosen when needed" : name === "" || name === provider ? provider : `${provider} · ${name}`;
-    this.setServer({ kind: "running", model, problems: [...status.problems], trusted: status.trusted, unasked: [...unasked()], review: reviewSetting() });
+    const model =
+      provider === "auto"
+        ? "Model chosen when needed"
+        : name === "" || name === provider
+          ? provider
+          : `${provider} · ${name}`;
+    this.setServer({
+      kind: "running",
+      model,
+      problems: [...status.problems],
+      trusted: status.trusted,
+      unasked: [...unasked()],
+      review: reviewSetting(),
+    });
     return status;
   }
 
@@ -199,7 +248,9 @@ export class Ctx implements vscode.Disposable {
   }
 
   private askAgain(): void {
-    void this.askStatus().catch((error: unknown) => this.log.warn(`The server's status is not known: ${errorData(error).message}`));
+    void this.askStatus().catch((error: unknown) =>
+      this.log.warn(`The server's status is not known: ${errorData(error).message}`),
+    );
   }
 
   /** Keep an event that came too early, and fetch what is missing before it. */
@@ -208,11 +259,14 @@ export class Ctx implements vscode.Disposable {
     if (waiting !== undefined) return void waiting.push(event);
     this.early.set(planId, [event]);
     void this.load(planId)
-      .catch((error: unknown) => this.log.error(`Missed events of ${planId} could not be fetched: ${errorData(error).message}`))
+      .catch((error: unknown) =>
+        this.log.error(`Missed events of ${planId} could not be fetched: ${errorData(error).message}`),
+      )
       .finally(() => {
         const events = this.early.get(planId) ?? [];
         this.early.delete(planId);
-        for (const each of events) if (this.state.plans[planId] !== undefined) this.state = fold(this.state, each).state;
+        for (const each of events)
+          if (this.state.plans[planId] !== undefined) this.state = fold(this.state, each).state;
         if (this.state.current === undefined) this.state = select(this.state, planId);
         this.panel.reset();
         this.changed();
@@ -252,7 +306,11 @@ export class Ctx implements vscode.Disposable {
     const said = [message, ...problems].join("\n");
     this.tell(code === "stale_version" || code === "wrong_state" ? "warning" : "error", said, hint ?? undefined);
     const planId = this.state.current;
-    if ((code === "stale_version" || code === "wrong_state") && planId !== undefined) void this.load(planId).then(() => this.panel.reset(), () => undefined);
+    if ((code === "stale_version" || code === "wrong_state") && planId !== undefined)
+      void this.load(planId).then(
+        () => this.panel.reset(),
+        () => undefined,
+      );
   }
 
   private setServer(server: ServerState): void {
@@ -274,7 +332,8 @@ export class Ctx implements vscode.Disposable {
     this.setContext("status", view?.plan.status ?? "");
     this.setContext("live", view !== undefined && isLive(view.plan));
     this.setContext("undoable", view !== undefined && isUndoable(view));
-    if (this.state.current !== undefined && this.extension.workspaceState.get(CURRENT_KEY) !== this.state.current) void this.extension.workspaceState.update(CURRENT_KEY, this.state.current);
+    if (this.state.current !== undefined && this.extension.workspaceState.get(CURRENT_KEY) !== this.state.current)
+      void this.extension.workspaceState.update(CURRENT_KEY, this.state.current);
   }
 }
 

@@ -15,11 +15,23 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
   async show(approvalId: string, file: ApprovalFile): Promise<void> {
     const path = vscode.Uri.parse(file.newUri ?? file.uri).path;
     const side = (which: "before" | "after"): vscode.Uri =>
-      vscode.Uri.from({ scheme: SCHEME, path, query: new URLSearchParams({ approvalId, uri: file.uri, side: which }).toString() });
+      vscode.Uri.from({
+        scheme: SCHEME,
+        path,
+        query: new URLSearchParams({ approvalId, uri: file.uri, side: which }).toString(),
+      });
     await this.of(approvalId, file.uri);
     const name = path.split("/").pop() ?? path;
-    const title = file.change === "create" ? `${name} (new file)` : file.change === "delete" ? `${name} (deleted)` : `${name} (now ↔ proposed)`;
-    await vscode.commands.executeCommand("vscode.diff", side("before"), side("after"), title, { preview: true, preserveFocus: true });
+    const title =
+      file.change === "create"
+        ? `${name} (new file)`
+        : file.change === "delete"
+          ? `${name} (deleted)`
+          : `${name} (now ↔ proposed)`;
+    await vscode.commands.executeCommand("vscode.diff", side("before"), side("after"), title, {
+      preview: true,
+      preserveFocus: true,
+    });
   }
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {

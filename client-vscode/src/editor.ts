@@ -12,7 +12,9 @@ const OWN_SOURCE = "planloom";
 export class OtherTools implements vscode.Disposable {
   private readonly findings = new Findings<vscode.Diagnostic>();
   private readonly owned = [
-    vscode.workspace.onDidChangeTextDocument(({ document }) => this.findings.changed(document.uri.toString(), now(document))),
+    vscode.workspace.onDidChangeTextDocument(({ document }) =>
+      this.findings.changed(document.uri.toString(), now(document)),
+    ),
     vscode.workspace.onDidCloseTextDocument(({ uri }) => this.findings.forget(uri.toString())),
     vscode.languages.onDidChangeDiagnostics(({ uris }) => {
       for (const uri of uris) {
@@ -29,7 +31,10 @@ export class OtherTools implements vscode.Disposable {
         const document = openDocument(uri);
         const version = document === undefined ? undefined : this.findings.version(uri.toString(), now(document));
         const found = await client.code2ProtocolConverter.asDiagnostics([...ofOthers(uri)]);
-        const items = found.map((each) => ({ ...each, message: typeof each.message === "string" ? each.message : each.message.value }));
+        const items = found.map((each) => ({
+          ...each,
+          message: typeof each.message === "string" ? each.message : each.message.value,
+        }));
         return { uri: given, items, ...(version === undefined ? {} : { version }) };
       }),
     );

@@ -51,7 +51,10 @@ export class Findings<F extends object> {
     const announced = this.files.get(file)?.announced;
     if (announced === undefined || now.at - announced.at < SETTLED_MS) return undefined;
     const versions = now.findings.map((finding) => this.about.get(finding));
-    return versions.reduce((least, each) => (least === undefined || each === undefined ? undefined : Math.min(least, each)), announced.version);
+    return versions.reduce(
+      (least, each) => (least === undefined || each === undefined ? undefined : Math.min(least, each)),
+      announced.version,
+    );
   }
 
   /** A file was closed: its versions begin anew. */

@@ -13,20 +13,30 @@ export async function hasModels(): Promise<boolean> {
   }
 }
 
-export async function answerWithModel(request: EditorCompleteParams, token: vscode.CancellationToken): Promise<EditorCompleteResult> {
+export async function answerWithModel(
+  request: EditorCompleteParams,
+  token: vscode.CancellationToken,
+): Promise<EditorCompleteResult> {
   const models = await vscode.lm.selectChatModels();
   const wanted = request.model ?? "";
-  const model = models.find((each) => each.id === wanted || each.name === wanted || each.family === wanted) ?? models[0];
+  const model =
+    models.find((each) => each.id === wanted || each.name === wanted || each.family === wanted) ?? models[0];
   if (model === undefined) throw new Error("The editor has no language model. Choose another in the Planloom panel.");
   const messages = request.messages.map(toMessage);
-  const response = await model.sendRequest(messages, { justification: "Planloom plans and carries out your request.", ...toolOptions(request) }, token);
+  const response = await model.sendRequest(
+    messages,
+    { justification: "Planloom plans and carries out your request.", ...toolOptions(request) },
+    token,
+  );
   return read(response);
 }
 
 /** The editor's models know user and assistant alone: system and tool messages go as the user's, named as what they are. */
 function toMessage({ role, text, toolCalls }: ChatMessage): vscode.LanguageModelChatMessage {
   if (role === "assistant") {
-    const calls = (toolCalls ?? []).map((call) => JSON.stringify({ name: call.name, arguments: call.arguments })).join("\n");
+    const calls = (toolCalls ?? [])
+      .map((call) => JSON.stringify({ name: call.name, arguments: call.arguments }))
+      .join("\n");
     return vscode.LanguageModelChatMessage.Assistant([text, calls].filter((part) => part !== "").join("\n"));
   }
   return vscode.LanguageModelChatMessage.User(role === "tool" ? `Tool result:\n${text}` : text);
@@ -35,16 +45,20 @@ function toMessage({ role, text, toolCalls }: ChatMessage): vscode.LanguageModel
 function toolOptions(request: EditorCompleteParams): object {
   const tools = request.tools ?? [];
   if (tools.length === 0) return {};
-  return { tools: tools.map((tool) => ({ name: tool.name, description: tool.description, inputSchema: tool.parameters })) };
+  return {
+    tools: tools.map((tool) => ({ name: tool.name, description: tool.description, inputSchema: tool.parameters })),
+  };
 }
 
 async function read(response: vscode.LanguageModelChatResponse): Promise<EditorCompleteResult> {
   const toolCalls: ChatCall[] = [];
   let text = "";
-  const parts: AsyncIterable<unknown> = "stream" in response ? (response.stream as AsyncIterable<unknown>) : response.text;
+  const parts: AsyncIterable<unknown> =
+    "stream" in response ? (response.stream as AsyncIterable<unknown>) : response.text;
   for await (const part of parts) {
     if (typeof part === "string") text += part;
-    else if (typeof part === "object" && part !== null && "value" in part && typeof part.value === "string") text += part.value;
+    else if (typeof part === "object" && part !== null && "value" in part && typeof part.value === "string")
+      text += part.value;
     else if (typeof part === "object" && part !== null && "name" in part && "input" in part) {
       const callId = "callId" in part ? String(part.callId) : `call_${toolCalls.length + 1}`;
       toolCalls.push({ callId, name: String(part.name), arguments: (part.input ?? {}) as JsonObject });

@@ -59,14 +59,25 @@ const kind = <K extends string>(name: K): { kind: v.LiteralSchema<K, undefined> 
 /** Everything the panel may ask for. An approval names the plan's version that was on display. */
 const fromPanel = v.variant("kind", [
   v.strictObject({ ...kind("ready") }),
-  v.strictObject({ ...kind("create"), ...numbered, text, mode: v.picklist(["auto", "plan", "direct", "perspectives"]), sessionId: v.optional(id) }),
+  v.strictObject({
+    ...kind("create"),
+    ...numbered,
+    text,
+    mode: v.picklist(["auto", "plan", "direct", "perspectives"]),
+    sessionId: v.optional(id),
+  }),
   v.strictObject({ ...kind("complete"), requestId: v.number(), text, offset }),
   v.strictObject({ ...kind("detect"), requestId: v.number(), text }),
   v.strictObject({ ...kind("approve"), ...numbered, planId: id, version, review: v.optional(review) }),
   v.strictObject({ ...kind("reject"), ...numbered, planId: id, reason: text }),
   v.strictObject({ ...kind("regenerate"), ...numbered, planId: id, version, feedback: text }),
   v.strictObject({ ...kind("edit"), ...numbered, planId: id, version, edits: v.array(stepEdit) }),
-  v.strictObject({ ...kind("control"), ...numbered, action: v.picklist(["direct", "pause", "resume", "cancel"]), planId: id }),
+  v.strictObject({
+    ...kind("control"),
+    ...numbered,
+    action: v.picklist(["direct", "pause", "resume", "cancel"]),
+    planId: id,
+  }),
   v.strictObject({ ...kind("undo"), ...numbered, planId: id, stepId: v.optional(id), redo: v.optional(v.boolean()) }),
   v.strictObject({
     ...kind("respond"),
@@ -91,7 +102,14 @@ const fromPanel = v.variant("kind", [
     ...numbered,
     planId: id,
     editId: id,
-    files: v.array(v.strictObject({ uri: text, choice: v.picklist(["mine", "theirs", "both", "text"]), text: v.optional(text), sha256: v.optional(text) })),
+    files: v.array(
+      v.strictObject({
+        uri: text,
+        choice: v.picklist(["mine", "theirs", "both", "text"]),
+        text: v.optional(text),
+        sha256: v.optional(text),
+      }),
+    ),
   }),
   v.strictObject({ ...kind("review"), planId: id, review }),
   v.strictObject({ ...kind("select"), planId: id }),
@@ -103,7 +121,9 @@ const known = v.custom<PanelState>((value) => typeof value === "object" && value
 const event = v.custom<Event>(isEvent);
 const delta = v.custom<StreamParams>((value) => typeof value === "object" && value !== null && "delta" in value);
 const detection = v.custom<Detection>((value) => typeof value === "object" && value !== null && "planned" in value);
-const completion = v.custom<ReferenceItem>((value) => typeof value === "object" && value !== null && "insertText" in value);
+const completion = v.custom<ReferenceItem>(
+  (value) => typeof value === "object" && value !== null && "insertText" in value,
+);
 
 /** How the server stands, as the panel shows it. */
 export const serverState = v.variant("kind", [
@@ -130,7 +150,12 @@ const toPanel = v.variant("kind", [
   v.strictObject({ ...kind("completions"), requestId: v.number(), items: v.array(completion) }),
   v.strictObject({ ...kind("detection"), requestId: v.number(), detection }),
   v.strictObject({ ...kind("compose"), text: v.optional(v.string()) }),
-  v.strictObject({ ...kind("notice"), level: v.picklist(["info", "warning", "error"]), message: v.string(), hint: v.optional(v.string()) }),
+  v.strictObject({
+    ...kind("notice"),
+    level: v.picklist(["info", "warning", "error"]),
+    message: v.string(),
+    hint: v.optional(v.string()),
+  }),
   v.strictObject({ ...kind("settled"), requestId: v.number(), ok: v.boolean() }),
 ]);
 

@@ -1,6 +1,19 @@
 // The plan as the server folds it: the same events give the same plan here, which recorded streams test.
 
-import type { Approval, Check, Event, Pending, Plan, PlanCancelled, PlanCompleted, PlanFailed, PlanStatus, Recovery, Step, Usage } from "./protocol";
+import type {
+  Approval,
+  Check,
+  Event,
+  Pending,
+  Plan,
+  PlanCancelled,
+  PlanCompleted,
+  PlanFailed,
+  PlanStatus,
+  Recovery,
+  Step,
+  Usage,
+} from "./protocol";
 
 export const NO_PENDING: Pending = { approvals: [], questions: [], recoveries: [], conflicts: [] };
 
@@ -8,17 +21,30 @@ export const NO_PENDING: Pending = { approvals: [], questions: [], recoveries: [
 export function foldPlan(plan: Plan, event: Event): Plan {
   switch (event.type) {
     case "plan_routed":
-      return { ...plan, qualification: event.qualification, route: event.route, overallRisk: event.qualification?.riskLevel ?? plan.overallRisk };
+      return {
+        ...plan,
+        qualification: event.qualification,
+        route: event.route,
+        overallRisk: event.qualification?.riskLevel ?? plan.overallRisk,
+      };
     case "plan_drafting":
       if (plan.version === 0) return plan;
-      return { ...plan, status: "draft", pending: NO_PENDING, error: undefined, steps: plan.steps.filter((step) => step.status === "completed") };
+      return {
+        ...plan,
+        status: "draft",
+        pending: NO_PENDING,
+        error: undefined,
+        steps: plan.steps.filter((step) => step.status === "completed"),
+      };
     case "plan_direct":
     case "plan_ready":
     case "plan_approval_request":
     case "plan_edited":
       return event.plan ?? plan;
     case "perspective_complete":
-      return event.perspective == null ? plan : { ...plan, perspectives: { ...plan.perspectives, [event.agent]: event.perspective } };
+      return event.perspective == null
+        ? plan
+        : { ...plan, perspectives: { ...plan.perspectives, [event.agent]: event.perspective } };
     case "task_created":
       return { ...plan, steps: [...plan.steps.filter((step) => step.stepId !== event.task.stepId), event.task] };
     case "tasks_list":
@@ -97,30 +123,59 @@ function foldDecision(plan: Plan, event: Event): Plan {
   const { pending } = plan;
   switch (event.type) {
     case "approval_request":
-      return { ...plan, pending: { ...pending, approvals: [...withoutApproval(pending.approvals, event.approval.approvalId), event.approval] } };
+      return {
+        ...plan,
+        pending: {
+          ...pending,
+          approvals: [...withoutApproval(pending.approvals, event.approval.approvalId), event.approval],
+        },
+      };
     case "approval_resolved":
       return { ...plan, pending: { ...pending, approvals: withoutApproval(pending.approvals, event.approvalId) } };
     case "edit_conflict":
       return { ...plan, pending: { ...pending, conflicts: [...pending.conflicts, event.conflict] } };
     case "conflict_resolved":
-      return { ...plan, pending: { ...pending, conflicts: pending.conflicts.filter((each) => each.editId !== event.editId) } };
+      return {
+        ...plan,
+        pending: { ...pending, conflicts: pending.conflicts.filter((each) => each.editId !== event.editId) },
+      };
     case "clarification_request": {
       const { taskId: stepId, question, options } = event;
       const asked = change(plan, stepId, (step) => ({ ...step, status: "needs_clarification", question }));
-      return { ...asked, pending: { ...pending, questions: [...pending.questions.filter((each) => each.stepId !== stepId), { stepId, question, options }] } };
+      return {
+        ...asked,
+        pending: {
+          ...pending,
+          questions: [...pending.questions.filter((each) => each.stepId !== stepId), { stepId, question, options }],
+        },
+      };
     }
     case "clarification_provided": {
       const answered = change(plan, event.taskId, (step) => ({ ...step, status: "pending" }));
-      return { ...answered, pending: { ...pending, questions: pending.questions.filter((each) => each.stepId !== event.taskId) } };
+      return {
+        ...answered,
+        pending: { ...pending, questions: pending.questions.filter((each) => each.stepId !== event.taskId) },
+      };
     }
     case "recovery_request": {
       const { taskId: stepId, error, options, proposal } = event;
-      return { ...plan, pending: { ...pending, recoveries: [...withoutRecovery(pending.recoveries, stepId), { stepId, error, options, proposal }] } };
+      return {
+        ...plan,
+        pending: {
+          ...pending,
+          recoveries: [...withoutRecovery(pending.recoveries, stepId), { stepId, error, options, proposal }],
+        },
+      };
     }
     case "recovery_chosen": {
       if (event.action === "model") return plan;
-      const decided = { ...plan, pending: { ...pending, recoveries: withoutRecovery(pending.recoveries, event.taskId) } };
-      return event.action === "retry" ? change(decided, event.taskId, (step) => ({ ...step, status: "pending", result: undefined })) : decided;
+      const decided = {
+        ...plan,
+        pending: { ...pending, recoveries: withoutRecovery(pending.recoveries, event.taskId) },
+      };
+      return event.action === "retry"
+        ? change(decided, event.taskId, (step) => ({ ...step, status: "pending", result: undefined }))
+        : decided;
     }
     default:
       return plan;
@@ -128,7 +183,10 @@ function foldDecision(plan: Plan, event: Event): Plan {
 }
 
 function ended(plan: Plan, status: PlanStatus, event: PlanCompleted | PlanFailed | PlanCancelled): Plan {
-  const steps = plan.steps.map((step): Step => (step.status === "running" || step.status === "needs_clarification" ? { ...step, status: "pending" } : step));
+  const steps = plan.steps.map(
+    (step): Step =>
+      step.status === "running" || step.status === "needs_clarification" ? { ...step, status: "pending" } : step,
+  );
   return {
     ...plan,
     status,
@@ -160,7 +218,11 @@ function withoutRecovery(recoveries: readonly Recovery[], stepId: string): reado
 }
 
 function withoutQuestions(pending: Pending, stepId: string): Pending {
-  return { ...pending, questions: pending.questions.filter((each) => each.stepId !== stepId), recoveries: withoutRecovery(pending.recoveries, stepId) };
+  return {
+    ...pending,
+    questions: pending.questions.filter((each) => each.stepId !== stepId),
+    recoveries: withoutRecovery(pending.recoveries, stepId),
+  };
 }
 
 function spent(plan: Plan, usage: Usage | null | undefined): Plan {

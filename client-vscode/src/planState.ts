@@ -210,7 +210,8 @@ function started(event: PlanStart): PlanView {
 function apply(view: PlanView, event: Event): PlanView {
   const around = { ...foldAround(view, event), clocks: foldClocks(view.clocks, event) };
   const plan = event.seq > view.plan.seq ? { ...foldPlan(view.plan, event), seq: event.seq } : view.plan;
-  const shown = event.seq > view.plan.seq ? withReverted(withSettledCall(view, plan, event), around.files, event) : plan;
+  const shown =
+    event.seq > view.plan.seq ? withReverted(withSettledCall(view, plan, event), around.files, event) : plan;
   return { ...around, plan: shown, folded: event.seq };
 }
 
@@ -241,7 +242,14 @@ function foldAround(view: PlanView, event: Event): PlanView {
     case "plan_routed":
       return { ...view, detection: event.detection };
     case "plan_drafting":
-      return { ...view, feedback: event.feedback ?? undefined, streams: {}, asking: [], perspectiveErrors: {}, pause: undefined };
+      return {
+        ...view,
+        feedback: event.feedback ?? undefined,
+        streams: {},
+        asking: [],
+        perspectiveErrors: {},
+        pause: undefined,
+      };
     case "plan_ready":
     case "plan_direct":
       return { ...view, feedback: undefined, streams: {}, asking: [], calls: [], pause: undefined };
@@ -270,15 +278,31 @@ function foldAround(view: PlanView, event: Event): PlanView {
     case "task_completed":
       return withoutCalls({ ...view, retries: omit(view.retries, event.taskId) }, event.taskId);
     case "task_failed":
-      return withoutCalls({ ...view, retries: event.willRetry ? { ...view.retries, [event.taskId]: event.error } : omit(view.retries, event.taskId) }, event.taskId);
+      return withoutCalls(
+        {
+          ...view,
+          retries: event.willRetry
+            ? { ...view.retries, [event.taskId]: event.error }
+            : omit(view.retries, event.taskId),
+        },
+        event.taskId,
+      );
     case "task_skipped":
-      return withoutCalls({ ...view, skipReasons: { ...view.skipReasons, [event.taskId]: event.reason } }, event.taskId);
+      return withoutCalls(
+        { ...view, skipReasons: { ...view.skipReasons, [event.taskId]: event.reason } },
+        event.taskId,
+      );
     case "answer":
       return { ...view, answer: { text: event.text, confidence: event.confidence ?? undefined } };
     case "log":
       return logged(view, event.level, event.message, event.at);
     case "context_compacted":
-      return logged(view, "info", `Context compacted from ${event.beforeTokens} to ${event.afterTokens} tokens.`, event.at);
+      return logged(
+        view,
+        "info",
+        `Context compacted from ${event.beforeTokens} to ${event.afterTokens} tokens.`,
+        event.at,
+      );
     default:
       return foldFiles(view, event);
   }
@@ -291,14 +315,18 @@ function foldFiles(view: PlanView, event: Event): PlanView {
       // A plan that does not run changes files only to take something back, at the user's word.
       if (UNDOABLE.includes(view.plan.status)) return { ...view, undos: [...view.undos, { editId, reverted: [] }] };
       const stepId = event.taskId ?? "";
-      const files = event.files.map(({ uri, change }): ChangedFile => ({ editId, stepId, uri, change, state: "writing", merged: false }));
+      const files = event.files.map(
+        ({ uri, change }): ChangedFile => ({ editId, stepId, uri, change, state: "writing", merged: false }),
+      );
       return { ...view, files: [...view.files.filter((file) => file.editId !== editId), ...files] };
     }
     case "edit_applied": {
       const { editId, merged, outcome } = event;
       if (view.undos.some((undo) => undo.editId === editId)) return view;
       const stepId = event.taskId ?? "";
-      const files = event.files.map(({ uri, change }): ChangedFile => ({ editId, stepId, uri, change, state: "applied", merged, outcome }));
+      const files = event.files.map(
+        ({ uri, change }): ChangedFile => ({ editId, stepId, uri, change, state: "applied", merged, outcome }),
+      );
       return { ...view, files: [...view.files.filter((file) => file.editId !== editId), ...files] };
     }
     case "edit_rejected":
@@ -317,10 +345,14 @@ function foldFiles(view: PlanView, event: Event): PlanView {
 function takenBack(view: PlanView, event: { editId: string; files: readonly { uri: string }[] }): PlanView {
   const undone = view.undos.find((undo) => undo.editId === event.editId);
   if (undone !== undefined) {
-    const files = view.files.map((file): ChangedFile => (undone.reverted.includes(file.editId) ? { ...file, state: "applied" } : file));
+    const files = view.files.map(
+      (file): ChangedFile => (undone.reverted.includes(file.editId) ? { ...file, state: "applied" } : file),
+    );
     return { ...view, files, undos: view.undos.filter((undo) => undo !== undone) };
   }
-  const undos = view.undos.map((undo, index) => (index === view.undos.length - 1 ? { ...undo, reverted: [...undo.reverted, event.editId] } : undo));
+  const undos = view.undos.map((undo, index) =>
+    index === view.undos.length - 1 ? { ...undo, reverted: [...undo.reverted, event.editId] } : undo,
+  );
   return { ...view, undos, files: marked(view.files, event, { state: "reverted" }) };
 }
 
@@ -335,7 +367,11 @@ function marked(
 
 function withPerspectiveEnd(view: PlanView, agent: Agent, error: string | undefined): PlanView {
   const asking = view.asking.filter((each) => each !== agent);
-  return { ...view, asking, perspectiveErrors: error === undefined ? view.perspectiveErrors : { ...view.perspectiveErrors, [agent]: error } };
+  return {
+    ...view,
+    asking,
+    perspectiveErrors: error === undefined ? view.perspectiveErrors : { ...view.perspectiveErrors, [agent]: error },
+  };
 }
 
 function withoutCalls(view: PlanView, stepId: string): PlanView {
@@ -363,7 +399,8 @@ export function shownStatus(plan: Plan, step: Step): StepStatus {
 
 /** Counts by what a person would call a step's state; the percentage is rounded down. */
 export function progressOf(plan: Plan): Progress {
-  const count = (...statuses: readonly StepStatus[]): number => plan.steps.filter((step) => statuses.includes(step.status)).length;
+  const count = (...statuses: readonly StepStatus[]): number =>
+    plan.steps.filter((step) => statuses.includes(step.status)).length;
   const total = plan.steps.length;
   const completed = count("completed");
   return {

@@ -127,7 +127,10 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     while (this.events.length > 0 || this.deltas.length > 0) {
       const [events, deltas] = [this.events, this.deltas];
       [this.events, this.deltas] = [[], []];
-      const sent = [events.length > 0 ? this.deliver({ kind: "events", events }) : undefined, deltas.length > 0 ? this.deliver({ kind: "streams", deltas }) : undefined];
+      const sent = [
+        events.length > 0 ? this.deliver({ kind: "events", events }) : undefined,
+        deltas.length > 0 ? this.deliver({ kind: "streams", deltas }) : undefined,
+      ];
       this.badge();
       await Promise.all(sent);
     }
@@ -145,7 +148,10 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   }
 
   private badge(): void {
-    const waits = Object.values(this.source.state.plans).reduce((count, view) => count + (attention(view.plan) || (waitingFor(view) === undefined ? 0 : 1)), 0);
+    const waits = Object.values(this.source.state.plans).reduce(
+      (count, view) => count + (attention(view.plan) || (waitingFor(view) === undefined ? 0 : 1)),
+      0,
+    );
     if (this.view === undefined || (this.view.badge?.value ?? 0) === waits) return;
     this.view.badge = waits === 0 ? undefined : { value: waits, tooltip: `${waits} waiting for you` };
   }

@@ -6,7 +6,8 @@ const SHOWN = 6;
 export function problemLines(details: unknown, numberOf: (stepId: string) => number): readonly string[] {
   if (!Array.isArray(details)) return [];
   const lines = details.flatMap((each: unknown) => {
-    if (typeof each !== "object" || each === null || !("problem" in each) || typeof each.problem !== "string") return [];
+    if (typeof each !== "object" || each === null || !("problem" in each) || typeof each.problem !== "string")
+      return [];
     const field = "field" in each && typeof each.field === "string" ? each.field : "";
     const step = "stepId" in each && typeof each.stepId === "string" ? numberOf(each.stepId) : 0;
     const where = [step > 0 ? `Step ${step}` : "", field].filter((part) => part !== "").join(", ");

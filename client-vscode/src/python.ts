@@ -6,7 +6,10 @@ import { delimiter, dirname, isAbsolute, join, sep } from "node:path";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-const NAMES = process.platform === "win32" ? ["python.exe", "python3.exe"] : ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python"];
+const NAMES =
+  process.platform === "win32"
+    ? ["python.exe", "python3.exe"]
+    : ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python"];
 const PROBE = "import sys; print('%d.%d' % sys.version_info[:2])";
 const PROBE_MS = 10_000;
 
@@ -29,7 +32,8 @@ export function readBundle(extensionPath: string): Bundle | undefined {
   const about = join(folder, "bundle.json");
   if (!existsSync(about)) return undefined;
   const read: unknown = JSON.parse(readFileSync(about, "utf8"));
-  if (typeof read !== "object" || read === null || !("pythons" in read) || !Array.isArray(read.pythons)) return undefined;
+  if (typeof read !== "object" || read === null || !("pythons" in read) || !Array.isArray(read.pythons))
+    return undefined;
   const target = "target" in read && typeof read.target === "string" ? read.target : "";
   return { folder, pythons: read.pythons.map(String), target };
 }
@@ -39,16 +43,37 @@ export function readBundle(extensionPath: string): Bundle | undefined {
  * PYTHON* and the user's site, `-S` the interpreter's own packages.
  */
 export function startCommand(python: string, bundle: Bundle, cache: string): Command {
-  return { command: python, args: ["-I", "-S", "-X", "utf8", "-X", `pycache_prefix=${cache}`, join(bundle.folder, "start.py"), "serve", "--stdio"] };
+  return {
+    command: python,
+    args: [
+      "-I",
+      "-S",
+      "-X",
+      "utf8",
+      "-X",
+      `pycache_prefix=${cache}`,
+      join(bundle.folder, "start.py"),
+      "serve",
+      "--stdio",
+    ],
+  };
 }
 
 /** The environment of the server: the user's own, without what would steer Python. */
 export function environment(from: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(from).filter(([name]) => !/^(PYTHON|VIRTUAL_ENV|CONDA_|ELECTRON_RUN_AS_NODE|VSCODE_)/i.test(name)));
+  return Object.fromEntries(
+    Object.entries(from).filter(([name]) => !/^(PYTHON|VIRTUAL_ENV|CONDA_|ELECTRON_RUN_AS_NODE|VSCODE_)/i.test(name)),
+  );
 }
 
 /** The first candidate that runs and fits the bundle; `setting` alone is tried if it is given. */
-export async function findPython(setting: string, fromExtension: readonly string[], bundle: Bundle, folders: readonly string[], cwd: string): Promise<Found> {
+export async function findPython(
+  setting: string,
+  fromExtension: readonly string[],
+  bundle: Bundle,
+  folders: readonly string[],
+  cwd: string,
+): Promise<Found> {
   const candidates = setting === "" ? [...fromExtension, ...onPath(process.env["PATH"] ?? "")] : [setting];
   const tried: string[] = [];
   for (const candidate of [...new Set(candidates)]) {
@@ -69,7 +94,11 @@ export function onPath(path: string): readonly string[] {
 /** Whether a file, or the folder that it is really in, belongs to an opened folder. */
 export function isInside(file: string, folders: readonly string[]): boolean {
   const places = [file, resolved(dirname(file)), resolved(file)];
-  return folders.flatMap((folder) => [folder, resolved(folder)]).some((folder) => places.some((place) => place === folder || place.startsWith(folder.endsWith(sep) ? folder : folder + sep)));
+  return folders
+    .flatMap((folder) => [folder, resolved(folder)])
+    .some((folder) =>
+      places.some((place) => place === folder || place.startsWith(folder.endsWith(sep) ? folder : folder + sep)),
+    );
 }
 
 function resolved(path: string): string {
@@ -82,7 +111,11 @@ function resolved(path: string): string {
 
 async function probe(python: string, cwd: string): Promise<string | undefined> {
   try {
-    const { stdout } = await run(python, ["-I", "-S", "-c", PROBE], { cwd, env: environment(process.env), timeout: PROBE_MS });
+    const { stdout } = await run(python, ["-I", "-S", "-c", PROBE], {
+      cwd,
+      env: environment(process.env),
+      timeout: PROBE_MS,
+    });
     return stdout.trim();
   } catch {
     return undefined;

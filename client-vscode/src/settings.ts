@@ -73,7 +73,12 @@ export function sharedValues(scope?: vscode.Uri): Values {
   const found: Values = {};
   for (const name of SHARED) {
     const said = section.inspect(name);
-    if (said?.globalValue === undefined && said?.workspaceValue === undefined && said?.workspaceFolderValue === undefined) continue;
+    if (
+      said?.globalValue === undefined &&
+      said?.workspaceValue === undefined &&
+      said?.workspaceFolderValue === undefined
+    )
+      continue;
     nest(found, name, section.get(name));
   }
   return found;
@@ -82,7 +87,9 @@ export function sharedValues(scope?: vscode.Uri): Values {
 /** Which effects the user's settings allow unasked: shown in the panel, so that nobody forgets having switched them on. */
 export function unasked(): readonly string[] {
   const values = userValues();
-  const effects = (["write", "destroy", "execute"] as const).filter((effect) => values[`approvals.${effect}`] === "allow");
+  const effects = (["write", "destroy", "execute"] as const).filter(
+    (effect) => values[`approvals.${effect}`] === "allow",
+  );
   const words = { write: "writing", destroy: "deleting", execute: "commands" };
   return effects.map((effect) => words[effect]);
 }

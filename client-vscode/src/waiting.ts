@@ -17,7 +17,12 @@ export function waitOf({ pending }: Plan, stepId: string): Wait | undefined {
 /** Every kind of decision that the plan waits for. */
 export function waits({ pending }: Plan): readonly Wait[] {
   const { approvals, conflicts, questions, recoveries } = pending;
-  const open: readonly (readonly [Wait, readonly object[]])[] = [["approval", approvals], ["conflict", conflicts], ["answer", questions], ["recovery", recoveries]];
+  const open: readonly (readonly [Wait, readonly object[]])[] = [
+    ["approval", approvals],
+    ["conflict", conflicts],
+    ["answer", questions],
+    ["recovery", recoveries],
+  ];
   return open.filter(([, each]) => each.length > 0).map(([wait]) => wait);
 }
 
@@ -49,13 +54,17 @@ export function dependants(plan: Plan, stepId: string): readonly Step[] {
       if (step.dependsOn.some((id) => lost.has(id))) lost.add(step.stepId);
     }
   } while (lost.size > before);
-  return plan.steps.filter((step) => step.stepId !== stepId && lost.has(step.stepId) && ["pending", "blocked", "ready"].includes(step.status));
+  return plan.steps.filter(
+    (step) => step.stepId !== stepId && lost.has(step.stepId) && ["pending", "blocked", "ready"].includes(step.status),
+  );
 }
 
 /** The steps of an ended plan that were meant to be done and are not. One whose condition did not hold was not meant to be. */
 export function notDone({ plan, skipReasons }: PlanView): readonly Step[] {
   if (!["completed", "failed", "cancelled"].includes(plan.status)) return [];
-  return plan.steps.filter((step) => step.status !== "completed" && !(step.status === "skipped" && skipReasons[step.stepId] === "condition"));
+  return plan.steps.filter(
+    (step) => step.status !== "completed" && !(step.status === "skipped" && skipReasons[step.stepId] === "condition"),
+  );
 }
 
 /** Whether a plan has come to its end without all of its steps. */
@@ -66,6 +75,10 @@ export function isPartly(view: PlanView): boolean {
 /** A request for what is left of a plan. The rules read a bare list literally, and no word more; a model reads the request that the steps belong to. */
 export function restOf(view: PlanView): string {
   const { author, request } = view.plan;
-  const steps = notDone(view).map((step, index) => `${index + 1}. ${(step.instruction || step.description).trim()}`).join("\n");
-  return author === "rules" ? steps : `Do what is left of an earlier request:\n${steps}\n\nThe other steps are done and stay as they are. The earlier request was:\n\n${request}`;
+  const steps = notDone(view)
+    .map((step, index) => `${index + 1}. ${(step.instruction || step.description).trim()}`)
+    .join("\n");
+  return author === "rules"
+    ? steps
+    : `Do what is left of an earlier request:\n${steps}\n\nThe other steps are done and stay as they are. The earlier request was:\n\n${request}`;
 }

@@ -85,7 +85,12 @@ export function ended(summary: string): Pick<PlanCompleted, "summary" | "progres
   return { summary, progress: NO_PROGRESS, usage: NO_USAGE };
 }
 
-const SHARED = { concerns: [], recommendations: [], estimatedEffort: "small", timestamp: "2030-01-01T12:00:00Z" } as const;
+const SHARED = {
+  concerns: [],
+  recommendations: [],
+  estimatedEffort: "small",
+  timestamp: "2030-01-01T12:00:00Z",
+} as const;
 
 export function chapo(analysis: string, more: Partial<ChapoPerspective> = {}): ChapoPerspective {
   const own = { strategicAnalysis: "", riskAssessment: "", impactAreas: [], coordinationNeeds: [] };

@@ -18,15 +18,35 @@ import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi, type Ui } from "../src/webview/uiState";
 import { chapo, ended, koda, plan, step, Stream } from "./events";
 
-const PAYLOADS = ["<img src=x onerror=alert(1)>", "<script>alert(1)</script>", "javascript:alert(1)", '"><svg onload=alert(1)>', "![x](https://evil.test/x.png)", "command:planloom.approve"];
+const PAYLOADS = [
+  "<img src=x onerror=alert(1)>",
+  "<script>alert(1)</script>",
+  "javascript:alert(1)",
+  '"><svg onload=alert(1)>',
+  "![x](https://evil.test/x.png)",
+  "command:planloom.approve",
+];
 
-const asked = (route: "plan" | "perspectives") => ({ request: "Build a page", route, detection: { planned: true, rule: "none" as const, score: 1, ambiguous: false }, attachments: [], unresolved: [], workspaceFolders: ["file:///w"] });
+const asked = (route: "plan" | "perspectives") => ({
+  request: "Build a page",
+  route,
+  detection: { planned: true, rule: "none" as const, score: 1, ambiguous: false },
+  attachments: [],
+  unresolved: [],
+  workspaceFolders: ["file:///w"],
+});
 
 const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, unasked: [], review: "each" };
 
 function panelOf(more: Partial<Ui> = {}): { panel: Panel; sent: FromPanel[] } {
   const sent: FromPanel[] = [];
-  return { panel: createPanel({ ...freshUi(), server: RUNNING, ...more }, { post: (message) => void sent.push(message), changed: () => undefined }), sent };
+  return {
+    panel: createPanel(
+      { ...freshUi(), server: RUNNING, ...more },
+      { post: (message) => void sent.push(message), changed: () => undefined },
+    ),
+    sent,
+  };
 }
 
 /** A plan as it stands, without the events that led there. */
@@ -42,8 +62,30 @@ function drawn(view: unknown): HTMLElement {
 
 /** A plan with `text` in every field that reaches the panel. */
 function everywhere(text: string): Stream {
-  const first = step("a", { description: text, instruction: text, activeForm: text, tool: text, args: { path: text, [text]: text }, checks: [{ kind: "command", command: text, text, detail: text }], result: { ok: false, summary: text, error: text, durationMs: 1, timestamp: "" }, toolsExecuted: [{ tool: text, args: { path: text }, ok: true, deduplicated: false, summary: text, durationMs: 1 }], status: "failed" });
-  const approval = { approvalId: "x", planId: "p1", stepId: "a", proposal: "", effect: "execute" as const, title: text, warning: text, command: text, cwd: text, protected: true, files: [{ uri: `file:///w/${text}`, change: "edit" as const, added: 1, removed: 1, resolvedPath: text }] };
+  const first = step("a", {
+    description: text,
+    instruction: text,
+    activeForm: text,
+    tool: text,
+    args: { path: text, [text]: text },
+    checks: [{ kind: "command", command: text, text, detail: text }],
+    result: { ok: false, summary: text, error: text, durationMs: 1, timestamp: "" },
+    toolsExecuted: [{ tool: text, args: { path: text }, ok: true, deduplicated: false, summary: text, durationMs: 1 }],
+    status: "failed",
+  });
+  const approval = {
+    approvalId: "x",
+    planId: "p1",
+    stepId: "a",
+    proposal: "",
+    effect: "execute" as const,
+    title: text,
+    warning: text,
+    command: text,
+    cwd: text,
+    protected: true,
+    files: [{ uri: `file:///w/${text}`, change: "edit" as const, added: 1, removed: 1, resolvedPath: text }],
+  };
   const ready = plan([first], {
     request: text,
     summary: text,
@@ -51,9 +93,43 @@ function everywhere(text: string): Stream {
     attachments: [{ id: "1", kind: "file", reference: text, label: text, bytes: 1, truncated: true, note: text }],
     perspectives: { chapo: chapo(text, { concerns: [text], recommendations: [text] }) },
     error: { code: "x", message: text, hint: text, rawText: text },
-    pending: { approvals: [approval], questions: [{ stepId: "a", question: text, options: [text] }], recoveries: [{ stepId: "a", error: text, options: ["retry", "accept"], proposal: { action: "retry", why: text, args: { x: text } } }], conflicts: [{ editId: "e", stepId: "a", files: [{ uri: `file:///w/${text}`, hunks: [{ range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } }, base: text, mine: text, theirs: text }] }] }] },
+    pending: {
+      approvals: [approval],
+      questions: [{ stepId: "a", question: text, options: [text] }],
+      recoveries: [
+        {
+          stepId: "a",
+          error: text,
+          options: ["retry", "accept"],
+          proposal: { action: "retry", why: text, args: { x: text } },
+        },
+      ],
+      conflicts: [
+        {
+          editId: "e",
+          stepId: "a",
+          files: [
+            {
+              uri: `file:///w/${text}`,
+              hunks: [
+                {
+                  range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } },
+                  base: text,
+                  mine: text,
+                  theirs: text,
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    },
   });
-  return new Stream().start().add("plan_ready", { plan: ready }).add("log", { level: "error", message: text }).add("answer", { taskId: "a", text });
+  return new Stream()
+    .start()
+    .add("plan_ready", { plan: ready })
+    .add("log", { level: "error", message: text })
+    .add("answer", { taskId: "a", text });
 }
 
 test.each(PAYLOADS)("%s is text wherever it stands", (payload) => {
@@ -63,7 +139,11 @@ test.each(PAYLOADS)("%s is text wherever it stands", (payload) => {
   const root = document.createElement("div");
   render(html`${planHeader(panel, view)} ${cards(panel, view)} ${steps(panel, view)} ${outcome(panel, view)}`, root);
   expect(root.querySelectorAll("img, script, svg, iframe, a").length).toBe(0);
-  expect([...root.querySelectorAll("*")].flatMap((element) => element.getAttributeNames()).filter((name) => name.startsWith("on"))).toEqual([]);
+  expect(
+    [...root.querySelectorAll("*")]
+      .flatMap((element) => element.getAttributeNames())
+      .filter((name) => name.startsWith("on")),
+  ).toEqual([]);
   expect(root.textContent?.split(payload).length).toBeGreaterThan(15);
 });
 
@@ -81,17 +161,44 @@ test("an Apply works only once its card has been in view", () => {
 });
 
 test("a rename shows where both of its ends really lie", () => {
-  const files = [{ uri: "file:///w/a.txt", change: "rename" as const, newUri: "file:///w/link/b.txt", added: 0, removed: 0, resolvedPath: "/w/a.txt", newResolvedPath: "/w/.vscode/b.txt" }];
-  const approval = { approvalId: "x", planId: "p1", stepId: "a", proposal: "", effect: "write" as const, title: "Rename", protected: true, files };
-  const ready = plan([step("a", { status: "running" })], { status: "executing", pending: { approvals: [approval], questions: [], recoveries: [], conflicts: [] } });
+  const files = [
+    {
+      uri: "file:///w/a.txt",
+      change: "rename" as const,
+      newUri: "file:///w/link/b.txt",
+      added: 0,
+      removed: 0,
+      resolvedPath: "/w/a.txt",
+      newResolvedPath: "/w/.vscode/b.txt",
+    },
+  ];
+  const approval = {
+    approvalId: "x",
+    planId: "p1",
+    stepId: "a",
+    proposal: "",
+    effect: "write" as const,
+    title: "Rename",
+    protected: true,
+    files,
+  };
+  const ready = plan([step("a", { status: "running" })], {
+    status: "executing",
+    pending: { approvals: [approval], questions: [], recoveries: [], conflicts: [] },
+  });
   const view = replay(new Stream().start().add("plan_ready", { plan: ready }).events)!;
   const root = document.createElement("div");
   render(cards(panelOf().panel, view), root);
-  expect([...root.querySelectorAll(".resolved")].map((element) => element.textContent?.trim())).toEqual(["really /w/.vscode/b.txt"]);
+  expect([...root.querySelectorAll(".resolved")].map((element) => element.textContent?.trim())).toEqual([
+    "really /w/.vscode/b.txt",
+  ]);
 });
 
 test("the composer shows the verdict and what its keys do", () => {
-  const { panel, sent } = panelOf({ draft: "Build a page", verdict: { planned: false, rule: "none", score: 1, ambiguous: false } });
+  const { panel, sent } = panelOf({
+    draft: "Build a page",
+    verdict: { planned: false, rule: "none", score: 1, ambiguous: false },
+  });
   const asks = { write: () => undefined, complete: () => undefined };
   const root = drawn(composer(panel, false, asks));
   expect(root.querySelector("#verdict")?.textContent).toContain("Runs directly");
@@ -114,10 +221,22 @@ test.each([
 test("an edited step sends only what differs", () => {
   const old = step("a", { tool: "read_file", kind: "tool_call", args: { path: "x" } });
   expect(editOf(draftOf(old), old)).toBeUndefined();
-  expect(editOf({ ...draftOf(old), description: "New", args: '{"path": "y"}' }, old)).toEqual({ op: "update", stepId: "a", set: { description: "New", args: { path: "y" } } });
-  expect(editOf({ ...draftOf(old), tool: "", args: "" }, old)).toEqual({ op: "update", stepId: "a", set: { tool: null, kind: "processing", args: null } });
+  expect(editOf({ ...draftOf(old), description: "New", args: '{"path": "y"}' }, old)).toEqual({
+    op: "update",
+    stepId: "a",
+    set: { description: "New", args: { path: "y" } },
+  });
+  expect(editOf({ ...draftOf(old), tool: "", args: "" }, old)).toEqual({
+    op: "update",
+    stepId: "a",
+    set: { tool: null, kind: "processing", args: null },
+  });
   expect(editOf({ ...draftOf(old), args: "{" }, old)).toHaveProperty("problem");
-  expect(editOf({ ...emptyDraft("a"), description: "Next" }, undefined)).toMatchObject({ op: "add", after: "a", step: { description: "Next", kind: "processing" } });
+  expect(editOf({ ...emptyDraft("a"), description: "Next" }, undefined)).toMatchObject({
+    op: "add",
+    after: "a",
+    step: { description: "Next", kind: "processing" },
+  });
 });
 
 test("paths are told as a person knows them", () => {
@@ -129,8 +248,12 @@ test("paths are told as a person knows them", () => {
 });
 
 test("every command of the table is declared, and the other way round", () => {
-  const declared = (JSON.parse(readFileSync("package.json", "utf8")) as { contributes: { commands: { command: string }[] } }).contributes.commands.map(({ command }) => command);
-  const table = [...readFileSync("src/commands.ts", "utf8").matchAll(/^ {2}"(planloom\.ui\.\w+)":/gm)].map(([, id]) => id);
+  const declared = (
+    JSON.parse(readFileSync("package.json", "utf8")) as { contributes: { commands: { command: string }[] } }
+  ).contributes.commands.map(({ command }) => command);
+  const table = [...readFileSync("src/commands.ts", "utf8").matchAll(/^ {2}"(planloom\.ui\.\w+)":/gm)].map(
+    ([, id]) => id,
+  );
   expect(table.filter((id) => id !== "planloom.ui.focus")).toEqual(declared);
 });
 
@@ -139,22 +262,44 @@ test("perspectives: who thinks, who said something, who failed, who is to come",
   const shownNow = (): Record<string, string | undefined> => {
     const root = document.createElement("div");
     render(planHeader(panelOf().panel, replay(stream.events)!), root);
-    const rows = [...root.querySelectorAll<HTMLElement>(".perspective")].map((row) => [row.dataset["agent"], row.dataset["state"]]);
+    const rows = [...root.querySelectorAll<HTMLElement>(".perspective")].map((row) => [
+      row.dataset["agent"],
+      row.dataset["state"],
+    ]);
     return { ...Object.fromEntries(rows), thought: root.querySelector(".figures span")?.textContent ?? "" };
   };
   expect(shownNow()).toEqual({ chapo: "to come", koda: "to come", devo: "to come", thought: "Thinking…" });
   stream.add("perspective_start", { agent: "chapo" });
   expect(shownNow()).toEqual({ chapo: "thinking", koda: "to come", devo: "to come", thought: "Strategy is thinking…" });
-  stream.add("perspective_complete", { agent: "chapo", perspective: chapo("Small, but public.", { concerns: ["Names"], riskAssessment: "Low" }) }).add("perspective_start", { agent: "koda" }).add("perspective_start", { agent: "devo" });
-  expect(shownNow()).toEqual({ chapo: "done", koda: "thinking", devo: "thinking", thought: "Code and Operations are thinking…" });
-  stream.add("perspective_complete", { agent: "devo", error: "No answer" }).add("perspective_complete", { agent: "koda", perspective: koda("Small.") });
-  expect(shownNow()).toEqual({ chapo: "done", koda: "done", devo: "failed", thought: "Making one plan of the perspectives…" });
+  stream
+    .add("perspective_complete", {
+      agent: "chapo",
+      perspective: chapo("Small, but public.", { concerns: ["Names"], riskAssessment: "Low" }),
+    })
+    .add("perspective_start", { agent: "koda" })
+    .add("perspective_start", { agent: "devo" });
+  expect(shownNow()).toEqual({
+    chapo: "done",
+    koda: "thinking",
+    devo: "thinking",
+    thought: "Code and Operations are thinking…",
+  });
+  stream
+    .add("perspective_complete", { agent: "devo", error: "No answer" })
+    .add("perspective_complete", { agent: "koda", perspective: koda("Small.") });
+  expect(shownNow()).toEqual({
+    chapo: "done",
+    koda: "done",
+    devo: "failed",
+    thought: "Making one plan of the perspectives…",
+  });
 });
 
 test("Enter once more sends nothing while the request is on its way", () => {
   const { panel, sent } = panelOf({ draft: "Build a page" });
   const root = drawn(composer(panel, false, { write: () => undefined, complete: () => undefined }));
-  for (let times = 0; times < 2; times++) root.querySelector("#request")!.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+  for (let times = 0; times < 2; times++)
+    root.querySelector("#request")!.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
   expect(sent).toEqual([{ kind: "create", requestId: 1, text: "Build a page", mode: "auto" }]);
   const now = drawn(composer(panel, false, { write: () => undefined, complete: () => undefined }));
   expect(now.querySelector(".verdict")?.textContent).toContain("Sending…");
@@ -173,7 +318,8 @@ test("the text of the composer is the state's, whatever the page shows", () => {
 
 test("a reject form stands on its own plan alone, and only while that can be rejected", () => {
   const { panel, sent } = panelOf();
-  const shownOn = (planId: string, status: "pending_approval" | "executing") => drawn(planHeader(panel, viewOf(plan([step("a")], { planId, status }))));
+  const shownOn = (planId: string, status: "pending_approval" | "executing") =>
+    drawn(planHeader(panel, viewOf(plan([step("a")], { planId, status }))));
   panel.change("p2", (forms) => (forms.prompt = { kind: "reject", text: "Not this" }));
   expect(shownOn("p1", "pending_approval").querySelector("#prompt-send")).toBeNull();
   expect(shownOn("p2", "executing").querySelector("#prompt-send")).toBeNull();
@@ -189,14 +335,22 @@ test("Start execution reviews as the setting says, or as was chosen for this pla
     return root.querySelector("#asks")?.textContent;
   };
   panel.change("p2", (forms) => (forms.review = "auto"));
-  expect([start("p1"), start("p2")]).toEqual(["Asks once, at the end, about changes and deletions; before each command it asks first.", "Asks only about deletions, commands and protected files."]);
-  expect(sent.map((message) => message.kind === "approve" && [message.planId, message.review])).toEqual([["p1", "end"], ["p2", "auto"]]);
+  expect([start("p1"), start("p2")]).toEqual([
+    "Asks once, at the end, about changes and deletions; before each command it asks first.",
+    "Asks only about deletions, commands and protected files.",
+  ]);
+  expect(sent.map((message) => message.kind === "approve" && [message.planId, message.review])).toEqual([
+    ["p1", "end"],
+    ["p2", "auto"],
+  ]);
 });
 
 test("what waits is not told as running: in its row, in the head, by its clock", () => {
   const stream = new Stream()
     .start()
-    .add("plan_ready", { plan: plan([step("a", { tool: "run_command", kind: "tool_call", activeForm: "Running `ls`" })], { seq: 2 }) })
+    .add("plan_ready", {
+      plan: plan([step("a", { tool: "run_command", kind: "tool_call", activeForm: "Running `ls`" })], { seq: 2 }),
+    })
     .add("plan_approved", { version: 1, review: "each" })
     .add("plan_executing", {})
     .add("task_started", { taskId: "a", agent: "koda" })
@@ -206,7 +360,19 @@ test("what waits is not told as running: in its row, in the head, by its clock",
     return drawn(html`${planHeader(panelOf().panel, view)} ${steps(panelOf().panel, view)}`);
   };
   expect(look().querySelector(".step-title")?.textContent).toBe("Running `ls`");
-  stream.add("approval_request", { approval: { approvalId: "x", planId: "p1", stepId: "a", proposal: "", effect: "execute", title: "t", protected: false, files: [], command: "ls" } });
+  stream.add("approval_request", {
+    approval: {
+      approvalId: "x",
+      planId: "p1",
+      stepId: "a",
+      proposal: "",
+      effect: "execute",
+      title: "t",
+      protected: false,
+      files: [],
+      command: "ls",
+    },
+  });
   const waiting = look();
   expect(waiting.querySelector(".step-title")?.textContent).toBe("Do a");
   expect(waiting.querySelector(".step")?.textContent).toContain("waits for your approval");
@@ -218,7 +384,11 @@ test("what waits is not told as running: in its row, in the head, by its clock",
 });
 
 test("a plan with steps left out is partly done, says why, and offers the rest", () => {
-  const steps = [step("a", { status: "completed" }), step("b"), step("c", { dependsOn: ["b"], instruction: "Write the docs" })];
+  const steps = [
+    step("a", { status: "completed" }),
+    step("b"),
+    step("c", { dependsOn: ["b"], instruction: "Write the docs" }),
+  ];
   const view = replay(
     new Stream()
       .start()
@@ -231,7 +401,9 @@ test("a plan with steps left out is partly done, says why, and offers the rest",
   const root = drawn(html`${planHeader(panel, view)} ${outcome(panel, view)}`);
   expect(root.querySelector(".pill")?.textContent).toBe("Partly done, 1 of 3");
   expect(root.querySelector(".bar-completed")).toBeNull();
-  expect([...root.querySelectorAll(".not-done li")].map((row) => row.textContent?.trim().replaceAll(/\s+/g, " "))).toEqual(["2 Do b · its changes were not applied", "3 Do c · a step it depends on did not finish"]);
+  expect(
+    [...root.querySelectorAll(".not-done li")].map((row) => row.textContent?.trim().replaceAll(/\s+/g, " ")),
+  ).toEqual(["2 Do b · its changes were not applied", "3 Do c · a step it depends on did not finish"]);
   root.querySelector<HTMLElement>("#rest")!.click();
   expect(sent).toMatchObject([{ kind: "create", mode: "plan", sessionId: "s1" }]);
   expect(JSON.stringify(sent[0])).toContain("1. Do b\\n2. Write the docs");
@@ -239,7 +411,12 @@ test("a plan with steps left out is partly done, says why, and offers the rest",
 
 test("a conflict offers both texts, and says before which steps are lost with one's own", () => {
   const conflict = { editId: "e", stepId: "a", files: [{ uri: "file:///w/a.txt", hunks: [], sha256: "5ee" }] };
-  const view = viewOf(plan([step("a", { tool: "edit_file", status: "running" }), step("b", { dependsOn: ["a"] }), step("c")], { status: "paused", pending: { approvals: [], questions: [], recoveries: [], conflicts: [conflict] } }));
+  const view = viewOf(
+    plan([step("a", { tool: "edit_file", status: "running" }), step("b", { dependsOn: ["a"] }), step("c")], {
+      status: "paused",
+      pending: { approvals: [], questions: [], recoveries: [], conflicts: [conflict] },
+    }),
+  );
   const { panel, sent } = panelOf();
   const root = drawn(cards(panel, view));
   expect(root.querySelector(".lost")?.textContent).toContain("Step 2 depends on it and is skipped too.");
@@ -247,14 +424,33 @@ test("a conflict offers both texts, and says before which steps are lost with on
   both!.dispatchEvent(new Event("change"));
   render(cards(panel, view), root);
   root.querySelector<HTMLElement>(".resolve")!.click();
-  expect(sent).toEqual([{ kind: "resolve", requestId: 1, planId: "p1", editId: "e", files: [{ uri: "file:///w/a.txt", choice: "both", sha256: "5ee" }] }]);
+  expect(sent).toEqual([
+    {
+      kind: "resolve",
+      requestId: 1,
+      planId: "p1",
+      editId: "e",
+      files: [{ uri: "file:///w/a.txt", choice: "both", sha256: "5ee" }],
+    },
+  ]);
 });
 
 test("plans that are not on display are named with what they wait for", () => {
-  const state: PanelState = { plans: Object.fromEntries([viewOf(plan([], { planId: "p1" })), viewOf(plan([], { planId: "p2", request: "Tidy up\nall of it" })), viewOf(plan([], { planId: "p3", status: "completed" }))].map((view) => [view.plan.planId, view])), current: "p1" };
+  const state: PanelState = {
+    plans: Object.fromEntries(
+      [
+        viewOf(plan([], { planId: "p1" })),
+        viewOf(plan([], { planId: "p2", request: "Tidy up\nall of it" })),
+        viewOf(plan([], { planId: "p3", status: "completed" })),
+      ].map((view) => [view.plan.planId, view]),
+    ),
+    current: "p1",
+  };
   const { panel, sent } = panelOf();
   const root = drawn(otherPlans(panel, state));
-  expect([...root.querySelectorAll(".other")].map((row) => row.textContent?.trim())).toEqual(["Tidy upwaits for your review"]);
+  expect([...root.querySelectorAll(".other")].map((row) => row.textContent?.trim())).toEqual([
+    "Tidy upwaits for your review",
+  ]);
   root.querySelector<HTMLElement>(".other")!.click();
   expect(sent).toEqual([{ kind: "select", planId: "p2" }]);
 });

@@ -104,14 +104,16 @@ function verdict(panel: Panel): View {
   const by = (mode: Mode) => () => send(panel, mode);
   return html`
     <div class="verdict" aria-live="polite">
-      ${sending
-        ? html`<span class="hint">${icon("loading")} Sending…</span>`
-        : empty || ui.verdict === undefined
-        ? html`<span class="hint">${icon("lightbulb")} Nothing runs before you have read it.</span>`
-        : html`<span class="hint" id="verdict" data-planned=${planned}>
+      ${
+        sending
+          ? html`<span class="hint">${icon("loading")} Sending…</span>`
+          : empty || ui.verdict === undefined
+            ? html`<span class="hint">${icon("lightbulb")} Nothing runs before you have read it.</span>`
+            : html`<span class="hint" id="verdict" data-planned=${planned}>
             ${icon(planned ? "checklist" : "zap")}
             <b>${planned ? "Will be planned" : "Runs directly"}</b> · ${reasonOf(ui.verdict)}${ui.verdict.ambiguous ? " (not sure)" : ""}
-          </span>`}
+          </span>`
+      }
     </div>
     <div class="actions">
       <vscode-button id="send" ?disabled=${!ready} title="Enter" @click=${by("auto")}>${planned ? "Plan" : "Run"} <kbd>⏎</kbd></vscode-button>

@@ -84,7 +84,9 @@ export function duration(milliseconds: number): string {
   const seconds = milliseconds / 1000;
   if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
   const minutes = Math.floor(seconds / 60);
-  return minutes < 60 ? `${minutes} min ${Math.round(seconds % 60)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return minutes < 60
+    ? `${minutes} min ${Math.round(seconds % 60)} s`
+    : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 /** `940`, `12.4k`, `1.3M`. */
@@ -109,7 +111,11 @@ export function askedUnasked(review: Review, allowed: readonly string[]): readon
 /** What a person will be asked when a plan runs under this review and these settings. */
 export function whatIsAsked(review: Review, allowed: readonly string[]): string {
   const unasked = askedUnasked(review, allowed);
-  const effects = [["writing", "changes"], ["deleting", "deletions"], ["commands", "commands"]] as const;
+  const effects = [
+    ["writing", "changes"],
+    ["deleting", "deletions"],
+    ["commands", "commands"],
+  ] as const;
   const asked = effects.filter(([effect]) => !unasked.includes(effect)).map(([, word]) => word);
   const commands = asked.includes("commands");
   if (review === "end") {
@@ -117,7 +123,9 @@ export function whatIsAsked(review: Review, allowed: readonly string[]): string 
     const once = `Asks once, at the end, about ${listed(files.length === 0 ? ["protected files"] : files)}`;
     return commands ? `${once}; before each command it asks first.` : `${once}.`;
   }
-  return review === "each" && asked.length === 3 ? "Asks in every step, before each change, deletion and command." : `Asks only about ${listed([...asked, "protected files"])}.`;
+  return review === "each" && asked.length === 3
+    ? "Asks in every step, before each change, deletion and command."
+    : `Asks only about ${listed([...asked, "protected files"])}.`;
 }
 
 /** `1, 3 and 4`. */
@@ -130,8 +138,11 @@ export function skippedWith(plan: Plan, stepId: string): string | undefined {
   const lost = dependants(plan, stepId).map((step) => plan.steps.indexOf(step) + 1);
   if (lost.length === 0) return undefined;
   // A step that is one call ends with a no; a model hears it and may do its step in another way.
-  const unless = plan.steps.find((step) => step.stepId === stepId)?.tool == null ? ", unless the model finds another way" : "";
-  return lost.length === 1 ? `Step ${lost[0]} depends on it and is skipped too${unless}.` : `Steps ${listed(lost)} depend on it and are skipped too${unless}.`;
+  const unless =
+    plan.steps.find((step) => step.stepId === stepId)?.tool == null ? ", unless the model finds another way" : "";
+  return lost.length === 1
+    ? `Step ${lost[0]} depends on it and is skipped too${unless}.`
+    : `Steps ${listed(lost)} depend on it and are skipped too${unless}.`;
 }
 
 /** Why a step of an ended plan was not done. */
@@ -143,7 +154,9 @@ export function whyNot(view: PlanView, step: Step): string {
 
 /** The path of a file as a person knows it: relative to the plan's folder that holds it. */
 export function pathOf(uri: string, folders: readonly string[]): string {
-  const holder = folders.map((folder) => (folder.endsWith("/") ? folder : `${folder}/`)).find((folder) => uri.startsWith(folder));
+  const holder = folders
+    .map((folder) => (folder.endsWith("/") ? folder : `${folder}/`))
+    .find((folder) => uri.startsWith(folder));
   if (holder === undefined) return decoded(uri.replace(/^file:\/\//, ""));
   const path = decoded(uri.slice(holder.length));
   return folders.length > 1 ? `${decoded(holder.slice(0, -1).split("/").pop() ?? "")}/${path}` : path;
@@ -159,13 +172,15 @@ function decoded(text: string): string {
 
 /** One value of a tool's arguments, as text. */
 export function valueText(value: Json | undefined): string {
-  return typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "";
+  return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
 }
 
 /** The argument that tells most about a call: its path, else its command, else the first. */
 export function headline(args: JsonObject | null | undefined): string {
   if (args == null) return "";
-  const name = ["path", "command", "old_path", "pattern", "query", "url"].find((each) => typeof args[each] === "string");
+  const name = ["path", "command", "old_path", "pattern", "query", "url"].find(
+    (each) => typeof args[each] === "string",
+  );
   return name === undefined ? "" : valueText(args[name]);
 }
 

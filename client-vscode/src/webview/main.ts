@@ -76,14 +76,16 @@ function write(text: string, caret: number): void {
 }
 
 function complete(text: string, caret: number): void {
-  if (referenceBefore(text, caret) !== undefined) host.postMessage({ kind: "complete", requestId: panel.ui.typing, text, offset: caret });
+  if (referenceBefore(text, caret) !== undefined)
+    host.postMessage({ kind: "complete", requestId: panel.ui.typing, text, offset: caret });
   else if (panel.ui.suggestions.length > 0) panel.update((ui) => ({ ...ui, suggestions: [] }));
 }
 
 function detectSoon(): void {
   clearTimeout(detecting);
   const { draft, typing } = panel.ui;
-  if (draft.trim() !== "") detecting = setTimeout(() => host.postMessage({ kind: "detect", requestId: typing, text: draft }), DETECT_MS);
+  if (draft.trim() !== "")
+    detecting = setTimeout(() => host.postMessage({ kind: "detect", requestId: typing, text: draft }), DETECT_MS);
 }
 
 function draw(): void {
@@ -93,12 +95,14 @@ function draw(): void {
   render(
     html`
       ${serverBanner()} ${composer(panel, view !== undefined, { write, complete })} ${notices()} ${otherPlans(panel, state)}
-      ${view === undefined
-        ? welcome()
-        : keyed(
-            view.plan.planId,
-            html`<main class="plan" data-plan=${view.plan.planId} data-seq=${view.plan.seq}>${planHeader(panel, view)} ${cards(panel, view)} ${steps(panel, view)} ${outcome(panel, view)}</main>`,
-          )}
+      ${
+        view === undefined
+          ? welcome()
+          : keyed(
+              view.plan.planId,
+              html`<main class="plan" data-plan=${view.plan.planId} data-seq=${view.plan.seq}>${planHeader(panel, view)} ${cards(panel, view)} ${steps(panel, view)} ${outcome(panel, view)}</main>`,
+            )
+      }
       ${footer()}
     `,
     root,
@@ -160,14 +164,19 @@ function footer(): View {
   if (server.kind !== "running") return nothing;
   const { model, trusted } = server;
   const view = currentView(state);
-  const unasked = askedUnasked(view === undefined || !isLive(view.plan) ? server.review : reviewOf(panel, view.plan), server.unasked);
+  const unasked = askedUnasked(
+    view === undefined || !isLive(view.plan) ? server.review : reviewOf(panel, view.plan),
+    server.unasked,
+  );
   return html`<footer>
     <button class="link" type="button" title="Choose another model" @click=${() => host.postMessage({ kind: "show", what: "models" })}>${icon("hubot")} ${shown(model)}</button>
     <span class="grow"></span>
     ${trusted ? nothing : html`<span class="warn" title="Trust this folder to let plans write">${icon("lock")} Restricted: read only</span>`}
-    ${unasked.length === 0
-      ? nothing
-      : html`<button class="link warn" type="button" title="Open the settings" @click=${() => host.postMessage({ kind: "show", what: "settings" })}>${icon("warning")} Unasked: ${unasked.join(", ")}</button>`}
+    ${
+      unasked.length === 0
+        ? nothing
+        : html`<button class="link warn" type="button" title="Open the settings" @click=${() => host.postMessage({ kind: "show", what: "settings" })}>${icon("warning")} Unasked: ${unasked.join(", ")}</button>`
+    }
   </footer>`;
 }
 
@@ -175,7 +184,11 @@ const arming = new IntersectionObserver(
   (entries) => {
     for (const entry of entries) {
       const id = entry.target instanceof HTMLElement ? entry.target.dataset["arm"] : undefined;
-      if (id !== undefined && entry.isIntersecting) setTimeout(() => panel.update((ui) => ({ ...ui, armed: [...ui.armed.filter((each) => each !== id), id] })), ARM_MS);
+      if (id !== undefined && entry.isIntersecting)
+        setTimeout(
+          () => panel.update((ui) => ({ ...ui, armed: [...ui.armed.filter((each) => each !== id), id] })),
+          ARM_MS,
+        );
     }
   },
   { threshold: 0.9 },
@@ -198,4 +211,5 @@ draw();
 if (panel.ui.draft !== "") detectSoon();
 host.postMessage({ kind: "ready" });
 // What was chosen for a plan holds for the commands of the palette too.
-for (const [planId, { review }] of Object.entries(panel.ui.plans)) if (review !== undefined) host.postMessage({ kind: "review", planId, review });
+for (const [planId, { review }] of Object.entries(panel.ui.plans))
+  if (review !== undefined) host.postMessage({ kind: "review", planId, review });

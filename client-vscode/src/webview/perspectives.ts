@@ -8,7 +8,12 @@ import { icon, shown, type View } from "./ui";
 
 const ROLE: Readonly<Record<Agent, string>> = { chapo: "Strategy", koda: "Code", devo: "Operations" };
 type State = "thinking" | "failed" | "done" | "to come";
-const LOOK: Readonly<Record<State, string>> = { thinking: "loading", failed: "warning", done: "pass-filled", "to come": "circle-large-outline" };
+const LOOK: Readonly<Record<State, string>> = {
+  thinking: "loading",
+  failed: "warning",
+  done: "pass-filled",
+  "to come": "circle-large-outline",
+};
 
 type Part = Exclude<
   keyof ChapoPerspective | keyof KodaPerspective | keyof DevoPerspective,
@@ -36,8 +41,11 @@ const TITLE: Readonly<Record<Part, string>> = {
 
 /** What is being thought of while there are no steps yet. */
 export function thought(view: PlanView): string {
-  if (view.asking.length > 0) return `${view.asking.map((agent) => ROLE[agent]).join(" and ")} ${view.asking.length === 1 ? "is" : "are"} thinking…`;
-  return AGENTS.every((agent) => ["done", "failed"].includes(stateOf(view, agent))) ? "Making one plan of the perspectives…" : "Thinking…";
+  if (view.asking.length > 0)
+    return `${view.asking.map((agent) => ROLE[agent]).join(" and ")} ${view.asking.length === 1 ? "is" : "are"} thinking…`;
+  return AGENTS.every((agent) => ["done", "failed"].includes(stateOf(view, agent)))
+    ? "Making one plan of the perspectives…"
+    : "Thinking…";
 }
 
 export function perspectives(view: PlanView): View {
@@ -78,5 +86,8 @@ function parts(perspective: Partial<Record<Part, string | readonly string[]>>): 
   const written = Object.entries(TITLE).map(([name, title]) => [title, perspective[name as Part] ?? ""] as const);
   return html`${written
     .filter(([, text]) => text.length > 0)
-    .map(([title, text]) => html`<h5>${title}</h5>${typeof text === "string" ? html`<p>${shown(text)}</p>` : html`<ul class="plain">${text.map((item) => html`<li>${shown(item)}</li>`)}</ul>`}`)}`;
+    .map(
+      ([title, text]) =>
+        html`<h5>${title}</h5>${typeof text === "string" ? html`<p>${shown(text)}</p>` : html`<ul class="plain">${text.map((item) => html`<li>${shown(item)}</li>`)}</ul>`}`,
+    )}`;
 }

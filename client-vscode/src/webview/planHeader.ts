@@ -45,8 +45,23 @@ function statusPill(view: PlanView): View {
   const waits = attention(plan) > 0 && plan.status !== "pending_approval" ? waitingFor(view) : undefined;
   const partly = isPartly(view);
   const { completed, total } = progressOf(plan);
-  const label = waits !== undefined ? capitalized(waits) : partly ? `${completed === 0 ? "Not done" : "Partly done"}, ${completed} of ${total}` : PLAN_STATUS[plan.status];
-  const icons = { draft: "loading", pending_approval: "checklist", approved: "loading", executing: "loading", paused: "debug-pause", completed: "pass-filled", failed: "error", cancelled: "circle-slash", rejected: "thumbsdown" };
+  const label =
+    waits !== undefined
+      ? capitalized(waits)
+      : partly
+        ? `${completed === 0 ? "Not done" : "Partly done"}, ${completed} of ${total}`
+        : PLAN_STATUS[plan.status];
+  const icons = {
+    draft: "loading",
+    pending_approval: "checklist",
+    approved: "loading",
+    executing: "loading",
+    paused: "debug-pause",
+    completed: "pass-filled",
+    failed: "error",
+    cancelled: "circle-slash",
+    rejected: "thumbsdown",
+  };
   return html`<span class="pill" role="status" data-status=${waits !== undefined ? "waiting" : plan.status} data-partly=${partly}>${icon(waits !== undefined ? "bell-dot" : partly ? "warning" : icons[plan.status])}${label}</span>`;
 }
 
@@ -58,9 +73,11 @@ function request(panel: Panel, plan: Plan): View {
   const whole = panel.forms(plan.planId).wholeRequest;
   const long = plan.request.length > 160 || plan.request.split("\n").length > 3;
   return html`<div class="request ${whole || !long ? "" : "clipped"}">${shown(plan.request)}</div>
-    ${long
-      ? html`<button class="link" type="button" @click=${() => panel.change(plan.planId, (forms) => (forms.wholeRequest = !whole))}>${whole ? "Show less" : "Show the whole request"}</button>`
-      : nothing}`;
+    ${
+      long
+        ? html`<button class="link" type="button" @click=${() => panel.change(plan.planId, (forms) => (forms.wholeRequest = !whole))}>${whole ? "Show less" : "Show the whole request"}</button>`
+        : nothing
+    }`;
 }
 
 function attached(view: PlanView): View {
@@ -73,7 +90,9 @@ function attached(view: PlanView): View {
 }
 
 function attachmentTip(attachment: Attachment): string {
-  return [attachment.uri ?? attachment.reference, `${attachment.bytes} bytes`, attachment.note ?? ""].filter(Boolean).join("\n");
+  return [attachment.uri ?? attachment.reference, `${attachment.bytes} bytes`, attachment.note ?? ""]
+    .filter(Boolean)
+    .join("\n");
 }
 
 function verdictLine(view: PlanView): View {
@@ -94,9 +113,11 @@ function progress(view: PlanView): View {
   const counts = progressOf(plan);
   if (counts.total === 0) return nothing;
   const started = !["pending_approval", "rejected"].includes(plan.status);
-  return html`${started
+  return html`${
+    started
       ? html`<vscode-progress-bar class="bar-${isPartly(view) ? "partly" : plan.status}" .value=${counts.percentComplete} max="100" aria-label="Progress of the plan"></vscode-progress-bar>`
-      : nothing}
+      : nothing
+  }
     <div class="figures">
       <span id="progress">${started ? `${counts.completed} of ${counts.total} steps` : `${counts.total} ${counts.total === 1 ? "step" : "steps"}`}</span>
       ${started ? html`<span>${counts.percentComplete} %</span>` : nothing}
@@ -122,12 +143,14 @@ function controls(panel: Panel, view: PlanView): View {
   const { plan } = view;
   const { planId, version } = plan;
   const forms = panel.forms(planId);
-  const control = (action: "direct" | "pause" | "resume" | "cancel") => () => panel.decide(planId, { kind: "control", action, planId });
+  const control = (action: "direct" | "pause" | "resume" | "cancel") => () =>
+    panel.decide(planId, { kind: "control", action, planId });
   const prompt = (kind: "reject" | "regenerate") => () => {
     panel.change(planId, (mine) => (mine.prompt = { kind, text: "" }));
     focusSoon("#prompt-text");
   };
-  if (forms.prompt !== undefined && PROMPTED[forms.prompt.kind].includes(plan.status)) return promptForm(panel, plan, forms.prompt);
+  if (forms.prompt !== undefined && PROMPTED[forms.prompt.kind].includes(plan.status))
+    return promptForm(panel, plan, forms.prompt);
   switch (plan.status) {
     case "pending_approval":
       return html`<div class="actions main-actions">
@@ -177,7 +200,9 @@ function controls(panel: Panel, view: PlanView): View {
 /** What this plan will ask, in words: the select alone does not tell what the settings add to it. */
 function asks(panel: Panel, plan: Plan): View {
   const { server } = panel.ui;
-  return server.kind === "running" ? html`<p class="quiet" id="asks">${whatIsAsked(reviewOf(panel, plan), server.unasked)}</p>` : nothing;
+  return server.kind === "running"
+    ? html`<p class="quiet" id="asks">${whatIsAsked(reviewOf(panel, plan), server.unasked)}</p>`
+    : nothing;
 }
 
 function promptForm(panel: Panel, plan: Plan, prompt: NonNullable<PlanForms["prompt"]>): View {
@@ -186,7 +211,11 @@ function promptForm(panel: Panel, plan: Plan, prompt: NonNullable<PlanForms["pro
   const close = () => panel.change(planId, (forms) => delete forms.prompt);
   const submit = () => {
     const text = (panel.forms(planId).prompt?.text ?? "").trim();
-    panel.decide(planId, rejecting ? { kind: "reject", planId, reason: text } : { kind: "regenerate", planId, version, feedback: text }, { form: "prompt" });
+    panel.decide(
+      planId,
+      rejecting ? { kind: "reject", planId, reason: text } : { kind: "regenerate", planId, version, feedback: text },
+      { form: "prompt" },
+    );
   };
   return html`<div class="prompt">
     <label for="prompt-text">${rejecting ? "Why not? The reason helps the next draft." : "What should change?"}</label>
@@ -213,7 +242,9 @@ function promptForm(panel: Panel, plan: Plan, prompt: NonNullable<PlanForms["pro
 export function reviewOf(panel: Panel, plan: Plan): Review {
   const { server } = panel.ui;
   const setting = server.kind === "running" ? server.review : "each";
-  return plan.status === "pending_approval" ? (panel.forms(plan.planId).review ?? plan.review ?? setting) : (plan.review ?? setting);
+  return plan.status === "pending_approval"
+    ? (panel.forms(plan.planId).review ?? plan.review ?? setting)
+    : (plan.review ?? setting);
 }
 
 function choose(panel: Panel, planId: string, value: string): void {

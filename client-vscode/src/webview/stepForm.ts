@@ -23,7 +23,16 @@ export function draftOf(step: Step): StepDraft {
 }
 
 export function emptyDraft(after: string | null): StepDraft {
-  return { target: { kind: "new", after }, description: "", instruction: "", tool: "", args: "", dependsOn: [], agent: "koda", critical: false };
+  return {
+    target: { kind: "new", after },
+    description: "",
+    instruction: "",
+    tool: "",
+    args: "",
+    dependsOn: [],
+    agent: "koda",
+    critical: false,
+  };
 }
 
 /** Whether a person has written something into a form that would be lost with it. */
@@ -55,7 +64,19 @@ export function editOf(draft: StepDraft, step: Step | undefined): StepEdit | { p
     const after = draft.target.kind === "new" ? draft.target.after : null;
     const instruction = draft.instruction.trim() === "" ? draft.description : draft.instruction;
     const { description, critical, dependsOn } = draft;
-    return { op: "add", after, step: { description, instruction, kind, agent, critical, dependsOn: [...dependsOn], ...(tool === null ? {} : { tool, args: args.value ?? {} }) } };
+    return {
+      op: "add",
+      after,
+      step: {
+        description,
+        instruction,
+        kind,
+        agent,
+        critical,
+        dependsOn: [...dependsOn],
+        ...(tool === null ? {} : { tool, args: args.value ?? {} }),
+      },
+    };
   }
   const set: Extract<StepEdit, { op: "update" }>["set"] = {};
   if (draft.description !== step.description) set.description = draft.description;
@@ -78,7 +99,8 @@ export function readArgs(text: string): { value: NonNullable<ArgsValue> | null }
   if (text.trim() === "") return { value: null };
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return { problem: "Arguments are a JSON object: { … }." };
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+      return { problem: "Arguments are a JSON object: { … }." };
     return { value: value as NonNullable<ArgsValue> };
   } catch (error) {
     return { problem: `Arguments are no JSON: ${error instanceof Error ? error.message : String(error)}` };
@@ -94,7 +116,8 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
     panel.change(planId, (forms) => {
       if (forms.step !== undefined) change(forms.step);
     });
-  const typed = (name: "description" | "instruction" | "tool" | "args" | "agent") => (event: Event) => write((now) => (now[name] = valueOf(event)));
+  const typed = (name: "description" | "instruction" | "tool" | "args" | "agent") => (event: Event) =>
+    write((now) => (now[name] = valueOf(event)));
   const save = () => {
     const now = panel.forms(planId).step ?? draft;
     const edit = editOf(now, step);
@@ -127,12 +150,14 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
     </div>
     <label for="step-args">Arguments (JSON)</label>
     <vscode-textarea id="step-args" label="Arguments" rows="4" monospace resize="vertical" .value=${draft.args} @input=${typed("args")}></vscode-textarea>
-    ${others.length === 0
-      ? nothing
-      : html`<fieldset>
+    ${
+      others.length === 0
+        ? nothing
+        : html`<fieldset>
           <legend>Waits for</legend>
           ${others.map((each) => dependency(plan, draft, each, write))}
-        </fieldset>`}
+        </fieldset>`
+    }
     <vscode-checkbox label="The plan fails if this step fails" ?checked=${draft.critical} @change=${() => write((now) => (now.critical = !now.critical))}></vscode-checkbox>
     ${draft.problem === undefined ? nothing : html`<p class="bad" role="alert">${shown(draft.problem)}</p>`}
     <div class="actions">
@@ -143,9 +168,18 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
   </div>`;
 }
 
-function dependency(plan: Plan, draft: StepDraft, step: Step, write: (change: (draft: StepDraft) => void) => void): View {
+function dependency(
+  plan: Plan,
+  draft: StepDraft,
+  step: Step,
+  write: (change: (draft: StepDraft) => void) => void,
+): View {
   const number = plan.steps.indexOf(step) + 1;
   const on = draft.dependsOn.includes(step.stepId);
-  const toggle = () => write((now) => (now.dependsOn = on ? now.dependsOn.filter((id) => id !== step.stepId) : [...now.dependsOn, step.stepId]));
+  const toggle = () =>
+    write(
+      (now) =>
+        (now.dependsOn = on ? now.dependsOn.filter((id) => id !== step.stepId) : [...now.dependsOn, step.stepId]),
+    );
   return html`<label class="dependency"><input type="checkbox" .checked=${on} @change=${toggle} /> <span class="number">${number}</span> <span>${shown(step.description)}</span></label>`;
 }

@@ -25,12 +25,18 @@ export function steps(panel: Panel, view: PlanView): View {
   const target = panel.forms(plan.planId).step?.target;
   return html`<section class="steps-section" aria-label="Steps">
     <ol class="steps" @keydown=${(event: KeyboardEvent) => onKey(panel, plan, event)}>
-      ${repeat(plan.steps, (step) => step.stepId, (step, index) => row(panel, view, step, index))}
+      ${repeat(
+        plan.steps,
+        (step) => step.stepId,
+        (step, index) => row(panel, view, step, index),
+      )}
       ${editable && target?.kind === "new" && !isStep(plan, target.after) ? html`<li class="step editing">${addForm(panel, plan)}</li>` : nothing}
     </ol>
-    ${editable && (target === undefined || (target.kind === "existing" && !isStep(plan, target.stepId)))
-      ? html`<button class="link add" id="add-step" type="button" @click=${() => start(panel, plan, emptyDraft(plan.steps.at(-1)?.stepId ?? null))}>${icon("add")} Add a step</button>`
-      : nothing}
+    ${
+      editable && (target === undefined || (target.kind === "existing" && !isStep(plan, target.stepId)))
+        ? html`<button class="link add" id="add-step" type="button" @click=${() => start(panel, plan, emptyDraft(plan.steps.at(-1)?.stepId ?? null))}>${icon("add")} Add a step</button>`
+        : nothing
+    }
   </section>`;
 }
 
@@ -53,12 +59,18 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
   const { plan } = view;
   const forms = panel.forms(plan.planId);
   const target = forms.step?.target;
-  if (target?.kind === "existing" && target.stepId === step.stepId && isEditable(plan)) return html`<li class="step editing">${editForm(panel, plan, step)}</li>`;
+  if (target?.kind === "existing" && target.stepId === step.stepId && isEditable(plan))
+    return html`<li class="step editing">${editForm(panel, plan, step)}</li>`;
   const status = shownStatus(plan, step);
   const wait = waitOf(plan, step.stepId);
-  const look = wait === undefined ? STEP_STATUS[status] : { icon: wait === "recovery" ? "error" : "bell-dot", label: WAIT[wait] };
+  const look =
+    wait === undefined ? STEP_STATUS[status] : { icon: wait === "recovery" ? "error" : "bell-dot", label: WAIT[wait] };
   const open = forms.open.includes(step.stepId);
-  const toggle = () => panel.change(plan.planId, (mine) => (mine.open = open ? mine.open.filter((each) => each !== step.stepId) : [...mine.open, step.stepId]));
+  const toggle = () =>
+    panel.change(
+      plan.planId,
+      (mine) => (mine.open = open ? mine.open.filter((each) => each !== step.stepId) : [...mine.open, step.stepId]),
+    );
   return html`<li class="step" data-status=${status} data-step=${step.stepId} data-waits=${wait ?? nothing}>
       <div class="step-row" role="button" tabindex="0" aria-expanded=${open} data-index=${index} aria-label=${plain(`Step ${index + 1}, ${look.label}: ${step.description}`)} @click=${toggle}>
         ${icon(look.icon, look.label, "glyph")}
@@ -69,9 +81,11 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
         </span>
         <span class="step-side">${side(panel, view, step)}</span>
       </div>
-      ${status === "running" && wait === undefined && step.progress != null && step.progress > 0 && step.progress < 100
-        ? html`<vscode-progress-bar .value=${step.progress} max="100" aria-label="Progress of the step"></vscode-progress-bar>`
-        : nothing}
+      ${
+        status === "running" && wait === undefined && step.progress != null && step.progress > 0 && step.progress < 100
+          ? html`<vscode-progress-bar .value=${step.progress} max="100" aria-label="Progress of the step"></vscode-progress-bar>`
+          : nothing
+      }
       ${open ? details(panel, view, step, index) : nothing}
     </li>
     ${newStepAt(panel, plan, step.stepId) && isEditable(plan) ? html`<li class="step editing">${addForm(panel, plan)}</li>` : nothing}`;
@@ -83,13 +97,17 @@ function meta(view: PlanView, step: Step): View {
   const call = wait === undefined ? view.calls.find((each) => each.stepId === step.stepId) : undefined;
   const after = dependencyNumbers(plan, step);
   const retry = view.retries[step.stepId];
-  if (call !== undefined) return html`<span class="tool running">${icon("tools")}${shown(call.tool)} <span class="arg">${shown(headline(call.args))}</span></span>`;
-  if (step.status === "skipped") return html`<span>${SKIP_REASON[view.skipReasons[step.stepId] ?? ""] ?? "skipped"}</span>`;
+  if (call !== undefined)
+    return html`<span class="tool running">${icon("tools")}${shown(call.tool)} <span class="arg">${shown(headline(call.args))}</span></span>`;
+  if (step.status === "skipped")
+    return html`<span>${SKIP_REASON[view.skipReasons[step.stepId] ?? ""] ?? "skipped"}</span>`;
   if (step.status === "failed") return html`<span class="bad">${shown(step.result?.error)}</span>`;
   if (retry !== undefined) return html`<span class="warn">tries again: ${shown(retry)}</span>`;
-  return html`${wait === undefined ? nothing : html`<span class="warn waits">${WAIT[wait]}</span>`}${step.tool == null
+  return html`${wait === undefined ? nothing : html`<span class="warn waits">${WAIT[wait]}</span>`}${
+    step.tool == null
       ? html`<span class="tool">${icon(step.kind === "clarification" ? "question" : "hubot")}${step.kind === "clarification" ? "question" : step.agent}</span>`
-      : html`<span class="tool">${icon("tools")}${shown(step.tool)} <span class="arg">${shown(headline(step.args))}</span></span>`}
+      : html`<span class="tool">${icon("tools")}${shown(step.tool)} <span class="arg">${shown(headline(step.args))}</span></span>`
+  }
     ${after === "" ? nothing : html`<span title="Waits for these steps">after ${shown(after)}</span>`}
     ${step.critical ? html`<span class="warn" title="If this step fails, the plan fails">critical</span>` : nothing}
     ${step.requiresApproval && step.status !== "completed" ? html`<span title="Asks before it changes anything">${icon("shield")}asks</span>` : nothing}
@@ -111,13 +129,16 @@ function details(panel: Panel, view: PlanView, step: Step, index: number): View 
     ${step.instruction === "" || step.instruction === step.description ? nothing : html`<p class="instruction">${shown(step.instruction)}</p>`}
     ${argumentTable(step)}
     ${step.checks.length === 0 ? nothing : html`<ul class="checks" aria-label="Checks">${step.checks.map(checkRow)}</ul>`}
-    ${step.toolsExecuted.length === 0
-      ? nothing
-      : html`<ul class="calls" aria-label="Tool calls">
+    ${
+      step.toolsExecuted.length === 0
+        ? nothing
+        : html`<ul class="calls" aria-label="Tool calls">
           ${step.toolsExecuted.map(
-            (call) => html`<li>${icon(call.ok ? "check" : "close", call.ok ? "succeeded" : "failed", call.ok ? "good" : "bad")}<b>${shown(call.tool)}</b> <span class="arg">${shown(headline(call.args))}</span>${call.deduplicated ? html`<i class="quiet">same as before</i>` : nothing}<span class="quiet">${shown(call.summary)}</span></li>`,
+            (call) =>
+              html`<li>${icon(call.ok ? "check" : "close", call.ok ? "succeeded" : "failed", call.ok ? "good" : "bad")}<b>${shown(call.tool)}</b> <span class="arg">${shown(headline(call.args))}</span>${call.deduplicated ? html`<i class="quiet">same as before</i>` : nothing}<span class="quiet">${shown(call.summary)}</span></li>`,
           )}
-        </ul>`}
+        </ul>`
+    }
     ${stream === "" ? nothing : html`<pre class="stream">${shown(stream.slice(-1500))}</pre>`}
     ${step.result?.summary == null ? nothing : html`<p class="result">${shown(step.result.summary)}</p>`}
     ${step.result?.error == null ? nothing : html`<p class="bad">${shown(step.result.error)}</p>`}
@@ -136,7 +157,9 @@ function argumentTable(step: Step): View {
 function checkRow(check: Check): View {
   const look = { passed: ["pass", "good"], failed: ["error", "bad"], unknown: ["question", "warn"] } as const;
   const [name, tone] = check.outcome == null ? (["circle-outline", "quiet"] as const) : look[check.outcome];
-  const what = { file_exists: "exists", file_contains: "contains", no_new_errors: "no new errors", command: "runs" }[check.kind];
+  const what = { file_exists: "exists", file_contains: "contains", no_new_errors: "no new errors", command: "runs" }[
+    check.kind
+  ];
   return html`<li>${icon(name, check.outcome ?? "not checked yet", tone)}<span>${shown(check.path ?? check.command)} ${what} ${check.text == null ? nothing : html`<code>${shown(check.text)}</code>`}</span><span class="quiet">${shown(check.detail)}</span></li>`;
 }
 
@@ -171,7 +194,11 @@ function move(panel: Panel, plan: Plan, index: number, by: -1 | 1): void {
   const step = plan.steps[index];
   const before = by === -1 ? index - 2 : index + 1;
   if (step === undefined || index + by < 0 || index + by >= plan.steps.length) return;
-  edit(panel, plan, { op: "move", stepId: step.stepId, after: before < 0 ? null : (plan.steps[before]?.stepId ?? null) });
+  edit(panel, plan, {
+    op: "move",
+    stepId: step.stepId,
+    after: before < 0 ? null : (plan.steps[before]?.stepId ?? null),
+  });
 }
 
 function onKey(panel: Panel, plan: Plan, event: KeyboardEvent): void {
@@ -186,10 +213,12 @@ function onKey(panel: Panel, plan: Plan, event: KeyboardEvent): void {
     target.closest("ol")?.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus();
   } else if (event.key === "Enter" || event.key === " ") target.click();
   else if (!editable) return;
-  else if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) move(panel, plan, index, event.key === "ArrowUp" ? -1 : 1);
+  else if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown"))
+    move(panel, plan, index, event.key === "ArrowUp" ? -1 : 1);
   else if (event.key === "F2") start(panel, plan, draftOf(step));
   else if (event.key === "Delete") edit(panel, plan, { op: "remove", stepId: step.stepId });
-  else if (event.key === "s") edit(panel, plan, { op: step.status === "skipped" ? "unskip" : "skip", stepId: step.stepId });
+  else if (event.key === "s")
+    edit(panel, plan, { op: step.status === "skipped" ? "unskip" : "skip", stepId: step.stepId });
   else return;
   event.preventDefault();
 }

@@ -17,7 +17,9 @@ function answer(view: PlanView): View {
   if (view.answer === undefined) {
     const [stepId] = view.plan.route === "direct" ? Object.keys(view.streams) : [];
     const text = stepId === undefined ? "" : (view.streams[stepId] ?? "");
-    return text === "" ? nothing : html`<section class="answer-text streaming" aria-label="Answer">${shown(text)}</section>`;
+    return text === ""
+      ? nothing
+      : html`<section class="answer-text streaming" aria-label="Answer">${shown(text)}</section>`;
   }
   const { text, confidence } = view.answer;
   return html`<section class="answer-text" aria-label="Answer">${shown(text)}
@@ -26,22 +28,30 @@ function answer(view: PlanView): View {
 
 function error(panel: Panel, view: PlanView): View {
   const { plan } = view;
-  if (plan.status === "rejected" && plan.rejectionReason) return html`<p class="banner">${icon("thumbsdown")}<span>${shown(plan.rejectionReason)}</span></p>`;
+  if (plan.status === "rejected" && plan.rejectionReason)
+    return html`<p class="banner">${icon("thumbsdown")}<span>${shown(plan.rejectionReason)}</span></p>`;
   if (plan.error == null) return nothing;
   const raw = plan.error.rawText;
   return html`<section class="card failure" aria-label="Why the plan failed">
     <h3>${icon("error")}<span class="grow">${shown(plan.error.message)}</span></h3>
     ${plan.error.hint == null ? nothing : html`<p>${icon("lightbulb")} ${shown(plan.error.hint)}</p>`}
     ${raw == null ? nothing : html`<details><summary>What the model wrote</summary><pre>${shown(raw)}</pre></details>`}
-    ${["model_unavailable", "model_refused"].includes(plan.error.code)
-      ? html`<div class="actions"><vscode-button secondary @click=${() => panel.post({ kind: "show", what: "models" })}>Choose a model</vscode-button></div>`
-      : nothing}
+    ${
+      ["model_unavailable", "model_refused"].includes(plan.error.code)
+        ? html`<div class="actions"><vscode-button secondary @click=${() => panel.post({ kind: "show", what: "models" })}>Choose a model</vscode-button></div>`
+        : nothing
+    }
   </section>`;
 }
 
 function summary(view: PlanView): View {
   const { plan } = view;
-  if (plan.executionSummary == null || plan.executionSummary === "" || !["completed", "failed", "cancelled"].includes(plan.status)) return nothing;
+  if (
+    plan.executionSummary == null ||
+    plan.executionSummary === "" ||
+    !["completed", "failed", "cancelled"].includes(plan.status)
+  )
+    return nothing;
   const partly = isPartly(view);
   return html`<section class="card outcome" data-status=${plan.status} data-partly=${partly} aria-label="Summary">
     <h3>${icon(partly ? "warning" : plan.status === "completed" ? "pass-filled" : "info")}<span class="grow">Summary</span></h3>
@@ -87,11 +97,13 @@ function files(panel: Panel, view: PlanView): View {
         </li>`,
       )}
     </ul>
-    ${isUndoable(view)
-      ? html`<button class="link" id="undo" type="button" @click=${() => panel.decide(planId, { kind: "undo", planId })}>${icon("discard")} Undo all edits of this plan</button>`
-      : reverted && UNDOABLE.includes(view.plan.status)
-        ? html`<button class="link" id="redo" type="button" @click=${() => panel.decide(planId, { kind: "undo", planId, redo: true })}>${icon("redo")} Take back the undo</button>`
-        : nothing}
+    ${
+      isUndoable(view)
+        ? html`<button class="link" id="undo" type="button" @click=${() => panel.decide(planId, { kind: "undo", planId })}>${icon("discard")} Undo all edits of this plan</button>`
+        : reverted && UNDOABLE.includes(view.plan.status)
+          ? html`<button class="link" id="redo" type="button" @click=${() => panel.decide(planId, { kind: "undo", planId, redo: true })}>${icon("redo")} Take back the undo</button>`
+          : nothing
+    }
   </section>`;
 }
 

@@ -4,7 +4,17 @@ import { html, nothing, type TemplateResult } from "lit";
 
 import type { FromPanel } from "../messages";
 import { pieces, plain } from "./marks";
-import { created, decided, formsOf, withForms, type Create, type Decision, type Form, type PlanForms, type Ui } from "./uiState";
+import {
+  created,
+  decided,
+  formsOf,
+  withForms,
+  type Create,
+  type Decision,
+  type Form,
+  type PlanForms,
+  type Ui,
+} from "./uiState";
 
 export type View = TemplateResult | typeof nothing;
 
@@ -23,7 +33,10 @@ export interface Panel {
 }
 
 /** A panel over the pure state: `changed` hears of every change of it, `post` brings messages to the extension. */
-export function createPanel(first: Ui, host: { post(message: FromPanel): void; changed(before: Ui, now: Ui): void }): Panel {
+export function createPanel(
+  first: Ui,
+  host: { post(message: FromPanel): void; changed(before: Ui, now: Ui): void },
+): Panel {
   let ui = first;
   const become = (next: Ui): void => {
     const before = ui;
@@ -52,7 +65,9 @@ export function shown(text: string | null | undefined): View {
   if (text == null || text === "") return nothing;
   const parts = pieces(text);
   return html`${parts.map((piece) =>
-    piece.kind === "text" ? piece.text : html`<span class="mark" title=${piece.name} role="img" aria-label=${`hidden: ${piece.name}`}>${piece.label}</span>`,
+    piece.kind === "text"
+      ? piece.text
+      : html`<span class="mark" title=${piece.name} role="img" aria-label=${`hidden: ${piece.name}`}>${piece.label}</span>`,
   )}`;
 }
 
@@ -66,7 +81,9 @@ export function icon(name: string, label?: string, classes = ""): View {
 
 /** A small button that is only an icon. */
 export function iconButton(name: string, label: string, click: () => void, disabled = false): View {
-  return html`<button class="icon-button" type="button" title=${plain(label)} aria-label=${plain(label)} ?disabled=${disabled} @click=${(event: Event) => {
+  return html`<button class="icon-button" type="button" title=${plain(label)} aria-label=${plain(label)} ?disabled=${disabled} @click=${(
+    event: Event,
+  ) => {
     event.stopPropagation();
     click();
   }}>${icon(name)}</button>`;

@@ -47,7 +47,10 @@ export interface Notice {
 }
 
 /** A request to the extension that has no answer yet; `notices` are those that stood when it was sent. */
-type Sent = { notices: readonly Notice[] } & ({ kind: "create"; text: string } | { kind: "decision"; planId: string; form?: Form | undefined });
+type Sent = { notices: readonly Notice[] } & (
+  | { kind: "create"; text: string }
+  | { kind: "decision"; planId: string; form?: Form | undefined }
+);
 
 export interface Ui {
   readonly server: ServerState;
@@ -83,7 +86,10 @@ const forms = v.object({
   wholeRequest: v.boolean(),
   step: v.optional(
     v.object({
-      target: v.variant("kind", [v.object({ kind: v.literal("existing"), stepId: text }), v.object({ kind: v.literal("new"), after: v.nullable(text) })]),
+      target: v.variant("kind", [
+        v.object({ kind: v.literal("existing"), stepId: text }),
+        v.object({ kind: v.literal("new"), after: v.nullable(text) }),
+      ]),
       description: text,
       instruction: text,
       tool: text,
@@ -102,7 +108,11 @@ const forms = v.object({
   retryArgs: texts,
   choices: v.record(text, v.picklist(["mine", "theirs", "both", "text"])),
 });
-const keptUi = v.object({ draft: v.fallback(text, ""), draftAt: v.fallback(v.number(), 0), plans: v.fallback(v.record(text, forms), {}) });
+const keptUi = v.object({
+  draft: v.fallback(text, ""),
+  draftAt: v.fallback(v.number(), 0),
+  plans: v.fallback(v.record(text, forms), {}),
+});
 export type Kept = Pick<Ui, "draft" | "draftAt" | "plans">;
 
 /** The state of a new page; `kept` is what the page before it left behind, whatever that is. */
@@ -130,7 +140,15 @@ export function kept({ draft, draftAt, plans }: Ui): Kept {
   return { draft, draftAt, plans: Object.fromEntries(Object.entries(plans).slice(-PLANS_KEPT)) };
 }
 
-const NO_FORMS: PlanForms = { open: [], wholeRequest: false, skips: {}, leftOut: {}, answers: {}, retryArgs: {}, choices: {} };
+const NO_FORMS: PlanForms = {
+  open: [],
+  wholeRequest: false,
+  skips: {},
+  leftOut: {},
+  answers: {},
+  retryArgs: {},
+  choices: {},
+};
 
 export function formsOf(ui: Ui, planId: string): PlanForms {
   return ui.plans[planId] ?? NO_FORMS;
@@ -146,7 +164,15 @@ export function withForms(ui: Ui, planId: string, change: (forms: PlanForms) => 
 
 /** The draft as a person has written it. */
 export function written(ui: Ui, draft: string, now: number): Ui {
-  return { ...ui, draft, draftAt: now, restored: false, typing: ui.typing + 1, suggestions: [], verdict: draft.trim() === "" ? undefined : ui.verdict };
+  return {
+    ...ui,
+    draft,
+    draftAt: now,
+    restored: false,
+    typing: ui.typing + 1,
+    suggestions: [],
+    verdict: draft.trim() === "" ? undefined : ui.verdict,
+  };
 }
 
 /** Bring a text into the composer: after what is written there, never in its place, and only once. The caret comes to the end. */
@@ -164,7 +190,9 @@ export function isSending(ui: Ui): boolean {
 
 /** Whether this form's own request is on its way. */
 export function isBusy(ui: Ui, planId: string, form: Form): boolean {
-  return Object.values(ui.requests).some((sent) => sent.kind === "decision" && sent.planId === planId && sameForm(sent.form, form));
+  return Object.values(ui.requests).some(
+    (sent) => sent.kind === "decision" && sent.planId === planId && sameForm(sent.form, form),
+  );
 }
 
 export type Create = Omit<Extract<FromPanel, { kind: "create" }>, "requestId">;
@@ -186,7 +214,10 @@ export function decided(ui: Ui, planId: string, message: Decision, form?: Form):
 
 function asked(ui: Ui, message: Create | Decision, sent: Sent): { ui: Ui; message: FromPanel } {
   const requestId = ui.lastRequest + 1;
-  return { ui: { ...ui, lastRequest: requestId, requests: { ...ui.requests, [requestId]: sent } }, message: { ...message, requestId } as FromPanel };
+  return {
+    ui: { ...ui, lastRequest: requestId, requests: { ...ui.requests, [requestId]: sent } },
+    message: { ...message, requestId } as FromPanel,
+  };
 }
 
 /** Take in what the extension says about anything but plans; `state` is what is known of those by now. */
@@ -215,7 +246,9 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
 /** A page may go away between sending a request and hearing that it was taken: the plan itself tells that it was. */
 function withoutSentDraft(ui: Ui, state: PanelState): Ui {
   if (!ui.restored) return ui;
-  const sent = Object.values(state.plans).some(({ plan }) => plan.request.trim() === ui.draft.trim() && Date.parse(plan.createdAt) >= ui.draftAt);
+  const sent = Object.values(state.plans).some(
+    ({ plan }) => plan.request.trim() === ui.draft.trim() && Date.parse(plan.createdAt) >= ui.draftAt,
+  );
   return sent ? { ...ui, draft: "", restored: false, verdict: undefined, typing: ui.typing + 1 } : ui;
 }
 
@@ -226,7 +259,10 @@ function settled(ui: Ui, requestId: number, ok: boolean): Ui {
   const rest = { ...ui, requests };
   if (!ok) return sent.kind === "decision" && sent.form?.form === "step" ? refusedStep(rest, sent.planId) : rest;
   const told = { ...rest, notices: ui.notices.filter((notice) => !sent.notices.includes(notice)) };
-  if (sent.kind === "create") return ui.draft.startsWith(sent.text) ? { ...written(told, ui.draft.slice(sent.text.length).trimStart(), ui.draftAt), caret: ui.caret } : told;
+  if (sent.kind === "create")
+    return ui.draft.startsWith(sent.text)
+      ? { ...written(told, ui.draft.slice(sent.text.length).trimStart(), ui.draftAt), caret: ui.caret }
+      : told;
   const { form } = sent;
   return form === undefined ? told : withForms(told, sent.planId, (forms) => close(forms, form));
 }
