@@ -1,6 +1,7 @@
 // Builds the extension (one CommonJS file for the extension host) and the panel (one module for the webview).
-import { build } from "esbuild";
+
 import { cpSync, mkdirSync, rmSync } from "node:fs";
+import { build } from "esbuild";
 
 const production = process.argv.includes("--production");
 const common = { bundle: true, minify: production, sourcemap: !production, logLevel: "warning", legalComments: "none" };

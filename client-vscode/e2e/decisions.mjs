@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { applyAll, nextApproval, NOTE, onDisk, plan, saveUntil, titles, version } from "./gestures.mjs";
+import { applyAll, NOTE, nextApproval, onDisk, plan, saveUntil, titles, version } from "./gestures.mjs";
 import { until } from "./workbench.mjs";
 
 const OTHER = "one\ntwo\nthree\n";
@@ -229,7 +229,7 @@ export const DECISIONS = [
       await window.command("Planloom: Plan This Task");
       const area = panel.locator("#request");
       await area.waitFor();
-      await until("the selection in the composer", async () => /one\.txt[^]*two\.txt/.test(await area.inputValue()));
+      await until("the selection in the composer", async () => /one\.txt[\s\S]*two\.txt/.test(await area.inputValue()));
       await panel.locator("footer").waitFor();
       await area.press("Enter");
       await window.waitForStatus("pending_approval");

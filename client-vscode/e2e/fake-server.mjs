@@ -337,7 +337,7 @@ async function run(plan) {
           change: "create",
           added: 12,
           removed: 0,
-          resolvedPath: decodeURIComponent(new URL(folder).pathname) + "/tests/test_farewell.py",
+          resolvedPath: `${decodeURIComponent(new URL(folder).pathname)}/tests/test_farewell.py`,
         },
       ],
     },

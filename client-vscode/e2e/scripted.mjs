@@ -84,8 +84,9 @@ export const storm = {
     await window.waitForStatus("pending_approval");
     // Each event carries the moment it was sent; the page notes when that text is in its document.
     await panel.locator("#root").evaluate((root) => {
-      const seen = (window.seen = { Lone: new Map(), Storm: new Map() });
-      const arrived = (window.arrived = { Lone: new Map(), Storm: new Map() });
+      const seen = { Lone: new Map(), Storm: new Map() };
+      const arrived = { Lone: new Map(), Storm: new Map() };
+      Object.assign(window, { seen, arrived });
       const read = (text) => /^(Lone|Storm) (\d+) (\d+)$/.exec(text ?? "");
       window.addEventListener("message", ({ data }) => {
         for (const event of data?.events ?? []) {

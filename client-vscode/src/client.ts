@@ -3,10 +3,10 @@
 import * as vscode from "vscode";
 import {
   LanguageClient,
-  RevealOutputChannelOn,
-  State,
   type LanguageClientOptions,
+  RevealOutputChannelOn,
   type ServerOptions,
+  State,
   type StaticFeature,
 } from "vscode-languageclient/node";
 
@@ -14,7 +14,7 @@ import { OtherTools, saveFiles } from "./editor";
 import { answerWithModel, hasModels } from "./languageModel";
 import { isEvent } from "./messages";
 import type { EditorRequests, Event, Notifications, Requests, ServerNotifications, StreamParams } from "./protocol";
-import { environment, type Command } from "./python";
+import { type Command, environment } from "./python";
 import { defaults, sharedValues, userValues, type Values } from "./settings";
 
 export type Params<M extends keyof Requests> = Requests[M]["params"];
@@ -212,7 +212,7 @@ function notify<M extends keyof Notifications>(
 const given = new Set<string>();
 
 function remembered(values: Values): Values {
-  Object.keys(values).forEach((name) => given.add(name));
+  for (const name of Object.keys(values)) given.add(name);
   return values;
 }
 

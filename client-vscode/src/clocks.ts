@@ -1,9 +1,17 @@
 // How long each step has worked: the time between its events, without what it spent waiting for a person.
 
-import type { Clock, PlanView } from "./planState";
 import type { Event, Step } from "./protocol";
 
-type Clocks = PlanView["clocks"];
+/** When a step's attempt began, and how much of the time since it has waited for a person; `open` are the decisions it waits for. */
+interface Clock {
+  startedAt: string;
+  waitedMs: number;
+  open: readonly string[];
+  since?: string;
+}
+
+/** The clocks of a plan's steps, by the ids of the steps. */
+export type Clocks = Readonly<Record<string, Clock>>;
 
 /** The clocks after an event. */
 export function foldClocks(clocks: Clocks, event: Event): Clocks {
@@ -30,8 +38,8 @@ export function foldClocks(clocks: Clocks, event: Event): Clocks {
 }
 
 /** How long the step's last attempt has worked, in milliseconds; undefined while it has not begun. */
-export function workedMs(view: PlanView, step: Step, now: number): number | undefined {
-  const clock = view.clocks[step.stepId];
+export function workedMs(clocks: Clocks, step: Step, now: number): number | undefined {
+  const clock = clocks[step.stepId];
   const waited = clock?.waitedMs ?? 0;
   if (step.result != null) return Math.max(0, step.result.durationMs - waited);
   if (step.status !== "running" && step.status !== "needs_clarification") return undefined;

@@ -1,9 +1,8 @@
 // The one table of the commands that the editor's palette, menus and keys can start.
 
 import * as vscode from "vscode";
-
-import { chooseModel, choosePlan } from "./actions";
 import type { Ctx } from "./ctx";
+import { chooseModel, choosePlan } from "./pickers";
 import type { Plan } from "./protocol";
 
 /** A longer selection is code to talk about, not a request; `@selection` attaches it. */

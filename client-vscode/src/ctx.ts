@@ -4,10 +4,10 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import * as vscode from "vscode";
 
-import { perform } from "./actions";
 import { Client, errorData, type Params, type Result } from "./client";
 import { Diffs } from "./diffs";
 import type { FromPanel, ServerState } from "./messages";
+import { PlanPanel } from "./planPanel";
 import {
   currentView,
   EMPTY,
@@ -15,20 +15,19 @@ import {
   isLive,
   isUndoable,
   LIVE,
+  type PanelState,
+  type PlanView,
   replay,
   select,
   withPlan,
   withStream,
   withView,
-  type PanelState,
-  type PlanView,
 } from "./planState";
-import { PlanPanel } from "./planView";
 import type { Event, Plan, Requests, Review } from "./protocol";
-import { problemLines } from "./problems";
-import { findPython, readBundle, startCommand, type Command } from "./python";
+import { type Command, findPython, readBundle, startCommand } from "./python";
 import { reviewSetting, unasked } from "./settings";
 import { StatusItem } from "./status";
+import { problemLines } from "./validationProblems";
 
 const CURRENT_KEY = "planloom.currentPlan";
 const PAGE = 500;
@@ -48,7 +47,10 @@ export class Ctx implements vscode.Disposable {
   private client: Client | undefined;
   private starting: Promise<void> | undefined;
 
-  constructor(readonly extension: vscode.ExtensionContext) {
+  constructor(
+    readonly extension: vscode.ExtensionContext,
+    private readonly act: (ctx: Ctx, message: FromPanel) => Promise<void>,
+  ) {
     this.panel = new PlanPanel(extension.extensionUri, this, this.log);
   }
 
@@ -105,7 +107,10 @@ export class Ctx implements vscode.Disposable {
 
   tell(level: "info" | "warning" | "error", message: string, hint?: string): void {
     this.log[level === "warning" ? "warn" : level](message);
-    if (this.panel.isVisible) return this.panel.notice(level, message, hint);
+    if (this.panel.isVisible) {
+      this.panel.notice(level, message, hint);
+      return;
+    }
     const show = {
       info: vscode.window.showInformationMessage,
       warning: vscode.window.showWarningMessage,
@@ -115,7 +120,7 @@ export class Ctx implements vscode.Disposable {
   }
 
   perform(message: FromPanel): void {
-    void perform(this, message).catch((error: unknown) => this.refused(message.kind, error));
+    void this.act(this, message).catch((error: unknown) => this.refused(message.kind, error));
   }
 
   async stop(): Promise<void> {
@@ -238,7 +243,7 @@ export class Ctx implements vscode.Disposable {
 
   private receive(event: Event): void {
     const { state, gap } = fold(this.state, event);
-    if (gap !== undefined) return this.wait(gap, event);
+    if (gap !== undefined) this.wait(gap, event);
     if (state === this.state) return;
     this.state = state;
     if (event.type === "approval_resolved") this.diffs.forget(event.approvalId);

@@ -3,14 +3,14 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
-import { Findings, type Now } from "./findings";
+import { DiagnosticVersions, type Now } from "./diagnosticVersions";
 import type { EditorDiagnosticsResult, EditorSaveResult, SaveFailure } from "./protocol";
 
 const OWN_SOURCE = "planloom";
 
 /** What other tools say of files, and of which version of their text they say it. */
 export class OtherTools implements vscode.Disposable {
-  private readonly findings = new Findings<vscode.Diagnostic>();
+  private readonly findings = new DiagnosticVersions<vscode.Diagnostic>();
   private readonly owned = [
     vscode.workspace.onDidChangeTextDocument(({ document }) =>
       this.findings.changed(document.uri.toString(), now(document)),

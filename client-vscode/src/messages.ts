@@ -5,14 +5,14 @@ import * as v from "valibot";
 import type { PanelState } from "./planState";
 import {
   AGENTS,
-  PRIORITIES,
-  RECOVERY_ACTIONS,
-  REVIEWS,
-  STEP_KINDS,
   type Detection,
   type Event,
   type Json,
+  PRIORITIES,
+  RECOVERY_ACTIONS,
+  REVIEWS,
   type ReferenceItem,
+  STEP_KINDS,
   type StepEdit,
   type StreamParams,
 } from "./protocol";

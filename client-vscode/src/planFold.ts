@@ -205,7 +205,7 @@ export function change(plan: Plan, stepId: string, to: (step: Step) => Step): Pl
 
 function withCheck(checks: readonly Check[], check: Check): readonly Check[] {
   const same = (each: Check): boolean =>
-    each.kind === check.kind && each.path == check.path && each.text == check.text && each.command == check.command;
+    each.kind === check.kind && each.path === check.path && each.text === check.text && each.command === check.command;
   return checks.some(same) ? checks.map((each) => (same(each) ? check : each)) : [...checks, check];
 }
 

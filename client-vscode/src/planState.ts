@@ -1,6 +1,6 @@
 // What the panel knows, as a pure fold of the server's events: no vscode here, so recorded streams test it.
 
-import { foldClocks } from "./clocks";
+import { type Clocks, foldClocks } from "./clocks";
 import { change, foldPlan, NO_PENDING } from "./planFold";
 import type {
   Agent,
@@ -52,14 +52,6 @@ export interface Undo {
   reverted: readonly string[];
 }
 
-/** When a step's attempt began, and how much of the time since it has waited for a person; `open` are the decisions it waits for. */
-export interface Clock {
-  startedAt: string;
-  waitedMs: number;
-  open: readonly string[];
-  since?: string;
-}
-
 export interface LogLine {
   level: Log["level"];
   message: string;
@@ -80,7 +72,7 @@ export interface PlanView {
   perspectiveErrors: Readonly<Partial<Record<Agent, string>>>;
   skipReasons: Readonly<Record<string, TaskSkipped["reason"]>>;
   retries: Readonly<Record<string, string>>;
-  clocks: Readonly<Record<string, Clock>>;
+  clocks: Clocks;
   pause?: { reason: PlanPaused["reason"]; detail?: string };
   answer?: { text: string; confidence?: Answer["confidence"] };
   feedback?: string;

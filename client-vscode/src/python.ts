@@ -74,7 +74,7 @@ export async function findPython(
   folders: readonly string[],
   cwd: string,
 ): Promise<Found> {
-  const candidates = setting === "" ? [...fromExtension, ...onPath(process.env["PATH"] ?? "")] : [setting];
+  const candidates = setting === "" ? [...fromExtension, ...onPath(process.env.PATH ?? "")] : [setting];
   const tried: string[] = [];
   for (const candidate of [...new Set(candidates)]) {
     if (!isAbsolute(candidate) || (setting === "" && isInside(candidate, folders))) continue;

@@ -104,7 +104,7 @@ function nest(into: Values, name: string, value: unknown): void {
   const [first = "", ...rest] = name.split(".");
   if (rest.length === 0) into[first] = value;
   else {
-    const inner = (into[first] ??= {}) as Values;
-    nest(inner, rest.join("."), value);
+    into[first] ??= {};
+    nest(into[first] as Values, rest.join("."), value);
   }
 }

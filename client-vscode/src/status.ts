@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import type { ServerState } from "./messages";
-import { currentView, others, progressOf, type PanelState } from "./planState";
+import { currentView, others, type PanelState, progressOf } from "./planState";
 import type { PlanStatus } from "./protocol";
 import { isPartly, waitingFor } from "./waiting";
 

@@ -50,7 +50,7 @@ export function dependants(plan: Plan, stepId: string): readonly Step[] {
   do {
     before = lost.size;
     for (const step of plan.steps) {
-      if (lost.has(step.stepId)) step.blocks.forEach((id) => lost.add(id));
+      if (lost.has(step.stepId)) for (const id of step.blocks) lost.add(id);
       if (step.dependsOn.some((id) => lost.has(id))) lost.add(step.stepId);
     }
   } while (lost.size > before);

@@ -4,19 +4,19 @@ import { html, render } from "lit";
 import { expect, test } from "vitest";
 
 import type { FromPanel, ServerState } from "../src/messages";
-import { replay, type PanelState, type PlanView } from "../src/planState";
+import { type PanelState, type PlanView, replay } from "../src/planState";
 import type { Plan } from "../src/protocol";
-import { sameFile, cards } from "../src/webview/cards";
+import { cards, sameFile } from "../src/webview/cards";
 import { composer, referenceBefore } from "../src/webview/composer";
 import { pathOf } from "../src/webview/format";
 import { otherPlans } from "../src/webview/otherPlans";
 import { planHeader } from "../src/webview/planHeader";
-import { editOf, emptyDraft, draftOf } from "../src/webview/stepForm";
+import { draftOf, editOf, emptyDraft } from "../src/webview/stepForm";
 import { steps } from "../src/webview/steps";
 import { outcome } from "../src/webview/summary";
 import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi, type Ui } from "../src/webview/uiState";
-import { chapo, ended, koda, plan, step, Stream } from "./events";
+import { chapo, ended, koda, plan, Stream, step } from "./events";
 
 const PAYLOADS = [
   "<img src=x onerror=alert(1)>",
@@ -263,8 +263,8 @@ test("perspectives: who thinks, who said something, who failed, who is to come",
     const root = document.createElement("div");
     render(planHeader(panelOf().panel, replay(stream.events)!), root);
     const rows = [...root.querySelectorAll<HTMLElement>(".perspective")].map((row) => [
-      row.dataset["agent"],
-      row.dataset["state"],
+      row.dataset.agent,
+      row.dataset.state,
     ]);
     return { ...Object.fromEntries(rows), thought: root.querySelector(".figures span")?.textContent ?? "" };
   };

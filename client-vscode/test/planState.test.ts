@@ -6,16 +6,16 @@ import {
   EMPTY,
   fold,
   isUndoable,
+  type PanelState,
   progressOf,
   replay,
   shownStatus,
   withPlan,
   withStream,
   withView,
-  type PanelState,
 } from "../src/planState";
 import type { Event } from "../src/protocol";
-import { ended, plan, step, Stream } from "./events";
+import { ended, plan, Stream, step } from "./events";
 
 function folded(stream: Stream): PanelState {
   return stream.events.reduce((state: PanelState, event) => fold(state, event).state, EMPTY);
@@ -188,7 +188,7 @@ test("text of a running answer keeps its tail and ends with its step", () => {
   let state = folded(approved().add("task_started", { taskId: "a", agent: "koda" }));
   for (let index = 0; index < 50; index++)
     state = withStream(state, { planId: "p1", stepId: "a", kind: "text", delta: "x".repeat(200) });
-  expect(currentView(state)?.streams["a"]?.length).toBe(4000);
+  expect(currentView(state)?.streams.a?.length).toBe(4000);
 });
 
 test("an ended plan waits for nothing and runs nothing", () => {

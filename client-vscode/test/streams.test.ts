@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { isEvent } from "../src/messages";
-import { currentView, EMPTY, fold, progressOf, replay, shownStatus, type PanelState } from "../src/planState";
-import { EVENTS, type Plan, type Event } from "../src/protocol";
+import { currentView, EMPTY, fold, type PanelState, progressOf, replay, shownStatus } from "../src/planState";
+import { EVENTS, type Event, type Plan } from "../src/protocol";
 
 interface Recorded {
   events: Event[];

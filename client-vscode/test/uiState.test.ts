@@ -1,23 +1,23 @@
 import { expect, test } from "vitest";
 
 import type { ServerState } from "../src/messages";
-import { EMPTY, withView, replay, type PanelState } from "../src/planState";
+import { EMPTY, type PanelState, replay, withView } from "../src/planState";
+import { emptyDraft } from "../src/webview/stepForm";
 import {
   composed,
   created,
   decided,
+  type Form,
   formsOf,
   freshUi,
   isBusy,
   isSending,
   kept,
   taken,
+  type Ui,
   withForms,
   written,
-  type Form,
-  type Ui,
 } from "../src/webview/uiState";
-import { emptyDraft } from "../src/webview/stepForm";
 import { plan, Stream } from "./events";
 
 const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, unasked: [], review: "each" };
@@ -92,9 +92,9 @@ test("a change of a form leaves the state before it as it was", () => {
 test.each<[Form, (ui: Ui) => unknown]>([
   [{ form: "step" }, (ui) => formsOf(ui, "a").step],
   [{ form: "prompt" }, (ui) => formsOf(ui, "a").prompt],
-  [{ form: "skip", id: "x" }, (ui) => formsOf(ui, "a").skips["x"]],
-  [{ form: "answer", id: "x" }, (ui) => formsOf(ui, "a").answers["x"]],
-  [{ form: "retry", id: "x" }, (ui) => formsOf(ui, "a").retryArgs["x"]],
+  [{ form: "skip", id: "x" }, (ui) => formsOf(ui, "a").skips.x],
+  [{ form: "answer", id: "x" }, (ui) => formsOf(ui, "a").answers.x],
+  [{ form: "retry", id: "x" }, (ui) => formsOf(ui, "a").retryArgs.x],
   [{ form: "conflict", id: "x" }, (ui) => formsOf(ui, "a").choices["x file:///w/a"]],
 ])("a request that was taken closes the form %j and no other", (form, read) => {
   const everything = (ui: Ui, planId: string): Ui =>

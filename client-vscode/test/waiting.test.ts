@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 
 import { workedMs } from "../src/clocks";
-import { replay, type PlanView } from "../src/planState";
+import { type PlanView, replay } from "../src/planState";
 import type { Approval, Plan, TaskSkipped } from "../src/protocol";
 import { dependants, isPartly, notDone, restOf, waitingFor, waitOf } from "../src/waiting";
 import { skippedWith, whatIsAsked } from "../src/webview/format";
-import { plan, step, Stream } from "./events";
+import { plan, Stream, step } from "./events";
 
 const approval = (approvalId: string, stepId?: string): Approval => ({
   approvalId,
@@ -62,7 +62,7 @@ test("a clock does not count the time that a step waits", () => {
   const stream = running();
   const worked = (seconds: number) => {
     const view = replay(stream.events)!;
-    return workedMs(view, view.plan.steps[0]!, Date.UTC(2030, 0, 1, 12, 0, seconds));
+    return workedMs(view.clocks, view.plan.steps[0]!, Date.UTC(2030, 0, 1, 12, 0, seconds));
   };
   // The events are one second apart; the step began at second 5.
   expect(worked(6)).toBe(1000);
@@ -86,7 +86,7 @@ test("a new attempt has a new clock", () => {
     .add("task_failed", { taskId: "a", error: "no", willRetry: true })
     .add("task_started", { taskId: "a", agent: "koda" });
   const view = replay(stream.events)!;
-  expect(workedMs(view, view.plan.steps[0]!, Date.UTC(2030, 0, 1, 12, 0, 11))).toBe(2000);
+  expect(workedMs(view.clocks, view.plan.steps[0]!, Date.UTC(2030, 0, 1, 12, 0, 11))).toBe(2000);
 });
 
 test.each([

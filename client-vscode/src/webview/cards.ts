@@ -6,9 +6,9 @@ import { repeat } from "lit/directives/repeat.js";
 import { attention, type PlanView } from "../planState";
 import type { Approval, ApprovalFile, Conflict, FileChoice, Plan, Question, Recovery } from "../protocol";
 import { CHANGE_LETTER, pathOf, skippedWith } from "./format";
-import { plain } from "./marks";
+import { plain } from "./hiddenCharacters";
 import { readArgs } from "./stepForm";
-import { focusSoon, icon, shown, valueOf, type Panel, type View } from "./ui";
+import { fieldValue, focusSoon, icon, type Panel, shown, type View } from "./ui";
 import { isBusy } from "./uiState";
 
 export function cards(panel: Panel, view: PlanView): View {
@@ -111,7 +111,7 @@ function skipForm(panel: Panel, plan: Plan, { approvalId, effect, stepId }: Appr
       label="Reason for skipping"
       placeholder="Why? The model reads it (optional)."
       .value=${text}
-      @input=${(event: Event) => panel.change(planId, (forms) => (forms.skips[approvalId] = valueOf(event)))}
+      @input=${(event: Event) => panel.change(planId, (forms) => (forms.skips[approvalId] = fieldValue(event)))}
       @keydown=${(event: KeyboardEvent) => {
         if (event.key === "Escape") back();
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) deny();
@@ -190,7 +190,7 @@ function questionCard(panel: Panel, plan: Plan, question: Question): View {
         label="Your answer"
         placeholder="Your answer"
         .value=${typed()}
-        @input=${(event: Event) => panel.change(planId, (forms) => (forms.answers[stepId] = valueOf(event)))}
+        @input=${(event: Event) => panel.change(planId, (forms) => (forms.answers[stepId] = fieldValue(event)))}
         @keydown=${(event: KeyboardEvent) => event.key === "Enter" && send(typed())}
       ></vscode-textfield>
       <vscode-button class="send-answer" @click=${() => send(typed())}>Answer</vscode-button>
@@ -250,7 +250,7 @@ function retryForm(panel: Panel, plan: Plan, recovery: Recovery, text: string): 
       );
   };
   return html`<div class="prompt">
-    <vscode-textarea class="retry-args" label="Arguments of the retry" rows="4" monospace resize="vertical" .value=${text} @input=${(event: Event) => panel.change(plan.planId, (forms) => (forms.retryArgs[stepId] = valueOf(event)))}></vscode-textarea>
+    <vscode-textarea class="retry-args" label="Arguments of the retry" rows="4" monospace resize="vertical" .value=${text} @input=${(event: Event) => panel.change(plan.planId, (forms) => (forms.retryArgs[stepId] = fieldValue(event)))}></vscode-textarea>
     ${"problem" in args ? html`<p class="bad" role="alert">${shown(args.problem)}</p>` : nothing}
     <div class="actions"><vscode-button class="retry-changed" ?disabled=${"problem" in args} @click=${send}>Retry with these</vscode-button></div>
   </div>`;

@@ -6,7 +6,7 @@ import { live } from "lit/directives/live.js";
 
 import type { CreateParams, ReferenceItem } from "../protocol";
 import { reasonOf } from "./format";
-import { icon, shown, type Panel, type View } from "./ui";
+import { icon, type Panel, shown, type View } from "./ui";
 import { isSending } from "./uiState";
 
 type Mode = NonNullable<CreateParams["mode"]>;
@@ -142,16 +142,19 @@ function onKey(panel: Panel, event: KeyboardEvent, ask: Asks): void {
   if (item !== undefined && !event.altKey) {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       const step = event.key === "ArrowDown" ? 1 : ui.suggestions.length - 1;
+      event.preventDefault();
       panel.update((view) => ({ ...view, suggestion: (view.suggestion + step) % view.suggestions.length }));
-      return event.preventDefault();
+      return;
     }
     if (event.key === "Enter" || event.key === "Tab") {
+      event.preventDefault();
       accept(panel, item, ask);
-      return event.preventDefault();
+      return;
     }
     if (event.key === "Escape") {
+      event.preventDefault();
       panel.update((view) => ({ ...view, suggestions: [] }));
-      return event.preventDefault();
+      return;
     }
   }
   if (event.key !== "Enter" || event.shiftKey) return;

@@ -11,8 +11,8 @@ import "@vscode-elements/elements/dist/vscode-textfield/index.js";
 import { html, nothing, render } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 
-import { readToPanel, type FromPanel, type ToPanel } from "../messages";
-import { currentView, EMPTY, fold, isLive, withStream, type PanelState } from "../planState";
+import { type FromPanel, readToPanel, type ToPanel } from "../messages";
+import { currentView, EMPTY, fold, isLive, type PanelState, withStream } from "../planState";
 import { cards } from "./cards";
 import { composer, referenceBefore } from "./composer";
 import { askedUnasked } from "./format";
@@ -21,7 +21,7 @@ import { planHeader, reviewOf } from "./planHeader";
 import { steps } from "./steps";
 import { outcome } from "./summary";
 import { createPanel, icon, iconButton, shown, type View } from "./ui";
-import { freshUi, kept, taken, written, type Kept, type Ui } from "./uiState";
+import { freshUi, type Kept, kept, taken, type Ui, written } from "./uiState";
 
 interface Host {
   postMessage(message: FromPanel): void;
@@ -183,7 +183,7 @@ function footer(): View {
 const arming = new IntersectionObserver(
   (entries) => {
     for (const entry of entries) {
-      const id = entry.target instanceof HTMLElement ? entry.target.dataset["arm"] : undefined;
+      const id = entry.target instanceof HTMLElement ? entry.target.dataset.arm : undefined;
       if (id !== undefined && entry.isIntersecting)
         setTimeout(
           () => panel.update((ui) => ({ ...ui, armed: [...ui.armed.filter((each) => each !== id), id] })),

@@ -5,7 +5,7 @@ import { html, nothing } from "lit";
 import { others, type PanelState, type PlanView } from "../planState";
 import { waitingFor } from "../waiting";
 import { PLAN_STATUS } from "./format";
-import { icon, shown, type Panel, type View } from "./ui";
+import { icon, type Panel, shown, type View } from "./ui";
 
 export function otherPlans(panel: Panel, state: PanelState): View {
   const views = others(state);

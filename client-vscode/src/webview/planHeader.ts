@@ -2,13 +2,13 @@
 
 import { html, nothing } from "lit";
 
-import { attention, progressOf, type PlanView } from "../planState";
-import { REVIEWS, type Attachment, type Plan, type PlanStatus, type Review } from "../protocol";
+import { attention, type PlanView, progressOf } from "../planState";
+import { type Attachment, type Plan, type PlanStatus, REVIEWS, type Review } from "../protocol";
 import { isPartly, waitingFor } from "../waiting";
 import { duration, PAUSE_REASON, PLAN_STATUS, reasonOf, spent, whatIsAsked } from "./format";
-import { plain } from "./marks";
+import { plain } from "./hiddenCharacters";
 import { perspectives, thought } from "./perspectives";
-import { focusSoon, icon, shown, valueOf, type Panel, type View } from "./ui";
+import { fieldValue, focusSoon, icon, type Panel, shown, type View } from "./ui";
 import { isBusy, type PlanForms } from "./uiState";
 
 const REVIEW_LABEL: Readonly<Record<Review, string>> = {
@@ -158,7 +158,7 @@ function controls(panel: Panel, view: PlanView): View {
           <vscode-button id="direct" secondary title="Send the request as it is, without this plan" @click=${control("direct")}>Execute directly</vscode-button>
         </div>
         <div class="actions">
-          <vscode-single-select id="review" aria-label="When changes are reviewed" .value=${reviewOf(panel, plan)} @change=${(event: Event) => choose(panel, planId, valueOf(event))}>
+          <vscode-single-select id="review" aria-label="When changes are reviewed" .value=${reviewOf(panel, plan)} @change=${(event: Event) => choose(panel, planId, fieldValue(event))}>
             ${REVIEWS.map((value) => html`<vscode-option value=${value} ?selected=${reviewOf(panel, plan) === value}>${REVIEW_LABEL[value]}</vscode-option>`)}
           </vscode-single-select>
         </div>
@@ -225,7 +225,7 @@ function promptForm(panel: Panel, plan: Plan, prompt: NonNullable<PlanForms["pro
       resize="vertical"
       label=${rejecting ? "Reason for rejecting" : "Feedback for the next draft"}
       .value=${prompt.text}
-      @input=${(event: Event) => panel.change(planId, (forms) => (forms.prompt = { kind: prompt.kind, text: valueOf(event) }))}
+      @input=${(event: Event) => panel.change(planId, (forms) => (forms.prompt = { kind: prompt.kind, text: fieldValue(event) }))}
       @keydown=${(event: KeyboardEvent) => {
         if (event.key === "Escape") close();
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit();

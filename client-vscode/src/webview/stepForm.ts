@@ -4,7 +4,7 @@ import { html, nothing } from "lit";
 
 import type { FromPanel } from "../messages";
 import { AGENTS, type Plan, type Step } from "../protocol";
-import { shown, valueOf, type Panel, type View } from "./ui";
+import { fieldValue, type Panel, shown, type View } from "./ui";
 import { isBusy, type StepDraft } from "./uiState";
 
 type StepEdit = Extract<FromPanel, { kind: "edit" }>["edits"][number];
@@ -117,7 +117,7 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
       if (forms.step !== undefined) change(forms.step);
     });
   const typed = (name: "description" | "instruction" | "tool" | "args" | "agent") => (event: Event) =>
-    write((now) => (now[name] = valueOf(event)));
+    write((now) => (now[name] = fieldValue(event)));
   const save = () => {
     const now = panel.forms(planId).step ?? draft;
     const edit = editOf(now, step);

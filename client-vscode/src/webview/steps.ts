@@ -4,13 +4,13 @@ import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
 import { workedMs } from "../clocks";
-import { shownStatus, UNDOABLE, type PlanView } from "../planState";
+import { type PlanView, shownStatus, UNDOABLE } from "../planState";
 import type { Check, Plan, Step } from "../protocol";
 import { WAIT, waitOf } from "../waiting";
 import { dependencyNumbers, duration, headline, SKIP_REASON, STEP_STATUS, valueText } from "./format";
-import { plain } from "./marks";
+import { plain } from "./hiddenCharacters";
 import { addForm, draftOf, editForm, emptyDraft, hasWork } from "./stepForm";
-import { focusSoon, icon, iconButton, shown, type Panel, type View } from "./ui";
+import { focusSoon, icon, iconButton, type Panel, shown, type View } from "./ui";
 import type { StepDraft } from "./uiState";
 
 /** Whether the plan's status allows its steps to be edited. */
@@ -115,7 +115,7 @@ function meta(view: PlanView, step: Step): View {
 }
 
 function side(panel: Panel, view: PlanView, step: Step): View {
-  const worked = workedMs(view, step, Date.now());
+  const worked = workedMs(view.clocks, step, Date.now());
   const written = view.files.filter((file) => file.stepId === step.stepId && file.state === "applied").length;
   return html`${written > 0 ? html`<span class="quiet" title="Files changed">${icon("diff-modified")}${written}</span>` : nothing}
     ${worked === undefined ? nothing : html`<span class="quiet time" title="Worked, without waiting for you">${duration(worked)}</span>`}
@@ -204,7 +204,7 @@ function move(panel: Panel, plan: Plan, index: number, by: -1 | 1): void {
 function onKey(panel: Panel, plan: Plan, event: KeyboardEvent): void {
   const target = event.target;
   if (!(target instanceof HTMLElement) || !target.classList.contains("step-row")) return;
-  const index = Number(target.dataset["index"]);
+  const index = Number(target.dataset.index);
   const step = plan.steps[index];
   if (step === undefined) return;
   const editable = isEditable(plan) && step.status !== "completed";

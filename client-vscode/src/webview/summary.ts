@@ -2,11 +2,11 @@
 
 import { html, nothing } from "lit";
 
-import { isUndoable, UNDOABLE, type ChangedFile, type PlanView } from "../planState";
+import { type ChangedFile, isUndoable, type PlanView, UNDOABLE } from "../planState";
 import { isPartly, notDone, restOf } from "../waiting";
 import { CHANGE_LETTER, latest, pathOf, spent, whyNot } from "./format";
-import { plain } from "./marks";
-import { icon, shown, type Panel, type View } from "./ui";
+import { plain } from "./hiddenCharacters";
+import { icon, type Panel, shown, type View } from "./ui";
 import { isSending } from "./uiState";
 
 export function outcome(panel: Panel, view: PlanView): View {

@@ -3,17 +3,17 @@
 import { html, nothing, type TemplateResult } from "lit";
 
 import type { FromPanel } from "../messages";
-import { pieces, plain } from "./marks";
+import { pieces, plain } from "./hiddenCharacters";
 import {
-  created,
-  decided,
-  formsOf,
-  withForms,
   type Create,
+  created,
   type Decision,
+  decided,
   type Form,
+  formsOf,
   type PlanForms,
   type Ui,
+  withForms,
 } from "./uiState";
 
 export type View = TemplateResult | typeof nothing;
@@ -95,7 +95,7 @@ export function focusSoon(selector: string): void {
 }
 
 /** The text that a field of the elements holds now. */
-export function valueOf(event: Event): string {
+export function fieldValue(event: Event): string {
   const { target } = event;
   return target !== null && "value" in target && typeof target.value === "string" ? target.value : "";
 }

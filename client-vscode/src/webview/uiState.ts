@@ -4,7 +4,7 @@ import * as v from "valibot";
 
 import type { FromPanel, ServerState, ToPanel } from "../messages";
 import type { PanelState } from "../planState";
-import { REVIEWS, type Detection, type FileChoice, type ReferenceItem, type Review } from "../protocol";
+import { type Detection, type FileChoice, REVIEWS, type ReferenceItem, type Review } from "../protocol";
 
 /** A step being written: an existing one, or a new one after another. */
 export interface StepDraft {

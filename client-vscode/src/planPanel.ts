@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
-import { readFromPanel, type FromPanel, type ServerState, type ToPanel } from "./messages";
+import { type FromPanel, readFromPanel, type ServerState, type ToPanel } from "./messages";
 import { attention, type PanelState } from "./planState";
 import type { Event, StreamParams } from "./protocol";
 import { waitingFor } from "./waiting";

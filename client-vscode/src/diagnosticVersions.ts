@@ -24,7 +24,7 @@ interface Known {
  * The versions that findings are about. A tool that looks at a text anew replaces its findings by new objects, so one
  * that was there before a change and still stands has not been said of the changed text.
  */
-export class Findings<F extends object> {
+export class DiagnosticVersions<F extends object> {
   private readonly files = new Map<string, Known>();
   private readonly about = new WeakMap<F, number>();
 

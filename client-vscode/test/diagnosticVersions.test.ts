@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { COLLECTED_MS, Findings, SETTLED_MS } from "../src/findings";
+import { COLLECTED_MS, DiagnosticVersions, SETTLED_MS } from "../src/diagnosticVersions";
 
 type Finding = { message: string };
 type Act = ["text" | "said" | "ask", version: number, at: number, findings?: readonly Finding[]];
@@ -12,7 +12,7 @@ const LONG = 1000;
 
 /** The versions told at each `ask`. */
 function told(...acts: readonly Act[]): readonly (number | undefined)[] {
-  const findings = new Findings<Finding>();
+  const findings = new DiagnosticVersions<Finding>();
   return acts.flatMap(([what, version, at, standing = []]) => {
     const now = { version, at, findings: standing };
     if (what === "text") findings.changed("a", now);
@@ -125,7 +125,7 @@ test.each<[string, readonly Act[], readonly (number | undefined)[]]>([
 });
 
 test("a file that was closed is unknown again", () => {
-  const findings = new Findings<Finding>();
+  const findings = new DiagnosticVersions<Finding>();
   findings.announced("a", { version: 7, at: 0, findings: [] });
   findings.forget("a");
   expect(findings.version("a", { version: 1, at: LONG, findings: [] })).toBeUndefined();

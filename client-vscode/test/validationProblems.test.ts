@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { problemLines } from "../src/problems";
+import { problemLines } from "../src/validationProblems";
 
 const place = (stepId: string): number => ["a", "b"].indexOf(stepId) + 1;
 

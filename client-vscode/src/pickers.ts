@@ -1,0 +1,58 @@
+// The lists that a person picks from: plans, models, the Python of the server.
+
+import * as vscode from "vscode";
+
+import type { Ctx } from "./ctx";
+
+/** Let the person pick one of the plans of the ledger. */
+export async function choosePlan(ctx: Ctx): Promise<void> {
+  const answer = await ctx.ask("planloom/plan/list", { limit: 50 });
+  if (answer === undefined) return;
+  if (answer.plans.length === 0) return ctx.tell("info", "There are no plans yet.");
+  const items = answer.plans.map((plan) => ({
+    label: plan.request.split("\n")[0]?.slice(0, 120) ?? plan.planId,
+    description: `${plan.status === "completed" && plan.progress.completed < plan.progress.total ? "partly done" : plan.status.replace("_", " ")} · ${plan.progress.completed}/${plan.progress.total}`,
+    detail: new Date(plan.updatedAt).toLocaleString(),
+    planId: plan.planId,
+  }));
+  const choice = await vscode.window.showQuickPick(items, {
+    title: "Show Plan",
+    placeHolder: "Newest first",
+    matchOnDescription: true,
+  });
+  if (choice === undefined) return;
+  await ctx.show(choice.planId);
+  await ctx.panel.reveal();
+}
+
+/** Let the person pick a model; the choice is a user setting, so that a folder cannot make it. */
+export async function chooseModel(ctx: Ctx): Promise<void> {
+  const answer = await ctx.ask("planloom/model/list", {});
+  if (answer === undefined) return;
+  const items = answer.models.map((model) => ({
+    label: `${model.reachable ? "$(pass)" : "$(circle-slash)"} ${model.provider}${model.name === "" || model.name === model.provider ? "" : ` · ${model.name}`}`,
+    description: model.contextTokens == null ? "" : `${model.contextTokens} tokens`,
+    detail: model.reason ?? "",
+    model,
+  }));
+  const choice = await vscode.window.showQuickPick(items, { title: "Choose Model", matchOnDetail: true });
+  if (choice === undefined) return;
+  const settings = vscode.workspace.getConfiguration("planloom.model");
+  await settings.update("provider", choice.model.provider, vscode.ConfigurationTarget.Global);
+  await settings.update("name", choice.model.name, vscode.ConfigurationTarget.Global);
+}
+
+/** Let the person pick the Python that runs the server, and start the server in it. */
+export async function choosePython(ctx: Ctx): Promise<void> {
+  const picked = await vscode.window.showOpenDialog({
+    title: "A Python, 3.11 or newer",
+    openLabel: "Use This Python",
+    canSelectMany: false,
+  });
+  const [file] = picked ?? [];
+  if (file === undefined) return;
+  await vscode.workspace
+    .getConfiguration("planloom.server")
+    .update("python", file.fsPath, vscode.ConfigurationTarget.Global);
+  await ctx.start();
+}
