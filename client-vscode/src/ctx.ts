@@ -16,13 +16,13 @@ import {
   isUndoable,
   LIVE,
   type PanelState,
-  type PlanView,
   replay,
   select,
   withPlan,
   withStream,
   withView,
 } from "./planState";
+import type { PlanView } from "./planView";
 import type { Event, Plan, Requests, Review } from "./protocol";
 import { type Command, findPython, readBundle, startCommand } from "./python";
 import { reviewSetting, unasked } from "./settings";
@@ -309,7 +309,7 @@ export class Ctx implements vscode.Disposable {
     const steps = this.current()?.plan.steps ?? [];
     const problems = problemLines(details, (stepId) => steps.findIndex((step) => step.stepId === stepId) + 1);
     const said = [message, ...problems].join("\n");
-    this.tell(code === "stale_version" || code === "wrong_state" ? "warning" : "error", said, hint ?? undefined);
+    this.tell(code === "stale_version" || code === "wrong_state" ? "warning" : "error", said, hint);
     const planId = this.state.current;
     if ((code === "stale_version" || code === "wrong_state") && planId !== undefined)
       void this.load(planId).then(

@@ -2,7 +2,13 @@
 
 import type {
   Approval,
+  ApprovalRequest,
+  ApprovalResolved,
   Check,
+  ClarificationProvided,
+  ClarificationRequest,
+  ConflictResolved,
+  EditConflict,
   Event,
   Pending,
   Plan,
@@ -10,8 +16,14 @@ import type {
   PlanCompleted,
   PlanFailed,
   PlanStatus,
-  Recovery,
+  RecoveryChosen,
+  RecoveryRequest,
   Step,
+  TaskCompleted,
+  TaskFailed,
+  TaskSkipped,
+  TaskStarted,
+  TaskUpdate,
   Usage,
 } from "./protocol";
 
@@ -40,9 +52,9 @@ export function foldPlan(plan: Plan, event: Event): Plan {
     case "plan_ready":
     case "plan_approval_request":
     case "plan_edited":
-      return event.plan ?? plan;
+      return event.plan;
     case "perspective_complete":
-      return event.perspective == null
+      return event.perspective === undefined
         ? plan
         : { ...plan, perspectives: { ...plan.perspectives, [event.agent]: event.perspective } };
     case "task_created":
@@ -66,12 +78,47 @@ export function foldPlan(plan: Plan, event: Event): Plan {
       return ended(plan, "cancelled", event);
     case "check_completed":
       return change(plan, event.taskId, (step) => ({ ...step, checks: withCheck(step.checks, event.check) }));
+    case "task_started":
+    case "task_update":
+    case "task_completed":
+    case "task_failed":
+    case "task_skipped":
+      return foldTask(plan, event);
+    case "approval_request":
+    case "approval_resolved":
+    case "edit_conflict":
+    case "conflict_resolved":
+    case "clarification_request":
+    case "clarification_provided":
+    case "recovery_request":
+    case "recovery_chosen":
+      return foldDecision(plan, event);
+    // The view of a plan holds what these say.
+    case "plan_start":
+    case "perspective_start":
+    case "tool_started":
+    case "tool_completed":
+    case "edit_started":
+    case "edit_applied":
+    case "edit_rejected":
+    case "edit_reverted":
+    case "context_compacted":
+    case "answer":
+    case "log":
+      return plan;
     default:
-      return foldDecision(foldStep(plan, event), event);
+      return unchanged(plan, event);
   }
 }
 
-function foldStep(plan: Plan, event: Event): Plan {
+/** Ends a switch over the events, which does not compile without a case for each. A newer server may send others. */
+export function unchanged<T>(state: T, _event: never): T {
+  return state;
+}
+
+type TaskEvent = TaskStarted | TaskUpdate | TaskCompleted | TaskFailed | TaskSkipped;
+
+function foldTask(plan: Plan, event: TaskEvent): Plan {
   switch (event.type) {
     case "task_started":
       return change(plan, event.taskId, (step) => ({
@@ -107,10 +154,12 @@ function foldStep(plan: Plan, event: Event): Plan {
     case "task_skipped":
       return {
         ...change(plan, event.taskId, (step) => ({ ...step, status: "skipped", completedAt: event.at })),
-        pending: withoutQuestions(plan.pending, event.taskId),
+        pending: {
+          ...plan.pending,
+          questions: withoutStep(plan.pending.questions, event.taskId),
+          recoveries: withoutStep(plan.pending.recoveries, event.taskId),
+        },
       };
-    default:
-      return plan;
   }
 }
 
@@ -119,66 +168,48 @@ function failure(step: Step, error: string, at: string): Step["result"] {
   return { ok: false, error, durationMs, timestamp: at };
 }
 
-function foldDecision(plan: Plan, event: Event): Plan {
-  const { pending } = plan;
+type DecisionEvent =
+  | ApprovalRequest
+  | ApprovalResolved
+  | EditConflict
+  | ConflictResolved
+  | ClarificationRequest
+  | ClarificationProvided
+  | RecoveryRequest
+  | RecoveryChosen;
+
+function foldDecision(plan: Plan, event: DecisionEvent): Plan {
+  const { approvals, questions, recoveries, conflicts } = plan.pending;
+  const pending = (changed: Partial<Pending>): Plan => ({ ...plan, pending: { ...plan.pending, ...changed } });
   switch (event.type) {
     case "approval_request":
-      return {
-        ...plan,
-        pending: {
-          ...pending,
-          approvals: [...withoutApproval(pending.approvals, event.approval.approvalId), event.approval],
-        },
-      };
+      return pending({ approvals: [...withoutApproval(approvals, event.approval.approvalId), event.approval] });
     case "approval_resolved":
-      return { ...plan, pending: { ...pending, approvals: withoutApproval(pending.approvals, event.approvalId) } };
+      return pending({ approvals: withoutApproval(approvals, event.approvalId) });
     case "edit_conflict":
-      return { ...plan, pending: { ...pending, conflicts: [...pending.conflicts, event.conflict] } };
+      return pending({ conflicts: [...conflicts, event.conflict] });
     case "conflict_resolved":
-      return {
-        ...plan,
-        pending: { ...pending, conflicts: pending.conflicts.filter((each) => each.editId !== event.editId) },
-      };
+      return pending({ conflicts: conflicts.filter((each) => each.editId !== event.editId) });
     case "clarification_request": {
       const { taskId: stepId, question, options } = event;
-      const asked = change(plan, stepId, (step) => ({ ...step, status: "needs_clarification", question }));
-      return {
-        ...asked,
-        pending: {
-          ...pending,
-          questions: [...pending.questions.filter((each) => each.stepId !== stepId), { stepId, question, options }],
-        },
-      };
+      const asked = pending({ questions: [...withoutStep(questions, stepId), { stepId, question, options }] });
+      return change(asked, stepId, (step) => ({ ...step, status: "needs_clarification", question }));
     }
     case "clarification_provided": {
-      const answered = change(plan, event.taskId, (step) => ({ ...step, status: "pending" }));
-      return {
-        ...answered,
-        pending: { ...pending, questions: pending.questions.filter((each) => each.stepId !== event.taskId) },
-      };
+      const answered = pending({ questions: withoutStep(questions, event.taskId) });
+      return change(answered, event.taskId, (step) => ({ ...step, status: "pending" }));
     }
     case "recovery_request": {
-      const { taskId: stepId, error, options, proposal } = event;
-      return {
-        ...plan,
-        pending: {
-          ...pending,
-          recoveries: [...withoutRecovery(pending.recoveries, stepId), { stepId, error, options, proposal }],
-        },
-      };
+      const { taskId: stepId, error, code, options, proposal } = event;
+      return pending({ recoveries: [...withoutStep(recoveries, stepId), { stepId, error, code, options, proposal }] });
     }
     case "recovery_chosen": {
       if (event.action === "model") return plan;
-      const decided = {
-        ...plan,
-        pending: { ...pending, recoveries: withoutRecovery(pending.recoveries, event.taskId) },
-      };
+      const decided = pending({ recoveries: withoutStep(recoveries, event.taskId) });
       return event.action === "retry"
         ? change(decided, event.taskId, (step) => ({ ...step, status: "pending", result: undefined }))
         : decided;
     }
-    default:
-      return plan;
   }
 }
 
@@ -213,16 +244,8 @@ function withoutApproval(approvals: readonly Approval[], approvalId: string): re
   return approvals.filter((each) => each.approvalId !== approvalId);
 }
 
-function withoutRecovery(recoveries: readonly Recovery[], stepId: string): readonly Recovery[] {
-  return recoveries.filter((each) => each.stepId !== stepId);
-}
-
-function withoutQuestions(pending: Pending, stepId: string): Pending {
-  return {
-    ...pending,
-    questions: pending.questions.filter((each) => each.stepId !== stepId),
-    recoveries: withoutRecovery(pending.recoveries, stepId),
-  };
+function withoutStep<E extends { stepId: string }>(waiting: readonly E[], stepId: string): readonly E[] {
+  return waiting.filter((each) => each.stepId !== stepId);
 }
 
 function spent(plan: Plan, usage: Usage | null | undefined): Plan {

@@ -1,83 +1,7 @@
-// What the panel knows, as a pure fold of the server's events: no vscode here, so recorded streams test it.
+// What the panel knows of all plans, as a pure fold of the server's events: no vscode here, so recorded streams test it.
 
-import { type Clocks, foldClocks } from "./clocks";
-import { change, foldPlan, NO_PENDING } from "./planFold";
-import type {
-  Agent,
-  Answer,
-  ChangeKind,
-  Detection,
-  EditApplied,
-  Event,
-  JsonObject,
-  Log,
-  Plan,
-  PlanPaused,
-  PlanStart,
-  PlanStatus,
-  Progress,
-  Step,
-  StepStatus,
-  StreamParams,
-  TaskSkipped,
-  Unresolved,
-  Usage,
-} from "./protocol";
-
-/** How many characters of a running answer and how many log lines are kept for display. */
-const STREAM_KEPT = 4000;
-const LOG_KEPT = 200;
-
-export interface OpenCall {
-  callId: string;
-  stepId: string;
-  tool: string;
-  args: JsonObject;
-}
-
-export interface ChangedFile {
-  editId: string;
-  stepId: string;
-  uri: string;
-  change: ChangeKind;
-  state: "writing" | "applied" | "refused" | "reverted" | "conflict";
-  merged: boolean;
-  outcome?: EditApplied["outcome"];
-  reason?: string;
-}
-
-/** An undo of the user's, which is an edit too: what it took back holds again if it is taken back itself. */
-export interface Undo {
-  editId: string;
-  reverted: readonly string[];
-}
-
-export interface LogLine {
-  level: Log["level"];
-  message: string;
-  at: string;
-}
-
-/** A plan and everything around it that only its events tell. `folded` is the last event taken in. */
-export interface PlanView {
-  plan: Plan;
-  folded: number;
-  detection?: Detection;
-  unresolved: readonly Unresolved[];
-  calls: readonly OpenCall[];
-  files: readonly ChangedFile[];
-  undos: readonly Undo[];
-  streams: Readonly<Record<string, string>>;
-  asking: readonly Agent[];
-  perspectiveErrors: Readonly<Partial<Record<Agent, string>>>;
-  skipReasons: Readonly<Record<string, TaskSkipped["reason"]>>;
-  retries: Readonly<Record<string, string>>;
-  clocks: Clocks;
-  pause?: { reason: PlanPaused["reason"]; detail?: string };
-  answer?: { text: string; confidence?: Answer["confidence"] };
-  feedback?: string;
-  log: readonly LogLine[];
-}
+import { begun, foldView, type PlanView, UNDOABLE, withText } from "./planView";
+import type { Event, Plan, PlanStatus, Progress, Step, StepStatus, StreamParams } from "./protocol";
 
 export interface PanelState {
   plans: Readonly<Record<string, PlanView>>;
@@ -90,15 +14,10 @@ export interface Folded {
   gap?: string;
 }
 
-/** Statuses in which edits can be taken back. */
-export const UNDOABLE: readonly PlanStatus[] = ["paused", "completed", "failed", "cancelled"];
-
 /** Statuses of a plan that has not ended. */
 export const LIVE: readonly PlanStatus[] = ["draft", "pending_approval", "approved", "executing", "paused"];
 
 export const EMPTY: PanelState = { plans: {} };
-
-const NO_USAGE: Usage = { requests: 0, promptTokens: 0, completionTokens: 0 };
 
 /** The plan on display. */
 export function currentView(state: PanelState): PlanView | undefined {
@@ -121,18 +40,18 @@ export function fold(state: PanelState, event: Event): Folded {
   const known = state.plans[event.planId];
   if (known === undefined) {
     if (event.type !== "plan_start" || event.seq !== 1) return { state, gap: event.planId };
-    return { state: { plans: { ...state.plans, [event.planId]: started(event) }, current: event.planId } };
+    return { state: { plans: { ...state.plans, [event.planId]: begun(event) }, current: event.planId } };
   }
   if (event.seq <= known.folded) return { state };
   if (event.seq > known.folded + 1) return { state, gap: event.planId };
-  return { state: { ...state, plans: { ...state.plans, [event.planId]: apply(known, event) } } };
+  return { state: { ...state, plans: { ...state.plans, [event.planId]: foldView(known, event) } } };
 }
 
 /** Fold a whole history of one plan, from its `plan_start`; undefined if it does not begin there. */
 export function replay(events: readonly Event[]): PlanView | undefined {
   const [first, ...rest] = events;
   if (first?.type !== "plan_start") return undefined;
-  return rest.reduce((view, event) => (event.seq === view.folded + 1 ? apply(view, event) : view), started(first));
+  return rest.reduce((view, event) => (event.seq === view.folded + 1 ? foldView(view, event) : view), begun(first));
 }
 
 /** Take a snapshot that a request answered with; an older one than what is shown changes nothing. */
@@ -149,235 +68,11 @@ export function withView(state: PanelState, view: PlanView): PanelState {
   return { ...state, plans: { ...state.plans, [view.plan.planId]: kept } };
 }
 
-/** Append text of a running answer, keeping its tail. */
+/** Append text of a running answer. */
 export function withStream(state: PanelState, delta: StreamParams): PanelState {
   const planId = delta.planId ?? state.current;
-  const view = planId == null ? undefined : state.plans[planId];
-  if (planId == null || view === undefined) return state;
-  const key = delta.stepId ?? "";
-  const text = ((view.streams[key] ?? "") + delta.delta).slice(-STREAM_KEPT);
-  return { ...state, plans: { ...state.plans, [planId]: { ...view, streams: { ...view.streams, [key]: text } } } };
-}
-
-function started(event: PlanStart): PlanView {
-  const plan: Plan = {
-    planId: event.planId,
-    sessionId: event.sessionId,
-    version: 0,
-    seq: event.seq,
-    status: "draft",
-    workspaceFolders: event.workspaceFolders,
-    request: event.request,
-    attachments: event.attachments,
-    qualification: event.qualification,
-    perspectives: {},
-    summary: "",
-    steps: [],
-    sequential: false,
-    overallRisk: event.qualification?.riskLevel ?? "low",
-    route: event.route,
-    author: "rules",
-    usage: NO_USAGE,
-    pending: NO_PENDING,
-    createdAt: event.at,
-  };
-  return {
-    plan,
-    folded: event.seq,
-    detection: event.detection,
-    unresolved: event.unresolved,
-    calls: [],
-    files: [],
-    undos: [],
-    streams: {},
-    asking: [],
-    perspectiveErrors: {},
-    skipReasons: {},
-    retries: {},
-    clocks: {},
-    log: [],
-  };
-}
-
-function apply(view: PlanView, event: Event): PlanView {
-  const around = { ...foldAround(view, event), clocks: foldClocks(view.clocks, event) };
-  const plan = event.seq > view.plan.seq ? { ...foldPlan(view.plan, event), seq: event.seq } : view.plan;
-  const shown =
-    event.seq > view.plan.seq ? withReverted(withSettledCall(view, plan, event), around.files, event) : plan;
-  return { ...around, plan: shown, folded: event.seq };
-}
-
-/** A tool's completion names only its call: tool and arguments come from the call that it closes. */
-function withSettledCall(view: PlanView, plan: Plan, event: Event): Plan {
-  if (event.type !== "tool_completed") return plan;
-  const call = view.calls.find((each) => each.callId === event.callId);
-  if (call === undefined) return plan;
-  const { ok, deduplicated, summary, durationMs } = event;
-  const executed = { tool: call.tool, args: call.args, ok, deduplicated, summary, durationMs };
-  return change(plan, call.stepId, (step) => ({ ...step, toolsExecuted: [...step.toolsExecuted, executed] }));
-}
-
-/** How much of what each step did to files has been taken back. */
-function withReverted(plan: Plan, files: readonly ChangedFile[], event: Event): Plan {
-  if (event.type !== "edit_reverted") return plan;
-  const steps = plan.steps.map((step) => {
-    const states = files.filter((file) => file.stepId === step.stepId).map((file) => file.state);
-    const reverted = !states.includes("reverted") ? undefined : states.includes("applied") ? "part" : "whole";
-    return { ...step, reverted } as const;
-  });
-  return { ...plan, steps };
-}
-
-/** The part of an event that the plan itself does not hold: files, calls, text, reasons. */
-function foldAround(view: PlanView, event: Event): PlanView {
-  switch (event.type) {
-    case "plan_routed":
-      return { ...view, detection: event.detection };
-    case "plan_drafting":
-      return {
-        ...view,
-        feedback: event.feedback ?? undefined,
-        streams: {},
-        asking: [],
-        perspectiveErrors: {},
-        pause: undefined,
-      };
-    case "plan_ready":
-    case "plan_direct":
-      return { ...view, feedback: undefined, streams: {}, asking: [], calls: [], pause: undefined };
-    case "plan_edited":
-    case "plan_resumed":
-    case "plan_executing":
-      return { ...view, pause: undefined };
-    case "plan_paused":
-      return { ...view, pause: { reason: event.reason, detail: event.detail ?? undefined } };
-    case "plan_completed":
-    case "plan_failed":
-    case "plan_cancelled":
-      return { ...view, calls: [], streams: {}, asking: [], pause: undefined };
-    case "perspective_start":
-      return { ...view, asking: [...view.asking, event.agent] };
-    case "perspective_complete":
-      return withPerspectiveEnd(view, event.agent, event.error ?? undefined);
-    case "tool_started": {
-      const { callId, taskId, tool, args } = event;
-      return { ...view, calls: [...view.calls, { callId, stepId: taskId, tool, args }] };
-    }
-    case "tool_completed":
-      return { ...view, calls: view.calls.filter((call) => call.callId !== event.callId) };
-    case "task_update":
-      return event.status === "pending" ? withoutCalls(view, event.taskId) : view;
-    case "task_completed":
-      return withoutCalls({ ...view, retries: omit(view.retries, event.taskId) }, event.taskId);
-    case "task_failed":
-      return withoutCalls(
-        {
-          ...view,
-          retries: event.willRetry
-            ? { ...view.retries, [event.taskId]: event.error }
-            : omit(view.retries, event.taskId),
-        },
-        event.taskId,
-      );
-    case "task_skipped":
-      return withoutCalls(
-        { ...view, skipReasons: { ...view.skipReasons, [event.taskId]: event.reason } },
-        event.taskId,
-      );
-    case "answer":
-      return { ...view, answer: { text: event.text, confidence: event.confidence ?? undefined } };
-    case "log":
-      return logged(view, event.level, event.message, event.at);
-    case "context_compacted":
-      return logged(
-        view,
-        "info",
-        `Context compacted from ${event.beforeTokens} to ${event.afterTokens} tokens.`,
-        event.at,
-      );
-    default:
-      return foldFiles(view, event);
-  }
-}
-
-function foldFiles(view: PlanView, event: Event): PlanView {
-  switch (event.type) {
-    case "edit_started": {
-      const { editId } = event;
-      // A plan that does not run changes files only to take something back, at the user's word.
-      if (UNDOABLE.includes(view.plan.status)) return { ...view, undos: [...view.undos, { editId, reverted: [] }] };
-      const stepId = event.taskId ?? "";
-      const files = event.files.map(
-        ({ uri, change }): ChangedFile => ({ editId, stepId, uri, change, state: "writing", merged: false }),
-      );
-      return { ...view, files: [...view.files.filter((file) => file.editId !== editId), ...files] };
-    }
-    case "edit_applied": {
-      const { editId, merged, outcome } = event;
-      if (view.undos.some((undo) => undo.editId === editId)) return view;
-      const stepId = event.taskId ?? "";
-      const files = event.files.map(
-        ({ uri, change }): ChangedFile => ({ editId, stepId, uri, change, state: "applied", merged, outcome }),
-      );
-      return { ...view, files: [...view.files.filter((file) => file.editId !== editId), ...files] };
-    }
-    case "edit_rejected":
-      return { ...view, files: marked(view.files, event, { state: "refused", reason: event.reason }) };
-    case "edit_reverted":
-      return takenBack(view, event);
-    case "edit_conflict": {
-      const { editId, files } = event.conflict;
-      return { ...view, files: marked(view.files, { editId, files }, { state: "conflict" }) };
-    }
-    default:
-      return view;
-  }
-}
-
-function takenBack(view: PlanView, event: { editId: string; files: readonly { uri: string }[] }): PlanView {
-  const undone = view.undos.find((undo) => undo.editId === event.editId);
-  if (undone !== undefined) {
-    const files = view.files.map(
-      (file): ChangedFile => (undone.reverted.includes(file.editId) ? { ...file, state: "applied" } : file),
-    );
-    return { ...view, files, undos: view.undos.filter((undo) => undo !== undone) };
-  }
-  const undos = view.undos.map((undo, index) =>
-    index === view.undos.length - 1 ? { ...undo, reverted: [...undo.reverted, event.editId] } : undo,
-  );
-  return { ...view, undos, files: marked(view.files, event, { state: "reverted" }) };
-}
-
-function marked(
-  files: readonly ChangedFile[],
-  event: { editId: string; files: readonly { uri: string }[] },
-  as: Partial<ChangedFile>,
-): readonly ChangedFile[] {
-  const uris = new Set(event.files.map((file) => file.uri));
-  return files.map((file) => (file.editId === event.editId && uris.has(file.uri) ? { ...file, ...as } : file));
-}
-
-function withPerspectiveEnd(view: PlanView, agent: Agent, error: string | undefined): PlanView {
-  const asking = view.asking.filter((each) => each !== agent);
-  return {
-    ...view,
-    asking,
-    perspectiveErrors: error === undefined ? view.perspectiveErrors : { ...view.perspectiveErrors, [agent]: error },
-  };
-}
-
-function withoutCalls(view: PlanView, stepId: string): PlanView {
-  return { ...view, calls: view.calls.filter((call) => call.stepId !== stepId), streams: omit(view.streams, stepId) };
-}
-
-function logged(view: PlanView, level: Log["level"], message: string, at: string): PlanView {
-  return { ...view, log: [...view.log, { level, message, at }].slice(-LOG_KEPT) };
-}
-
-function omit<V>(record: Readonly<Record<string, V>>, key: string): Readonly<Record<string, V>> {
-  if (!(key in record)) return record;
-  const { [key]: _, ...rest } = record;
-  return rest;
+  const view = planId === undefined ? undefined : state.plans[planId];
+  return view === undefined ? state : withView(state, withText(view, delta));
 }
 
 /** What a step waits for, which no event sets: `blocked` by a dependency, or `ready` to run. */

@@ -1,6 +1,6 @@
 // What of a plan waits for a person, and what a person's no leaves undone: pure functions over the plan.
 
-import type { PlanView } from "./planState";
+import type { PlanView } from "./planView";
 import type { Plan, Step } from "./protocol";
 
 /** What a step, or the plan, waits for. */

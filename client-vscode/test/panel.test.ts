@@ -4,7 +4,8 @@ import { html, render } from "lit";
 import { expect, test } from "vitest";
 
 import type { FromPanel, ServerState } from "../src/messages";
-import { type PanelState, type PlanView, replay } from "../src/planState";
+import { type PanelState, replay } from "../src/planState";
+import type { PlanView } from "../src/planView";
 import type { Plan } from "../src/protocol";
 import { cards, sameFile } from "../src/webview/cards";
 import { composer, referenceBefore } from "../src/webview/composer";

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 
 import { workedMs } from "../src/clocks";
-import { type PlanView, replay } from "../src/planState";
+import { replay } from "../src/planState";
+import type { PlanView } from "../src/planView";
 import type { Approval, Plan, TaskSkipped } from "../src/protocol";
 import { dependants, isPartly, notDone, restOf, waitingFor, waitOf } from "../src/waiting";
 import { skippedWith, whatIsAsked } from "../src/webview/format";

@@ -3,7 +3,8 @@
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
-import { attention, type PlanView } from "../planState";
+import { attention } from "../planState";
+import type { PlanView } from "../planView";
 import type { Approval, ApprovalFile, Conflict, FileChoice, Plan, Question, Recovery } from "../protocol";
 import { CHANGE_LETTER, pathOf, skippedWith } from "./format";
 import { plain } from "./hiddenCharacters";

@@ -1,6 +1,6 @@
 // Words and figures as the panel writes them.
 
-import type { ChangedFile, PlanView } from "../planState";
+import type { ChangedFile, PlanView } from "../planView";
 import type {
   ChangeKind,
   Detection,

@@ -2,7 +2,8 @@
 
 import { html, nothing } from "lit";
 
-import { others, type PanelState, type PlanView } from "../planState";
+import { others, type PanelState } from "../planState";
+import type { PlanView } from "../planView";
 import { waitingFor } from "../waiting";
 import { PLAN_STATUS } from "./format";
 import { icon, type Panel, shown, type View } from "./ui";

@@ -2,7 +2,8 @@
 
 import { html, nothing } from "lit";
 
-import { attention, type PlanView, progressOf } from "../planState";
+import { attention, progressOf } from "../planState";
+import type { PlanView } from "../planView";
 import { type Attachment, type Plan, type PlanStatus, REVIEWS, type Review } from "../protocol";
 import { isPartly, waitingFor } from "../waiting";
 import { duration, PAUSE_REASON, PLAN_STATUS, reasonOf, spent, whatIsAsked } from "./format";

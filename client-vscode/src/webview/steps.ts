@@ -4,7 +4,8 @@ import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
 import { workedMs } from "../clocks";
-import { type PlanView, shownStatus, UNDOABLE } from "../planState";
+import { shownStatus } from "../planState";
+import { type PlanView, UNDOABLE } from "../planView";
 import type { Check, Plan, Step } from "../protocol";
 import { WAIT, waitOf } from "../waiting";
 import { dependencyNumbers, duration, headline, SKIP_REASON, STEP_STATUS, valueText } from "./format";

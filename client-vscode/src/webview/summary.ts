@@ -2,7 +2,8 @@
 
 import { html, nothing } from "lit";
 
-import { type ChangedFile, isUndoable, type PlanView, UNDOABLE } from "../planState";
+import { isUndoable } from "../planState";
+import { type ChangedFile, type PlanView, UNDOABLE } from "../planView";
 import { isPartly, notDone, restOf } from "../waiting";
 import { CHANGE_LETTER, latest, pathOf, spent, whyNot } from "./format";
 import { plain } from "./hiddenCharacters";
