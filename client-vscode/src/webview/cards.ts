@@ -60,27 +60,49 @@ function approvalCard(panel: Panel, plan: Plan, approval: Approval): View {
     <h3>${icon(effect === "execute" ? "terminal" : effect === "destroy" ? "trash" : "edit")}<span class="grow">${shown(approval.title)}</span></h3>
     <p class="card-meta">
       <span>${stepNumber(plan, approval.stepId)}</span>
-      ${effect === "write" ? nothing : html`<span class="chip ${effect === "destroy" ? "risk-high" : "risk-medium"}">${effect === "destroy" ? "cannot be rebuilt from the plan" : "runs a command"}</span>`}
+      ${
+        effect === "write"
+          ? nothing
+          : html`<span class="chip ${effect === "destroy" ? "risk-high" : "risk-medium"}">${effect === "destroy" ? "cannot be rebuilt from the plan" : "runs a command"}</span>`
+      }
       ${approval.protected ? html`<span class="chip risk-high">${icon("lock")}protected file</span>` : nothing}
     </p>
-    ${approval.warning == null ? nothing : html`<p class="banner warning">${icon("warning")}<span>${shown(approval.warning)}</span></p>`}
+    ${
+      approval.warning == null
+        ? nothing
+        : html`<p class="banner warning">${icon("warning")}<span>${shown(approval.warning)}</span></p>`
+    }
     ${
       approval.command == null
         ? nothing
         : html`<pre class="command" aria-label="Command">${shown(approval.command)}</pre>
           ${approval.cwd == null ? nothing : html`<p class="quiet">in ${shown(approval.cwd)}</p>`}`
     }
-    ${approval.files.length === 0 ? nothing : html`<ul class="files">${approval.files.map((file) => fileRow(panel, plan, approval, file, out))}</ul>`}
+    ${
+      approval.files.length === 0
+        ? nothing
+        : html`<ul class="files">${approval.files.map((file) => fileRow(panel, plan, approval, file, out))}</ul>`
+    }
     ${
       skipping === undefined
         ? html`<div class="actions" data-arm=${approvalId}>
-          <vscode-button class="allow" ?disabled=${!armed || (approval.files.length > 0 && files.length === 0)} @click=${allow("allow")}>${verb}</vscode-button>
+          <vscode-button
+            class="allow"
+            ?disabled=${!armed || (approval.files.length > 0 && files.length === 0)}
+            @click=${allow("allow")}
+          >${verb}</vscode-button>
           <vscode-button class="skip" secondary @click=${() => startSkip(panel, plan, approvalId)}>Skip…</vscode-button>
           <span class="grow"></span>
           ${
             effect === "destroy" || approval.protected || out.length > 0
               ? nothing
-              : html`<button class="link" type="button" ?disabled=${!armed} title=${effect === "execute" ? "This very command, for the rest of this version" : "Every further change of this version"} @click=${allow("allowForPlan")}>Allow for this plan</button>`
+              : html`<button
+                class="link"
+                type="button"
+                ?disabled=${!armed}
+                title=${effect === "execute" ? "This very command, for the rest of this version" : "Every further change of this version"}
+                @click=${allow("allowForPlan")}
+              >Allow for this plan</button>`
           }
         </div>`
         : skipForm(panel, plan, approval, skipping)
@@ -120,10 +142,18 @@ function skipForm(panel: Panel, plan: Plan, { approvalId, effect, stepId }: Appr
     ></vscode-textarea>
     ${lost === undefined ? nothing : html`<p class="warn lost">${icon("warning")} ${lost}</p>`}
     <div class="actions">
-      <vscode-button class="deny" ?disabled=${isBusy(panel.ui, planId, form)} @click=${deny}>${effect === "execute" ? "Do not run it" : "Skip these changes"}</vscode-button>
+      <vscode-button
+        class="deny"
+        ?disabled=${isBusy(panel.ui, planId, form)}
+        @click=${deny}
+      >${effect === "execute" ? "Do not run it" : "Skip these changes"}</vscode-button>
       <vscode-button secondary @click=${back}>Back</vscode-button>
       <span class="grow"></span>
-      <button class="link bad" type="button" @click=${() => panel.decide(planId, { kind: "respond", approvalId, decision: "cancel" })}>Cancel the plan</button>
+      <button
+        class="link bad"
+        type="button"
+        @click=${() => panel.decide(planId, { kind: "respond", approvalId, decision: "cancel" })}
+      >Cancel the plan</button>
     </div>
   </div>`;
 }
@@ -144,16 +174,35 @@ function fileRow(panel: Panel, plan: Plan, approval: Approval, file: ApprovalFil
   return html`<li class="file" data-uri=${file.uri}>
     ${
       approval.files.length > 1
-        ? html`<input type="checkbox" .checked=${!out.includes(file.uri)} aria-label=${plain(`Include ${path}`)} @change=${include} />`
+        ? html`<input
+          type="checkbox"
+          .checked=${!out.includes(file.uri)}
+          aria-label=${plain(`Include ${path}`)}
+          @change=${include}
+        />`
         : nothing
     }
     <span class="letter change-${file.change}" title=${file.change}>${CHANGE_LETTER[file.change]}</span>
-    <button class="path" type="button" title=${plain(file.resolvedPath)} @click=${() => panel.post({ kind: "diff", approvalId, uri: file.uri })}>${shown(path + target)}</button>
-    ${file.change === "createFolder" ? html`<span class="quiet">folder</span>` : html`<span class="added">+${file.added}</span><span class="removed">−${file.removed}</span>`}
+    <button
+      class="path"
+      type="button"
+      title=${plain(file.resolvedPath)}
+      @click=${() => panel.post({ kind: "diff", approvalId, uri: file.uri })}
+    >${shown(path + target)}</button>
+    ${
+      file.change === "createFolder"
+        ? html`<span class="quiet">folder</span>`
+        : html`<span class="added">+${file.added}</span><span class="removed">−${file.removed}</span>`
+    }
     ${
       file.change === "createFolder" || file.change === "rename"
         ? nothing
-        : html`<button class="link diff" type="button" aria-label=${plain(`Show the changes to ${path}`)} @click=${() => panel.post({ kind: "diff", approvalId, uri: file.uri })}>${icon("diff")} Diff</button>`
+        : html`<button
+          class="link diff"
+          type="button"
+          aria-label=${plain(`Show the changes to ${path}`)}
+          @click=${() => panel.post({ kind: "diff", approvalId, uri: file.uri })}
+        >${icon("diff")} Diff</button>`
     }
     ${elsewhere.map((real) => html`<span class="resolved warn">${icon("warning")} really ${shown(real)}</span>`)}
   </li>`;
@@ -183,7 +232,9 @@ function questionCard(panel: Panel, plan: Plan, question: Question): View {
     ${
       question.options == null || question.options.length === 0
         ? nothing
-        : html`<div class="actions options">${question.options.map((option) => html`<vscode-button secondary @click=${() => send(option)}>${shown(option)}</vscode-button>`)}</div>`
+        : html`<div class="actions options">${question.options.map(
+            (option) => html`<vscode-button secondary @click=${() => send(option)}>${shown(option)}</vscode-button>`,
+          )}</div>`
     }
     <div class="answer-row">
       <vscode-textfield
@@ -217,23 +268,55 @@ function recoveryCard(panel: Panel, plan: Plan, recovery: Recovery): View {
         : html`<div class="proposal">
           <p><b>The model proposes to ${proposal.action === "insert" ? "insert steps" : proposal.action}.</b> ${shown(proposal.why)}</p>
           ${proposal.args == null ? nothing : html`<pre>${shown(JSON.stringify(proposal.args, null, 2))}</pre>`}
-          ${proposal.steps == null || proposal.steps.length === 0 ? nothing : html`<ol>${proposal.steps.map((each) => html`<li>${shown(each.description)}</li>`)}</ol>`}
-          ${options.includes("accept") ? html`<vscode-button class="accept" @click=${act("accept")}>Accept</vscode-button>` : nothing}
+          ${
+            proposal.steps == null || proposal.steps.length === 0
+              ? nothing
+              : html`<ol>${proposal.steps.map((each) => html`<li>${shown(each.description)}</li>`)}</ol>`
+          }
+          ${
+            options.includes("accept")
+              ? html`<vscode-button class="accept" @click=${act("accept")}>Accept</vscode-button>`
+              : nothing
+          }
         </div>`
     }
     ${changing === undefined ? nothing : retryForm(panel, plan, recovery, changing)}
-    ${lost === undefined ? nothing : html`<p class="quiet lost">If you skip it: ${lost.charAt(0).toLowerCase() + lost.slice(1)}</p>`}
+    ${
+      lost === undefined
+        ? nothing
+        : html`<p class="quiet lost">If you skip it: ${lost.charAt(0).toLowerCase() + lost.slice(1)}</p>`
+    }
     <div class="actions">
-      ${options.includes("retry") ? html`<vscode-button class="retry" @click=${act("retry")}>${icon("refresh")} Retry</vscode-button>` : nothing}
       ${
-        options.includes("retry") && step?.tool != null && changing === undefined
-          ? html`<vscode-button class="change" secondary @click=${() => panel.change(planId, (forms) => (forms.retryArgs[stepId] = JSON.stringify(step.args ?? {}, null, 2)))}>Change and retry…</vscode-button>`
+        options.includes("retry")
+          ? html`<vscode-button class="retry" @click=${act("retry")}>${icon("refresh")} Retry</vscode-button>`
           : nothing
       }
-      ${options.includes("skip") ? html`<vscode-button class="skip" secondary @click=${act("skip")}>Skip</vscode-button>` : nothing}
-      ${options.includes("model") ? html`<vscode-button class="model" secondary @click=${act("model")}>Ask the model</vscode-button>` : nothing}
+      ${
+        options.includes("retry") && step?.tool != null && changing === undefined
+          ? html`<vscode-button
+            class="change"
+            secondary
+            @click=${() => panel.change(planId, (forms) => (forms.retryArgs[stepId] = JSON.stringify(step.args ?? {}, null, 2)))}
+          >Change and retry…</vscode-button>`
+          : nothing
+      }
+      ${
+        options.includes("skip")
+          ? html`<vscode-button class="skip" secondary @click=${act("skip")}>Skip</vscode-button>`
+          : nothing
+      }
+      ${
+        options.includes("model")
+          ? html`<vscode-button class="model" secondary @click=${act("model")}>Ask the model</vscode-button>`
+          : nothing
+      }
       <span class="grow"></span>
-      ${options.includes("abort") ? html`<button class="link bad abort" type="button" @click=${act("abort")}>End the plan</button>` : nothing}
+      ${
+        options.includes("abort")
+          ? html`<button class="link bad abort" type="button" @click=${act("abort")}>End the plan</button>`
+          : nothing
+      }
     </div>
   </article>`;
 }
@@ -251,9 +334,21 @@ function retryForm(panel: Panel, plan: Plan, recovery: Recovery, text: string): 
       );
   };
   return html`<div class="prompt">
-    <vscode-textarea class="retry-args" label="Arguments of the retry" rows="4" monospace resize="vertical" .value=${text} @input=${(event: Event) => panel.change(plan.planId, (forms) => (forms.retryArgs[stepId] = fieldValue(event)))}></vscode-textarea>
+    <vscode-textarea
+      class="retry-args"
+      label="Arguments of the retry"
+      rows="4"
+      monospace
+      resize="vertical"
+      .value=${text}
+      @input=${(event: Event) => panel.change(plan.planId, (forms) => (forms.retryArgs[stepId] = fieldValue(event)))}
+    ></vscode-textarea>
     ${"problem" in args ? html`<p class="bad" role="alert">${shown(args.problem)}</p>` : nothing}
-    <div class="actions"><vscode-button class="retry-changed" ?disabled=${"problem" in args} @click=${send}>Retry with these</vscode-button></div>
+    <div class="actions"><vscode-button
+      class="retry-changed"
+      ?disabled=${"problem" in args}
+      @click=${send}
+    >Retry with these</vscode-button></div>
   </div>`;
 }
 
@@ -280,26 +375,47 @@ function conflictCard(panel: Panel, plan: Plan, conflict: Conflict): View {
     <p class="quiet">Nothing was written. Choose which text stays.</p>
     ${conflict.files.map(
       (file) => html`<section class="conflict-file">
-        <button class="path" type="button" @click=${() => panel.post({ kind: "open", uri: file.uri, line: file.hunks[0]?.range.start.line ?? 0 })}>${shown(pathOf(file.uri, plan.workspaceFolders))}</button>
+        <button
+          class="path"
+          type="button"
+          @click=${() => panel.post({ kind: "open", uri: file.uri, line: file.hunks[0]?.range.start.line ?? 0 })}
+        >${shown(pathOf(file.uri, plan.workspaceFolders))}</button>
         ${file.hunks.map(
           (hunk) => html`<div class="hunk">
             <figure class="mine"><figcaption>Yours · line ${hunk.range.start.line + 1}</figcaption><pre>${shown(hunk.mine)}</pre></figure>
             <figure class="theirs"><figcaption>The plan's</figcaption><pre>${shown(hunk.theirs)}</pre></figure>
           </div>`,
         )}
-        <div class="actions" role="radiogroup" aria-label=${plain(`Which text stays in ${pathOf(file.uri, plan.workspaceFolders)}`)}>
+        <div
+          class="actions"
+          role="radiogroup"
+          aria-label=${plain(`Which text stays in ${pathOf(file.uri, plan.workspaceFolders)}`)}
+        >
           ${CHOICES.map(
             ([choice, label]) => html`<label class="radio"
-              ><input type="radio" name=${key(file.uri)} .checked=${choices[key(file.uri)] === choice} @change=${() => panel.change(planId, (forms) => (forms.choices[key(file.uri)] = choice))} />
+              ><input
+                type="radio"
+                name=${key(file.uri)}
+                .checked=${choices[key(file.uri)] === choice}
+                @change=${() => panel.change(planId, (forms) => (forms.choices[key(file.uri)] = choice))}
+              />
               ${label}</label
             >`,
           )}
         </div>
       </section>`,
     )}
-    ${lost === undefined ? nothing : html`<p class="warn lost">${icon("warning")} If you keep only yours, step ${plan.steps.findIndex((step) => step.stepId === stepId) + 1} goes without its change. ${lost}</p>`}
+    ${
+      lost === undefined
+        ? nothing
+        : html`<p class="warn lost">${icon("warning")} If you keep only yours, step ${plan.steps.findIndex((step) => step.stepId === stepId) + 1} goes without its change. ${lost}</p>`
+    }
     <div class="actions">
-      <vscode-button class="resolve" ?disabled=${files.length < conflict.files.length || isBusy(panel.ui, planId, form)} @click=${() => panel.decide(planId, { kind: "resolve", planId, editId, files }, form)}>Resolve</vscode-button>
+      <vscode-button
+        class="resolve"
+        ?disabled=${files.length < conflict.files.length || isBusy(panel.ui, planId, form)}
+        @click=${() => panel.decide(planId, { kind: "resolve", planId, editId, files }, form)}
+      >Resolve</vscode-button>
     </div>
   </article>`;
 }

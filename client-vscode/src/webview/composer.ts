@@ -116,7 +116,12 @@ function verdict(panel: Panel): View {
       }
     </div>
     <div class="actions">
-      <vscode-button id="send" ?disabled=${!ready} title="Enter" @click=${by("auto")}>${planned ? "Plan" : "Run"} <kbd>⏎</kbd></vscode-button>
+      <vscode-button
+        id="send"
+        ?disabled=${!ready}
+        title="Enter"
+        @click=${by("auto")}
+      >${planned ? "Plan" : "Run"} <kbd>⏎</kbd></vscode-button>
       <vscode-button id="override" secondary ?disabled=${!ready} title="Alt+Enter: the other way" @click=${by(override(planned))}
         >${planned ? "Run directly" : "Plan first"} <kbd>Alt ⏎</kbd></vscode-button
       >

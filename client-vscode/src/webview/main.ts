@@ -100,7 +100,11 @@ function draw(): void {
           ? welcome()
           : keyed(
               view.plan.planId,
-              html`<main class="plan" data-plan=${view.plan.planId} data-seq=${view.plan.seq}>${planHeader(panel, view)} ${cards(panel, view)} ${steps(panel, view)} ${outcome(panel, view)}</main>`,
+              html`<main
+                class="plan"
+                data-plan=${view.plan.planId}
+                data-seq=${view.plan.seq}
+              >${planHeader(panel, view)} ${cards(panel, view)} ${steps(panel, view)} ${outcome(panel, view)}</main>`,
             )
       }
       ${footer()}
@@ -128,13 +132,21 @@ function serverBanner(): View {
     case "running":
       return server.problems.length === 0
         ? nothing
-        : html`<div class="banner warning">${icon("warning")}<span>${server.problems.map((problem) => html`<div>${shown(problem)}</div>`)}</span></div>`;
+        : html`<div class="banner warning">${icon("warning")}<span>${server.problems.map(
+            (problem) => html`<div>${shown(problem)}</div>`,
+          )}</span></div>`;
     case "starting":
       return html`<div class="banner">${icon("loading")}<span>${shown(server.detail)}</span></div>`;
     case "stopped":
-      return html`<div class="banner error" role="alert">${icon("error")}<span>${shown(server.detail)}</span><div class="actions">${show("restart", "Restart")}${show("log", "Show log")}</div></div>`;
+      return html`<div
+        class="banner error"
+        role="alert"
+      >${icon("error")}<span>${shown(server.detail)}</span><div class="actions">${show("restart", "Restart")}${show("log", "Show log")}</div></div>`;
     case "noPython":
-      return html`<div class="banner error" role="alert">${icon("error")}<span>${shown(server.detail)}</span><div class="actions">${show("python", "Choose a Python…")}${show("restart", "Look again")}</div></div>`;
+      return html`<div
+        class="banner error"
+        role="alert"
+      >${icon("error")}<span>${shown(server.detail)}</span><div class="actions">${show("python", "Choose a Python…")}${show("restart", "Look again")}</div></div>`;
   }
 }
 
@@ -142,7 +154,9 @@ function notices(): View {
   return html`${panel.ui.notices.map(
     (notice) => html`<div class="banner ${notice.level}" role="alert">
       ${icon(notice.level === "error" ? "error" : notice.level === "warning" ? "warning" : "info")}
-      <span>${shown(notice.message)} ${notice.hint === undefined ? nothing : html`<span class="quiet">${shown(notice.hint)}</span>`}</span>
+      <span>${shown(notice.message)} ${
+        notice.hint === undefined ? nothing : html`<span class="quiet">${shown(notice.hint)}</span>`
+      }</span>
       ${iconButton("close", "Dismiss", () => panel.update((ui) => ({ ...ui, notices: ui.notices.filter((each) => each !== notice) })))}
     </div>`,
   )}`;
@@ -169,13 +183,30 @@ function footer(): View {
     server.unasked,
   );
   return html`<footer>
-    <button class="link" type="button" title="Choose another model" @click=${() => host.postMessage({ kind: "show", what: "models" })}>${icon("hubot")} ${shown(model)}</button>
+    <button
+      class="link"
+      type="button"
+      title="Choose another model"
+      @click=${() => host.postMessage({ kind: "show", what: "models" })}
+    >${icon("hubot")} ${shown(model)}</button>
     <span class="grow"></span>
-    ${trusted ? nothing : html`<span class="warn" title="Trust this folder to let plans write">${icon("lock")} Restricted: read only</span>`}
+    ${
+      trusted
+        ? nothing
+        : html`<span
+          class="warn"
+          title="Trust this folder to let plans write"
+        >${icon("lock")} Restricted: read only</span>`
+    }
     ${
       unasked.length === 0
         ? nothing
-        : html`<button class="link warn" type="button" title="Open the settings" @click=${() => host.postMessage({ kind: "show", what: "settings" })}>${icon("warning")} Unasked: ${unasked.join(", ")}</button>`
+        : html`<button
+          class="link warn"
+          type="button"
+          title="Open the settings"
+          @click=${() => host.postMessage({ kind: "show", what: "settings" })}
+        >${icon("warning")} Unasked: ${unasked.join(", ")}</button>`
     }
   </footer>`;
 }

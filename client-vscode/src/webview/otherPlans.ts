@@ -18,7 +18,12 @@ function row(panel: Panel, view: PlanView): View {
   const { planId, request, status } = view.plan;
   const waits = waitingFor(view);
   const title = request.trim().split("\n")[0] ?? "";
-  return html`<button class="other ${waits === undefined ? "" : "warn"}" type="button" title="Show this plan" @click=${() => panel.post({ kind: "select", planId })}>
+  return html`<button
+    class="other ${waits === undefined ? "" : "warn"}"
+    type="button"
+    title="Show this plan"
+    @click=${() => panel.post({ kind: "select", planId })}
+  >
     ${icon(waits === undefined ? "checklist" : "bell-dot")}<span class="other-title">${shown(title)}</span><span class="other-state">${waits ?? PLAN_STATUS[status].toLowerCase()}</span>
   </button>`;
 }

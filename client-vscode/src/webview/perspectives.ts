@@ -69,7 +69,14 @@ function row(view: PlanView, agent: Agent): View {
   const state = stateOf(view, agent);
   const perspective = view.plan.perspectives[agent];
   const head = html`${icon(LOOK[state], state, "glyph")}<b>${ROLE[agent]}</b><span class="quiet">${agent}</span><span class="grow"></span>
-    ${state === "done" && perspective != null ? html`<span class="chip" title="Estimated effort">${shown(perspective.estimatedEffort)}</span>${icon("chevron-right", undefined, "opens")}` : html`<span class="quiet">${state === "thinking" ? "thinking…" : state === "failed" ? "no answer" : state}</span>`}`;
+    ${
+      state === "done" && perspective != null
+        ? html`<span
+          class="chip"
+          title="Estimated effort"
+        >${shown(perspective.estimatedEffort)}</span>${icon("chevron-right", undefined, "opens")}`
+        : html`<span class="quiet">${state === "thinking" ? "thinking…" : state === "failed" ? "no answer" : state}</span>`
+    }`;
   if (state === "done" && perspective != null) {
     return html`<details class="perspective" data-agent=${agent} data-state=${state}>
       <summary>${head}</summary>
@@ -88,6 +95,10 @@ function parts(perspective: Partial<Record<Part, string | readonly string[]>>): 
     .filter(([, text]) => text.length > 0)
     .map(
       ([title, text]) =>
-        html`<h5>${title}</h5>${typeof text === "string" ? html`<p>${shown(text)}</p>` : html`<ul class="plain">${text.map((item) => html`<li>${shown(item)}</li>`)}</ul>`}`,
+        html`<h5>${title}</h5>${
+          typeof text === "string"
+            ? html`<p>${shown(text)}</p>`
+            : html`<ul class="plain">${text.map((item) => html`<li>${shown(item)}</li>`)}</ul>`
+        }`,
     )}`;
 }

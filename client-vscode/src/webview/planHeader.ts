@@ -30,11 +30,31 @@ export function planHeader(panel: Panel, view: PlanView): View {
     <header class="plan-header" data-status=${plan.status}>
       <div class="title-row">
         ${statusPill(view)}
-        ${plan.status === "draft" || plan.steps.length === 0 ? nothing : html`<span class="chip risk-${plan.overallRisk}" title="Overall risk">${icon("shield")}${plan.overallRisk} risk</span>`}
-        ${plan.qualification == null || plan.qualification.taskType === "question" ? nothing : html`<span class="chip" title=${plain(plan.qualification.reasons.join("\n"))}>${plan.qualification.complexity} ${plan.qualification.taskType}</span>`}
-        ${plan.route === "direct" ? html`<span class="chip" title="Runs without a plan of its own">${icon("zap")}direct</span>` : nothing}
+        ${
+          plan.status === "draft" || plan.steps.length === 0
+            ? nothing
+            : html`<span
+              class="chip risk-${plan.overallRisk}"
+              title="Overall risk"
+            >${icon("shield")}${plan.overallRisk} risk</span>`
+        }
+        ${
+          plan.qualification == null || plan.qualification.taskType === "question"
+            ? nothing
+            : html`<span
+              class="chip"
+              title=${plain(plan.qualification.reasons.join("\n"))}
+            >${plan.qualification.complexity} ${plan.qualification.taskType}</span>`
+        }
+        ${
+          plan.route === "direct"
+            ? html`<span class="chip" title="Runs without a plan of its own">${icon("zap")}direct</span>`
+            : nothing
+        }
       </div>
-      ${request(panel, plan)} ${attached(view)} ${plan.summary === "" ? nothing : html`<p class="summary">${shown(plan.summary)}</p>`}
+      ${request(panel, plan)} ${attached(view)} ${
+        plan.summary === "" ? nothing : html`<p class="summary">${shown(plan.summary)}</p>`
+      }
       ${verdictLine(view)} ${progress(view)} ${pause(view)} ${controls(panel, view)}
     </header>
     ${perspectives(view)}
@@ -63,7 +83,12 @@ function statusPill(view: PlanView): View {
     cancelled: "circle-slash",
     rejected: "thumbsdown",
   };
-  return html`<span class="pill" role="status" data-status=${waits !== undefined ? "waiting" : plan.status} data-partly=${partly}>${icon(waits !== undefined ? "bell-dot" : partly ? "warning" : icons[plan.status])}${label}</span>`;
+  return html`<span
+    class="pill"
+    role="status"
+    data-status=${waits !== undefined ? "waiting" : plan.status}
+    data-partly=${partly}
+  >${icon(waits !== undefined ? "bell-dot" : partly ? "warning" : icons[plan.status])}${label}</span>`;
 }
 
 function capitalized(words: string): string {
@@ -76,7 +101,11 @@ function request(panel: Panel, plan: Plan): View {
   return html`<div class="request ${whole || !long ? "" : "clipped"}">${shown(plan.request)}</div>
     ${
       long
-        ? html`<button class="link" type="button" @click=${() => panel.change(plan.planId, (forms) => (forms.wholeRequest = !whole))}>${whole ? "Show less" : "Show the whole request"}</button>`
+        ? html`<button
+          class="link"
+          type="button"
+          @click=${() => panel.change(plan.planId, (forms) => (forms.wholeRequest = !whole))}
+        >${whole ? "Show less" : "Show the whole request"}</button>`
         : nothing
     }`;
 }
@@ -85,8 +114,22 @@ function attached(view: PlanView): View {
   const { attachments } = view.plan;
   if (attachments.length === 0 && view.unresolved.length === 0) return nothing;
   return html`<ul class="chips" aria-label="Attachments">
-    ${attachments.map((each) => html`<li class="chip" title=${plain(attachmentTip(each))}>${icon(each.kind === "folder" ? "folder" : each.kind === "link" ? "link" : "file")}${shown(each.label ?? each.reference)}${each.truncated ? html`<i>cut</i>` : nothing}</li>`)}
-    ${view.unresolved.map((each) => html`<li class="chip warning" title=${plain(each.message)}>${icon("warning")}${shown(each.reference)}: ${shown(each.message)}</li>`)}
+    ${attachments.map(
+      (each) =>
+        html`<li
+          class="chip"
+          title=${plain(attachmentTip(each))}
+        >${icon(each.kind === "folder" ? "folder" : each.kind === "link" ? "link" : "file")}${shown(each.label ?? each.reference)}${
+          each.truncated ? html`<i>cut</i>` : nothing
+        }</li>`,
+    )}
+    ${view.unresolved.map(
+      (each) =>
+        html`<li
+          class="chip warning"
+          title=${plain(each.message)}
+        >${icon("warning")}${shown(each.reference)}: ${shown(each.message)}</li>`,
+    )}
   </ul>`;
 }
 
@@ -116,7 +159,12 @@ function progress(view: PlanView): View {
   const started = !["pending_approval", "rejected"].includes(plan.status);
   return html`${
     started
-      ? html`<vscode-progress-bar class="bar-${isPartly(view) ? "partly" : plan.status}" .value=${counts.percentComplete} max="100" aria-label="Progress of the plan"></vscode-progress-bar>`
+      ? html`<vscode-progress-bar
+        class="bar-${isPartly(view) ? "partly" : plan.status}"
+        .value=${counts.percentComplete}
+        max="100"
+        aria-label="Progress of the plan"
+      ></vscode-progress-bar>`
       : nothing
   }
     <div class="figures">
@@ -124,9 +172,17 @@ function progress(view: PlanView): View {
       ${started ? html`<span>${counts.percentComplete} %</span>` : nothing}
       ${counts.failed > 0 ? html`<span class="bad">${counts.failed} failed</span>` : nothing}
       ${counts.skipped > 0 ? html`<span>${counts.skipped} skipped</span>` : nothing}
-      <span class="grow"></span>${plan.estimatedDuration == null || started ? nothing : html`<span title="Estimated duration">≈ ${duration(plan.estimatedDuration * 1000)}</span>`}
+      <span class="grow"></span>${
+        plan.estimatedDuration == null || started
+          ? nothing
+          : html`<span title="Estimated duration">≈ ${duration(plan.estimatedDuration * 1000)}</span>`
+      }
       <span title="Tokens and model requests so far">${tokens}</span>
-      ${plan.version > 0 ? html`<span title="Version of the plan, written by ${plan.author}">v${plan.version}</span>` : nothing}
+      ${
+        plan.version > 0
+          ? html`<span title="Version of the plan, written by ${plan.author}">v${plan.version}</span>`
+          : nothing
+      }
     </div>`;
 }
 
@@ -155,12 +211,31 @@ function controls(panel: Panel, view: PlanView): View {
   switch (plan.status) {
     case "pending_approval":
       return html`<div class="actions main-actions">
-          <vscode-button id="approve" @click=${() => panel.decide(planId, { kind: "approve", planId, version, review: reviewOf(panel, plan) })}>${icon("play")} Start execution</vscode-button>
-          <vscode-button id="direct" secondary title="Send the request as it is, without this plan" @click=${control("direct")}>Execute directly</vscode-button>
+          <vscode-button
+            id="approve"
+            @click=${() => panel.decide(planId, { kind: "approve", planId, version, review: reviewOf(panel, plan) })}
+          >${icon("play")} Start execution</vscode-button>
+          <vscode-button
+            id="direct"
+            secondary
+            title="Send the request as it is, without this plan"
+            @click=${control("direct")}
+          >Execute directly</vscode-button>
         </div>
         <div class="actions">
-          <vscode-single-select id="review" aria-label="When changes are reviewed" .value=${reviewOf(panel, plan)} @change=${(event: Event) => choose(panel, planId, fieldValue(event))}>
-            ${REVIEWS.map((value) => html`<vscode-option value=${value} ?selected=${reviewOf(panel, plan) === value}>${REVIEW_LABEL[value]}</vscode-option>`)}
+          <vscode-single-select
+            id="review"
+            aria-label="When changes are reviewed"
+            .value=${reviewOf(panel, plan)}
+            @change=${(event: Event) => choose(panel, planId, fieldValue(event))}
+          >
+            ${REVIEWS.map(
+              (value) =>
+                html`<vscode-option
+                  value=${value}
+                  ?selected=${reviewOf(panel, plan) === value}
+                >${REVIEW_LABEL[value]}</vscode-option>`,
+            )}
           </vscode-single-select>
         </div>
         ${asks(panel, plan)}
@@ -172,7 +247,11 @@ function controls(panel: Panel, view: PlanView): View {
     case "draft":
       return html`<div class="actions">
         <vscode-button secondary id="cancel" @click=${control("cancel")}>Cancel</vscode-button>
-        ${plan.version === 0 ? html`<button class="link" type="button" @click=${control("direct")}>Execute directly instead</button>` : nothing}
+        ${
+          plan.version === 0
+            ? html`<button class="link" type="button" @click=${control("direct")}>Execute directly instead</button>`
+            : nothing
+        }
       </div>`;
     case "approved":
     case "executing":
@@ -182,7 +261,14 @@ function controls(panel: Panel, view: PlanView): View {
       </div>`;
     case "paused":
       return html`<div class="actions">
-        ${attention(plan) > 0 ? nothing : html`<vscode-button id="resume" @click=${control("resume")}>${icon("debug-continue")} Resume</vscode-button>`}
+        ${
+          attention(plan) > 0
+            ? nothing
+            : html`<vscode-button
+              id="resume"
+              @click=${control("resume")}
+            >${icon("debug-continue")} Resume</vscode-button>`
+        }
         <vscode-button secondary id="cancel" @click=${control("cancel")}>${icon("debug-stop")} Cancel</vscode-button>
         <span class="grow"></span>
         <button class="link" type="button" @click=${prompt("regenerate")}>Regenerate…</button>
@@ -233,7 +319,11 @@ function promptForm(panel: Panel, plan: Plan, prompt: NonNullable<PlanForms["pro
       }}
     ></vscode-textarea>
     <div class="actions">
-      <vscode-button id="prompt-send" ?disabled=${isBusy(panel.ui, planId, { form: "prompt" })} @click=${submit}>${rejecting ? "Reject plan" : "Regenerate"}</vscode-button>
+      <vscode-button
+        id="prompt-send"
+        ?disabled=${isBusy(panel.ui, planId, { form: "prompt" })}
+        @click=${submit}
+      >${rejecting ? "Reject plan" : "Regenerate"}</vscode-button>
       <vscode-button secondary @click=${close}>Back</vscode-button>
     </div>
   </div>`;

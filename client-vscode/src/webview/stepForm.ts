@@ -137,19 +137,47 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
     }}
   >
     <label for="step-description">Description</label>
-    <vscode-textfield id="step-description" label="Description" .value=${draft.description} @input=${typed("description")}></vscode-textfield>
+    <vscode-textfield
+      id="step-description"
+      label="Description"
+      .value=${draft.description}
+      @input=${typed("description")}
+    ></vscode-textfield>
     <label for="step-instruction">Instruction</label>
-    <vscode-textarea id="step-instruction" label="Instruction" rows="3" resize="vertical" .value=${draft.instruction} @input=${typed("instruction")}></vscode-textarea>
+    <vscode-textarea
+      id="step-instruction"
+      label="Instruction"
+      rows="3"
+      resize="vertical"
+      .value=${draft.instruction}
+      @input=${typed("instruction")}
+    ></vscode-textarea>
     <div class="two">
       <span><label for="step-tool">Tool</label>
-        <vscode-textfield id="step-tool" label="Tool" placeholder="none: an instruction for the agent" .value=${draft.tool} @input=${typed("tool")}></vscode-textfield></span>
+        <vscode-textfield
+          id="step-tool"
+          label="Tool"
+          placeholder="none: an instruction for the agent"
+          .value=${draft.tool}
+          @input=${typed("tool")}
+        ></vscode-textfield></span>
       <span><label for="step-agent">Agent</label>
         <vscode-single-select id="step-agent" label="Agent" @change=${typed("agent")}>
-          ${AGENTS.map((agent) => html`<vscode-option value=${agent} ?selected=${agent === draft.agent}>${agent}</vscode-option>`)}
+          ${AGENTS.map(
+            (agent) => html`<vscode-option value=${agent} ?selected=${agent === draft.agent}>${agent}</vscode-option>`,
+          )}
         </vscode-single-select></span>
     </div>
     <label for="step-args">Arguments (JSON)</label>
-    <vscode-textarea id="step-args" label="Arguments" rows="4" monospace resize="vertical" .value=${draft.args} @input=${typed("args")}></vscode-textarea>
+    <vscode-textarea
+      id="step-args"
+      label="Arguments"
+      rows="4"
+      monospace
+      resize="vertical"
+      .value=${draft.args}
+      @input=${typed("args")}
+    ></vscode-textarea>
     ${
       others.length === 0
         ? nothing
@@ -158,10 +186,18 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
           ${others.map((each) => dependency(plan, draft, each, write))}
         </fieldset>`
     }
-    <vscode-checkbox label="The plan fails if this step fails" ?checked=${draft.critical} @change=${() => write((now) => (now.critical = !now.critical))}></vscode-checkbox>
+    <vscode-checkbox
+      label="The plan fails if this step fails"
+      ?checked=${draft.critical}
+      @change=${() => write((now) => (now.critical = !now.critical))}
+    ></vscode-checkbox>
     ${draft.problem === undefined ? nothing : html`<p class="bad" role="alert">${shown(draft.problem)}</p>`}
     <div class="actions">
-      <vscode-button id="step-save" ?disabled=${isBusy(panel.ui, planId, { form: "step" })} @click=${save}>${step === undefined ? "Add step" : "Save step"}</vscode-button>
+      <vscode-button
+        id="step-save"
+        ?disabled=${isBusy(panel.ui, planId, { form: "step" })}
+        @click=${save}
+      >${step === undefined ? "Add step" : "Save step"}</vscode-button>
       <vscode-button secondary @click=${close}>Back</vscode-button>
       <span class="hint grow">Ctrl+⏎ saves</span>
     </div>
@@ -181,5 +217,9 @@ function dependency(
       (now) =>
         (now.dependsOn = on ? now.dependsOn.filter((id) => id !== step.stepId) : [...now.dependsOn, step.stepId]),
     );
-  return html`<label class="dependency"><input type="checkbox" .checked=${on} @change=${toggle} /> <span class="number">${number}</span> <span>${shown(step.description)}</span></label>`;
+  return html`<label class="dependency"><input
+    type="checkbox"
+    .checked=${on}
+    @change=${toggle}
+  /> <span class="number">${number}</span> <span>${shown(step.description)}</span></label>`;
 }

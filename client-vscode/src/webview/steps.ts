@@ -31,11 +31,20 @@ export function steps(panel: Panel, view: PlanView): View {
         (step) => step.stepId,
         (step, index) => row(panel, view, step, index),
       )}
-      ${editable && target?.kind === "new" && !isStep(plan, target.after) ? html`<li class="step editing">${addForm(panel, plan)}</li>` : nothing}
+      ${
+        editable && target?.kind === "new" && !isStep(plan, target.after)
+          ? html`<li class="step editing">${addForm(panel, plan)}</li>`
+          : nothing
+      }
     </ol>
     ${
       editable && (target === undefined || (target.kind === "existing" && !isStep(plan, target.stepId)))
-        ? html`<button class="link add" id="add-step" type="button" @click=${() => start(panel, plan, emptyDraft(plan.steps.at(-1)?.stepId ?? null))}>${icon("add")} Add a step</button>`
+        ? html`<button
+          class="link add"
+          id="add-step"
+          type="button"
+          @click=${() => start(panel, plan, emptyDraft(plan.steps.at(-1)?.stepId ?? null))}
+        >${icon("add")} Add a step</button>`
         : nothing
     }
   </section>`;
@@ -73,7 +82,15 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
       (mine) => (mine.open = open ? mine.open.filter((each) => each !== step.stepId) : [...mine.open, step.stepId]),
     );
   return html`<li class="step" data-status=${status} data-step=${step.stepId} data-waits=${wait ?? nothing}>
-      <div class="step-row" role="button" tabindex="0" aria-expanded=${open} data-index=${index} aria-label=${plain(`Step ${index + 1}, ${look.label}: ${step.description}`)} @click=${toggle}>
+      <div
+        class="step-row"
+        role="button"
+        tabindex="0"
+        aria-expanded=${open}
+        data-index=${index}
+        aria-label=${plain(`Step ${index + 1}, ${look.label}: ${step.description}`)}
+        @click=${toggle}
+      >
         ${icon(look.icon, look.label, "glyph")}
         <span class="number">${index + 1}</span>
         <span class="step-text">
@@ -84,12 +101,20 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
       </div>
       ${
         status === "running" && wait === undefined && step.progress != null && step.progress > 0 && step.progress < 100
-          ? html`<vscode-progress-bar .value=${step.progress} max="100" aria-label="Progress of the step"></vscode-progress-bar>`
+          ? html`<vscode-progress-bar
+            .value=${step.progress}
+            max="100"
+            aria-label="Progress of the step"
+          ></vscode-progress-bar>`
           : nothing
       }
       ${open ? details(panel, view, step, index) : nothing}
     </li>
-    ${newStepAt(panel, plan, step.stepId) && isEditable(plan) ? html`<li class="step editing">${addForm(panel, plan)}</li>` : nothing}`;
+    ${
+      newStepAt(panel, plan, step.stepId) && isEditable(plan)
+        ? html`<li class="step editing">${addForm(panel, plan)}</li>`
+        : nothing
+    }`;
 }
 
 function meta(view: PlanView, step: Step): View {
@@ -111,15 +136,29 @@ function meta(view: PlanView, step: Step): View {
   }
     ${after === "" ? nothing : html`<span title="Waits for these steps">after ${shown(after)}</span>`}
     ${step.critical ? html`<span class="warn" title="If this step fails, the plan fails">critical</span>` : nothing}
-    ${step.requiresApproval && step.status !== "completed" ? html`<span title="Asks before it changes anything">${icon("shield")}asks</span>` : nothing}
-    ${step.reverted == null ? nothing : html`<span class="warn">${icon("discard")}${step.reverted === "whole" ? "undone" : "partly undone"}</span>`}`;
+    ${
+      step.requiresApproval && step.status !== "completed"
+        ? html`<span title="Asks before it changes anything">${icon("shield")}asks</span>`
+        : nothing
+    }
+    ${
+      step.reverted == null
+        ? nothing
+        : html`<span class="warn">${icon("discard")}${step.reverted === "whole" ? "undone" : "partly undone"}</span>`
+    }`;
 }
 
 function side(panel: Panel, view: PlanView, step: Step): View {
   const worked = workedMs(view.clocks, step, Date.now());
   const written = view.files.filter((file) => file.stepId === step.stepId && file.state === "applied").length;
-  return html`${written > 0 ? html`<span class="quiet" title="Files changed">${icon("diff-modified")}${written}</span>` : nothing}
-    ${worked === undefined ? nothing : html`<span class="quiet time" title="Worked, without waiting for you">${duration(worked)}</span>`}
+  return html`${
+    written > 0 ? html`<span class="quiet" title="Files changed">${icon("diff-modified")}${written}</span>` : nothing
+  }
+    ${
+      worked === undefined
+        ? nothing
+        : html`<span class="quiet time" title="Worked, without waiting for you">${duration(worked)}</span>`
+    }
     ${icon(panel.forms(view.plan.planId).open.includes(step.stepId) ? "chevron-down" : "chevron-right")}`;
 }
 
@@ -127,16 +166,26 @@ function details(panel: Panel, view: PlanView, step: Step, index: number): View 
   const { plan } = view;
   const stream = view.streams[step.stepId] ?? "";
   return html`<div class="details">
-    ${step.instruction === "" || step.instruction === step.description ? nothing : html`<p class="instruction">${shown(step.instruction)}</p>`}
+    ${
+      step.instruction === "" || step.instruction === step.description
+        ? nothing
+        : html`<p class="instruction">${shown(step.instruction)}</p>`
+    }
     ${argumentTable(step)}
-    ${step.checks.length === 0 ? nothing : html`<ul class="checks" aria-label="Checks">${step.checks.map(checkRow)}</ul>`}
+    ${
+      step.checks.length === 0
+        ? nothing
+        : html`<ul class="checks" aria-label="Checks">${step.checks.map(checkRow)}</ul>`
+    }
     ${
       step.toolsExecuted.length === 0
         ? nothing
         : html`<ul class="calls" aria-label="Tool calls">
           ${step.toolsExecuted.map(
             (call) =>
-              html`<li>${icon(call.ok ? "check" : "close", call.ok ? "succeeded" : "failed", call.ok ? "good" : "bad")}<b>${shown(call.tool)}</b> <span class="arg">${shown(headline(call.args))}</span>${call.deduplicated ? html`<i class="quiet">same as before</i>` : nothing}<span class="quiet">${shown(call.summary)}</span></li>`,
+              html`<li>${icon(call.ok ? "check" : "close", call.ok ? "succeeded" : "failed", call.ok ? "good" : "bad")}<b>${shown(call.tool)}</b> <span class="arg">${shown(headline(call.args))}</span>${
+                call.deduplicated ? html`<i class="quiet">same as before</i>` : nothing
+              }<span class="quiet">${shown(call.summary)}</span></li>`,
           )}
         </ul>`
     }
@@ -161,14 +210,20 @@ function checkRow(check: Check): View {
   const what = { file_exists: "exists", file_contains: "contains", no_new_errors: "no new errors", command: "runs" }[
     check.kind
   ];
-  return html`<li>${icon(name, check.outcome ?? "not checked yet", tone)}<span>${shown(check.path ?? check.command)} ${what} ${check.text == null ? nothing : html`<code>${shown(check.text)}</code>`}</span><span class="quiet">${shown(check.detail)}</span></li>`;
+  return html`<li>${icon(name, check.outcome ?? "not checked yet", tone)}<span>${shown(check.path ?? check.command)} ${what} ${
+    check.text == null ? nothing : html`<code>${shown(check.text)}</code>`
+  }</span><span class="quiet">${shown(check.detail)}</span></li>`;
 }
 
 function undo(panel: Panel, view: PlanView, step: Step): View {
   const { planId } = view.plan;
   const takes = view.files.some((file) => file.stepId === step.stepId && file.state === "applied");
   if (!takes || !UNDOABLE.includes(view.plan.status)) return nothing;
-  return html`<button class="link" type="button" @click=${() => panel.decide(planId, { kind: "undo", planId, stepId: step.stepId })}>${icon("discard")} Undo this step</button>`;
+  return html`<button
+    class="link"
+    type="button"
+    @click=${() => panel.decide(planId, { kind: "undo", planId, stepId: step.stepId })}
+  >${icon("discard")} Undo this step</button>`;
 }
 
 function tools(panel: Panel, plan: Plan, step: Step, index: number): View {

@@ -24,7 +24,9 @@ function answer(view: PlanView): View {
   }
   const { text, confidence } = view.answer;
   return html`<section class="answer-text" aria-label="Answer">${shown(text)}
-    ${confidence === undefined ? nothing : html`<p class="quiet">${icon("verified")} ${confidence} confidence</p>`}</section>`;
+    ${
+      confidence === undefined ? nothing : html`<p class="quiet">${icon("verified")} ${confidence} confidence</p>`
+    }</section>`;
 }
 
 function error(panel: Panel, view: PlanView): View {
@@ -39,7 +41,10 @@ function error(panel: Panel, view: PlanView): View {
     ${raw == null ? nothing : html`<details><summary>What the model wrote</summary><pre>${shown(raw)}</pre></details>`}
     ${
       ["model_unavailable", "model_refused"].includes(plan.error.code)
-        ? html`<div class="actions"><vscode-button secondary @click=${() => panel.post({ kind: "show", what: "models" })}>Choose a model</vscode-button></div>`
+        ? html`<div class="actions"><vscode-button
+          secondary
+          @click=${() => panel.post({ kind: "show", what: "models" })}
+        >Choose a model</vscode-button></div>`
         : nothing
     }
   </section>`;
@@ -68,8 +73,17 @@ function left(panel: Panel, view: PlanView): View {
   const again = () => panel.create({ kind: "create", text: restOf(view), mode: "plan", sessionId: plan.sessionId });
   return html`<section class="card not-done" aria-label="Not done">
     <h3>${icon("debug-step-over")}<span class="grow">Not done</span></h3>
-    <ul>${notDone(view).map((step) => html`<li><span class="number">${plan.steps.indexOf(step) + 1}</span> <span>${shown(step.description)}<span class="quiet"> · ${shown(whyNot(view, step))}</span></span></li>`)}</ul>
-    <div class="actions"><vscode-button secondary id="rest" ?disabled=${isSending(panel.ui)} title="Drafts a new plan of these steps, which you review" @click=${again}>${icon("add")} Plan the rest</vscode-button></div>
+    <ul>${notDone(view).map(
+      (step) =>
+        html`<li><span class="number">${plan.steps.indexOf(step) + 1}</span> <span>${shown(step.description)}<span class="quiet"> · ${shown(whyNot(view, step))}</span></span></li>`,
+    )}</ul>
+    <div class="actions"><vscode-button
+      secondary
+      id="rest"
+      ?disabled=${isSending(panel.ui)}
+      title="Drafts a new plan of these steps, which you review"
+      @click=${again}
+    >${icon("add")} Plan the rest</vscode-button></div>
   </section>`;
 }
 
@@ -92,17 +106,36 @@ function files(panel: Panel, view: PlanView): View {
       ${changed.map(
         (file) => html`<li class="file" data-state=${file.state}>
           <span class="letter change-${file.change}" title=${file.change}>${CHANGE_LETTER[file.change] ?? "M"}</span>
-          <button class="path" type="button" title=${plain(file.uri)} @click=${() => panel.post({ kind: "open", uri: file.uri })}>${shown(pathOf(file.uri, workspaceFolders))}</button>
-          ${file.merged ? html`<span class="chip" title="Merged with what you typed meanwhile">${icon("git-merge")}merged</span>` : nothing}
+          <button
+            class="path"
+            type="button"
+            title=${plain(file.uri)}
+            @click=${() => panel.post({ kind: "open", uri: file.uri })}
+          >${shown(pathOf(file.uri, workspaceFolders))}</button>
+          ${
+            file.merged
+              ? html`<span class="chip" title="Merged with what you typed meanwhile">${icon("git-merge")}merged</span>`
+              : nothing
+          }
           <span class="quiet" title=${plain(file.reason ?? "")}>${FILE_STATE[file.state]}</span>
         </li>`,
       )}
     </ul>
     ${
       isUndoable(view)
-        ? html`<button class="link" id="undo" type="button" @click=${() => panel.decide(planId, { kind: "undo", planId })}>${icon("discard")} Undo all edits of this plan</button>`
+        ? html`<button
+          class="link"
+          id="undo"
+          type="button"
+          @click=${() => panel.decide(planId, { kind: "undo", planId })}
+        >${icon("discard")} Undo all edits of this plan</button>`
         : reverted && UNDOABLE.includes(view.plan.status)
-          ? html`<button class="link" id="redo" type="button" @click=${() => panel.decide(planId, { kind: "undo", planId, redo: true })}>${icon("redo")} Take back the undo</button>`
+          ? html`<button
+            class="link"
+            id="redo"
+            type="button"
+            @click=${() => panel.decide(planId, { kind: "undo", planId, redo: true })}
+          >${icon("redo")} Take back the undo</button>`
           : nothing
     }
   </section>`;
@@ -112,6 +145,8 @@ function log(view: PlanView): View {
   if (view.log.length === 0) return nothing;
   return html`<vscode-collapsible heading="Log" class="section">
     <span slot="decorations" class="quiet">${view.log.length}</span>
-    <ul class="log">${view.log.map((line) => html`<li data-level=${line.level}><time>${line.at.slice(11, 19)}</time>${shown(line.message)}</li>`)}</ul>
+    <ul class="log">${view.log.map(
+      (line) => html`<li data-level=${line.level}><time>${line.at.slice(11, 19)}</time>${shown(line.message)}</li>`,
+    )}</ul>
   </vscode-collapsible>`;
 }

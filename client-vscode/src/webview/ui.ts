@@ -67,7 +67,12 @@ export function shown(text: string | null | undefined): View {
   return html`${parts.map((piece) =>
     piece.kind === "text"
       ? piece.text
-      : html`<span class="mark" title=${piece.name} role="img" aria-label=${`hidden: ${piece.name}`}>${piece.label}</span>`,
+      : html`<span
+        class="mark"
+        title=${piece.name}
+        role="img"
+        aria-label=${`hidden: ${piece.name}`}
+      >${piece.label}</span>`,
   )}`;
 }
 
@@ -76,7 +81,12 @@ export function icon(name: string, label?: string, classes = ""): View {
   const spin = name === "loading" ? "codicon-modifier-spin" : "";
   return label === undefined
     ? html`<span class="codicon codicon-${name} ${spin} ${classes}" aria-hidden="true"></span>`
-    : html`<span class="codicon codicon-${name} ${spin} ${classes}" role="img" aria-label=${label} title=${label}></span>`;
+    : html`<span
+      class="codicon codicon-${name} ${spin} ${classes}"
+      role="img"
+      aria-label=${label}
+      title=${label}
+    ></span>`;
 }
 
 /** A small button that is only an icon. */
