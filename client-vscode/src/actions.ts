@@ -1,4 +1,4 @@
-// What each wish of the panel asks of the server or of the editor: one case a wish.
+// Carries out each message of the panel, by a request to the server or a command of the editor.
 
 import * as vscode from "vscode";
 
@@ -42,7 +42,7 @@ type Decision = Exclude<
   { kind: "ready" | "create" | "complete" | "detect" | "diff" | "open" | "show" | "review" | "select" }
 >;
 
-/** Tell the panel how its request ended, however it ended: a form of its waits for that. */
+/** Send the panel the outcome of its request, even if it throws: the form that sent it waits for that. */
 async function settle(
   ctx: Ctx,
   { requestId }: { requestId?: number | undefined },
@@ -56,7 +56,7 @@ async function settle(
   }
 }
 
-/** A decision about a plan: one request each; undefined if it was refused, which has been shown. */
+/** Send one decision about a plan to the server; undefined if the server refused it, which the user has been shown. */
 async function decide(ctx: Ctx, message: Decision): Promise<object | undefined> {
   switch (message.kind) {
     case "approve":
@@ -111,7 +111,7 @@ function some<N extends string>(name: N, text: string): Partial<Record<N, string
   return text.trim() === "" ? {} : ({ [name]: text } as Record<N, string>);
 }
 
-/** Where the person is: the active file and its selections, which `@selection` and `@diagnostics` speak of. */
+/** The active file and its selections, to which `@selection` and `@diagnostics` refer. */
 export function editorContext(): NonNullable<CreateParams["context"]> {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined || editor.document.uri.scheme !== "file") return {};
@@ -122,7 +122,7 @@ export function editorContext(): NonNullable<CreateParams["context"]> {
   };
 }
 
-/** Send a request; a file that holds secrets is attached only if the person says so. */
+/** Send a request; a file that may hold secrets is attached only if the user agrees. */
 async function create(
   ctx: Ctx,
   { text, mode, sessionId }: Pick<CreateParams, "text" | "mode" | "sessionId">,
@@ -188,8 +188,8 @@ async function undo(
   const { reverted, conflicts } = result;
   const files = (count: number): string => (count === 1 ? "1 file" : `${count} files`);
   if (conflicts.length > 0)
-    ctx.tell("warning", `${files(conflicts.length)} could not be taken back: you changed the same lines since.`);
-  else if (reverted.length === 0) ctx.tell("info", "There was nothing to take back.");
+    ctx.tell("warning", `${files(conflicts.length)} could not be undone: you changed the same lines since.`);
+  else if (reverted.length === 0) ctx.tell("info", "There was nothing to undo.");
   return result;
 }
 

@@ -1,4 +1,4 @@
-// Starts the language server and speaks with it: typed requests, its notifications, and its questions to the editor.
+// Starts the language server; types its requests and notifications, and answers what it requests of the editor.
 
 import * as vscode from "vscode";
 import {
@@ -13,7 +13,15 @@ import {
 import { OtherTools, saveFiles } from "./editor";
 import { answerWithModel, hasModels } from "./languageModel";
 import { isEvent } from "./messages";
-import type { EditorRequests, Event, Notifications, Requests, ServerNotifications, StreamParams } from "./protocol";
+import type {
+  EditorRequests,
+  Event,
+  ModelEntry,
+  Notifications,
+  Requests,
+  ServerNotifications,
+  StreamParams,
+} from "./protocol";
 import { type Command, environment } from "./python";
 import { defaults, sharedValues, userValues, type Values } from "./settings";
 
@@ -77,7 +85,7 @@ export class Client implements vscode.Disposable {
       ),
       on("planloom/event", (event) => {
         if (isEvent(event)) listeners.event(event);
-        else log.warn(`An event without its fields was left out: ${JSON.stringify(event).slice(0, 200)}`);
+        else log.warn(`An event with missing fields was ignored: ${JSON.stringify(event).slice(0, 200)}`);
       }),
       on("planloom/stream", listeners.stream),
       on("planloom/health", listeners.health),
@@ -90,7 +98,7 @@ export class Client implements vscode.Disposable {
       vscode.workspace.onDidChangeConfiguration((change) => {
         if (change.affectsConfiguration("planloom") && language.isRunning())
           void sendSettings(language).then(listeners.settingsSent, (error: unknown) =>
-            log.warn(`The settings were not taken: ${errorData(error).message}`),
+            log.warn(`The server did not accept the settings: ${errorData(error).message}`),
           );
       }),
     ];
@@ -123,8 +131,8 @@ export class Client implements vscode.Disposable {
 }
 
 /**
- * The panel is where changes are confirmed: announcing the editor's own confirmation too would ask for each deletion twice,
- * the second time in a preview where nothing is ticked.
+ * Changes are confirmed in the panel. If the editor's own confirmation were declared as well, each deletion would be
+ * confirmed twice, the second time in a preview where nothing is ticked.
  */
 const OWN_CONFIRMATION: StaticFeature = {
   fillClientCapabilities(capabilities) {
@@ -135,7 +143,7 @@ const OWN_CONFIRMATION: StaticFeature = {
   clear: () => undefined,
 };
 
-/** What an error of the server says, whatever threw it. */
+/** The code, message and hint of whatever was thrown. */
 export function errorData(error: unknown): ErrorData {
   const message = error instanceof Error ? error.message : String(error);
   if (
@@ -160,6 +168,11 @@ export function errorData(error: unknown): ErrorData {
   return { code: "internal", message };
 }
 
+/** The provider and name of a model, or only one of them if they are the same. */
+export function modelName({ provider, name }: Pick<ModelEntry, "provider" | "name">): string {
+  return name === "" || name === provider ? provider : `${provider} · ${name}`;
+}
+
 async function options(log: vscode.LogOutputChannel, listeners: Listeners): Promise<LanguageClientOptions> {
   const languageModel = await hasModels();
   return {
@@ -167,7 +180,7 @@ async function options(log: vscode.LogOutputChannel, listeners: Listeners): Prom
     outputChannel: log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
     progressOnInitialization: false,
-    // A function, since a server that is started again must be told what holds by then.
+    // A function, since a restarted server must get the settings of that moment.
     initializationOptions: () => ({
       planloom: remembered(userValues()),
       planloomClient: {
@@ -208,7 +221,7 @@ function notify<M extends keyof Notifications>(
   return language.sendNotification(method, params);
 }
 
-/** Names that the server has been given: once unset they are sent again with their default. */
+/** The settings that the server has received. One that the user unsets is sent again with its default. */
 const given = new Set<string>();
 
 function remembered(values: Values): Values {

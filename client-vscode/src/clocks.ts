@@ -1,8 +1,8 @@
-// How long each step has worked: the time between its events, without what it spent waiting for a person.
+// How long each step has worked: the time between its events, less the time that it waited for the user.
 
 import type { Event, Step } from "./protocol";
 
-/** When a step's attempt began, and how much of the time since it has waited for a person; `open` are the decisions it waits for. */
+/** When a step's attempt began, how long it has waited for the user since, and the decisions that it waits for now. */
 interface Clock {
   startedAt: string;
   waitedMs: number;

@@ -1,11 +1,11 @@
-// The one table of the commands that the editor's palette, menus and keys can start.
+// The commands of the editor's palette, menus and keys, in one table.
 
 import * as vscode from "vscode";
 import type { Ctx } from "./ctx";
 import { chooseModel, choosePlan } from "./pickers";
 import type { Plan } from "./protocol";
 
-/** A longer selection is code to talk about, not a request; `@selection` attaches it. */
+/** A selection longer than this is code rather than a request, so `@selection` attaches it. */
 const LONGEST_REQUEST = 4000;
 
 type Run = (ctx: Ctx) => unknown;

@@ -1,10 +1,10 @@
-// Everything alive in this window: the server's client, what is known of the plans, and the views that show it.
+// Owns the state of this window: the server's client, the plans, and the views that show them.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import * as vscode from "vscode";
 
-import { Client, errorData, type Params, type Result } from "./client";
+import { Client, errorData, modelName, type Params, type Result } from "./client";
 import { Diffs } from "./diffs";
 import type { FromPanel, ServerState } from "./messages";
 import { PlanPanel } from "./planPanel";
@@ -31,7 +31,7 @@ import { problemLines } from "./validationProblems";
 
 const CURRENT_KEY = "planloom.currentPlan";
 const PAGE = 500;
-/** How many plans that have not ended are brought back at a start, the newest. */
+/** How many of the newest plans that have not ended are restored at a start. */
 const RESTORED = 20;
 
 export class Ctx implements vscode.Disposable {
@@ -54,7 +54,7 @@ export class Ctx implements vscode.Disposable {
     this.panel = new PlanPanel(extension.extensionUri, this, this.log);
   }
 
-  /** Start the server, or end the running one and start anew. */
+  /** Start the server, or restart it if it runs. */
   start(): Promise<void> {
     this.starting ??= this.startNow().finally(() => (this.starting = undefined));
     return this.starting;
@@ -64,14 +64,14 @@ export class Ctx implements vscode.Disposable {
     return this.client?.isRunning ?? false;
   }
 
-  /** Ask the server; throws what the server answers, or that it does not run. */
+  /** Send a request. Throws the server's error, or an error if the server does not run. */
   request<M extends keyof Requests>(method: M, params: Params<M>): Promise<Result<M>> {
     if (this.client === undefined || !this.client.isRunning)
-      return Promise.reject(new Error("The Planloom server does not run. Restart it from the panel."));
+      return Promise.reject(new Error("The Planloom server is not running. Restart it from the panel."));
     return this.client.request(method, params);
   }
 
-  /** Ask the server and show what it refuses; undefined then. */
+  /** Send a request; if it fails, show the error and return undefined. */
   async ask<M extends keyof Requests>(method: M, params: Params<M>): Promise<Result<M> | undefined> {
     try {
       const result = await this.request(method, params);
@@ -88,7 +88,7 @@ export class Ctx implements vscode.Disposable {
     return currentView(this.state);
   }
 
-  /** Remember what the panel has chosen for a plan, for the commands that start it without the panel. */
+  /** Remember the review that the user chose for a plan in the panel, for the commands that start the plan. */
   chooseReview(planId: string, review: Review): void {
     this.reviews.set(planId, review);
   }
@@ -97,7 +97,7 @@ export class Ctx implements vscode.Disposable {
     return this.reviews.get(planId);
   }
 
-  /** Put a plan on display, from what is known or from the ledger. */
+  /** Display a plan; one that is not known yet is read from the ledger. */
   async show(planId: string): Promise<void> {
     if (this.state.plans[planId] === undefined) await this.load(planId);
     this.state = select(this.state, this.state.plans[planId] === undefined ? this.state.current : planId);
@@ -154,7 +154,7 @@ export class Ctx implements vscode.Disposable {
         stopped: () =>
           this.setServer({
             kind: "stopped",
-            detail: "The server has stopped. It is started again by itself a few times.",
+            detail: "The server has stopped. It restarts by itself, up to a few times.",
           }),
         planRequested: () => void this.panel.reveal(),
         settingsSent: () => this.askAgain(),
@@ -166,7 +166,7 @@ export class Ctx implements vscode.Disposable {
     }
   }
 
-  /** The user's own command, or the bundled server in a Python that fits it. */
+  /** The command that starts the server: the one of the settings, or the bundled server in a fitting Python. */
   private async command(cwd: string): Promise<Command | undefined> {
     const settings = vscode.workspace.getConfiguration("planloom.server");
     const own = settings.inspect<string[]>("command")?.globalValue ?? [];
@@ -177,7 +177,7 @@ export class Ctx implements vscode.Disposable {
       this.setServer({
         kind: "stopped",
         detail:
-          "This package of the extension carries no server. Install the package for your platform, or set planloom.server.command.",
+          "This package of the extension contains no server. Install the package for your platform, or set planloom.server.command.",
       });
       return undefined;
     }
@@ -198,7 +198,7 @@ export class Ctx implements vscode.Disposable {
     return undefined;
   }
 
-  /** After a start or a restart: what the server says of itself, and what was missed of the plans. */
+  /** After a start or a restart: read the server's status and the events that were missed. */
   private async refresh(): Promise<void> {
     if (!this.isRunning) return;
     await this.askStatus();
@@ -213,23 +213,17 @@ export class Ctx implements vscode.Disposable {
         this.log.error(`The plan ${planId} could not be read: ${errorData(error).message}`),
       );
     }
-    // What was on display comes back. Another plan is offered beside it, and never put there by itself.
+    // Only the plan that was displayed before is displayed again; the others are listed under the composer.
     if (this.state.current === undefined && kept !== undefined && live.includes(kept))
       this.state = select(this.state, kept);
     this.panel.reset();
     this.changed();
   }
 
-  /** What the server says of itself: told to the panel, and anew whenever a plan has ended or a setting has changed. */
+  /** Read the server's status and show it in the panel; again whenever a plan has ended or a setting has changed. */
   private async askStatus(): Promise<Result<"planloom/status">> {
     const status = await this.request("planloom/status", {});
-    const { provider, name } = status.model;
-    const model =
-      provider === "auto"
-        ? "Model chosen when needed"
-        : name === "" || name === provider
-          ? provider
-          : `${provider} · ${name}`;
+    const model = status.model.provider === "auto" ? "Model chosen when needed" : modelName(status.model);
     this.setServer({
       kind: "running",
       model,
@@ -254,11 +248,11 @@ export class Ctx implements vscode.Disposable {
 
   private askAgain(): void {
     void this.askStatus().catch((error: unknown) =>
-      this.log.warn(`The server's status is not known: ${errorData(error).message}`),
+      this.log.warn(`The server's status could not be read: ${errorData(error).message}`),
     );
   }
 
-  /** Keep an event that came too early, and fetch what is missing before it. */
+  /** Keep an event that came too early, and fetch the events before it. */
   private wait(planId: string, event: Event): void {
     const waiting = this.early.get(planId);
     if (waiting !== undefined) return void waiting.push(event);
@@ -324,7 +318,7 @@ export class Ctx implements vscode.Disposable {
     this.changed();
   }
 
-  /** Each call travels to the editor's other process, so only a change is told. */
+  /** Each call goes to another process of the editor, so only changes are sent. */
   private setContext(name: string, value: string | boolean): void {
     if (this.contexts.get(name) === value) return;
     this.contexts.set(name, value);
@@ -342,7 +336,7 @@ export class Ctx implements vscode.Disposable {
   }
 }
 
-/** Interpreters that the Python extension knows; what belongs to an opened folder is left out by the search. */
+/** The interpreters that the Python extension knows. The search leaves out those inside an opened folder. */
 async function pythonsOfExtension(): Promise<readonly string[]> {
   const python = vscode.extensions.getExtension("ms-python.python");
   if (python === undefined) return [];

@@ -1,4 +1,4 @@
-// Shows a proposed change in the editor's own diff view, on two read-only documents that exist only while it waits.
+// Shows a proposed change in the editor's diff view, on two read-only documents that exist while it waits for approval.
 
 import * as vscode from "vscode";
 

@@ -1,4 +1,4 @@
-// Answers what the server asks of the editor: what other tools say of a file, and to save what a plan changed.
+// Answers the server's requests for the diagnostics of other tools and for saving files.
 
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
@@ -8,7 +8,7 @@ import type { EditorDiagnosticsResult, EditorSaveResult, SaveFailure } from "./p
 
 const OWN_SOURCE = "planloom";
 
-/** What other tools say of files, and of which version of their text they say it. */
+/** The diagnostics of other tools, with the version of the text to which they belong. */
 export class OtherTools implements vscode.Disposable {
   private readonly findings = new DiagnosticVersions<vscode.Diagnostic>();
   private readonly owned = [
@@ -59,7 +59,7 @@ function now(document: vscode.TextDocument): Now<vscode.Diagnostic> {
   return { version: document.version, findings: ofOthers(document.uri), at: performance.now() };
 }
 
-/** Save the files that are open and unsaved; a file that is neither is on disk already. */
+/** Save the files that are open and unsaved; every other file is on disk already. */
 export async function saveFiles(uris: readonly string[]): Promise<EditorSaveResult> {
   const saved: string[] = [];
   const failed: SaveFailure[] = [];

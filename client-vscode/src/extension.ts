@@ -1,4 +1,4 @@
-// Where the editor enters: makes the context, registers the commands, starts the server.
+// The entry point: creates the context, registers the commands, starts the server.
 
 import type { ExtensionContext } from "vscode";
 

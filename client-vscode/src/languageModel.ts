@@ -1,10 +1,10 @@
-// Lends the editor's own language model to the server, where the editor has one and the user agrees.
+// Lets the server use the editor's language model, if the editor has one and the user agrees.
 
 import * as vscode from "vscode";
 
 import type { ChatCall, ChatMessage, EditorCompleteParams, EditorCompleteResult, JsonObject } from "./protocol";
 
-/** Whether a model can be asked at all; consent is asked by the editor at the first request. */
+/** Whether the editor has a model; the editor asks for the user's consent at the first request. */
 export async function hasModels(): Promise<boolean> {
   try {
     return (await vscode.lm.selectChatModels()).length > 0;
@@ -31,7 +31,7 @@ export async function answerWithModel(
   return read(response);
 }
 
-/** The editor's models know user and assistant alone: system and tool messages go as the user's, named as what they are. */
+/** The editor's models know only the roles user and assistant, so system and tool messages are sent as the user's. */
 function toMessage({ role, text, toolCalls }: ChatMessage): vscode.LanguageModelChatMessage {
   if (role === "assistant") {
     const calls = (toolCalls ?? [])

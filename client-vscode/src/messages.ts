@@ -1,4 +1,4 @@
-// What panel and extension say to each other, checked on both sides: neither trusts the other's words.
+// The messages between panel and extension. Each side checks what it receives.
 
 import * as v from "valibot";
 
@@ -26,7 +26,7 @@ const json: v.GenericSchema<Json> = v.lazy(() =>
 );
 const args = v.record(v.string(), json);
 const review = v.picklist(REVIEWS);
-/** Given where the panel waits for the answer: the extension says it again with `settled`. */
+/** Set if the panel waits for the outcome, which the extension sends as `settled` with the same number. */
 const numbered = { requestId: v.optional(v.number()) };
 
 const stepFields = {
@@ -56,7 +56,7 @@ const stepEdit: v.GenericSchema<StepEdit> = v.variant("op", [
 
 const kind = <K extends string>(name: K): { kind: v.LiteralSchema<K, undefined> } => ({ kind: v.literal(name) });
 
-/** Everything the panel may ask for. An approval names the plan's version that was on display. */
+/** Messages of the panel. An approval, edit or regeneration names the version of the plan that was displayed. */
 const fromPanel = v.variant("kind", [
   v.strictObject({ ...kind("ready") }),
   v.strictObject({
@@ -125,7 +125,7 @@ const completion = v.custom<ReferenceItem>(
   (value) => typeof value === "object" && value !== null && "insertText" in value,
 );
 
-/** How the server stands, as the panel shows it. */
+/** The state of the server, as the panel shows it. */
 export const serverState = v.variant("kind", [
   v.strictObject({ ...kind("starting"), detail: v.string() }),
   v.strictObject({
@@ -141,7 +141,7 @@ export const serverState = v.variant("kind", [
 ]);
 export type ServerState = v.InferOutput<typeof serverState>;
 
-/** Everything the extension tells the panel. */
+/** Messages of the extension. */
 const toPanel = v.variant("kind", [
   v.strictObject({ ...kind("state"), state: known }),
   v.strictObject({ ...kind("events"), events: v.array(event) }),
@@ -162,19 +162,19 @@ const toPanel = v.variant("kind", [
 export type FromPanel = v.InferOutput<typeof fromPanel>;
 export type ToPanel = v.InferOutput<typeof toPanel>;
 
-/** The message, or undefined for anything that is none. */
+/** The message, or undefined if the value is none. */
 export function readFromPanel(value: unknown): FromPanel | undefined {
   const read = v.safeParse(fromPanel, value);
   return read.success ? read.output : undefined;
 }
 
-/** The message, or undefined for anything that is none. */
+/** The message, or undefined if the value is none. */
 export function readToPanel(value: unknown): ToPanel | undefined {
   const read = v.safeParse(toPanel, value);
   return read.success ? read.output : undefined;
 }
 
-/** Whether a value has what every event has; unknown types pass, since the fold ignores them. */
+/** Whether a value has the fields of every event; unknown types pass, since the fold ignores them. */
 export function isEvent(value: unknown): value is Event {
   return v.is(v.looseObject({ seq: version, planId: v.string(), type: v.string(), at: v.string() }), value);
 }

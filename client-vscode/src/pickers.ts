@@ -1,17 +1,19 @@
-// The lists that a person picks from: plans, models, the Python of the server.
+// Lets the user pick a plan, a model, or the Python of the server.
 
 import * as vscode from "vscode";
 
+import { modelName } from "./client";
 import type { Ctx } from "./ctx";
+import type { PlanSummary } from "./protocol";
 
-/** Let the person pick one of the plans of the ledger. */
+/** Let the user pick a plan of the ledger. */
 export async function choosePlan(ctx: Ctx): Promise<void> {
   const answer = await ctx.ask("planloom/plan/list", { limit: 50 });
   if (answer === undefined) return;
   if (answer.plans.length === 0) return ctx.tell("info", "There are no plans yet.");
   const items = answer.plans.map((plan) => ({
     label: plan.request.split("\n")[0]?.slice(0, 120) ?? plan.planId,
-    description: `${plan.status === "completed" && plan.progress.completed < plan.progress.total ? "partly done" : plan.status.replace("_", " ")} · ${plan.progress.completed}/${plan.progress.total}`,
+    description: describe(plan),
     detail: new Date(plan.updatedAt).toLocaleString(),
     planId: plan.planId,
   }));
@@ -25,12 +27,16 @@ export async function choosePlan(ctx: Ctx): Promise<void> {
   await ctx.panel.reveal();
 }
 
-/** Let the person pick a model; the choice is a user setting, so that a folder cannot make it. */
+function describe({ status, progress: { completed, total } }: PlanSummary): string {
+  return `${status === "completed" && completed < total ? "partly done" : status.replace("_", " ")} · ${completed}/${total}`;
+}
+
+/** Let the user pick a model; the choice is a user setting, so that a folder cannot make it. */
 export async function chooseModel(ctx: Ctx): Promise<void> {
   const answer = await ctx.ask("planloom/model/list", {});
   if (answer === undefined) return;
   const items = answer.models.map((model) => ({
-    label: `${model.reachable ? "$(pass)" : "$(circle-slash)"} ${model.provider}${model.name === "" || model.name === model.provider ? "" : ` · ${model.name}`}`,
+    label: `${model.reachable ? "$(pass)" : "$(circle-slash)"} ${modelName(model)}`,
     description: model.contextTokens == null ? "" : `${model.contextTokens} tokens`,
     detail: model.reason ?? "",
     model,
@@ -42,10 +48,10 @@ export async function chooseModel(ctx: Ctx): Promise<void> {
   await settings.update("name", choice.model.name, vscode.ConfigurationTarget.Global);
 }
 
-/** Let the person pick the Python that runs the server, and start the server in it. */
+/** Let the user pick the Python that runs the server, and start the server in it. */
 export async function choosePython(ctx: Ctx): Promise<void> {
   const picked = await vscode.window.showOpenDialog({
-    title: "A Python, 3.11 or newer",
+    title: "Choose a Python, 3.11 or newer",
     openLabel: "Use This Python",
     canSelectMany: false,
   });

@@ -1,4 +1,4 @@
-// The plan as the server folds it: the same events give the same plan here, which recorded streams test.
+// Folds events into a plan as the server does; streams recorded from the server test that both agree.
 
 import type {
   Approval,
@@ -29,7 +29,7 @@ import type {
 
 export const NO_PENDING: Pending = { approvals: [], questions: [], recoveries: [], conflicts: [] };
 
-/** The plan after an event, as the server folds it. */
+/** The plan after an event. */
 export function foldPlan(plan: Plan, event: Event): Plan {
   switch (event.type) {
     case "plan_routed":
@@ -93,7 +93,7 @@ export function foldPlan(plan: Plan, event: Event): Plan {
     case "recovery_request":
     case "recovery_chosen":
       return foldDecision(plan, event);
-    // The view of a plan holds what these say.
+    // These change only the view of the plan.
     case "plan_start":
     case "perspective_start":
     case "tool_started":
@@ -111,7 +111,7 @@ export function foldPlan(plan: Plan, event: Event): Plan {
   }
 }
 
-/** Ends a switch over the events, which does not compile without a case for each. A newer server may send others. */
+/** Ends a switch over all events, which compiles only with a case for each. A newer server may send others. */
 export function unchanged<T>(state: T, _event: never): T {
   return state;
 }

@@ -1,4 +1,4 @@
-// The side panel's host side: its page, the checked message channel, and batches that keep the page up to date.
+// The extension's side of the panel: creates its page, checks its messages, and sends it events in batches.
 
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
@@ -18,7 +18,7 @@ export interface Source {
 export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable {
   private view: vscode.WebviewView | undefined;
   private ready = false;
-  /** What waits to be brought into the composer, and whether the composer is to be opened at all. */
+  /** The text that goes into the composer once the page is ready; undefined if the composer need not open. */
   private composing: { text?: string } | undefined;
   private events: Event[] = [];
   private deltas: StreamParams[] = [];
@@ -38,11 +38,11 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     view.webview.options = { enableScripts: true, localResourceRoots: [resources] };
     view.webview.onDidReceiveMessage((value: unknown) => {
       const message = readFromPanel(value);
-      if (message === undefined) this.log.warn("The panel sent something that is no message of ours; it was ignored.");
+      if (message === undefined) this.log.warn("An unknown message of the panel was ignored.");
       else if (message.kind === "ready") this.onReady();
       else this.source.perform(message);
     });
-    // A hidden panel has no page: what is said meanwhile waits for the next one.
+    // A hidden panel has no page; the next page gets the whole state.
     view.onDidChangeVisibility(() => {
       if (!view.visible) this.ready = false;
     });
@@ -62,7 +62,7 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     void this.deliver(message);
   }
 
-  /** Send everything anew: after a reload of the page, or when the state was rebuilt. */
+  /** Send the whole state: after a reload of the page, or when the state was rebuilt. */
   reset(): void {
     [this.events, this.deltas] = [[], []];
     this.post({ kind: "state", state: this.source.state });
@@ -91,7 +91,7 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     await vscode.commands.executeCommand(`${VIEW_ID}.focus`);
   }
 
-  /** Bring the panel forward with the caret in its composer; text, if given, comes beside what is written there. */
+  /** Reveal the panel with the caret in its composer; `text` is added to what is written there. */
   async compose(text: string | undefined): Promise<void> {
     this.composing = { ...this.composing, ...(text === undefined ? {} : { text }) };
     await this.reveal();
@@ -104,7 +104,7 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
 
   private onReady(): void {
     this.ready = true;
-    // A page that went away may have left a message untaken.
+    // A page that closed may have left a message unanswered.
     this.sending = false;
     this.server();
     this.reset();
@@ -118,8 +118,8 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   }
 
   /**
-   * The first event goes at once; what comes until the editor has taken it goes together in the next message. A busy
-   * editor so gets fewer messages, never a queue of them.
+   * Sends the first event at once, and all events that come before the editor has taken it in the next message. So a
+   * busy editor gets fewer messages instead of a queue.
    */
   private async send(): Promise<void> {
     if (this.sending) return;
@@ -137,7 +137,7 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     this.sending = false;
   }
 
-  /** Resolves when the editor has taken the message, or dropped it: a page that comes back is sent everything anew. */
+  /** Resolves when the editor has taken or dropped the message; a page that comes back gets the whole state. */
   private async deliver(message: ToPanel): Promise<void> {
     if (!this.ready || this.view === undefined) return;
     try {
@@ -157,11 +157,12 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   }
 }
 
-/** The page: its own script and styles alone, nothing remote, nothing inline. */
+/** The page. It loads only its own script and styles, nothing remote and nothing inline. */
 function page(webview: vscode.Webview, resources: vscode.Uri): string {
   const nonce = randomBytes(18).toString("base64");
   const at = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(resources, name)).toString();
-  const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource}; font-src ${webview.cspSource}; img-src ${webview.cspSource}`;
+  const own = webview.cspSource;
+  const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${own}; font-src ${own}; img-src ${own}`;
   return `<!DOCTYPE html>
 <html lang="en">
   <head>

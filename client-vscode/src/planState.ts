@@ -1,4 +1,4 @@
-// What the panel knows of all plans, as a pure fold of the server's events: no vscode here, so recorded streams test it.
+// The state of all plans, as a pure fold of the server's events. It imports no vscode, so recorded streams test it.
 
 import { begun, foldView, type PlanView, UNDOABLE, withText } from "./planView";
 import type { Event, Plan, PlanStatus, Progress, Step, StepStatus, StreamParams } from "./protocol";
@@ -8,7 +8,7 @@ export interface PanelState {
   current?: string;
 }
 
-/** What came of one event; `gap` names a plan whose missed events must be fetched first. */
+/** The state after one event; `gap` is the id of a plan whose missed events must be fetched first. */
 export interface Folded {
   state: PanelState;
   gap?: string;
@@ -19,23 +19,23 @@ export const LIVE: readonly PlanStatus[] = ["draft", "pending_approval", "approv
 
 export const EMPTY: PanelState = { plans: {} };
 
-/** The plan on display. */
+/** The displayed plan. */
 export function currentView(state: PanelState): PlanView | undefined {
   return state.current === undefined ? undefined : state.plans[state.current];
 }
 
-/** The plans that are not on display and not ended, the newest first. */
+/** The plans that are not displayed and have not ended, newest first. */
 export function others(state: PanelState): readonly PlanView[] {
   const views = Object.values(state.plans).filter((view) => view.plan.planId !== state.current && isLive(view.plan));
   return views.sort((one, other) => other.plan.createdAt.localeCompare(one.plan.createdAt));
 }
 
-/** Put another plan on display. */
+/** Display another plan. */
 export function select(state: PanelState, planId: string | undefined): PanelState {
   return { ...state, current: planId };
 }
 
-/** Fold one event in: a known one is ignored, one too early asks for what was missed. */
+/** Fold one event. A known event is ignored; one that came too early reports a gap. */
 export function fold(state: PanelState, event: Event): Folded {
   const known = state.plans[event.planId];
   if (known === undefined) {
@@ -47,21 +47,21 @@ export function fold(state: PanelState, event: Event): Folded {
   return { state: { ...state, plans: { ...state.plans, [event.planId]: foldView(known, event) } } };
 }
 
-/** Fold a whole history of one plan, from its `plan_start`; undefined if it does not begin there. */
+/** Fold the whole history of one plan; undefined if it does not begin with `plan_start`. */
 export function replay(events: readonly Event[]): PlanView | undefined {
   const [first, ...rest] = events;
   if (first?.type !== "plan_start") return undefined;
   return rest.reduce((view, event) => (event.seq === view.folded + 1 ? foldView(view, event) : view), begun(first));
 }
 
-/** Take a snapshot that a request answered with; an older one than what is shown changes nothing. */
+/** Replace a plan by the snapshot in an answer, unless the snapshot is older. */
 export function withPlan(state: PanelState, plan: Plan): PanelState {
   const known = state.plans[plan.planId];
   if (known === undefined || plan.seq < known.plan.seq) return state;
   return { ...state, plans: { ...state.plans, [plan.planId]: { ...known, plan } } };
 }
 
-/** Put a view that was rebuilt from the ledger in place of what is known. */
+/** Replace a view by one rebuilt from the ledger, unless that is older. */
 export function withView(state: PanelState, view: PlanView): PanelState {
   const known = state.plans[view.plan.planId];
   const kept = known !== undefined && known.folded > view.folded ? known : view;
@@ -75,7 +75,7 @@ export function withStream(state: PanelState, delta: StreamParams): PanelState {
   return view === undefined ? state : withView(state, withText(view, delta));
 }
 
-/** What a step waits for, which no event sets: `blocked` by a dependency, or `ready` to run. */
+/** The status of a step, with `blocked` and `ready` computed from its dependencies: no event sets them. */
 export function shownStatus(plan: Plan, step: Step): StepStatus {
   if (step.status !== "pending" && step.status !== "blocked" && step.status !== "ready") return step.status;
   if (plan.status !== "executing" && plan.status !== "paused") return "pending";
@@ -84,7 +84,7 @@ export function shownStatus(plan: Plan, step: Step): StepStatus {
   return plan.status === "executing" && !plan.sequential ? "ready" : "pending";
 }
 
-/** Counts by what a person would call a step's state; the percentage is rounded down. */
+/** How many steps have each status; the percentage is rounded down. */
 export function progressOf(plan: Plan): Progress {
   const count = (...statuses: readonly StepStatus[]): number =>
     plan.steps.filter((step) => statuses.includes(step.status)).length;
@@ -107,12 +107,12 @@ export function attention(plan: Plan): number {
   return approvals.length + questions.length + recoveries.length + conflicts.length;
 }
 
-/** Whether the plan can still go somewhere by itself or by a decision. */
+/** Whether the plan has not ended. */
 export function isLive(plan: Plan): boolean {
   return LIVE.includes(plan.status);
 }
 
-/** Whether there are applied edits that this status allows to take back. */
+/** Whether the plan has applied edits that its status allows to undo. */
 export function isUndoable(view: PlanView): boolean {
   return UNDOABLE.includes(view.plan.status) && view.files.some((file) => file.state === "applied");
 }

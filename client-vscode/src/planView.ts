@@ -1,4 +1,4 @@
-// One plan as the panel shows it: the plan, and everything around it that only its events tell.
+// One plan as the panel shows it: the plan, and the files, calls, texts and reasons that only its events carry.
 
 import { type Clocks, foldClocks } from "./clocks";
 import { change, foldPlan, NO_PENDING, unchanged } from "./planFold";
@@ -25,7 +25,7 @@ import type {
   Usage,
 } from "./protocol";
 
-/** How many characters of a running answer and how many log lines are kept for display. */
+/** How many characters of a running answer and how many log lines are kept. */
 const STREAM_KEPT = 4000;
 const LOG_KEPT = 200;
 
@@ -47,7 +47,7 @@ export interface ChangedFile {
   reason?: string;
 }
 
-/** An undo of the user's, which is an edit too: what it took back holds again if it is taken back itself. */
+/** An undo by the user, which is an edit too: reverting it applies the edits that it reverted again. */
 export interface Undo {
   editId: string;
   reverted: readonly string[];
@@ -59,7 +59,7 @@ export interface LogLine {
   at: string;
 }
 
-/** A plan and everything around it that only its events tell. `folded` is the last event taken in. */
+/** A plan and what only its events carry. `folded` is the number of the last folded event. */
 export interface PlanView {
   plan: Plan;
   folded: number;
@@ -80,12 +80,12 @@ export interface PlanView {
   log: readonly LogLine[];
 }
 
-/** Statuses in which edits can be taken back. */
+/** Statuses in which edits can be undone. */
 export const UNDOABLE: readonly PlanStatus[] = ["paused", "completed", "failed", "cancelled"];
 
 const NO_USAGE: Usage = { requests: 0, promptTokens: 0, completionTokens: 0 };
 
-/** The view of a plan that has just begun. */
+/** The view of a new plan. */
 export function begun(event: PlanStart): PlanView {
   const plan: Plan = {
     planId: event.planId,
@@ -135,7 +135,7 @@ export function foldView(view: PlanView, event: Event): PlanView {
   return { ...around, plan: shown, folded: event.seq };
 }
 
-/** A tool's completion names only its call: tool and arguments come from the call that it closes. */
+/** Adds a completed call to its step. The event has only the call's id; tool and arguments come from its start. */
 function withSettledCall(view: PlanView, plan: Plan, event: Event): Plan {
   if (event.type !== "tool_completed") return plan;
   const call = view.calls.find((each) => each.callId === event.callId);
@@ -145,7 +145,7 @@ function withSettledCall(view: PlanView, plan: Plan, event: Event): Plan {
   return change(plan, call.stepId, (step) => ({ ...step, toolsExecuted: [...step.toolsExecuted, executed] }));
 }
 
-/** How much of what each step did to files has been taken back. */
+/** Marks each step whose edits were undone, as a whole or in part. */
 function withReverted(plan: Plan, files: readonly ChangedFile[], event: Event): Plan {
   if (event.type !== "edit_reverted") return plan;
   const steps = plan.steps.map((step) => {
@@ -156,7 +156,7 @@ function withReverted(plan: Plan, files: readonly ChangedFile[], event: Event): 
   return { ...plan, steps };
 }
 
-/** The part of an event that the plan itself does not hold: files, calls, text, reasons. */
+/** Folds what the plan itself does not hold: files, calls, texts, reasons. */
 function foldAround(view: PlanView, event: Event): PlanView {
   switch (event.type) {
     case "plan_routed":
@@ -229,7 +229,7 @@ function foldAround(view: PlanView, event: Event): PlanView {
     case "edit_reverted":
     case "edit_conflict":
       return foldFiles(view, event);
-    // The plan itself holds what these say.
+    // These change only the plan itself.
     case "plan_start":
     case "plan_approval_request":
     case "plan_approved":
@@ -257,7 +257,7 @@ function foldFiles(view: PlanView, event: EditEvent): PlanView {
   switch (event.type) {
     case "edit_started": {
       const { editId } = event;
-      // A plan that does not run changes files only to take something back, at the user's word.
+      // A plan that does not run changes files only when the user undoes something.
       if (UNDOABLE.includes(view.plan.status)) return { ...view, undos: [...view.undos, { editId, reverted: [] }] };
       const stepId = event.taskId ?? "";
       const files = event.files.map(
@@ -331,7 +331,7 @@ function omit<V>(record: Readonly<Record<string, V>>, key: string): Readonly<Rec
   return rest;
 }
 
-/** The view with more text of a running answer, of which it keeps the end. */
+/** Append text of a running answer, of which the end is kept. */
 export function withText(view: PlanView, { stepId = "", delta }: StreamParams): PlanView {
   const text = ((view.streams[stepId] ?? "") + delta).slice(-STREAM_KEPT);
   return { ...view, streams: { ...view.streams, [stepId]: text } };

@@ -1,4 +1,4 @@
-// Finds the Python that runs the bundled server: from a setting, the Python extension or PATH, never from an opened folder.
+// Finds a Python for the bundled server: by the setting, the Python extension or PATH, never in an opened folder.
 
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync, realpathSync } from "node:fs";
@@ -13,7 +13,7 @@ const NAMES =
 const PROBE = "import sys; print('%d.%d' % sys.version_info[:2])";
 const PROBE_MS = 10_000;
 
-/** What the package carries: which Pythons its compiled parts fit. */
+/** The bundled server, and the versions of Python that its compiled parts fit. */
 export interface Bundle {
   folder: string;
   pythons: readonly string[];
@@ -39,8 +39,8 @@ export function readBundle(extensionPath: string): Bundle | undefined {
 }
 
 /**
- * The command that starts the server with nothing of its surroundings on its path: `-I` leaves out the working folder,
- * PYTHON* and the user's site, `-S` the interpreter's own packages.
+ * The command that starts the server, isolated from its surroundings: `-I` leaves out the working folder, PYTHON* and
+ * the user's packages, `-S` the interpreter's own packages.
  */
 export function startCommand(python: string, bundle: Bundle, cache: string): Command {
   return {
@@ -59,14 +59,14 @@ export function startCommand(python: string, bundle: Bundle, cache: string): Com
   };
 }
 
-/** The environment of the server: the user's own, without what would steer Python. */
+/** The user's environment without the variables that change how Python starts. */
 export function environment(from: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(from).filter(([name]) => !/^(PYTHON|VIRTUAL_ENV|CONDA_|ELECTRON_RUN_AS_NODE|VSCODE_)/i.test(name)),
   );
 }
 
-/** The first candidate that runs and fits the bundle; `setting` alone is tried if it is given. */
+/** The first candidate that runs and fits the bundle. If `setting` is not empty, nothing else is tried. */
 export async function findPython(
   setting: string,
   fromExtension: readonly string[],
@@ -85,13 +85,13 @@ export async function findPython(
   return { kind: "none", tried };
 }
 
-/** Pythons in the absolute folders of PATH, in its order. */
+/** The Pythons in the absolute folders of PATH, in their order. */
 export function onPath(path: string): readonly string[] {
   const folders = path.split(delimiter).filter((folder) => isAbsolute(folder));
   return folders.flatMap((folder) => NAMES.map((name) => join(folder, name))).filter((file) => existsSync(file));
 }
 
-/** Whether a file, or the folder that it is really in, belongs to an opened folder. */
+/** Whether a file is inside an opened folder, directly or by a link. */
 export function isInside(file: string, folders: readonly string[]): boolean {
   const places = [file, resolved(dirname(file)), resolved(file)];
   return folders

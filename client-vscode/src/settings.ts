@@ -1,10 +1,10 @@
-// Reads the settings of the editor: what only the user may say is sent apart from what a folder may say too.
+// Reads the settings of the editor. Those that only the user may set are sent apart from those that a folder may set.
 
 import * as vscode from "vscode";
 
 import { REVIEWS, type Review } from "./protocol";
 
-/** Names that an opened folder must not set; the server ignores them unless they come from here. */
+/** Settings that an opened folder must not set. */
 export const USER_ONLY = [
   "model.provider",
   "model.baseUrl",
@@ -17,7 +17,7 @@ export const USER_ONLY = [
   "storage.path",
 ] as const;
 
-/** Names that either side may set. */
+/** Settings that the user or an opened folder may set. */
 export const SHARED = [
   "enableTaskPlanning",
   "enableFallbackFunctionParsing",
@@ -50,7 +50,7 @@ export const SHARED = [
 
 export type Values = Record<string, unknown>;
 
-/** The user's own values, without defaults: the server then falls back to its configuration file. */
+/** The user's own values, without defaults: for the others the server reads its configuration file. */
 export function userValues(): Values {
   const section = vscode.workspace.getConfiguration("planloom");
   const found: Values = {};
@@ -61,13 +61,13 @@ export function userValues(): Values {
   return found;
 }
 
-/** The default of each of these names. */
+/** The defaults of these settings. */
 export function defaults(names: readonly string[]): Values {
   const section = vscode.workspace.getConfiguration("planloom");
   return Object.fromEntries(names.map((name) => [name, section.inspect(name)?.defaultValue]));
 }
 
-/** What is set, by anyone, for the names that a folder may set; VS Code has left out what is restricted. */
+/** The values of the shared settings, if set; VS Code leaves out those that are restricted in an untrusted folder. */
 export function sharedValues(scope?: vscode.Uri): Values {
   const section = vscode.workspace.getConfiguration("planloom", scope);
   const found: Values = {};
@@ -84,7 +84,7 @@ export function sharedValues(scope?: vscode.Uri): Values {
   return found;
 }
 
-/** Which effects the user's settings allow unasked: shown in the panel, so that nobody forgets having switched them on. */
+/** The effects that the user's settings allow without asking; the panel shows them, so that they are not forgotten. */
 export function unasked(): readonly string[] {
   const values = userValues();
   const effects = (["write", "destroy", "execute"] as const).filter(
@@ -94,7 +94,7 @@ export function unasked(): readonly string[] {
   return effects.map((effect) => words[effect]);
 }
 
-/** When the user wants changes to be reviewed, unless a plan's own choice says otherwise. */
+/** The user's setting of when changes are reviewed; a choice for one plan goes before it. */
 export function reviewSetting(): Review {
   const value = userValues()["execution.review"];
   return REVIEWS.find((each) => each === value) ?? "each";

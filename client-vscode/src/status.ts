@@ -1,4 +1,4 @@
-// One entry of the status bar: where the plan stands, and that it waits for somebody.
+// The entry in the status bar: the status of the plan, and whether it waits for the user.
 
 import * as vscode from "vscode";
 

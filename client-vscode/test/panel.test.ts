@@ -292,7 +292,7 @@ test("perspectives: who thinks, who said something, who failed, who is to come",
     chapo: "done",
     koda: "done",
     devo: "failed",
-    thought: "Making one plan of the perspectives…",
+    thought: "Merging the perspectives into one plan…",
   });
 });
 

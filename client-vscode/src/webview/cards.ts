@@ -1,4 +1,4 @@
-// What waits for a person: approvals, questions, failures and conflicts, each as a card that can be answered.
+// The cards of what waits for the user: approvals, questions, failures and conflicts.
 
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
@@ -208,7 +208,7 @@ function fileRow(panel: Panel, plan: Plan, approval: Approval, file: ApprovalFil
   </li>`;
 }
 
-/** Whether an address and a resolved path name one place; what differs is shown, since links can mislead. */
+/** Whether a URI and a resolved path are the same place. If not, the card shows both, since a link can mislead. */
 export function sameFile(uri: string, resolved: string): boolean {
   return (
     pathOf(uri, [])
@@ -365,7 +365,7 @@ function conflictCard(panel: Panel, plan: Plan, conflict: Conflict): View {
   const key = (uri: string): string => `${editId} ${uri}`;
   const { choices } = panel.forms(planId);
   const chosen = conflict.files.map((file) => ({ ...file, choice: choices[key(file.uri)] }));
-  // The hash names the text in which these overlaps were found, so that later typing is merged and not decided.
+  // The hash names the text in which these overlaps were found, so that what is typed later is merged.
   const files = chosen.flatMap(({ uri, choice, sha256 }) =>
     choice === undefined ? [] : [{ uri, choice, ...(sha256 ? { sha256 } : {}) }],
   );

@@ -1,4 +1,4 @@
-// Where a request is written: completion of @references, and detection's verdict with its one-key override.
+// The field for a new request: completes @references, and shows whether the request will be planned.
 
 import { html, nothing } from "lit";
 import { classMap } from "lit/directives/class-map.js";
@@ -18,18 +18,18 @@ const KIND_ICON: Readonly<Record<ReferenceItem["kind"], string>> = {
   special: "sparkle",
 };
 
-/** The `@reference` that ends at the caret, if one does: completion is asked only then. */
+/** The `@reference` that ends at the caret, if there is one. */
 export function referenceBefore(text: string, caret: number): string | undefined {
   const before = text.slice(Math.max(0, caret - 300), caret);
   return /(?:^|[\s([{"'`])(@(?:"[^"\n]*|[^\s"@]*))$/.exec(before)?.[1];
 }
 
-/** The mode that Alt+Enter sends: the opposite of what detection says. */
+/** The mode that Alt+Enter sends: the opposite of the detected one. */
 export function override(planned: boolean): Mode {
   return planned ? "direct" : "plan";
 }
 
-/** What the composer asks of the page: to take a text with its caret, and to look for completions where the caret is now. */
+/** What the page does for the composer: keep a changed text, and look for completions at the caret. */
 export interface Asks {
   write(text: string, caret: number): void;
   complete(text: string, caret: number): void;
@@ -108,7 +108,7 @@ function verdict(panel: Panel): View {
         sending
           ? html`<span class="hint">${icon("loading")} Sending…</span>`
           : empty || ui.verdict === undefined
-            ? html`<span class="hint">${icon("lightbulb")} Nothing runs before you have read it.</span>`
+            ? html`<span class="hint">${icon("lightbulb")} A small request runs directly; a larger one becomes a plan that you review.</span>`
             : html`<span class="hint" id="verdict" data-planned=${planned}>
             ${icon(planned ? "checklist" : "zap")}
             <b>${planned ? "Will be planned" : "Runs directly"}</b> · ${reasonOf(ui.verdict)}${ui.verdict.ambiguous ? " (not sure)" : ""}

@@ -1,4 +1,4 @@
-// Words and figures as the panel writes them.
+// Formats statuses, reasons, figures and paths for the panel.
 
 import type { ChangedFile, PlanView } from "../planView";
 import type {
@@ -30,11 +30,11 @@ export const PLAN_STATUS: Readonly<Record<PlanStatus, string>> = {
 };
 
 export const STEP_STATUS: Readonly<Record<StepStatus, { icon: string; label: string }>> = {
-  pending: { icon: "circle-large-outline", label: "to come" },
+  pending: { icon: "circle-large-outline", label: "not started" },
   blocked: { icon: "circle-large-outline", label: "waits for other steps" },
   ready: { icon: "circle-large", label: "ready" },
   running: { icon: "loading", label: "running" },
-  needs_clarification: { icon: "question", label: "asks you" },
+  needs_clarification: { icon: "question", label: "waits for your answer" },
   completed: { icon: "pass-filled", label: "done" },
   failed: { icon: "error", label: "failed" },
   skipped: { icon: "debug-step-over", label: "skipped" },
@@ -43,13 +43,13 @@ export const STEP_STATUS: Readonly<Record<StepStatus, { icon: string; label: str
 export const PAUSE_REASON: Readonly<Record<string, string>> = {
   user: "Paused by you.",
   clarification: "A step has a question for you.",
-  recovery: "A step failed; choose how to go on.",
+  recovery: "A step failed; choose how to continue.",
   conflict: "Your typing and an edit overlap; choose which stays.",
   budget: "The plan's budget is used up. Resume grants the same amount again.",
   model_unavailable: "The model cannot be reached. Resume tries again.",
   unsaved_files: "A command needs files on disk that have unsaved changes. Save them, or resume.",
   restart: "The server was restarted. Nothing runs until you resume.",
-  error: "The plan could not go on.",
+  error: "The plan could not continue.",
   storage: "The plan ledger could not be written, so the plan was stopped. Nothing runs until you resume.",
 } satisfies Record<PlanPaused["reason"], string>;
 
@@ -58,7 +58,7 @@ export const SKIP_REASON: Readonly<Record<string, string>> = {
   approval_denied: "its changes were not applied",
   dependency_failed: "a step it depends on did not finish",
   condition: "its condition did not hold",
-  policy: "skipped after its failure, as the setting says",
+  policy: "skipped after it failed, as the setting says",
 } satisfies Record<TaskSkipped["reason"], string>;
 
 const RULES: Readonly<Record<string, string>> = {
@@ -73,7 +73,7 @@ const RULES: Readonly<Record<string, string>> = {
   qualification: "judged by risk and complexity",
 } satisfies Record<DetectionRule, string>;
 
-/** Why detection decided as it did, in a few words. */
+/** The reason for a detection, in a few words. */
 export function reasonOf(detection: Detection): string {
   return RULES[detection.rule] ?? detection.rule.replaceAll("_", " ");
 }
@@ -89,26 +89,30 @@ export function duration(milliseconds: number): string {
     : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/** `1 step`, `3 steps`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 /** `940`, `12.4k`, `1.3M`. */
 export function amount(count: number): string {
   if (count < 1000) return String(count);
   return count < 1_000_000 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1_000_000).toFixed(1)}M`;
 }
 
-/** A plan's tokens and requests, or nothing before it used any. */
+/** The tokens and requests of a plan; empty before the first. */
 export function spent(plan: Plan): string {
   const { requests, promptTokens, completionTokens } = plan.usage;
   if (requests === 0 && promptTokens + completionTokens === 0) return "";
-  const asked = requests === 1 ? "1 request" : `${requests} requests`;
-  return `${amount(promptTokens + completionTokens)} tokens · ${asked}`;
+  return `${amount(promptTokens + completionTokens)} tokens · ${counted(requests, "request")}`;
 }
 
-/** What happens unasked under a plan's review: what the settings allow, and with `auto` every change that is not risky. */
+/** The effects that happen without asking: those that the settings allow, and with `auto` writing too. */
 export function askedUnasked(review: Review, allowed: readonly string[]): readonly string[] {
   return review === "auto" && !allowed.includes("writing") ? ["writing", ...allowed] : allowed;
 }
 
-/** What a person will be asked when a plan runs under this review and these settings. */
+/** What the user will be asked when a plan runs with this review and these settings. */
 export function whatIsAsked(review: Review, allowed: readonly string[]): string {
   const unasked = askedUnasked(review, allowed);
   const effects = [
@@ -133,11 +137,11 @@ export function listed(words: readonly (string | number)[]): string {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }
 
-/** Which steps are skipped if this one does not get what it asks for; undefined if none is. */
+/** The steps that are skipped too if the user refuses what this one asks for; undefined if there are none. */
 export function skippedWith(plan: Plan, stepId: string): string | undefined {
   const lost = dependants(plan, stepId).map((step) => plan.steps.indexOf(step) + 1);
   if (lost.length === 0) return undefined;
-  // A step that is one call ends with a no; a model hears it and may do its step in another way.
+  // A refusal ends a step that is one call. A step of the model goes on: the model may find another way.
   const unless =
     plan.steps.find((step) => step.stepId === stepId)?.tool == null ? ", unless the model finds another way" : "";
   return lost.length === 1
@@ -147,12 +151,12 @@ export function skippedWith(plan: Plan, stepId: string): string | undefined {
 
 /** Why a step of an ended plan was not done. */
 export function whyNot(view: PlanView, step: Step): string {
-  if (step.status === "failed") return `failed: ${step.result?.error ?? "no reason is known"}`;
-  if (step.status !== "skipped") return "the plan ended first";
+  if (step.status === "failed") return `failed: ${step.result?.error ?? "the reason is unknown"}`;
+  if (step.status !== "skipped") return "the plan ended before it ran";
   return SKIP_REASON[view.skipReasons[step.stepId] ?? "user"] ?? "skipped";
 }
 
-/** The path of a file as a person knows it: relative to the plan's folder that holds it. */
+/** The path of a file, relative to the workspace folder that holds it. */
 export function pathOf(uri: string, folders: readonly string[]): string {
   const holder = folders
     .map((folder) => (folder.endsWith("/") ? folder : `${folder}/`))
@@ -175,7 +179,7 @@ export function valueText(value: Json | undefined): string {
   return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
 }
 
-/** The argument that tells most about a call: its path, else its command, else the first. */
+/** The most telling argument of a call: its path, else its command, pattern, query or address. */
 export function headline(args: JsonObject | null | undefined): string {
   if (args == null) return "";
   const name = ["path", "command", "old_path", "pattern", "query", "url"].find(
@@ -184,7 +188,7 @@ export function headline(args: JsonObject | null | undefined): string {
   return name === undefined ? "" : valueText(args[name]);
 }
 
-/** Numbers of the steps that a step waits for: `1, 3`. */
+/** The numbers of the steps on which a step depends: `1, 3`. */
 export function dependencyNumbers(plan: Plan, step: Step): string {
   return step.dependsOn
     .map((id) => plan.steps.findIndex((each) => each.stepId === id) + 1)
@@ -200,7 +204,7 @@ export const CHANGE_LETTER: Readonly<Record<string, string>> = {
   createFolder: "A",
 } satisfies Record<ChangeKind, string>;
 
-/** Files by address, the last state of each. */
+/** The last state of each file. */
 export function latest(files: readonly ChangedFile[]): readonly ChangedFile[] {
   return [...new Map(files.map((file) => [file.uri, file])).values()];
 }

@@ -1,8 +1,8 @@
-// Makes characters visible that would hide or reorder what a person is about to approve (Trojan Source).
+// Makes characters visible that could hide or reorder what the user is about to approve (Trojan Source).
 
 export type Piece = { kind: "text"; text: string } | { kind: "mark"; label: string; name: string };
 
-/** Controls, format and bidirectional characters, lone surrogates, line separators, ignorables and blank look-alikes. */
+/** Control, format and bidirectional characters, lone surrogates, line separators, ignorables and blanks. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2000-\u200a\u202f\u205f\u2800]/gu;
 const PICTOGRAPH_BEFORE = /\p{Extended_Pictographic}$/u;
 
@@ -26,7 +26,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "U+FEFF": "byte order mark",
 };
 
-/** Split text at its hidden characters; line feeds, tabs and the colour form of an emoji are shown as they are. */
+/** Split text at its hidden characters. Line feeds, tabs and the variation selector of an emoji stay in the text. */
 export function pieces(text: string): readonly Piece[] {
   const found: Piece[] = [];
   let from = 0;
@@ -40,7 +40,7 @@ export function pieces(text: string): readonly Piece[] {
   return found;
 }
 
-/** The same as plain text, for labels and tool tips that hold no elements. */
+/** The same as plain text, for labels and tool tips, which cannot hold elements. */
 export function plain(text: string): string {
   return pieces(text)
     .map((piece) => (piece.kind === "text" ? piece.text : `⟦${piece.label}⟧`))

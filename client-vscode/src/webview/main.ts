@@ -1,4 +1,4 @@
-// The panel's page: takes what the extension forwards, draws it once a frame, and sends back what the person decides.
+// The panel's page: receives events, draws at most once a frame, and sends the user's decisions to the extension.
 
 import "@vscode-elements/elements/dist/vscode-button/index.js";
 import "@vscode-elements/elements/dist/vscode-checkbox/index.js";
@@ -30,7 +30,7 @@ interface Host {
 }
 declare function acquireVsCodeApi(): Host;
 
-/** How long a card must have been in view before its Apply works: it may have slid under a click. */
+/** How long a card must be in view before its Apply works: a card may slide under a click. */
 const ARM_MS = 250;
 const DETECT_MS = 120;
 
@@ -64,7 +64,7 @@ function take(message: ToPanel): void {
   if (message.kind === "state") state = message.state;
   if (message.kind === "events") for (const event of message.events) state = fold(state, event).state;
   if (message.kind === "streams") for (const delta of message.deltas) state = withStream(state, delta);
-  // The cards of another plan are in view only from now on.
+  // The cards of another plan come into view only now.
   if (state.current !== current) panel.update((ui) => ({ ...ui, armed: [] }));
   panel.update((ui) => taken(ui, message, state));
   drawSoon();
@@ -196,7 +196,7 @@ function footer(): View {
         : html`<span
           class="warn"
           title="Trust this folder to let plans write"
-        >${icon("lock")} Restricted: read only</span>`
+        >${icon("lock")} Restricted Mode: read only</span>`
     }
     ${
       unasked.length === 0
@@ -206,7 +206,7 @@ function footer(): View {
           type="button"
           title="Open the settings"
           @click=${() => host.postMessage({ kind: "show", what: "settings" })}
-        >${icon("warning")} Unasked: ${unasked.join(", ")}</button>`
+        >${icon("warning")} Allowed without asking: ${unasked.join(", ")}</button>`
     }
   </footer>`;
 }
@@ -241,6 +241,6 @@ setInterval(() => {
 draw();
 if (panel.ui.draft !== "") detectSoon();
 host.postMessage({ kind: "ready" });
-// What was chosen for a plan holds for the commands of the palette too.
+// The commands of the palette use the review that was chosen here for a plan.
 for (const [planId, { review }] of Object.entries(panel.ui.plans))
   if (review !== undefined) host.postMessage({ kind: "review", planId, review });

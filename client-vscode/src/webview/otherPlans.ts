@@ -1,4 +1,4 @@
-// The plans of this workspace that are not on display and not ended: what waits in one of them must not wait unseen.
+// The plans that are not displayed and have not ended, with what each of them waits for.
 
 import { html, nothing } from "lit";
 

@@ -1,4 +1,4 @@
-// What strategy, code and operations say of a request: who is asked now, who could not answer, each analysis to open.
+// The perspectives of strategy, code and operations on a request: the state of each, and its analysis to unfold.
 
 import { html, nothing } from "lit";
 
@@ -20,31 +20,31 @@ type Part = Exclude<
   "agent" | "analysis" | "estimatedEffort" | "timestamp"
 >;
 
-/** The titles of a perspective's lists and texts, in the order in which they are shown. */
+/** The titles of the parts of a perspective, in the order in which they are shown. */
 const TITLE: Readonly<Record<Part, string>> = {
   strategicAnalysis: "Strategy",
   riskAssessment: "Risks",
-  impactAreas: "Where it shows",
-  coordinationNeeds: "To be agreed",
+  impactAreas: "Impact",
+  coordinationNeeds: "Coordination",
   affectedFiles: "Files",
   codePatterns: "Patterns",
-  potentialBreakingChanges: "What may break",
+  potentialBreakingChanges: "Breaking changes",
   testingRequirements: "Tests",
   deploymentImpact: "Deployment",
-  rollbackStrategy: "Way back",
+  rollbackStrategy: "Rollback",
   servicesAffected: "Services",
   infrastructureChanges: "Infrastructure",
   concerns: "Concerns",
   recommendations: "Recommendations",
-  dependencies: "Depends on",
+  dependencies: "Dependencies",
 };
 
-/** What is being thought of while there are no steps yet. */
+/** What the model does while there are no steps yet. */
 export function thought(view: PlanView): string {
-  if (view.asking.length > 0)
-    return `${view.asking.map((agent) => ROLE[agent]).join(" and ")} ${view.asking.length === 1 ? "is" : "are"} thinking…`;
+  const roles = view.asking.map((agent) => ROLE[agent]).join(" and ");
+  if (roles !== "") return `${roles} ${view.asking.length === 1 ? "is" : "are"} thinking…`;
   return AGENTS.every((agent) => ["done", "failed"].includes(stateOf(view, agent)))
-    ? "Making one plan of the perspectives…"
+    ? "Merging the perspectives into one plan…"
     : "Thinking…";
 }
 

@@ -1,4 +1,4 @@
-// The head of a plan: what was asked, where it stands, how far it is, and what can be done with all of it.
+// The head of a plan: its request, status and progress, and the buttons for the whole plan.
 
 import { html, nothing } from "lit";
 
@@ -6,7 +6,7 @@ import { attention, progressOf } from "../planState";
 import type { PlanView } from "../planView";
 import { type Attachment, type Plan, type PlanStatus, REVIEWS, type Review } from "../protocol";
 import { isPartly, waitingFor } from "../waiting";
-import { duration, PAUSE_REASON, PLAN_STATUS, reasonOf, spent, whatIsAsked } from "./format";
+import { counted, duration, PAUSE_REASON, PLAN_STATUS, reasonOf, spent, whatIsAsked } from "./format";
 import { plain } from "./hiddenCharacters";
 import { perspectives, thought } from "./perspectives";
 import { fieldValue, focusSoon, icon, type Panel, shown, type View } from "./ui";
@@ -18,7 +18,7 @@ const REVIEW_LABEL: Readonly<Record<Review, string>> = {
   auto: "Review only risky changes",
 };
 
-/** The statuses in which a form's request can be sent. */
+/** The statuses in which each form can be sent. */
 const PROMPTED: Readonly<Record<"reject" | "regenerate", readonly PlanStatus[]>> = {
   reject: ["pending_approval"],
   regenerate: ["pending_approval", "paused", "rejected", "failed", "cancelled"],
@@ -151,7 +151,10 @@ function progress(view: PlanView): View {
   if (plan.status === "draft") {
     const tail = view.streams[""] ?? "";
     return html`<vscode-progress-bar indeterminate aria-label="Drafting the plan"></vscode-progress-bar>
-      <div class="figures"><span>${plan.steps.length === 0 ? thought(view) : `${plan.steps.length} ${plan.steps.length === 1 ? "step" : "steps"} so far`}</span><span class="grow"></span><span>${tokens}</span></div>
+      <div class="figures">
+        <span>${plan.steps.length === 0 ? thought(view) : `${counted(plan.steps.length, "step")} so far`}</span>
+        <span class="grow"></span><span>${tokens}</span>
+      </div>
       ${tail === "" ? nothing : html`<pre class="stream" aria-hidden="true">${shown(tail.slice(-400))}</pre>`}`;
   }
   const counts = progressOf(plan);
@@ -168,7 +171,7 @@ function progress(view: PlanView): View {
       : nothing
   }
     <div class="figures">
-      <span id="progress">${started ? `${counts.completed} of ${counts.total} steps` : `${counts.total} ${counts.total === 1 ? "step" : "steps"}`}</span>
+      <span id="progress">${started ? `${counts.completed} of ${counted(counts.total, "step")}` : counted(counts.total, "step")}</span>
       ${started ? html`<span>${counts.percentComplete} %</span>` : nothing}
       ${counts.failed > 0 ? html`<span class="bad">${counts.failed} failed</span>` : nothing}
       ${counts.skipped > 0 ? html`<span>${counts.skipped} skipped</span>` : nothing}
@@ -188,10 +191,10 @@ function progress(view: PlanView): View {
 
 function pause(view: PlanView): View {
   const reason = view.pause?.reason ?? view.plan.pauseReason;
-  // What waits for an answer says so in a card of its own.
+  // A decision that the plan waits for has a card of its own.
   if (view.plan.status !== "paused" || reason == null || attention(view.plan) > 0) return nothing;
   const detail = view.pause?.detail ?? view.plan.pauseDetail;
-  // Which files these are and what to do is one sentence of the server's.
+  // The server's sentence names the files and what to do.
   const said = reason === "unsaved_files" && detail != null ? "" : (PAUSE_REASON[reason] ?? "Paused.");
   return html`<p class="banner warning">${icon("debug-pause")}<span>${said} ${shown(detail)}</span></p>`;
 }
@@ -284,7 +287,7 @@ function controls(panel: Panel, view: PlanView): View {
   }
 }
 
-/** What this plan will ask, in words: the select alone does not tell what the settings add to it. */
+/** What this plan will ask: the select alone does not show what the settings allow. */
 function asks(panel: Panel, plan: Plan): View {
   const { server } = panel.ui;
   return server.kind === "running"
@@ -329,7 +332,7 @@ function promptForm(panel: Panel, plan: Plan, prompt: NonNullable<PlanForms["pro
   </div>`;
 }
 
-/** When changes of this plan are reviewed: by the choice made for it, else by the user's setting. */
+/** When changes of this plan are reviewed: as chosen for the plan, else by the user's setting. */
 export function reviewOf(panel: Panel, plan: Plan): Review {
   const { server } = panel.ui;
   const setting = server.kind === "running" ? server.review : "each";

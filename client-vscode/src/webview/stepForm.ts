@@ -1,4 +1,4 @@
-// The form in which a person writes or changes one step.
+// The form that adds or changes one step.
 
 import { html, nothing } from "lit";
 
@@ -35,7 +35,7 @@ export function emptyDraft(after: string | null): StepDraft {
   };
 }
 
-/** Whether a person has written something into a form that would be lost with it. */
+/** Whether the form holds something that would be lost if it closed. */
 export function hasWork(draft: StepDraft | undefined, plan: Plan): boolean {
   if (draft === undefined) return false;
   const { target } = draft;
@@ -52,7 +52,7 @@ export function addForm(panel: Panel, plan: Plan): View {
   return form(panel, plan, undefined);
 }
 
-/** The edit that a draft stands for: only what differs from the step, or the problem with its arguments. */
+/** The edit of a draft: what differs from the step, undefined if nothing does, or the problem with the draft. */
 export function editOf(draft: StepDraft, step: Step | undefined): StepEdit | { problem: string } | undefined {
   const args = readArgs(draft.args);
   if ("problem" in args) return args;
@@ -94,7 +94,7 @@ export function editOf(draft: StepDraft, step: Step | undefined): StepEdit | { p
 
 type ArgsValue = Extract<StepEdit, { op: "update" }>["set"]["args"];
 
-/** Arguments as typed: empty for none, else one JSON object. */
+/** Reads typed arguments: one JSON object, or null if nothing is typed. */
 export function readArgs(text: string): { value: NonNullable<ArgsValue> | null } | { problem: string } {
   if (text.trim() === "") return { value: null };
   try {

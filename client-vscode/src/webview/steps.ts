@@ -1,4 +1,4 @@
-// The list of steps: one compact row each, opening to what it does, what it called and what came of it.
+// The list of steps: a row for each, which unfolds to its instruction, checks, calls and result.
 
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
@@ -59,7 +59,7 @@ function newStepAt(panel: Panel, plan: Plan, after: string | null): boolean {
   return target?.kind === "new" && target.after === after;
 }
 
-/** Open a form. One in which something is written stays, and gets the caret instead. */
+/** Open a form. An open form that holds something stays, and gets the caret instead. */
 function start(panel: Panel, plan: Plan, draft: StepDraft): void {
   if (!hasWork(panel.forms(plan.planId).step, plan)) panel.change(plan.planId, (forms) => (forms.step = draft));
   focusSoon("#step-description");
@@ -128,7 +128,7 @@ function meta(view: PlanView, step: Step): View {
   if (step.status === "skipped")
     return html`<span>${SKIP_REASON[view.skipReasons[step.stepId] ?? ""] ?? "skipped"}</span>`;
   if (step.status === "failed") return html`<span class="bad">${shown(step.result?.error)}</span>`;
-  if (retry !== undefined) return html`<span class="warn">tries again: ${shown(retry)}</span>`;
+  if (retry !== undefined) return html`<span class="warn">retrying: ${shown(retry)}</span>`;
   return html`${wait === undefined ? nothing : html`<span class="warn waits">${WAIT[wait]}</span>`}${
     step.tool == null
       ? html`<span class="tool">${icon(step.kind === "clarification" ? "question" : "hubot")}${step.kind === "clarification" ? "question" : step.agent}</span>`
@@ -157,7 +157,7 @@ function side(panel: Panel, view: PlanView, step: Step): View {
     ${
       worked === undefined
         ? nothing
-        : html`<span class="quiet time" title="Worked, without waiting for you">${duration(worked)}</span>`
+        : html`<span class="quiet time" title="Time worked, without waiting for you">${duration(worked)}</span>`
     }
     ${icon(panel.forms(view.plan.planId).open.includes(step.stepId) ? "chevron-down" : "chevron-right")}`;
 }

@@ -1,4 +1,4 @@
-// What a plan ended with: its summary or error, the answer of a direct request, the files it changed, its log.
+// The outcome of a plan: its summary or error, the answer of a direct request, the changed files, the log.
 
 import { html, nothing } from "lit";
 
@@ -66,7 +66,7 @@ function summary(view: PlanView): View {
   </section>`;
 }
 
-/** What a plan that came to its end has not done, why, and the way on. A plan that failed or was cancelled is drafted anew instead. */
+/** The steps that a completed plan has not done, and a button that plans them. Other plans are regenerated instead. */
 function left(panel: Panel, view: PlanView): View {
   if (!isPartly(view)) return nothing;
   const { plan } = view;
@@ -135,7 +135,7 @@ function files(panel: Panel, view: PlanView): View {
             id="redo"
             type="button"
             @click=${() => panel.decide(planId, { kind: "undo", planId, redo: true })}
-          >${icon("redo")} Take back the undo</button>`
+          >${icon("redo")} Redo all edits of this plan</button>`
           : nothing
     }
   </section>`;

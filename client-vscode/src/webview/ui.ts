@@ -1,4 +1,4 @@
-// What every part of the panel is made with: its state and what may be done with it, text, icons, the caret.
+// What all parts of the panel share: access to the state, text, icons, buttons, the caret.
 
 import { html, nothing, type TemplateResult } from "lit";
 
@@ -18,21 +18,21 @@ import {
 
 export type View = TemplateResult | typeof nothing;
 
-/** What a part of the panel may do: read the state, change it, ask the extension. */
+/** What a part of the panel may do: read and change the state, send messages to the extension. */
 export interface Panel {
   readonly ui: Ui;
-  /** Say something that has no answer to wait for. */
+  /** Send a message that has no outcome. */
   post(message: FromPanel): void;
-  /** Decide something about a plan; the form, if one is named, closes once the decision was taken. */
+  /** Send a decision about a plan; `form` closes once the server has accepted it. */
   decide(planId: string, message: Decision, form?: Form): void;
-  /** Ask for a plan. */
+  /** Send a request for a plan. */
   create(message: Create): void;
   update(change: (ui: Ui) => Ui): void;
   forms(planId: string): PlanForms;
   change(planId: string, change: (forms: PlanForms) => void): void;
 }
 
-/** A panel over the pure state: `changed` hears of every change of it, `post` brings messages to the extension. */
+/** A panel over the pure state. `changed` is called at every change of it, `post` sends messages to the extension. */
 export function createPanel(
   first: Ui,
   host: { post(message: FromPanel): void; changed(before: Ui, now: Ui): void },
@@ -60,7 +60,7 @@ export function createPanel(
   };
 }
 
-/** Text as text nodes, its hidden characters as visible marks. */
+/** Text as text nodes, with visible marks for its hidden characters. */
 export function shown(text: string | null | undefined): View {
   if (text == null || text === "") return nothing;
   const parts = pieces(text);
@@ -76,7 +76,7 @@ export function shown(text: string | null | undefined): View {
   )}`;
 }
 
-/** A codicon; it says nothing to a screen reader unless it is given a label. */
+/** A codicon. Screen readers pass over it unless it has a label. */
 export function icon(name: string, label?: string, classes = ""): View {
   const spin = name === "loading" ? "codicon-modifier-spin" : "";
   return label === undefined
@@ -89,7 +89,7 @@ export function icon(name: string, label?: string, classes = ""): View {
     ></span>`;
 }
 
-/** A small button that is only an icon. */
+/** A small button with an icon. */
 export function iconButton(name: string, label: string, click: () => void, disabled = false): View {
   return html`<button class="icon-button" type="button" title=${plain(label)} aria-label=${plain(label)} ?disabled=${disabled} @click=${(
     event: Event,
@@ -99,12 +99,12 @@ export function iconButton(name: string, label: string, click: () => void, disab
   }}>${icon(name)}</button>`;
 }
 
-/** Put the caret into what the next frame draws. */
+/** Focus an element that the next frame draws. */
 export function focusSoon(selector: string): void {
   requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector<HTMLElement>(selector)?.focus()));
 }
 
-/** The text that a field of the elements holds now. */
+/** The text of the field that sent an event. */
 export function fieldValue(event: Event): string {
   const { target } = event;
   return target !== null && "value" in target && typeof target.value === "string" ? target.value : "";
