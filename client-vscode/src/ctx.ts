@@ -176,8 +176,7 @@ export class Ctx implements vscode.Disposable {
     if (bundle === undefined) {
       this.setServer({
         kind: "stopped",
-        detail:
-          "This package of the extension contains no server. Install the package for your platform, or set planloom.server.command.",
+        detail: "This package contains no server. Install the one for your platform, or set planloom.server.command.",
       });
       return undefined;
     }

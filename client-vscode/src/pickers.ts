@@ -28,7 +28,8 @@ export async function choosePlan(ctx: Ctx): Promise<void> {
 }
 
 function describe({ status, progress: { completed, total } }: PlanSummary): string {
-  return `${status === "completed" && completed < total ? "partly done" : status.replace("_", " ")} · ${completed}/${total}`;
+  const partly = status === "completed" && completed < total;
+  return `${partly ? "partly done" : status.replace("_", " ")} · ${completed}/${total}`;
 }
 
 /** Let the user pick a model; the choice is a user setting, so that a folder cannot make it. */

@@ -5,12 +5,14 @@ import { repeat } from "lit/directives/repeat.js";
 
 import { attention } from "../planState";
 import type { PlanView } from "../planView";
-import type { Approval, ApprovalFile, Conflict, FileChoice, Plan, Question, Recovery } from "../protocol";
+import type { Approval, ApprovalFile, Conflict, FileChoice, Plan, Question, Recovery, Step } from "../protocol";
 import { CHANGE_LETTER, pathOf, skippedWith } from "./format";
 import { plain } from "./hiddenCharacters";
 import { readArgs } from "./stepForm";
 import { fieldValue, focusSoon, icon, type Panel, shown, type View } from "./ui";
 import { isBusy } from "./uiState";
+
+const EFFECT_ICON = { read: "edit", write: "edit", destroy: "trash", execute: "terminal" } as const;
 
 export function cards(panel: Panel, view: PlanView): View {
   const { plan } = view;
@@ -57,13 +59,15 @@ function approvalCard(panel: Panel, plan: Plan, approval: Approval): View {
   const allow = (decision: "allow" | "allowForPlan") => () =>
     panel.decide(plan.planId, { kind: "respond", approvalId, decision, ...narrowed });
   return html`<article class="card approval" data-effect=${effect} data-approval=${approvalId}>
-    <h3>${icon(effect === "execute" ? "terminal" : effect === "destroy" ? "trash" : "edit")}<span class="grow">${shown(approval.title)}</span></h3>
+    <h3>${icon(EFFECT_ICON[effect])}<span class="grow">${shown(approval.title)}</span></h3>
     <p class="card-meta">
       <span>${stepNumber(plan, approval.stepId)}</span>
       ${
         effect === "write"
           ? nothing
-          : html`<span class="chip ${effect === "destroy" ? "risk-high" : "risk-medium"}">${effect === "destroy" ? "cannot be rebuilt from the plan" : "runs a command"}</span>`
+          : effect === "destroy"
+            ? html`<span class="chip risk-high">cannot be rebuilt from the plan</span>`
+            : html`<span class="chip risk-medium">runs a command</span>`
       }
       ${approval.protected ? html`<span class="chip risk-high">${icon("lock")}protected file</span>` : nothing}
     </p>
@@ -91,7 +95,11 @@ function approvalCard(panel: Panel, plan: Plan, approval: Approval): View {
             ?disabled=${!armed || (approval.files.length > 0 && files.length === 0)}
             @click=${allow("allow")}
           >${verb}</vscode-button>
-          <vscode-button class="skip" secondary @click=${() => startSkip(panel, plan, approvalId)}>Skip…</vscode-button>
+          <vscode-button
+            class="skip"
+            secondary
+            @click=${() => startSkip(panel, plan, approvalId)}
+          >Skip…</vscode-button>
           <span class="grow"></span>
           ${
             effect === "destroy" || approval.protected || out.length > 0
@@ -100,7 +108,7 @@ function approvalCard(panel: Panel, plan: Plan, approval: Approval): View {
                 class="link"
                 type="button"
                 ?disabled=${!armed}
-                title=${effect === "execute" ? "This very command, for the rest of this version" : "Every further change of this version"}
+                title=${`${effect === "execute" ? "This command" : "All changes"}, for this version of the plan`}
                 @click=${allow("allowForPlan")}
               >Allow for this plan</button>`
           }
@@ -257,6 +265,8 @@ function recoveryCard(panel: Panel, plan: Plan, recovery: Recovery): View {
   const act = (action: Recovery["options"][number]) => () =>
     panel.decide(planId, { kind: "recover", planId, stepId, action }, { form: "retry", id: stepId });
   const changing = panel.forms(planId).retryArgs[stepId];
+  const changeArgs = ({ args = {} }: Step) =>
+    panel.change(planId, (forms) => (forms.retryArgs[stepId] = JSON.stringify(args, null, 2)));
   const lost = options.includes("skip") ? skippedWith(plan, stepId) : undefined;
   return html`<article class="card failure" data-step=${stepId}>
     <h3>${icon("error")}<span class="grow">${stepNumber(plan, stepId)} failed</span></h3>
@@ -266,7 +276,10 @@ function recoveryCard(panel: Panel, plan: Plan, recovery: Recovery): View {
       proposal == null
         ? nothing
         : html`<div class="proposal">
-          <p><b>The model proposes to ${proposal.action === "insert" ? "insert steps" : proposal.action}.</b> ${shown(proposal.why)}</p>
+          <p>
+            <b>The model proposes to ${proposal.action === "insert" ? "insert steps" : proposal.action}.</b>
+            ${shown(proposal.why)}
+          </p>
           ${proposal.args == null ? nothing : html`<pre>${shown(JSON.stringify(proposal.args, null, 2))}</pre>`}
           ${
             proposal.steps == null || proposal.steps.length === 0
@@ -297,7 +310,7 @@ function recoveryCard(panel: Panel, plan: Plan, recovery: Recovery): View {
           ? html`<vscode-button
             class="change"
             secondary
-            @click=${() => panel.change(planId, (forms) => (forms.retryArgs[stepId] = JSON.stringify(step.args ?? {}, null, 2)))}
+            @click=${() => changeArgs(step)}
           >Change and retry…</vscode-button>`
           : nothing
       }
@@ -371,7 +384,9 @@ function conflictCard(panel: Panel, plan: Plan, conflict: Conflict): View {
   );
   const lost = skippedWith(plan, stepId);
   return html`<article class="card conflict" data-edit=${editId}>
-    <h3>${icon("git-merge")}<span class="grow">Your typing and ${stepNumber(plan, stepId).toLowerCase()} overlap</span></h3>
+    <h3>
+      ${icon("git-merge")}<span class="grow">Your typing and ${stepNumber(plan, stepId).toLowerCase()} overlap</span>
+    </h3>
     <p class="quiet">Nothing was written. Choose which text stays.</p>
     ${conflict.files.map(
       (file) => html`<section class="conflict-file">
@@ -382,7 +397,9 @@ function conflictCard(panel: Panel, plan: Plan, conflict: Conflict): View {
         >${shown(pathOf(file.uri, plan.workspaceFolders))}</button>
         ${file.hunks.map(
           (hunk) => html`<div class="hunk">
-            <figure class="mine"><figcaption>Yours · line ${hunk.range.start.line + 1}</figcaption><pre>${shown(hunk.mine)}</pre></figure>
+            <figure class="mine">
+              <figcaption>Yours · line ${hunk.range.start.line + 1}</figcaption><pre>${shown(hunk.mine)}</pre>
+            </figure>
             <figure class="theirs"><figcaption>The plan's</figcaption><pre>${shown(hunk.theirs)}</pre></figure>
           </div>`,
         )}
@@ -408,7 +425,10 @@ function conflictCard(panel: Panel, plan: Plan, conflict: Conflict): View {
     ${
       lost === undefined
         ? nothing
-        : html`<p class="warn lost">${icon("warning")} If you keep only yours, step ${plan.steps.findIndex((step) => step.stepId === stepId) + 1} goes without its change. ${lost}</p>`
+        : html`<p class="warn lost">
+            ${icon("warning")} If you keep only yours, ${stepNumber(plan, stepId).toLowerCase()} loses its change.
+            ${lost}
+          </p>`
     }
     <div class="actions">
       <vscode-button

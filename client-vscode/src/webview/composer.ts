@@ -47,7 +47,7 @@ export function composer(panel: Panel, hasPlan: boolean, ask: Asks): View {
           rows=${compact ? 1 : 3}
           .value=${live(ui.draft)}
           ?readonly=${isSending(ui)}
-          placeholder=${hasPlan ? "What next? Type @ to attach a file." : "What should be done? Type @ to attach a file."}
+          placeholder=${`${hasPlan ? "What next?" : "What should be done?"} Type @ to attach a file.`}
           aria-label="Describe a task"
           role="combobox"
           aria-autocomplete="list"
@@ -108,10 +108,11 @@ function verdict(panel: Panel): View {
         sending
           ? html`<span class="hint">${icon("loading")} Sending…</span>`
           : empty || ui.verdict === undefined
-            ? html`<span class="hint">${icon("lightbulb")} A small request runs directly; a larger one becomes a plan that you review.</span>`
+            ? html`<span class="hint">${icon("lightbulb")} Small requests run directly, larger ones become a plan.</span>`
             : html`<span class="hint" id="verdict" data-planned=${planned}>
             ${icon(planned ? "checklist" : "zap")}
-            <b>${planned ? "Will be planned" : "Runs directly"}</b> · ${reasonOf(ui.verdict)}${ui.verdict.ambiguous ? " (not sure)" : ""}
+            <b>${planned ? "Will be planned" : "Runs directly"}</b> ·
+            ${reasonOf(ui.verdict)}${ui.verdict.ambiguous ? " (not sure)" : ""}
           </span>`
       }
     </div>
@@ -122,7 +123,12 @@ function verdict(panel: Panel): View {
         title="Enter"
         @click=${by("auto")}
       >${planned ? "Plan" : "Run"} <kbd>⏎</kbd></vscode-button>
-      <vscode-button id="override" secondary ?disabled=${!ready} title="Alt+Enter: the other way" @click=${by(override(planned))}
+      <vscode-button
+        id="override"
+        secondary
+        ?disabled=${!ready}
+        title="Alt+Enter: the other way"
+        @click=${by(override(planned))}
         >${planned ? "Run directly" : "Plan first"} <kbd>Alt ⏎</kbd></vscode-button
       >
       <button

@@ -21,7 +21,7 @@ import { planHeader, reviewOf } from "./planHeader";
 import { steps } from "./steps";
 import { outcome } from "./summary";
 import { createPanel, icon, iconButton, shown, type View } from "./ui";
-import { freshUi, type Kept, kept, taken, type Ui, written } from "./uiState";
+import { freshUi, type Kept, kept, type Notice, taken, type Ui, written } from "./uiState";
 
 interface Host {
   postMessage(message: FromPanel): void;
@@ -94,7 +94,8 @@ function draw(): void {
   const { caret } = panel.ui;
   render(
     html`
-      ${serverBanner()} ${composer(panel, view !== undefined, { write, complete })} ${notices()} ${otherPlans(panel, state)}
+      ${serverBanner()} ${composer(panel, view !== undefined, { write, complete })} ${notices()}
+      ${otherPlans(panel, state)}
       ${
         view === undefined
           ? welcome()
@@ -138,26 +139,28 @@ function serverBanner(): View {
     case "starting":
       return html`<div class="banner">${icon("loading")}<span>${shown(server.detail)}</span></div>`;
     case "stopped":
-      return html`<div
-        class="banner error"
-        role="alert"
-      >${icon("error")}<span>${shown(server.detail)}</span><div class="actions">${show("restart", "Restart")}${show("log", "Show log")}</div></div>`;
+      return failed(server.detail, html`${show("restart", "Restart")}${show("log", "Show log")}`);
     case "noPython":
-      return html`<div
-        class="banner error"
-        role="alert"
-      >${icon("error")}<span>${shown(server.detail)}</span><div class="actions">${show("python", "Choose a Python…")}${show("restart", "Look again")}</div></div>`;
+      return failed(server.detail, html`${show("python", "Choose a Python…")}${show("restart", "Look again")}`);
   }
 }
 
+function failed(detail: string, actions: View): View {
+  return html`<div class="banner error" role="alert">
+    ${icon("error")}<span>${shown(detail)}</span>
+    <div class="actions">${actions}</div>
+  </div>`;
+}
+
 function notices(): View {
+  const without = (notice: Notice) => (ui: Ui) => ({ ...ui, notices: ui.notices.filter((each) => each !== notice) });
   return html`${panel.ui.notices.map(
     (notice) => html`<div class="banner ${notice.level}" role="alert">
       ${icon(notice.level === "error" ? "error" : notice.level === "warning" ? "warning" : "info")}
       <span>${shown(notice.message)} ${
         notice.hint === undefined ? nothing : html`<span class="quiet">${shown(notice.hint)}</span>`
       }</span>
-      ${iconButton("close", "Dismiss", () => panel.update((ui) => ({ ...ui, notices: ui.notices.filter((each) => each !== notice) })))}
+      ${iconButton("close", "Dismiss", () => panel.update(without(notice)))}
     </div>`,
   )}`;
 }
@@ -167,8 +170,16 @@ function welcome(): View {
     <h2>From a request to reviewed edits</h2>
     <ol>
       <li>${icon("comment")}<span><b>Ask.</b> A small request runs at once, a larger one becomes a plan.</span></li>
-      <li>${icon("checklist")}<span><b>Review.</b> Change, move, skip or add steps. Nothing is written before you approve.</span></li>
-      <li>${icon("diff")}<span><b>Apply.</b> Each change arrives in your open buffers beside what you are typing, and can be undone.</span></li>
+      <li>
+        ${icon("checklist")}<span
+          ><b>Review.</b> Change, move, skip or add steps. Nothing is written before you approve.</span
+        >
+      </li>
+      <li>
+        ${icon("diff")}<span
+          ><b>Apply.</b> Each change arrives in your open buffers beside what you are typing, and can be undone.</span
+        >
+      </li>
     </ol>
   </section>`;
 }

@@ -24,6 +24,7 @@ function row(panel: Panel, view: PlanView): View {
     title="Show this plan"
     @click=${() => panel.post({ kind: "select", planId })}
   >
-    ${icon(waits === undefined ? "checklist" : "bell-dot")}<span class="other-title">${shown(title)}</span><span class="other-state">${waits ?? PLAN_STATUS[status].toLowerCase()}</span>
+    ${icon(waits === undefined ? "checklist" : "bell-dot")}<span class="other-title">${shown(title)}</span
+    ><span class="other-state">${waits ?? PLAN_STATUS[status].toLowerCase()}</span>
   </button>`;
 }

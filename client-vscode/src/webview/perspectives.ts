@@ -54,7 +54,10 @@ export function perspectives(view: PlanView): View {
   if (agents.length === 0) return nothing;
   const heard = agents.filter((agent) => stateOf(view, agent) === "done").length;
   return html`<section class="perspectives" aria-label="Perspectives">
-    <h3>${icon("organization")}<span class="grow">Perspectives</span><span class="quiet">${heard} of ${agents.length}</span></h3>
+    <h3>
+      ${icon("organization")}<span class="grow">Perspectives</span>
+      <span class="quiet">${heard} of ${agents.length}</span>
+    </h3>
     ${agents.map((agent) => row(view, agent))}
   </section>`;
 }
@@ -68,14 +71,15 @@ function stateOf(view: PlanView, agent: Agent): State {
 function row(view: PlanView, agent: Agent): View {
   const state = stateOf(view, agent);
   const perspective = view.plan.perspectives[agent];
-  const head = html`${icon(LOOK[state], state, "glyph")}<b>${ROLE[agent]}</b><span class="quiet">${agent}</span><span class="grow"></span>
+  const glyph = icon(LOOK[state], state, "glyph");
+  const head = html`${glyph}<b>${ROLE[agent]}</b><span class="quiet">${agent}</span><span class="grow"></span>
     ${
       state === "done" && perspective != null
         ? html`<span
           class="chip"
           title="Estimated effort"
         >${shown(perspective.estimatedEffort)}</span>${icon("chevron-right", undefined, "opens")}`
-        : html`<span class="quiet">${state === "thinking" ? "thinking…" : state === "failed" ? "no answer" : state}</span>`
+        : html`<span class="quiet">${state === "failed" ? "no answer" : state}</span>`
     }`;
   if (state === "done" && perspective != null) {
     return html`<details class="perspective" data-agent=${agent} data-state=${state}>

@@ -119,9 +119,9 @@ function attached(view: PlanView): View {
         html`<li
           class="chip"
           title=${plain(attachmentTip(each))}
-        >${icon(each.kind === "folder" ? "folder" : each.kind === "link" ? "link" : "file")}${shown(each.label ?? each.reference)}${
-          each.truncated ? html`<i>cut</i>` : nothing
-        }</li>`,
+        >${icon(each.kind === "folder" || each.kind === "link" ? each.kind : "file")}${shown(
+          each.label ?? each.reference,
+        )}${each.truncated ? html`<i>truncated</i>` : nothing}</li>`,
     )}
     ${view.unresolved.map(
       (each) =>
@@ -171,7 +171,7 @@ function progress(view: PlanView): View {
       : nothing
   }
     <div class="figures">
-      <span id="progress">${started ? `${counts.completed} of ${counted(counts.total, "step")}` : counted(counts.total, "step")}</span>
+      <span id="progress">${started ? `${counts.completed} of ` : ""}${counted(counts.total, "step")}</span>
       ${started ? html`<span>${counts.percentComplete} %</span>` : nothing}
       ${counts.failed > 0 ? html`<span class="bad">${counts.failed} failed</span>` : nothing}
       ${counts.skipped > 0 ? html`<span>${counts.skipped} skipped</span>` : nothing}
@@ -298,6 +298,8 @@ function asks(panel: Panel, plan: Plan): View {
 function promptForm(panel: Panel, plan: Plan, prompt: NonNullable<PlanForms["prompt"]>): View {
   const { planId, version } = plan;
   const rejecting = prompt.kind === "reject";
+  const { kind } = prompt;
+  const write = (text: string) => panel.change(planId, (forms) => (forms.prompt = { kind, text }));
   const close = () => panel.change(planId, (forms) => delete forms.prompt);
   const submit = () => {
     const text = (panel.forms(planId).prompt?.text ?? "").trim();
@@ -315,7 +317,7 @@ function promptForm(panel: Panel, plan: Plan, prompt: NonNullable<PlanForms["pro
       resize="vertical"
       label=${rejecting ? "Reason for rejecting" : "Feedback for the next draft"}
       .value=${prompt.text}
-      @input=${(event: Event) => panel.change(planId, (forms) => (forms.prompt = { kind: prompt.kind, text: fieldValue(event) }))}
+      @input=${(event: Event) => write(fieldValue(event))}
       @keydown=${(event: KeyboardEvent) => {
         if (event.key === "Escape") close();
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit();

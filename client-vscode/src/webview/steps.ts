@@ -6,7 +6,7 @@ import { repeat } from "lit/directives/repeat.js";
 import { workedMs } from "../clocks";
 import { shownStatus } from "../planState";
 import { type PlanView, UNDOABLE } from "../planView";
-import type { Check, Plan, Step } from "../protocol";
+import type { Check, JsonObject, Plan, Step } from "../protocol";
 import { WAIT, waitOf } from "../waiting";
 import { dependencyNumbers, duration, headline, SKIP_REASON, STEP_STATUS, valueText } from "./format";
 import { plain } from "./hiddenCharacters";
@@ -73,6 +73,7 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
     return html`<li class="step editing">${editForm(panel, plan, step)}</li>`;
   const status = shownStatus(plan, step);
   const wait = waitOf(plan, step.stepId);
+  const runs = status === "running" && wait === undefined;
   const look =
     wait === undefined ? STEP_STATUS[status] : { icon: wait === "recovery" ? "error" : "bell-dot", label: WAIT[wait] };
   const open = forms.open.includes(step.stepId);
@@ -94,13 +95,13 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
         ${icon(look.icon, look.label, "glyph")}
         <span class="number">${index + 1}</span>
         <span class="step-text">
-          <span class="step-title">${shown(status === "running" && wait === undefined && step.activeForm !== "" ? step.activeForm : step.description)}</span>
+          <span class="step-title">${shown(runs && step.activeForm !== "" ? step.activeForm : step.description)}</span>
           <span class="step-meta">${meta(view, step)}</span>
         </span>
         <span class="step-side">${side(panel, view, step)}</span>
       </div>
       ${
-        status === "running" && wait === undefined && step.progress != null && step.progress > 0 && step.progress < 100
+        runs && step.progress != null && step.progress > 0 && step.progress < 100
           ? html`<vscode-progress-bar
             .value=${step.progress}
             max="100"
@@ -123,16 +124,17 @@ function meta(view: PlanView, step: Step): View {
   const call = wait === undefined ? view.calls.find((each) => each.stepId === step.stepId) : undefined;
   const after = dependencyNumbers(plan, step);
   const retry = view.retries[step.stepId];
-  if (call !== undefined)
-    return html`<span class="tool running">${icon("tools")}${shown(call.tool)} <span class="arg">${shown(headline(call.args))}</span></span>`;
+  if (call !== undefined) return html`<span class="tool running">${icon("tools")}${callText(call)}</span>`;
   if (step.status === "skipped")
     return html`<span>${SKIP_REASON[view.skipReasons[step.stepId] ?? ""] ?? "skipped"}</span>`;
   if (step.status === "failed") return html`<span class="bad">${shown(step.result?.error)}</span>`;
   if (retry !== undefined) return html`<span class="warn">retrying: ${shown(retry)}</span>`;
   return html`${wait === undefined ? nothing : html`<span class="warn waits">${WAIT[wait]}</span>`}${
     step.tool == null
-      ? html`<span class="tool">${icon(step.kind === "clarification" ? "question" : "hubot")}${step.kind === "clarification" ? "question" : step.agent}</span>`
-      : html`<span class="tool">${icon("tools")}${shown(step.tool)} <span class="arg">${shown(headline(step.args))}</span></span>`
+      ? step.kind === "clarification"
+        ? html`<span class="tool">${icon("question")}question</span>`
+        : html`<span class="tool">${icon("hubot")}${step.agent}</span>`
+      : html`<span class="tool">${icon("tools")}${callText({ tool: step.tool, args: step.args })}</span>`
   }
     ${after === "" ? nothing : html`<span title="Waits for these steps">after ${shown(after)}</span>`}
     ${step.critical ? html`<span class="warn" title="If this step fails, the plan fails">critical</span>` : nothing}
@@ -146,6 +148,10 @@ function meta(view: PlanView, step: Step): View {
         ? nothing
         : html`<span class="warn">${icon("discard")}${step.reverted === "whole" ? "undone" : "partly undone"}</span>`
     }`;
+}
+
+function callText({ tool, args }: { tool: string; args?: JsonObject }): View {
+  return html`${shown(tool)} <span class="arg">${shown(headline(args))}</span>`;
 }
 
 function side(panel: Panel, view: PlanView, step: Step): View {
@@ -183,9 +189,11 @@ function details(panel: Panel, view: PlanView, step: Step, index: number): View 
         : html`<ul class="calls" aria-label="Tool calls">
           ${step.toolsExecuted.map(
             (call) =>
-              html`<li>${icon(call.ok ? "check" : "close", call.ok ? "succeeded" : "failed", call.ok ? "good" : "bad")}<b>${shown(call.tool)}</b> <span class="arg">${shown(headline(call.args))}</span>${
-                call.deduplicated ? html`<i class="quiet">same as before</i>` : nothing
-              }<span class="quiet">${shown(call.summary)}</span></li>`,
+              html`<li>
+                ${call.ok ? icon("check", "succeeded", "good") : icon("close", "failed", "bad")}<b>${shown(call.tool)}</b>
+                <span class="arg">${shown(headline(call.args))}</span>${
+                  call.deduplicated ? html`<i class="quiet">same as before</i>` : nothing
+                }<span class="quiet">${shown(call.summary)}</span></li>`,
           )}
         </ul>`
     }
@@ -210,9 +218,10 @@ function checkRow(check: Check): View {
   const what = { file_exists: "exists", file_contains: "contains", no_new_errors: "no new errors", command: "runs" }[
     check.kind
   ];
-  return html`<li>${icon(name, check.outcome ?? "not checked yet", tone)}<span>${shown(check.path ?? check.command)} ${what} ${
-    check.text == null ? nothing : html`<code>${shown(check.text)}</code>`
-  }</span><span class="quiet">${shown(check.detail)}</span></li>`;
+  return html`<li>${icon(name, check.outcome ?? "not checked yet", tone)}<span
+      >${shown(check.path ?? check.command)} ${what}
+      ${check.text == null ? nothing : html`<code>${shown(check.text)}</code>`}</span
+    ><span class="quiet">${shown(check.detail)}</span></li>`;
 }
 
 function undo(panel: Panel, view: PlanView, step: Step): View {
@@ -228,12 +237,17 @@ function undo(panel: Panel, view: PlanView, step: Step): View {
 
 function tools(panel: Panel, plan: Plan, step: Step, index: number): View {
   if (step.status === "completed") return nothing;
-  const skipped = step.status === "skipped";
+  const { stepId } = step;
+  const last = index === plan.steps.length - 1;
   return html`<div class="step-tools" role="toolbar" aria-label="Edit step ${index + 1}">
     ${iconButton("edit", "Edit (F2)", () => start(panel, plan, draftOf(step)))}
     ${iconButton("arrow-up", "Move up (Alt+Up)", () => move(panel, plan, index, -1), index === 0)}
-    ${iconButton("arrow-down", "Move down (Alt+Down)", () => move(panel, plan, index, 1), index === plan.steps.length - 1)}
-    ${iconButton(skipped ? "debug-continue" : "debug-step-over", skipped ? "Do not skip (S)" : "Skip (S)", () => edit(panel, plan, { op: skipped ? "unskip" : "skip", stepId: step.stepId }))}
+    ${iconButton("arrow-down", "Move down (Alt+Down)", () => move(panel, plan, index, 1), last)}
+    ${
+      step.status === "skipped"
+        ? iconButton("debug-continue", "Do not skip (S)", () => edit(panel, plan, { op: "unskip", stepId }))
+        : iconButton("debug-step-over", "Skip (S)", () => edit(panel, plan, { op: "skip", stepId }))
+    }
     ${iconButton("add", "Add a step after this", () => start(panel, plan, emptyDraft(step.stepId)))}
     <span class="grow"></span>
     ${iconButton("trash", "Remove (Delete)", () => edit(panel, plan, { op: "remove", stepId: step.stepId }))}

@@ -11,7 +11,9 @@ import { icon, type Panel, shown, type View } from "./ui";
 import { isSending } from "./uiState";
 
 export function outcome(panel: Panel, view: PlanView): View {
-  return html`${answer(view)} ${error(panel, view)} ${summary(view)} ${left(panel, view)} ${files(panel, view)} ${log(view)}`;
+  return html`
+    ${answer(view)} ${error(panel, view)} ${summary(view)} ${left(panel, view)} ${files(panel, view)} ${log(view)}
+  `;
 }
 
 function answer(view: PlanView): View {
@@ -59,8 +61,9 @@ function summary(view: PlanView): View {
   )
     return nothing;
   const partly = isPartly(view);
+  const glyph = partly ? "warning" : plan.status === "completed" ? "pass-filled" : "info";
   return html`<section class="card outcome" data-status=${plan.status} data-partly=${partly} aria-label="Summary">
-    <h3>${icon(partly ? "warning" : plan.status === "completed" ? "pass-filled" : "info")}<span class="grow">Summary</span></h3>
+    <h3>${icon(glyph)}<span class="grow">Summary</span></h3>
     <p class="summary-text">${shown(plan.executionSummary)}</p>
     ${spent(plan) === "" ? nothing : html`<p class="quiet">${spent(plan)}</p>`}
   </section>`;
@@ -75,7 +78,10 @@ function left(panel: Panel, view: PlanView): View {
     <h3>${icon("debug-step-over")}<span class="grow">Not done</span></h3>
     <ul>${notDone(view).map(
       (step) =>
-        html`<li><span class="number">${plan.steps.indexOf(step) + 1}</span> <span>${shown(step.description)}<span class="quiet"> · ${shown(whyNot(view, step))}</span></span></li>`,
+        html`<li>
+          <span class="number">${plan.steps.indexOf(step) + 1}</span>
+          <span>${shown(step.description)}<span class="quiet"> · ${shown(whyNot(view, step))}</span></span>
+        </li>`,
     )}</ul>
     <div class="actions"><vscode-button
       secondary

@@ -91,12 +91,18 @@ export function icon(name: string, label?: string, classes = ""): View {
 
 /** A small button with an icon. */
 export function iconButton(name: string, label: string, click: () => void, disabled = false): View {
-  return html`<button class="icon-button" type="button" title=${plain(label)} aria-label=${plain(label)} ?disabled=${disabled} @click=${(
-    event: Event,
-  ) => {
+  const onClick = (event: Event) => {
     event.stopPropagation();
     click();
-  }}>${icon(name)}</button>`;
+  };
+  return html`<button
+    class="icon-button"
+    type="button"
+    title=${plain(label)}
+    aria-label=${plain(label)}
+    ?disabled=${disabled}
+    @click=${onClick}
+  >${icon(name)}</button>`;
 }
 
 /** Focus an element that the next frame draws. */
