@@ -2,51 +2,23 @@
 
 import * as vscode from "vscode";
 
+import { contributes } from "../package.json";
 import { REVIEWS, type Review } from "./protocol";
 
+/** The settings of the extension itself, which the server does not have. */
+const OWN = /^planloom\.(server|trace)\./;
+const SERVERS = Object.entries(contributes.configuration.properties).filter(([name]) => !OWN.test(name));
+
+const withScope = (isMachine: boolean): readonly string[] =>
+  SERVERS.filter(([, declared]) => ("scope" in declared && declared.scope === "machine") === isMachine).map(([name]) =>
+    name.replace("planloom.", ""),
+  );
+
 /** Settings that an opened folder must not set. */
-export const USER_ONLY = [
-  "model.provider",
-  "model.baseUrl",
-  "planning.systemPrompt",
-  "execution.review",
-  "approvals.read",
-  "approvals.write",
-  "approvals.destroy",
-  "approvals.execute",
-  "storage.path",
-] as const;
+const USER_ONLY = withScope(true);
 
 /** Settings that the user or an opened folder may set. */
-export const SHARED = [
-  "enableTaskPlanning",
-  "enableFallbackFunctionParsing",
-  "functionDeduplicationWindowSeconds",
-  "maxRetryAttempts",
-  "model.name",
-  "model.contextTokens",
-  "model.temperature",
-  "model.connectTimeoutSeconds",
-  "model.firstTokenTimeoutSeconds",
-  "model.tokenTimeoutSeconds",
-  "planning.perspectives",
-  "planning.format",
-  "planning.classifyWithModel",
-  "execution.maxParallelSteps",
-  "execution.maxToolCallsPerStep",
-  "execution.stepTimeoutSeconds",
-  "execution.completionTimeoutSeconds",
-  "execution.pauseOnClarification",
-  "execution.onFailure",
-  "budget.maxRequests",
-  "budget.maxTokens",
-  "budget.maxMinutes",
-  "context.budgetTokens",
-  "context.maxReferenceBytes",
-  "context.exclude",
-  "context.instructions",
-  "edits.save",
-] as const;
+const SHARED = withScope(false);
 
 export type Values = Record<string, unknown>;
 

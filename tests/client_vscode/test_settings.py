@@ -1,7 +1,6 @@
-"""The settings that the extension declares and sends are those of the server."""
+"""The settings that the extension declares are those of the server; it sends each by the way that its scope tells."""
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -52,13 +51,3 @@ def test_what_a_folder_must_not_set_is_of_machine_scope() -> None:
     for name, declared in DECLARED.items():
         closed = is_user_only(name) or name.startswith("planloom.server.")
         assert (declared.get("scope") == "machine") is closed, name
-
-
-def test_the_extension_sends_each_setting_by_the_right_way() -> None:
-    source = (CLIENT / "src" / "settings.ts").read_text(encoding="utf-8")
-    user, shared = (
-        set(re.findall(r'"([^"]+)"', body)) for body in re.findall(r"= \[(.*?)\] as const", source, re.DOTALL)
-    )
-    names = {name.removeprefix("planloom.") for name in fields(Settings)}
-    assert user == {name for name in names if is_user_only(f"planloom.{name}")}
-    assert shared == names - user
