@@ -9,7 +9,7 @@ import type { Approval, ApprovalFile, Conflict, FileChoice, Plan, Question, Reco
 import { CHANGE_LETTER, pathOf, skippedWith } from "./format";
 import { plain } from "./hiddenCharacters";
 import { readArgs } from "./stepForm";
-import { fieldValue, focusSoon, icon, type Panel, shown, type View } from "./ui";
+import { fieldValue, focusSoon, icon, linkButton, type Panel, shown, type View } from "./ui";
 import { isBusy } from "./uiState";
 
 const EFFECT_ICON = { read: "edit", write: "edit", destroy: "trash", execute: "terminal" } as const;
@@ -104,13 +104,10 @@ function approvalCard(panel: Panel, plan: Plan, approval: Approval): View {
           ${
             effect === "destroy" || approval.protected || out.length > 0
               ? nothing
-              : html`<button
-                class="link"
-                type="button"
-                ?disabled=${!armed}
-                title=${`${effect === "execute" ? "This command" : "All changes"}, for this version of the plan`}
-                @click=${allow("allowForPlan")}
-              >Allow for this plan</button>`
+              : linkButton("Allow for this plan", allow("allowForPlan"), {
+                  title: `${effect === "execute" ? "This command" : "All changes"}, for this version of the plan`,
+                  disabled: !armed,
+                })
           }
         </div>`
         : skipForm(panel, plan, approval, skipping)
@@ -133,6 +130,7 @@ function skipForm(panel: Panel, plan: Plan, { approvalId, effect, stepId }: Appr
       form,
     );
   const back = () => panel.change(planId, (forms) => delete forms.skips[approvalId]);
+  const cancel = () => panel.decide(planId, { kind: "respond", approvalId, decision: "cancel" });
   const lost = stepId == null ? undefined : skippedWith(plan, stepId);
   return html`<div class="prompt">
     <vscode-textarea
@@ -157,11 +155,7 @@ function skipForm(panel: Panel, plan: Plan, { approvalId, effect, stepId }: Appr
       >${effect === "execute" ? "Do not run it" : "Skip these changes"}</vscode-button>
       <vscode-button secondary @click=${back}>Back</vscode-button>
       <span class="grow"></span>
-      <button
-        class="link bad"
-        type="button"
-        @click=${() => panel.decide(planId, { kind: "respond", approvalId, decision: "cancel" })}
-      >Cancel the plan</button>
+      ${linkButton("Cancel the plan", cancel, { classes: "bad" })}
     </div>
   </div>`;
 }
@@ -205,12 +199,11 @@ function fileRow(panel: Panel, plan: Plan, approval: Approval, file: ApprovalFil
     ${
       file.change === "createFolder" || file.change === "rename"
         ? nothing
-        : html`<button
-          class="link diff"
-          type="button"
-          aria-label=${plain(`Show the changes to ${path}`)}
-          @click=${() => panel.post({ kind: "diff", approvalId, uri: file.uri })}
-        >${icon("diff")} Diff</button>`
+        : linkButton("Diff", () => panel.post({ kind: "diff", approvalId, uri: file.uri }), {
+            icon: "diff",
+            classes: "diff",
+            ariaLabel: plain(`Show the changes to ${path}`),
+          })
     }
     ${elsewhere.map((real) => html`<span class="resolved warn">${icon("warning")} really ${shown(real)}</span>`)}
   </li>`;
@@ -325,11 +318,7 @@ function recoveryCard(panel: Panel, plan: Plan, recovery: Recovery): View {
           : nothing
       }
       <span class="grow"></span>
-      ${
-        options.includes("abort")
-          ? html`<button class="link bad abort" type="button" @click=${act("abort")}>End the plan</button>`
-          : nothing
-      }
+      ${options.includes("abort") ? linkButton("End the plan", act("abort"), { classes: "bad abort" }) : nothing}
     </div>
   </article>`;
 }

@@ -20,7 +20,7 @@ import { otherPlans } from "./otherPlans";
 import { planHeader, reviewOf } from "./planHeader";
 import { steps } from "./steps";
 import { outcome } from "./summary";
-import { createPanel, icon, iconButton, shown, type View } from "./ui";
+import { createPanel, icon, iconButton, linkButton, shown, type View } from "./ui";
 import { freshUi, type Kept, kept, type Notice, taken, type Ui, written } from "./uiState";
 
 interface Host {
@@ -193,13 +193,9 @@ function footer(): View {
     view === undefined || !isLive(view.plan) ? server.review : reviewOf(panel, view.plan),
     server.unasked,
   );
+  const open = (what: "models" | "settings") => () => host.postMessage({ kind: "show", what });
   return html`<footer>
-    <button
-      class="link"
-      type="button"
-      title="Choose another model"
-      @click=${() => host.postMessage({ kind: "show", what: "models" })}
-    >${icon("hubot")} ${shown(model)}</button>
+    ${linkButton(shown(model), open("models"), { icon: "hubot", title: "Choose another model" })}
     <span class="grow"></span>
     ${
       trusted
@@ -212,12 +208,11 @@ function footer(): View {
     ${
       unasked.length === 0
         ? nothing
-        : html`<button
-          class="link warn"
-          type="button"
-          title="Open the settings"
-          @click=${() => host.postMessage({ kind: "show", what: "settings" })}
-        >${icon("warning")} Allowed without asking: ${unasked.join(", ")}</button>`
+        : linkButton(`Allowed without asking: ${unasked.join(", ")}`, open("settings"), {
+            icon: "warning",
+            classes: "warn",
+            title: "Open the settings",
+          })
     }
   </footer>`;
 }

@@ -9,7 +9,7 @@ import { isPartly, waitingFor } from "../waiting";
 import { counted, duration, PAUSE_REASON, PLAN_STATUS, reasonOf, spent, whatIsAsked } from "./format";
 import { plain } from "./hiddenCharacters";
 import { perspectives, thought } from "./perspectives";
-import { fieldValue, focusSoon, icon, type Panel, shown, type View } from "./ui";
+import { fieldValue, focusSoon, icon, linkButton, type Panel, shown, type View } from "./ui";
 import { isBusy, type PlanForms } from "./uiState";
 
 const REVIEW_LABEL: Readonly<Record<Review, string>> = {
@@ -101,11 +101,9 @@ function request(panel: Panel, plan: Plan): View {
   return html`<div class="request ${whole || !long ? "" : "clipped"}">${shown(plan.request)}</div>
     ${
       long
-        ? html`<button
-          class="link"
-          type="button"
-          @click=${() => panel.change(plan.planId, (forms) => (forms.wholeRequest = !whole))}
-        >${whole ? "Show less" : "Show the whole request"}</button>`
+        ? linkButton(whole ? "Show less" : "Show the whole request", () =>
+            panel.change(plan.planId, (forms) => (forms.wholeRequest = !whole)),
+          )
         : nothing
     }`;
 }
@@ -244,17 +242,13 @@ function controls(panel: Panel, view: PlanView): View {
         ${asks(panel, plan)}
         <div class="actions">
           <span class="grow"></span>
-          <button class="link" id="regenerate" type="button" @click=${prompt("regenerate")}>Regenerate…</button>
-          <button class="link" id="reject" type="button" @click=${prompt("reject")}>Reject…</button>
+          ${linkButton("Regenerate…", prompt("regenerate"), { id: "regenerate" })}
+          ${linkButton("Reject…", prompt("reject"), { id: "reject" })}
         </div>`;
     case "draft":
       return html`<div class="actions">
         <vscode-button secondary id="cancel" @click=${control("cancel")}>Cancel</vscode-button>
-        ${
-          plan.version === 0
-            ? html`<button class="link" type="button" @click=${control("direct")}>Execute directly instead</button>`
-            : nothing
-        }
+        ${plan.version === 0 ? linkButton("Execute directly instead", control("direct")) : nothing}
       </div>`;
     case "approved":
     case "executing":
@@ -274,7 +268,7 @@ function controls(panel: Panel, view: PlanView): View {
         }
         <vscode-button secondary id="cancel" @click=${control("cancel")}>${icon("debug-stop")} Cancel</vscode-button>
         <span class="grow"></span>
-        <button class="link" type="button" @click=${prompt("regenerate")}>Regenerate…</button>
+        ${linkButton("Regenerate…", prompt("regenerate"))}
       </div>`;
     case "rejected":
     case "failed":

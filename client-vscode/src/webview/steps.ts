@@ -11,7 +11,7 @@ import { WAIT, waitOf } from "../waiting";
 import { dependencyNumbers, duration, headline, SKIP_REASON, STEP_STATUS, valueText } from "./format";
 import { plain } from "./hiddenCharacters";
 import { addForm, draftOf, editForm, emptyDraft, hasWork } from "./stepForm";
-import { focusSoon, icon, iconButton, type Panel, shown, type View } from "./ui";
+import { focusSoon, icon, iconButton, linkButton, type Panel, shown, type View } from "./ui";
 import type { StepDraft } from "./uiState";
 
 /** Whether the plan's status allows its steps to be edited. */
@@ -39,12 +39,11 @@ export function steps(panel: Panel, view: PlanView): View {
     </ol>
     ${
       editable && (target === undefined || (target.kind === "existing" && !isStep(plan, target.stepId)))
-        ? html`<button
-          class="link add"
-          id="add-step"
-          type="button"
-          @click=${() => start(panel, plan, emptyDraft(plan.steps.at(-1)?.stepId ?? null))}
-        >${icon("add")} Add a step</button>`
+        ? linkButton("Add a step", () => start(panel, plan, emptyDraft(plan.steps.at(-1)?.stepId ?? null)), {
+            icon: "add",
+            classes: "add",
+            id: "add-step",
+          })
         : nothing
     }
   </section>`;
@@ -228,11 +227,9 @@ function undo(panel: Panel, view: PlanView, step: Step): View {
   const { planId } = view.plan;
   const takes = view.files.some((file) => file.stepId === step.stepId && file.state === "applied");
   if (!takes || !UNDOABLE.includes(view.plan.status)) return nothing;
-  return html`<button
-    class="link"
-    type="button"
-    @click=${() => panel.decide(planId, { kind: "undo", planId, stepId: step.stepId })}
-  >${icon("discard")} Undo this step</button>`;
+  return linkButton("Undo this step", () => panel.decide(planId, { kind: "undo", planId, stepId: step.stepId }), {
+    icon: "discard",
+  });
 }
 
 function tools(panel: Panel, plan: Plan, step: Step, index: number): View {

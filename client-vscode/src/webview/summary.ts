@@ -7,7 +7,7 @@ import { type ChangedFile, type PlanView, UNDOABLE } from "../planView";
 import { isPartly, notDone, restOf } from "../waiting";
 import { CHANGE_LETTER, latest, pathOf, spent, whyNot } from "./format";
 import { plain } from "./hiddenCharacters";
-import { icon, type Panel, shown, type View } from "./ui";
+import { icon, linkButton, type Panel, shown, type View } from "./ui";
 import { isSending } from "./uiState";
 
 export function outcome(panel: Panel, view: PlanView): View {
@@ -129,19 +129,16 @@ function files(panel: Panel, view: PlanView): View {
     </ul>
     ${
       isUndoable(view)
-        ? html`<button
-          class="link"
-          id="undo"
-          type="button"
-          @click=${() => panel.decide(planId, { kind: "undo", planId })}
-        >${icon("discard")} Undo all edits of this plan</button>`
+        ? linkButton("Undo all edits of this plan", () => panel.decide(planId, { kind: "undo", planId }), {
+            icon: "discard",
+            id: "undo",
+          })
         : reverted && UNDOABLE.includes(view.plan.status)
-          ? html`<button
-            class="link"
-            id="redo"
-            type="button"
-            @click=${() => panel.decide(planId, { kind: "undo", planId, redo: true })}
-          >${icon("redo")} Redo all edits of this plan</button>`
+          ? linkButton(
+              "Redo all edits of this plan",
+              () => panel.decide(planId, { kind: "undo", planId, redo: true }),
+              { icon: "redo", id: "redo" },
+            )
           : nothing
     }
   </section>`;

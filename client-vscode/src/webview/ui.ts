@@ -105,6 +105,28 @@ export function iconButton(name: string, label: string, click: () => void, disab
   >${icon(name)}</button>`;
 }
 
+interface LinkOptions {
+  icon?: string;
+  classes?: string;
+  id?: string;
+  title?: string;
+  ariaLabel?: string;
+  disabled?: boolean;
+}
+
+/** A button that looks like a link. */
+export function linkButton(label: View | string, click: () => void, options: LinkOptions = {}): View {
+  return html`<button
+    class="link ${options.classes ?? ""}"
+    id=${options.id ?? nothing}
+    type="button"
+    title=${options.title ?? nothing}
+    aria-label=${options.ariaLabel ?? nothing}
+    ?disabled=${options.disabled ?? false}
+    @click=${click}
+  >${options.icon === undefined ? nothing : html`${icon(options.icon)} `}${label}</button>`;
+}
+
 /** Focus an element that the next frame draws. */
 export function focusSoon(selector: string): void {
   requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector<HTMLElement>(selector)?.focus()));
