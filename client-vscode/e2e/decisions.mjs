@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { applyAll, nextApproval, NOTE, onDisk, plan, saveUntil, titles, version } from "./gestures.mjs";
+import { applyAll, NOTE, nextApproval, onDisk, plan, saveUntil, titles, version } from "./gestures.mjs";
 import { until } from "./workbench.mjs";
 
 const OTHER = "one\ntwo\nthree\n";
@@ -51,7 +51,12 @@ export const DECISIONS = [
       // One word for all of them: no other card comes.
       await (await nextApproval(window)).locator(".link").filter({ hasText: "Allow for this plan" }).click();
       await window.waitForStatus("completed");
-      for (const name of ["a", "b", "e"]) await saveUntil(window, `${name}.txt`, () => existsSync(join(folder, `${name}.txt`)) && onDisk(folder, `${name}.txt`).trim() === name);
+      for (const name of ["a", "b", "e"])
+        await saveUntil(
+          window,
+          `${name}.txt`,
+          () => existsSync(join(folder, `${name}.txt`)) && onDisk(folder, `${name}.txt`).trim() === name,
+        );
       assert.ok(!existsSync(join(folder, "c.txt")) && !existsSync(join(folder, "d.txt")));
     },
   },
@@ -61,7 +66,10 @@ export const DECISIONS = [
     async run({ window, folder, shots }) {
       const { panel, page } = window;
       await window.openFile("note.txt");
-      await plan(window, '1. Replace "beta" with "BETA" in note.txt\n2. Replace "gamma" with "GAMMA" in note.txt\n3. Replace "alpha" with "ALPHA" in note.txt');
+      await plan(
+        window,
+        '1. Replace "beta" with "BETA" in note.txt\n2. Replace "gamma" with "GAMMA" in note.txt\n3. Replace "alpha" with "ALPHA" in note.txt',
+      );
       await panel.locator("#approve").click();
       const rounds = [
         { line: 2, typed: " of mine", change: /BETA/, stays: "Take the plan's" },
@@ -85,8 +93,14 @@ export const DECISIONS = [
         await conflict.waitFor({ state: "detached" });
       }
       await applyAll(window);
-      await until("the chosen texts in the buffer", async () => /^alpha of mine also\nALPHA\nBETA\ngamma of mine too\n?/.test(await window.editorText()));
-      await saveUntil(window, "the chosen texts on disk", () => onDisk(folder, "note.txt") === "alpha of mine also\nALPHA\nBETA\ngamma of mine too\n");
+      await until("the chosen texts in the buffer", async () =>
+        /^alpha of mine also\nALPHA\nBETA\ngamma of mine too\n?/.test(await window.editorText()),
+      );
+      await saveUntil(
+        window,
+        "the chosen texts on disk",
+        () => onDisk(folder, "note.txt") === "alpha of mine also\nALPHA\nBETA\ngamma of mine too\n",
+      );
     },
   },
   {
@@ -95,10 +109,23 @@ export const DECISIONS = [
     async run({ window, folder, shots }) {
       const { panel, page } = window;
       await window.openFile("note.txt");
-      await plan(window, '1. Replace "beta" with "BETA" in note.txt\n2. Run `cp note.txt first.txt`\n3. Replace "one" with "zero" in other.txt\n4. Run `cp other.txt second.txt`');
+      await plan(
+        window,
+        '1. Replace "beta" with "BETA" in note.txt\n2. Run `cp note.txt first.txt`\n3. Replace "one" with "zero" in other.txt\n4. Run `cp other.txt second.txt`',
+      );
       await panel.locator("#approve").click();
       await (await nextApproval(window)).locator(".allow").click();
-      await until("the command's card", async () => /cp note/.test(await panel.locator(".card.approval .command").textContent({ timeout: 500 }).catch(() => "")), 60);
+      await until(
+        "the command's card",
+        async () =>
+          /cp note/.test(
+            await panel
+              .locator(".card.approval .command")
+              .textContent({ timeout: 500 })
+              .catch(() => ""),
+          ),
+        60,
+      );
       await until("the edit saved before the command", () => onDisk(folder, "note.txt").includes("BETA"));
       assert.ok(!(await window.isDirty("note.txt")));
       await (await nextApproval(window)).locator(".allow").click();
@@ -110,11 +137,15 @@ export const DECISIONS = [
       await window.caretAt("other.txt", 4);
       await page.keyboard.type("typed");
       await until("unsaved typing", () => window.isDirty("other.txt"));
-      await until("the plan waits for the user's save", async () => {
-        const allow = panel.locator(".card.approval .allow:not([disabled])").first();
-        if ((await allow.count()) > 0) await allow.click({ timeout: 2000 }).catch(() => undefined);
-        return (await window.status()) === "paused";
-      }, 60);
+      await until(
+        "the plan waits for the user's save",
+        async () => {
+          const allow = panel.locator(".card.approval .allow:not([disabled])").first();
+          if ((await allow.count()) > 0) await allow.click({ timeout: 2000 }).catch(() => undefined);
+          return (await window.status()) === "paused";
+        },
+        60,
+      );
       assert.match(await panel.locator(".plan-header .banner").textContent(), /unsaved/);
       assert.match(await panel.locator(".plan-header .banner").textContent(), /other\.txt/);
       assert.equal(onDisk(folder, "other.txt"), OTHER);
@@ -174,7 +205,9 @@ export const DECISIONS = [
       await (await nextApproval(window)).locator(".allow").click();
       const running = panel.locator('.step[data-status="running"]').first();
       await running.waitFor();
-      await until("progress of the window", async () => /Planloom: \d\/\d/.test((await page.locator(".statusbar-item").allTextContents()).join("\n")));
+      await until("progress of the window", async () =>
+        /Planloom: \d\/\d/.test((await page.locator(".statusbar-item").allTextContents()).join("\n")),
+      );
       await until("the command", () => running.locator(".tool.running").count());
       await window.command("Planloom: Pause Execution");
       await window.waitForStatus("paused");
@@ -196,7 +229,7 @@ export const DECISIONS = [
       await window.command("Planloom: Plan This Task");
       const area = panel.locator("#request");
       await area.waitFor();
-      await until("the selection in the composer", async () => /one\.txt[^]*two\.txt/.test(await area.inputValue()));
+      await until("the selection in the composer", async () => /one\.txt[\s\S]*two\.txt/.test(await area.inputValue()));
       await panel.locator("footer").waitFor();
       await area.press("Enter");
       await window.waitForStatus("pending_approval");
@@ -207,7 +240,9 @@ export const DECISIONS = [
       await panel.locator("#request").fill("Create folder Sub");
       await panel.locator("#verdict").waitFor();
       await panel.locator("#request").press("Enter");
-      await until("the direct request", async () => /Create folder Sub/.test(await panel.locator(".request").textContent()));
+      await until("the direct request", async () =>
+        /Create folder Sub/.test(await panel.locator(".request").textContent()),
+      );
       await applyAll(window);
       await window.command("Planloom: Show Plan…");
       await window.pick(/Create file one/);
@@ -225,18 +260,39 @@ export const DECISIONS = [
       await window.showPanel();
       workbench.setMachine({ "planloom.server.python": "/usr/bin/false" });
       try {
-        await until("the missing Python", async () => {
-          await window.command("Planloom: Restart Server");
-          return panel.locator(".banner.error").filter({ hasText: "needs Python" }).waitFor({ timeout: 5000 }).then(() => true, () => false);
-        }, 60);
+        await until(
+          "the missing Python",
+          async () => {
+            await window.command("Planloom: Restart Server");
+            return panel
+              .locator(".banner.error")
+              .filter({ hasText: "needs Python" })
+              .waitFor({ timeout: 5000 })
+              .then(
+                () => true,
+                () => false,
+              );
+          },
+          60,
+        );
       } finally {
         workbench.setMachine({});
       }
-      await until("a server again", async () => {
-        const again = panel.locator("vscode-button").filter({ hasText: "Look again" });
-        if ((await again.count()) > 0) await again.click({ timeout: 2000 }).catch(() => undefined);
-        return panel.locator("footer").waitFor({ timeout: 5000 }).then(() => true, () => false);
-      }, 60);
+      await until(
+        "a server again",
+        async () => {
+          const again = panel.locator("vscode-button").filter({ hasText: "Look again" });
+          if ((await again.count()) > 0) await again.click({ timeout: 2000 }).catch(() => undefined);
+          return panel
+            .locator("footer")
+            .waitFor({ timeout: 5000 })
+            .then(
+              () => true,
+              () => false,
+            );
+        },
+        60,
+      );
     },
   },
 ];

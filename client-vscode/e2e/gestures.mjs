@@ -40,14 +40,20 @@ export async function nextApproval(window) {
 
 /** Save everything until this holds: an edit that was made a moment ago may reach its tab after the command. */
 export async function saveUntil(window, what, check) {
-  await until(what, async () => {
-    await window.command("File: Save All Files");
-    return until(what, check, 5).catch(() => false);
-  }, 60);
+  await until(
+    what,
+    async () => {
+      await window.command("File: Save All Files");
+      return until(what, check, 5).catch(() => false);
+    },
+    60,
+  );
 }
 
 export const version = (window, number) =>
-  until(`version ${number}`, async () => new RegExp(`v${number}$`).test((await window.panel.locator(".plan-header .figures").textContent()).trim()));
+  until(`version ${number}`, async () =>
+    new RegExp(`v${number}$`).test((await window.panel.locator(".plan-header .figures").textContent()).trim()),
+  );
 
 export const titles = (window) => window.panel.locator(".step .step-title").allTextContents();
 

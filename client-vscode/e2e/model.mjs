@@ -12,7 +12,14 @@ const PROJECT = join(import.meta.dirname, "../..");
 const NO_ERRORS = [{ kind: "no_new_errors" }];
 const call = (name, args) => ({ name, arguments: args });
 const planned = (...steps) => ({ text: JSON.stringify({ summary: "Written by a scripted model.", steps }) });
-const edit = (id, description, old_text, new_text, more = {}) => ({ id, description, tool: "edit_file", args: { path: "package.json", old_text, new_text }, dependsOn: [], ...more });
+const edit = (id, description, old_text, new_text, more = {}) => ({
+  id,
+  description,
+  tool: "edit_file",
+  args: { path: "package.json", old_text, new_text },
+  dependsOn: [],
+  ...more,
+});
 
 const MANIFEST = '{\n  "name": "demo",\n  "version": "1.0.0"\n}\n';
 
@@ -20,26 +27,121 @@ const REPORT = { concerns: [], recommendations: ["Test it first."], estimatedEff
 
 /** A turn answers the first request that holds these words. */
 const SCRIPT = [
-  { when: { contains: ["Write a farewell", "One file is enough"] }, ...planned({ id: "one", description: "Write both in one file", tool: "write_file", args: { path: "both.txt", content: "both" }, dependsOn: [] }) },
-  { when: { contains: ["Write a farewell"] }, ...planned({ id: "hello", description: "Write the greeting", tool: "write_file", args: { path: "hello.txt", content: "hello" }, dependsOn: [] }, { id: "bye", description: "Write the farewell", tool: "write_file", args: { path: "bye.txt", content: "bye" }, dependsOn: [] }) },
+  {
+    when: { contains: ["Write a farewell", "One file is enough"] },
+    ...planned({
+      id: "one",
+      description: "Write both in one file",
+      tool: "write_file",
+      args: { path: "both.txt", content: "both" },
+      dependsOn: [],
+    }),
+  },
+  {
+    when: { contains: ["Write a farewell"] },
+    ...planned(
+      {
+        id: "hello",
+        description: "Write the greeting",
+        tool: "write_file",
+        args: { path: "hello.txt", content: "hello" },
+        dependsOn: [],
+      },
+      {
+        id: "bye",
+        description: "Write the farewell",
+        tool: "write_file",
+        args: { path: "bye.txt", content: "bye" },
+        dependsOn: [],
+      },
+    ),
+  },
   {
     when: { contains: ["Release the package"] },
     ...planned(
       edit("version", "Raise the version", '"1.0.0"', '"1.1.0"', { checks: NO_ERRORS }),
-      edit("licence", "Name the licence", '"1.1.0"', '"1.1.0",\n  "license": MIT', { checks: NO_ERRORS, dependsOn: ["version"] }),
+      edit("licence", "Name the licence", '"1.1.0"', '"1.1.0",\n  "license": MIT', {
+        checks: NO_ERRORS,
+        dependsOn: ["version"],
+      }),
     ),
   },
-  { when: { contains: ["Look at the manifest"], lacks: ["CURRENT TASK"] }, ...planned({ id: "look", description: "Say what is wrong", instruction: "Read the diagnostics and say what is wrong", dependsOn: [] }) },
-  { when: { contains: ["Read the diagnostics and say", "CURRENT TASK"] }, calls: [call("read_diagnostics", { path: "package.json" })] },
-  { when: { contains: ["Read the diagnostics and say", "CURRENT TASK"] }, calls: [call("ask_user", { question: "Shall it be mended?", options: ["Yes", "No"] })] },
-  { when: { contains: ["Read the diagnostics and say", "CURRENT TASK"] }, calls: [call("task_completed", { summary: "A value is missing." })] },
-  { when: { contains: ["Compose a poem"], lacks: ["CURRENT TASK"] }, ...planned({ id: "poem", description: "Write the poem", instruction: "Write poem.txt in verse", dependsOn: [] }) },
-  { when: { contains: ["Write poem.txt in verse", "CURRENT TASK", "Shorter, please"] }, calls: [call("write_file", { path: "poem.txt", content: "short" }), call("task_completed", { summary: "Wrote a short poem." })] },
-  { when: { contains: ["Write poem.txt in verse", "CURRENT TASK"] }, calls: [call("write_file", { path: "poem.txt", content: "long, so long" }), call("task_completed", { summary: "Wrote a long poem." })] },
-  { when: { contains: ["bring three perspectives", "Refactor the greeting"] }, ...planned({ id: "code", description: "Refactor the greeting", instruction: "Refactor it", agent: "koda", dependsOn: [] }, { id: "ship", description: "Deploy it", instruction: "Deploy it", agent: "devo", dependsOn: ["code"] }) },
-  { when: { contains: ["You are Chapo,", "Refactor the greeting"] }, calls: [call("report", { ...REPORT, analysis: "Two kinds of work.", strategicAnalysis: "Code first.", riskAssessment: "Low.", impactAreas: ["greeting"], coordinationNeeds: [] })] },
-  { when: { contains: ["You are Koda,", "Refactor the greeting"] }, calls: [call("report", { ...REPORT, analysis: "One module.", affectedFiles: ["greeting.py"], codePatterns: [], potentialBreakingChanges: [], testingRequirements: ["an empty name"] })] },
-  { when: { contains: ["You are Devo,", "Refactor the greeting"] }, fault: { kind: "refused", message: "Nobody deploys today." } },
+  {
+    when: { contains: ["Look at the manifest"], lacks: ["CURRENT TASK"] },
+    ...planned({
+      id: "look",
+      description: "Say what is wrong",
+      instruction: "Read the diagnostics and say what is wrong",
+      dependsOn: [],
+    }),
+  },
+  {
+    when: { contains: ["Read the diagnostics and say", "CURRENT TASK"] },
+    calls: [call("read_diagnostics", { path: "package.json" })],
+  },
+  {
+    when: { contains: ["Read the diagnostics and say", "CURRENT TASK"] },
+    calls: [call("ask_user", { question: "Shall it be mended?", options: ["Yes", "No"] })],
+  },
+  {
+    when: { contains: ["Read the diagnostics and say", "CURRENT TASK"] },
+    calls: [call("task_completed", { summary: "A value is missing." })],
+  },
+  {
+    when: { contains: ["Compose a poem"], lacks: ["CURRENT TASK"] },
+    ...planned({ id: "poem", description: "Write the poem", instruction: "Write poem.txt in verse", dependsOn: [] }),
+  },
+  {
+    when: { contains: ["Write poem.txt in verse", "CURRENT TASK", "Shorter, please"] },
+    calls: [
+      call("write_file", { path: "poem.txt", content: "short" }),
+      call("task_completed", { summary: "Wrote a short poem." }),
+    ],
+  },
+  {
+    when: { contains: ["Write poem.txt in verse", "CURRENT TASK"] },
+    calls: [
+      call("write_file", { path: "poem.txt", content: "long, so long" }),
+      call("task_completed", { summary: "Wrote a long poem." }),
+    ],
+  },
+  {
+    when: { contains: ["bring three perspectives", "Refactor the greeting"] },
+    ...planned(
+      { id: "code", description: "Refactor the greeting", instruction: "Refactor it", agent: "koda", dependsOn: [] },
+      { id: "ship", description: "Deploy it", instruction: "Deploy it", agent: "devo", dependsOn: ["code"] },
+    ),
+  },
+  {
+    when: { contains: ["You are Chapo,", "Refactor the greeting"] },
+    calls: [
+      call("report", {
+        ...REPORT,
+        analysis: "Two kinds of work.",
+        strategicAnalysis: "Code first.",
+        riskAssessment: "Low.",
+        impactAreas: ["greeting"],
+        coordinationNeeds: [],
+      }),
+    ],
+  },
+  {
+    when: { contains: ["You are Koda,", "Refactor the greeting"] },
+    calls: [
+      call("report", {
+        ...REPORT,
+        analysis: "One module.",
+        affectedFiles: ["greeting.py"],
+        codePatterns: [],
+        potentialBreakingChanges: [],
+        testingRequirements: ["an empty name"],
+      }),
+    ],
+  },
+  {
+    when: { contains: ["You are Devo,", "Refactor the greeting"] },
+    fault: { kind: "refused", message: "Nobody deploys today." },
+  },
 ];
 
 /** The model's process: its address, and every request that it has seen. */
@@ -47,14 +149,23 @@ export async function startModel() {
   const folder = mkdtempSync(join(tmpdir(), "planloom-model-"));
   const script = join(folder, "turns.json");
   writeFileSync(script, JSON.stringify(SCRIPT));
-  const server = spawn(join(PROJECT, ".venv/bin/python"), ["-m", "tests.support.model_server", script, "--port", "0"], { cwd: PROJECT, stdio: ["ignore", "pipe", "inherit"] });
+  const server = spawn(join(PROJECT, ".venv/bin/python"), ["-m", "tests.support.model_server", script, "--port", "0"], {
+    cwd: PROJECT,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const port = await new Promise((resolve, reject) => {
     createInterface({ input: server.stdout }).once("line", resolve);
     server.once("exit", (code) => reject(new Error(`The model's process ended with ${code}.`)));
   });
   const origin = `http://127.0.0.1:${port}`;
   return {
-    machine: { "planloom.model.provider": "openai", "planloom.model.baseUrl": `${origin}/v1`, "planloom.model.name": "scripted", "planloom.planning.perspectives": "never", "planloom.planning.classifyWithModel": "never" },
+    machine: {
+      "planloom.model.provider": "openai",
+      "planloom.model.baseUrl": `${origin}/v1`,
+      "planloom.model.name": "scripted",
+      "planloom.planning.perspectives": "never",
+      "planloom.planning.classifyWithModel": "never",
+    },
     requests: () => fetch(`${origin}/requests`).then((answer) => answer.json()),
     stop() {
       server.kill();
@@ -101,7 +212,11 @@ export const WITH_MODEL = [
       await panel.locator(`[data-approval="${asked}"]`).waitFor({ state: "detached" });
       await (await nextApproval(window)).locator(".allow").click();
       await window.waitForStatus("completed");
-      await saveUntil(window, "the short poem", () => existsSync(join(folder, "poem.txt")) && onDisk(folder, "poem.txt").trim() === "short");
+      await saveUntil(
+        window,
+        "the short poem",
+        () => existsSync(join(folder, "poem.txt")) && onDisk(folder, "poem.txt").trim() === "short",
+      );
     },
   },
   {
@@ -116,17 +231,27 @@ export const WITH_MODEL = [
       const first = panel.locator('.step[data-step="version"][data-status="completed"]');
       await first.waitFor({ timeout: 60_000 });
       await first.locator(".step-row").click();
-      assert.equal(await first.locator('.checks .codicon[title="passed"]').count(), 1, await first.locator(".checks").textContent());
+      assert.equal(
+        await first.locator('.checks .codicon[title="passed"]').count(),
+        1,
+        await first.locator(".checks").textContent(),
+      );
       await (await nextApproval(window)).locator(".allow").click();
       const card = panel.locator(".card.failure");
       await card.waitFor({ timeout: 60_000 });
       assert.match(await card.locator(".error-text").textContent(), /New errors \(\d+\): package\.json/);
       await window.shot(join(shots, "findings-dark.png"));
       await card.locator(".change").click();
-      await card.locator(".retry-args textarea").fill(JSON.stringify({ path: "package.json", old_text: ": MIT", new_text: ': "MIT"' }));
+      await card
+        .locator(".retry-args textarea")
+        .fill(JSON.stringify({ path: "package.json", old_text: ": MIT", new_text: ': "MIT"' }));
       await card.locator(".retry-changed").click();
       await applyAll(window);
-      await saveUntil(window, "the mended manifest", () => onDisk(folder, "package.json") === MANIFEST.replace('"1.0.0"', '"1.1.0",\n  "license": "MIT"'));
+      await saveUntil(
+        window,
+        "the mended manifest",
+        () => onDisk(folder, "package.json") === MANIFEST.replace('"1.0.0"', '"1.1.0",\n  "license": "MIT"'),
+      );
     },
   },
   {
@@ -140,8 +265,14 @@ export const WITH_MODEL = [
       await panel.locator("#perspectives").click();
       await window.waitForStatus("pending_approval");
       assert.deepEqual(await titles(window), ["Refactor the greeting", "Deploy it"]);
-      const states = await panel.locator(".perspective").evaluateAll((rows) => rows.map((row) => [row.dataset.agent, row.dataset.state]));
-      assert.deepEqual(states, [["chapo", "done"], ["koda", "done"], ["devo", "failed"]]);
+      const states = await panel
+        .locator(".perspective")
+        .evaluateAll((rows) => rows.map((row) => [row.dataset.agent, row.dataset.state]));
+      assert.deepEqual(states, [
+        ["chapo", "done"],
+        ["koda", "done"],
+        ["devo", "failed"],
+      ]);
       assert.match(await panel.locator('.perspective[data-agent="devo"]').textContent(), /Nobody deploys today/);
       await panel.locator('.perspective[data-agent="koda"] summary').click();
       assert.match(await panel.locator('.perspective[data-agent="koda"]').textContent(), /an empty name/);

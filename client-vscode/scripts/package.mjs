@@ -11,11 +11,23 @@ const option = (name, otherwise) => {
 };
 const target = option("--target", `${process.platform}-${process.arch}`);
 const out = resolve(option("--out", join(client, "..", "dist", `planloom-${target}.vsix`)));
-const python = process.env.PLANLOOM_PYTHON ?? [join(client, "../.venv/bin/python"), "python3"].find((path) => path === "python3" || existsSync(path));
+const python =
+  process.env.PLANLOOM_PYTHON ??
+  [join(client, "../.venv/bin/python"), "python3"].find((path) => path === "python3" || existsSync(path));
 const run = (command, args) => execFileSync(command, args, { cwd: client, stdio: ["ignore", "inherit", "inherit"] });
 
 mkdirSync(dirname(out), { recursive: true });
 run(python, ["scripts/bundle.py", "--target", target]);
 run(process.execPath, ["esbuild.mjs", "--production"]);
-run(process.execPath, ["node_modules/@vscode/vsce/vsce", "package", "--no-dependencies", "--allow-missing-repository", "--skip-license", "--target", target, "--out", out]);
+run(process.execPath, [
+  "node_modules/@vscode/vsce/vsce",
+  "package",
+  "--no-dependencies",
+  "--allow-missing-repository",
+  "--skip-license",
+  "--target",
+  target,
+  "--out",
+  out,
+]);
 console.log(`${out} ${(statSync(out).size / 1e6).toFixed(1)} MB`);

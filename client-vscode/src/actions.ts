@@ -1,9 +1,10 @@
-// What each wish of the panel asks of the server or of the editor: one case a wish.
+// Carries out each message of the panel, by a request to the server or a command of the editor.
 
 import * as vscode from "vscode";
 
 import type { Ctx } from "./ctx";
 import type { FromPanel } from "./messages";
+import { chooseModel, choosePlan, choosePython } from "./pickers";
 import type { CreateParams } from "./protocol";
 
 const COMPLETIONS = 30;
@@ -36,10 +37,17 @@ export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
   }
 }
 
-type Decision = Exclude<FromPanel, { kind: "ready" | "create" | "complete" | "detect" | "diff" | "open" | "show" | "review" | "select" }>;
+type Decision = Exclude<
+  FromPanel,
+  { kind: "ready" | "create" | "complete" | "detect" | "diff" | "open" | "show" | "review" | "select" }
+>;
 
-/** Tell the panel how its request ended, however it ended: a form of its waits for that. */
-async function settle(ctx: Ctx, { requestId }: { requestId?: number | undefined }, request: Promise<object | undefined>): Promise<void> {
+/** Send the panel the outcome of its request, even if it throws: the form that sent it waits for that. */
+async function settle(
+  ctx: Ctx,
+  { requestId }: { requestId?: number | undefined },
+  request: Promise<object | undefined>,
+): Promise<void> {
   let ok = false;
   try {
     ok = (await request) !== undefined;
@@ -48,15 +56,23 @@ async function settle(ctx: Ctx, { requestId }: { requestId?: number | undefined 
   }
 }
 
-/** A decision about a plan: one request each; undefined if it was refused, which has been shown. */
+/** Send one decision about a plan to the server; undefined if the server refused it, which the user has been shown. */
 async function decide(ctx: Ctx, message: Decision): Promise<object | undefined> {
   switch (message.kind) {
     case "approve":
-      return ctx.ask("planloom/plan/approve", { planId: message.planId, version: message.version, review: message.review ?? ctx.reviewOf(message.planId) });
+      return ctx.ask("planloom/plan/approve", {
+        planId: message.planId,
+        version: message.version,
+        review: message.review ?? ctx.reviewOf(message.planId),
+      });
     case "reject":
       return ctx.ask("planloom/plan/reject", { planId: message.planId, ...some("reason", message.reason) });
     case "regenerate":
-      return ctx.ask("planloom/plan/regenerate", { planId: message.planId, version: message.version, ...some("feedback", message.feedback) });
+      return ctx.ask("planloom/plan/regenerate", {
+        planId: message.planId,
+        version: message.version,
+        ...some("feedback", message.feedback),
+      });
     case "edit":
       return ctx.ask("planloom/plan/edit", { planId: message.planId, version: message.version, edits: message.edits });
     case "control":
@@ -65,16 +81,29 @@ async function decide(ctx: Ctx, message: Decision): Promise<object | undefined> 
       return undo(ctx, message);
     case "respond": {
       const { approvalId, decision, reason, files } = message;
-      return ctx.ask("planloom/approval/respond", { approvalId, decision, ...some("reason", reason ?? ""), ...(files === undefined ? {} : { files }) });
+      return ctx.ask("planloom/approval/respond", {
+        approvalId,
+        decision,
+        ...some("reason", reason ?? ""),
+        ...(files === undefined ? {} : { files }),
+      });
     }
     case "answer":
-      return ctx.ask("planloom/step/answer", { planId: message.planId, stepId: message.stepId, answer: message.answer });
+      return ctx.ask("planloom/step/answer", {
+        planId: message.planId,
+        stepId: message.stepId,
+        answer: message.answer,
+      });
     case "recover": {
       const { planId, stepId, action, args } = message;
       return ctx.ask("planloom/step/recover", { planId, stepId, action, ...(args === undefined ? {} : { args }) });
     }
     case "resolve":
-      return ctx.ask("planloom/conflict/resolve", { planId: message.planId, editId: message.editId, files: message.files });
+      return ctx.ask("planloom/conflict/resolve", {
+        planId: message.planId,
+        editId: message.editId,
+        files: message.files,
+      });
   }
 }
 
@@ -82,16 +111,22 @@ function some<N extends string>(name: N, text: string): Partial<Record<N, string
   return text.trim() === "" ? {} : ({ [name]: text } as Record<N, string>);
 }
 
-/** Where the person is: the active file and its selections, which `@selection` and `@diagnostics` speak of. */
+/** The active file and its selections, to which `@selection` and `@diagnostics` refer. */
 export function editorContext(): NonNullable<CreateParams["context"]> {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined || editor.document.uri.scheme !== "file") return {};
   const at = ({ line, character }: vscode.Position): { line: number; character: number } => ({ line, character });
-  return { uri: editor.document.uri.toString(), selections: editor.selections.map(({ start, end }) => ({ start: at(start), end: at(end) })) };
+  return {
+    uri: editor.document.uri.toString(),
+    selections: editor.selections.map(({ start, end }) => ({ start: at(start), end: at(end) })),
+  };
 }
 
-/** Send a request; a file that holds secrets is attached only if the person says so. */
-async function create(ctx: Ctx, { text, mode, sessionId }: Pick<CreateParams, "text" | "mode" | "sessionId">): Promise<object | undefined> {
+/** Send a request; a file that may hold secrets is attached only if the user agrees. */
+async function create(
+  ctx: Ctx,
+  { text, mode, sessionId }: Pick<CreateParams, "text" | "mode" | "sessionId">,
+): Promise<object | undefined> {
   const context = editorContext();
   const confirmed: string[] = [];
   if (text.includes("@")) {
@@ -107,14 +142,30 @@ async function create(ctx: Ctx, { text, mode, sessionId }: Pick<CreateParams, "t
       if (choice === "Attach") confirmed.push(each.reference);
     }
   }
-  const result = await ctx.ask("planloom/plan/create", { text, mode, context, ...(confirmed.length === 0 ? {} : { confirmed }), ...(sessionId === undefined ? {} : { sessionId }) });
+  const result = await ctx.ask("planloom/plan/create", {
+    text,
+    mode,
+    context,
+    ...(confirmed.length === 0 ? {} : { confirmed }),
+    ...(sessionId === undefined ? {} : { sessionId }),
+  });
   if (result !== undefined) await ctx.show(result.plan.planId);
   return result;
 }
 
-async function complete(ctx: Ctx, { requestId, text, offset }: { requestId: number; text: string; offset: number }): Promise<void> {
+async function complete(
+  ctx: Ctx,
+  { requestId, text, offset }: { requestId: number; text: string; offset: number },
+): Promise<void> {
   const { uri } = editorContext();
-  const found = await ctx.request("planloom/reference/complete", { text, offset, limit: COMPLETIONS, ...(uri === undefined ? {} : { context: { uri } }) }).catch(() => undefined);
+  const found = await ctx
+    .request("planloom/reference/complete", {
+      text,
+      offset,
+      limit: COMPLETIONS,
+      ...(uri === undefined ? {} : { context: { uri } }),
+    })
+    .catch(() => undefined);
   ctx.panel.post({ kind: "completions", requestId, items: [...(found?.items ?? [])] });
 }
 
@@ -124,13 +175,21 @@ async function diff(ctx: Ctx, { approvalId, uri }: { approvalId: string; uri: st
   if (file !== undefined) await ctx.diffs.show(approvalId, file);
 }
 
-async function undo(ctx: Ctx, { planId, stepId, redo }: { planId: string; stepId?: string; redo?: boolean }): Promise<object | undefined> {
-  const result = await ctx.ask("planloom/plan/undo", { planId, ...(stepId === undefined ? {} : { stepId }), ...(redo === undefined ? {} : { redo }) });
+async function undo(
+  ctx: Ctx,
+  { planId, stepId, redo }: { planId: string; stepId?: string; redo?: boolean },
+): Promise<object | undefined> {
+  const result = await ctx.ask("planloom/plan/undo", {
+    planId,
+    ...(stepId === undefined ? {} : { stepId }),
+    ...(redo === undefined ? {} : { redo }),
+  });
   if (result === undefined) return undefined;
   const { reverted, conflicts } = result;
   const files = (count: number): string => (count === 1 ? "1 file" : `${count} files`);
-  if (conflicts.length > 0) ctx.tell("warning", `${files(conflicts.length)} could not be taken back: you changed the same lines since.`);
-  else if (reverted.length === 0) ctx.tell("info", "There was nothing to take back.");
+  if (conflicts.length > 0)
+    ctx.tell("warning", `${files(conflicts.length)} could not be undone: you changed the same lines since.`);
+  else if (reverted.length === 0) ctx.tell("info", "There was nothing to undo.");
   return result;
 }
 
@@ -138,7 +197,10 @@ async function open({ uri, line }: { uri: string; line?: number }): Promise<void
   const target = vscode.Uri.parse(uri, true);
   if (target.scheme !== "file") return;
   const position = line === undefined ? undefined : new vscode.Position(line, 0);
-  await vscode.window.showTextDocument(target, { preview: true, ...(position === undefined ? {} : { selection: new vscode.Range(position, position) }) });
+  await vscode.window.showTextDocument(target, {
+    preview: true,
+    ...(position === undefined ? {} : { selection: new vscode.Range(position, position) }),
+  });
 }
 
 async function show(ctx: Ctx, what: Extract<FromPanel, { kind: "show" }>["what"]): Promise<void> {
@@ -157,46 +219,4 @@ async function show(ctx: Ctx, what: Extract<FromPanel, { kind: "show" }>["what"]
     case "python":
       return choosePython(ctx);
   }
-}
-
-/** Let the person pick one of the plans of the ledger. */
-export async function choosePlan(ctx: Ctx): Promise<void> {
-  const answer = await ctx.ask("planloom/plan/list", { limit: 50 });
-  if (answer === undefined) return;
-  if (answer.plans.length === 0) return ctx.tell("info", "There are no plans yet.");
-  const items = answer.plans.map((plan) => ({
-    label: plan.request.split("\n")[0]?.slice(0, 120) ?? plan.planId,
-    description: `${plan.status === "completed" && plan.progress.completed < plan.progress.total ? "partly done" : plan.status.replace("_", " ")} · ${plan.progress.completed}/${plan.progress.total}`,
-    detail: new Date(plan.updatedAt).toLocaleString(),
-    planId: plan.planId,
-  }));
-  const choice = await vscode.window.showQuickPick(items, { title: "Show Plan", placeHolder: "Newest first", matchOnDescription: true });
-  if (choice === undefined) return;
-  await ctx.show(choice.planId);
-  await ctx.panel.reveal();
-}
-
-/** Let the person pick a model; the choice is a user setting, so that a folder cannot make it. */
-export async function chooseModel(ctx: Ctx): Promise<void> {
-  const answer = await ctx.ask("planloom/model/list", {});
-  if (answer === undefined) return;
-  const items = answer.models.map((model) => ({
-    label: `${model.reachable ? "$(pass)" : "$(circle-slash)"} ${model.provider}${model.name === "" || model.name === model.provider ? "" : ` · ${model.name}`}`,
-    description: model.contextTokens == null ? "" : `${model.contextTokens} tokens`,
-    detail: model.reason ?? "",
-    model,
-  }));
-  const choice = await vscode.window.showQuickPick(items, { title: "Choose Model", matchOnDetail: true });
-  if (choice === undefined) return;
-  const settings = vscode.workspace.getConfiguration("planloom.model");
-  await settings.update("provider", choice.model.provider, vscode.ConfigurationTarget.Global);
-  await settings.update("name", choice.model.name, vscode.ConfigurationTarget.Global);
-}
-
-async function choosePython(ctx: Ctx): Promise<void> {
-  const picked = await vscode.window.showOpenDialog({ title: "A Python, 3.11 or newer", openLabel: "Use This Python", canSelectMany: false });
-  const [file] = picked ?? [];
-  if (file === undefined) return;
-  await vscode.workspace.getConfiguration("planloom.server").update("python", file.fsPath, vscode.ConfigurationTarget.Global);
-  await ctx.start();
 }

@@ -1,25 +1,44 @@
-// Starts the language server and speaks with it: typed requests, its notifications, and its questions to the editor.
+// Starts the language server; types its requests and notifications, and answers what it requests of the editor.
 
 import * as vscode from "vscode";
 import {
   LanguageClient,
-  RevealOutputChannelOn,
-  State,
   type LanguageClientOptions,
+  RevealOutputChannelOn,
   type ServerOptions,
+  State,
   type StaticFeature,
 } from "vscode-languageclient/node";
 
 import { OtherTools, saveFiles } from "./editor";
 import { answerWithModel, hasModels } from "./languageModel";
 import { isEvent } from "./messages";
-import type { EditorCompletion, ErrorData, Params, PlanEvent, Requests, Result, StreamDelta } from "./protocol";
-import { environment, type Command } from "./python";
+import type {
+  EditorRequests,
+  Event,
+  ModelEntry,
+  Notifications,
+  Requests,
+  ServerNotifications,
+  StreamParams,
+} from "./protocol";
+import { type Command, environment } from "./python";
 import { defaults, sharedValues, userValues, type Values } from "./settings";
 
+export type Params<M extends keyof Requests> = Requests[M]["params"];
+export type Result<M extends keyof Requests> = Requests[M]["result"];
+
+/** What an error of the server carries besides its JSON-RPC code. */
+interface ErrorData {
+  code: string;
+  message: string;
+  hint?: string;
+  details?: unknown;
+}
+
 export interface Listeners {
-  event(event: PlanEvent): void;
-  stream(delta: StreamDelta): void;
+  event(event: Event): void;
+  stream(delta: StreamParams): void;
   health(): void;
   running(): void;
   stopped(): void;
@@ -34,26 +53,53 @@ export class Client implements vscode.Disposable {
   ) {}
 
   /** Start `command` in `cwd`; resolves when the server has answered `initialize`. */
-  static async start(command: Command, cwd: string, log: vscode.LogOutputChannel, listeners: Listeners): Promise<Client> {
-    const server: ServerOptions = { command: command.command, args: [...command.args], options: { cwd, env: environment(process.env) } };
+  static async start(
+    command: Command,
+    cwd: string,
+    log: vscode.LogOutputChannel,
+    listeners: Listeners,
+  ): Promise<Client> {
+    const server: ServerOptions = {
+      command: command.command,
+      args: [...command.args],
+      options: { cwd, env: environment(process.env) },
+    };
     const language = new LanguageClient("planloom", "Planloom", server, await options(log, listeners));
     language.registerFeature(OWN_CONFIRMATION);
     const others = new OtherTools();
+    const on = <M extends keyof ServerNotifications>(
+      method: M,
+      take: (params: ServerNotifications[M]) => void,
+    ): vscode.Disposable => language.onNotification(method, take);
+    const answer = <M extends keyof EditorRequests>(
+      method: M,
+      reply: (
+        params: EditorRequests[M]["params"],
+        token: vscode.CancellationToken,
+      ) => Promise<EditorRequests[M]["result"]>,
+    ): vscode.Disposable => language.onRequest(method, reply);
     const owned = [
       others,
-      language.onDidChangeState(({ newState }) => (newState === State.Running ? listeners.running() : newState === State.Stopped ? listeners.stopped() : undefined)),
-      language.onNotification("planloom/event", (event: unknown) => {
+      language.onDidChangeState(({ newState }) =>
+        newState === State.Running ? listeners.running() : newState === State.Stopped ? listeners.stopped() : undefined,
+      ),
+      on("planloom/event", (event) => {
         if (isEvent(event)) listeners.event(event);
-        else log.warn(`An event without its fields was left out: ${JSON.stringify(event).slice(0, 200)}`);
+        else log.warn(`An event with missing fields was ignored: ${JSON.stringify(event).slice(0, 200)}`);
       }),
-      language.onNotification("planloom/stream", (delta: StreamDelta) => listeners.stream(delta)),
-      language.onNotification("planloom/health", () => listeners.health()),
-      language.onRequest("planloom/editor/diagnostics", ({ uris }: { uris: readonly string[] }) => others.answer(language, uris)),
-      language.onRequest("planloom/editor/save", ({ uris }: { uris: readonly string[] }) => saveFiles(uris)),
-      language.onRequest("planloom/editor/complete", (request: EditorCompletion, token: vscode.CancellationToken) => answerWithModel(request, token)),
-      vscode.workspace.onDidGrantWorkspaceTrust(() => void language.sendNotification("planloom/workspace/trust", { trusted: true })),
+      on("planloom/stream", listeners.stream),
+      on("planloom/health", listeners.health),
+      answer("planloom/editor/diagnostics", ({ uris }) => others.answer(language, uris)),
+      answer("planloom/editor/save", ({ uris }) => saveFiles(uris)),
+      answer("planloom/editor/complete", answerWithModel),
+      vscode.workspace.onDidGrantWorkspaceTrust(
+        () => void notify(language, "planloom/workspace/trust", { trusted: true }),
+      ),
       vscode.workspace.onDidChangeConfiguration((change) => {
-        if (change.affectsConfiguration("planloom") && language.isRunning()) void sendSettings(language).then(listeners.settingsSent, (error: unknown) => log.warn(`The settings were not taken: ${errorData(error).message}`));
+        if (change.affectsConfiguration("planloom") && language.isRunning())
+          void sendSettings(language).then(listeners.settingsSent, (error: unknown) =>
+            log.warn(`The server did not accept the settings: ${errorData(error).message}`),
+          );
       }),
     ];
     const client = new Client(language, owned);
@@ -85,8 +131,8 @@ export class Client implements vscode.Disposable {
 }
 
 /**
- * The panel is where changes are confirmed: announcing the editor's own confirmation too would ask for each deletion twice,
- * the second time in a preview where nothing is ticked.
+ * Changes are confirmed in the panel. If the editor's own confirmation were declared as well, each deletion would be
+ * confirmed twice, the second time in a preview where nothing is ticked.
  */
 const OWN_CONFIRMATION: StaticFeature = {
   fillClientCapabilities(capabilities) {
@@ -97,18 +143,34 @@ const OWN_CONFIRMATION: StaticFeature = {
   clear: () => undefined,
 };
 
-/** What an error of the server says, whatever threw it. */
+/** The code, message and hint of whatever was thrown. */
 export function errorData(error: unknown): ErrorData {
   const message = error instanceof Error ? error.message : String(error);
-  if (typeof error === "object" && error !== null && "data" in error && typeof error.data === "object" && error.data !== null) {
+  if (
+    typeof error === "object" &&
+    error !== null &&
+    "data" in error &&
+    typeof error.data === "object" &&
+    error.data !== null
+  ) {
     const { data } = error;
     const text = (name: "code" | "message" | "hint"): string | undefined => {
       const value: unknown = name in data ? data[name as keyof typeof data] : undefined;
       return typeof value === "string" ? value : undefined;
     };
-    return { code: text("code") ?? "internal", message: text("message") ?? message, hint: text("hint"), details: "details" in data ? data.details : undefined };
+    return {
+      code: text("code") ?? "internal",
+      message: text("message") ?? message,
+      hint: text("hint"),
+      details: "details" in data ? data.details : undefined,
+    };
   }
   return { code: "internal", message };
+}
+
+/** The provider and name of a model, or only one of them if they are the same. */
+export function modelName({ provider, name }: Pick<ModelEntry, "provider" | "name">): string {
+  return name === "" || name === provider ? provider : `${provider} · ${name}`;
 }
 
 async function options(log: vscode.LogOutputChannel, listeners: Listeners): Promise<LanguageClientOptions> {
@@ -118,7 +180,7 @@ async function options(log: vscode.LogOutputChannel, listeners: Listeners): Prom
     outputChannel: log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
     progressOnInitialization: false,
-    // A function, since a server that is started again must be told what holds by then.
+    // A function, since a restarted server must get the settings of that moment.
     initializationOptions: () => ({
       planloom: remembered(userValues()),
       planloomClient: {
@@ -137,7 +199,11 @@ async function options(log: vscode.LogOutputChannel, listeners: Listeners): Prom
     middleware: {
       workspace: {
         configuration: (params) =>
-          params.items.map((item) => (item.section === "planloom" ? sharedValues(item.scopeUri === undefined ? undefined : vscode.Uri.parse(item.scopeUri)) : null)),
+          params.items.map((item) =>
+            item.section === "planloom"
+              ? sharedValues(item.scopeUri === undefined ? undefined : vscode.Uri.parse(item.scopeUri))
+              : null,
+          ),
       },
       executeCommand: (command, args, next) => {
         if (command === "planloom.plan") listeners.planRequested();
@@ -147,11 +213,19 @@ async function options(log: vscode.LogOutputChannel, listeners: Listeners): Prom
   };
 }
 
-/** Names that the server has been given: once unset they are sent again with their default. */
+function notify<M extends keyof Notifications>(
+  language: LanguageClient,
+  method: M,
+  params: Notifications[M],
+): Promise<void> {
+  return language.sendNotification(method, params);
+}
+
+/** The settings that the server has received. One that the user unsets is sent again with its default. */
 const given = new Set<string>();
 
 function remembered(values: Values): Values {
-  Object.keys(values).forEach((name) => given.add(name));
+  for (const name of Object.keys(values)) given.add(name);
   return values;
 }
 

@@ -1,17 +1,27 @@
-// How long each step has worked: the time between its events, without what it spent waiting for a person.
+// How long each step has worked: the time between its events, less the time that it waited for the user.
 
-import type { Clock, PlanView } from "./planState";
-import type { PlanEvent, Step } from "./protocol";
+import type { Event, Step } from "./protocol";
 
-type Clocks = PlanView["clocks"];
+/** When a step's attempt began, how long it has waited for the user since, and the decisions that it waits for now. */
+interface Clock {
+  startedAt: string;
+  waitedMs: number;
+  open: readonly string[];
+  since?: string;
+}
+
+/** The clocks of a plan's steps, by the ids of the steps. */
+export type Clocks = Readonly<Record<string, Clock>>;
 
 /** The clocks after an event. */
-export function foldClocks(clocks: Clocks, event: PlanEvent): Clocks {
+export function foldClocks(clocks: Clocks, event: Event): Clocks {
   switch (event.type) {
     case "task_started":
       return { ...clocks, [event.taskId]: { startedAt: event.at, waitedMs: 0, open: [] } };
     case "approval_request":
-      return event.approval.stepId == null ? clocks : opened(clocks, event.approval.stepId, `approval ${event.approval.approvalId}`, event.at);
+      return event.approval.stepId == null
+        ? clocks
+        : opened(clocks, event.approval.stepId, `approval ${event.approval.approvalId}`, event.at);
     case "approval_resolved":
       return closed(clocks, `approval ${event.approvalId}`, event.at);
     case "edit_conflict":
@@ -28,8 +38,8 @@ export function foldClocks(clocks: Clocks, event: PlanEvent): Clocks {
 }
 
 /** How long the step's last attempt has worked, in milliseconds; undefined while it has not begun. */
-export function workedMs(view: PlanView, step: Step, now: number): number | undefined {
-  const clock = view.clocks[step.stepId];
+export function workedMs(clocks: Clocks, step: Step, now: number): number | undefined {
+  const clock = clocks[step.stepId];
   const waited = clock?.waitedMs ?? 0;
   if (step.result != null) return Math.max(0, step.result.durationMs - waited);
   if (step.status !== "running" && step.status !== "needs_clarification") return undefined;
@@ -50,6 +60,9 @@ function closed(clocks: Clocks, key: string, at: string): Clocks {
   if (found === undefined) return clocks;
   const [stepId, { since, ...clock }] = found;
   const open = clock.open.filter((each) => each !== key);
-  const after: Clock = open.length > 0 || since === undefined ? { ...clock, open, ...(since === undefined ? {} : { since }) } : { ...clock, open, waitedMs: clock.waitedMs + Math.max(0, Date.parse(at) - Date.parse(since)) };
+  const after: Clock =
+    open.length > 0 || since === undefined
+      ? { ...clock, open, ...(since === undefined ? {} : { since }) }
+      : { ...clock, open, waitedMs: clock.waitedMs + Math.max(0, Date.parse(at) - Date.parse(since)) };
   return { ...clocks, [stepId]: after };
 }

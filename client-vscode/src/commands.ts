@@ -1,24 +1,27 @@
-// The one table of the commands that the editor's palette, menus and keys can start.
+// The commands of the editor's palette, menus and keys, in one table.
 
 import * as vscode from "vscode";
-
-import { chooseModel, choosePlan } from "./actions";
 import type { Ctx } from "./ctx";
+import { chooseModel, choosePlan } from "./pickers";
 import type { Plan } from "./protocol";
 
-/** A longer selection is code to talk about, not a request; `@selection` attaches it. */
+/** A selection longer than this is code rather than a request, so `@selection` attaches it. */
 const LONGEST_REQUEST = 4000;
 
 type Run = (ctx: Ctx) => unknown;
 
 export const COMMANDS: Readonly<Record<string, Run>> = {
   "planloom.ui.plan": (ctx) => ctx.panel.compose(selectedText()),
-  "planloom.ui.approve": (ctx) => onPlan(ctx, ({ planId, version }) => ctx.perform({ kind: "approve", planId, version })),
+  "planloom.ui.approve": (ctx) =>
+    onPlan(ctx, ({ planId, version }) => ctx.perform({ kind: "approve", planId, version })),
   "planloom.ui.reject": (ctx) => onPlan(ctx, (plan) => reject(ctx, plan)),
-  "planloom.ui.direct": (ctx) => onPlan(ctx, ({ planId }) => ctx.perform({ kind: "control", action: "direct", planId })),
+  "planloom.ui.direct": (ctx) =>
+    onPlan(ctx, ({ planId }) => ctx.perform({ kind: "control", action: "direct", planId })),
   "planloom.ui.pause": (ctx) => onPlan(ctx, ({ planId }) => ctx.perform({ kind: "control", action: "pause", planId })),
-  "planloom.ui.resume": (ctx) => onPlan(ctx, ({ planId }) => ctx.perform({ kind: "control", action: "resume", planId })),
-  "planloom.ui.cancel": (ctx) => onPlan(ctx, ({ planId }) => ctx.perform({ kind: "control", action: "cancel", planId })),
+  "planloom.ui.resume": (ctx) =>
+    onPlan(ctx, ({ planId }) => ctx.perform({ kind: "control", action: "resume", planId })),
+  "planloom.ui.cancel": (ctx) =>
+    onPlan(ctx, ({ planId }) => ctx.perform({ kind: "control", action: "cancel", planId })),
   "planloom.ui.undo": (ctx) => onPlan(ctx, ({ planId }) => ctx.perform({ kind: "undo", planId })),
   "planloom.ui.showPlan": choosePlan,
   "planloom.ui.showLog": (ctx) => ctx.log.show(),
@@ -37,7 +40,10 @@ function onPlan(ctx: Ctx, act: (plan: Plan) => unknown): unknown {
 }
 
 async function reject(ctx: Ctx, { planId }: Plan): Promise<void> {
-  const reason = await vscode.window.showInputBox({ title: "Reject Plan", prompt: "Why not? The reason helps the next draft (optional)." });
+  const reason = await vscode.window.showInputBox({
+    title: "Reject Plan",
+    prompt: "Why not? The reason helps the next draft (optional).",
+  });
   if (reason !== undefined) ctx.perform({ kind: "reject", planId, reason });
 }
 

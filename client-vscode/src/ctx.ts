@@ -1,24 +1,37 @@
-// Everything alive in this window: the server's client, what is known of the plans, and the views that show it.
+// Owns the state of this window: the server's client, the plans, and the views that show them.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import * as vscode from "vscode";
 
-import { perform } from "./actions";
-import { Client, errorData } from "./client";
+import { Client, errorData, modelName, type Params, type Result } from "./client";
 import { Diffs } from "./diffs";
 import type { FromPanel, ServerState } from "./messages";
-import { currentView, EMPTY, fold, isLive, isUndoable, LIVE, replay, select, withPlan, withStream, withView, type PanelState, type PlanView } from "./planState";
-import { PlanPanel } from "./planView";
-import type { Params, Plan, PlanEvent, Requests, Result, Review } from "./protocol";
-import { problemLines } from "./problems";
-import { findPython, readBundle, startCommand, type Command } from "./python";
+import { PlanPanel } from "./planPanel";
+import {
+  currentView,
+  EMPTY,
+  fold,
+  isLive,
+  isUndoable,
+  LIVE,
+  type PanelState,
+  replay,
+  select,
+  withPlan,
+  withStream,
+  withView,
+} from "./planState";
+import type { PlanView } from "./planView";
+import type { Event, Plan, Requests, Review } from "./protocol";
+import { type Command, findPython, readBundle, startCommand } from "./python";
 import { reviewSetting, unasked } from "./settings";
 import { StatusItem } from "./status";
+import { problemLines } from "./validationProblems";
 
 const CURRENT_KEY = "planloom.currentPlan";
 const PAGE = 500;
-/** How many plans that have not ended are brought back at a start, the newest. */
+/** How many of the newest plans that have not ended are restored at a start. */
 const RESTORED = 20;
 
 export class Ctx implements vscode.Disposable {
@@ -29,16 +42,19 @@ export class Ctx implements vscode.Disposable {
   server: ServerState = { kind: "starting", detail: "Starting the server…" };
   private readonly status = new StatusItem();
   private readonly contexts = new Map<string, string | boolean>();
-  private readonly early = new Map<string, PlanEvent[]>();
+  private readonly early = new Map<string, Event[]>();
   private readonly reviews = new Map<string, Review>();
   private client: Client | undefined;
   private starting: Promise<void> | undefined;
 
-  constructor(readonly extension: vscode.ExtensionContext) {
+  constructor(
+    readonly extension: vscode.ExtensionContext,
+    private readonly act: (ctx: Ctx, message: FromPanel) => Promise<void>,
+  ) {
     this.panel = new PlanPanel(extension.extensionUri, this, this.log);
   }
 
-  /** Start the server, or end the running one and start anew. */
+  /** Start the server, or restart it if it runs. */
   start(): Promise<void> {
     this.starting ??= this.startNow().finally(() => (this.starting = undefined));
     return this.starting;
@@ -48,17 +64,19 @@ export class Ctx implements vscode.Disposable {
     return this.client?.isRunning ?? false;
   }
 
-  /** Ask the server; throws what the server answers, or that it does not run. */
+  /** Send a request. Throws the server's error, or an error if the server does not run. */
   request<M extends keyof Requests>(method: M, params: Params<M>): Promise<Result<M>> {
-    if (this.client === undefined || !this.client.isRunning) return Promise.reject(new Error("The Planloom server does not run. Restart it from the panel."));
+    if (this.client === undefined || !this.client.isRunning)
+      return Promise.reject(new Error("The Planloom server is not running. Restart it from the panel."));
     return this.client.request(method, params);
   }
 
-  /** Ask the server and show what it refuses; undefined then. */
+  /** Send a request; if it fails, show the error and return undefined. */
   async ask<M extends keyof Requests>(method: M, params: Params<M>): Promise<Result<M> | undefined> {
     try {
       const result = await this.request(method, params);
-      if (typeof result === "object" && result !== null && "plan" in result && result.plan != null) this.takePlan(result.plan as Plan);
+      if (typeof result === "object" && result !== null && "plan" in result && result.plan != null)
+        this.takePlan(result.plan as Plan);
       return result;
     } catch (error) {
       this.refused(method, error);
@@ -70,7 +88,7 @@ export class Ctx implements vscode.Disposable {
     return currentView(this.state);
   }
 
-  /** Remember what the panel has chosen for a plan, for the commands that start it without the panel. */
+  /** Remember the review that the user chose for a plan in the panel, for the commands that start the plan. */
   chooseReview(planId: string, review: Review): void {
     this.reviews.set(planId, review);
   }
@@ -79,7 +97,7 @@ export class Ctx implements vscode.Disposable {
     return this.reviews.get(planId);
   }
 
-  /** Put a plan on display, from what is known or from the ledger. */
+  /** Display a plan; one that is not known yet is read from the ledger. */
   async show(planId: string): Promise<void> {
     if (this.state.plans[planId] === undefined) await this.load(planId);
     this.state = select(this.state, this.state.plans[planId] === undefined ? this.state.current : planId);
@@ -89,13 +107,20 @@ export class Ctx implements vscode.Disposable {
 
   tell(level: "info" | "warning" | "error", message: string, hint?: string): void {
     this.log[level === "warning" ? "warn" : level](message);
-    if (this.panel.isVisible) return this.panel.notice(level, message, hint);
-    const show = { info: vscode.window.showInformationMessage, warning: vscode.window.showWarningMessage, error: vscode.window.showErrorMessage }[level];
+    if (this.panel.isVisible) {
+      this.panel.notice(level, message, hint);
+      return;
+    }
+    const show = {
+      info: vscode.window.showInformationMessage,
+      warning: vscode.window.showWarningMessage,
+      error: vscode.window.showErrorMessage,
+    }[level];
     void show(hint === undefined ? message : `${message} ${hint}`);
   }
 
   perform(message: FromPanel): void {
-    void perform(this, message).catch((error: unknown) => this.refused(message.kind, error));
+    void this.act(this, message).catch((error: unknown) => this.refused(message.kind, error));
   }
 
   async stop(): Promise<void> {
@@ -126,7 +151,11 @@ export class Ctx implements vscode.Disposable {
           this.panel.stream(delta);
         },
         running: () => void this.refresh().catch((error: unknown) => this.log.error(String(error))),
-        stopped: () => this.setServer({ kind: "stopped", detail: "The server has stopped. It is started again by itself a few times." }),
+        stopped: () =>
+          this.setServer({
+            kind: "stopped",
+            detail: "The server has stopped. It restarts by itself, up to a few times.",
+          }),
         planRequested: () => void this.panel.reveal(),
         settingsSent: () => this.askAgain(),
       });
@@ -137,7 +166,7 @@ export class Ctx implements vscode.Disposable {
     }
   }
 
-  /** The user's own command, or the bundled server in a Python that fits it. */
+  /** The command that starts the server: the one of the settings, or the bundled server in a fitting Python. */
   private async command(cwd: string): Promise<Command | undefined> {
     const settings = vscode.workspace.getConfiguration("planloom.server");
     const own = settings.inspect<string[]>("command")?.globalValue ?? [];
@@ -145,15 +174,22 @@ export class Ctx implements vscode.Disposable {
     if (program !== undefined) return { command: program, args };
     const bundle = readBundle(this.extension.extensionPath);
     if (bundle === undefined) {
-      this.setServer({ kind: "stopped", detail: "This package of the extension carries no server. Install the package for your platform, or set planloom.server.command." });
+      this.setServer({
+        kind: "stopped",
+        detail: "This package contains no server. Install the one for your platform, or set planloom.server.command.",
+      });
       return undefined;
     }
     const folders = (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath);
     const setting = settings.inspect<string>("python")?.globalValue ?? "";
     const found = await findPython(setting, await pythonsOfExtension(), bundle, folders, cwd);
-    if (found.kind === "found") return startCommand(found.python, bundle, join(this.extension.globalStorageUri.fsPath, "pycache"));
+    if (found.kind === "found")
+      return startCommand(found.python, bundle, join(this.extension.globalStorageUri.fsPath, "pycache"));
     const wanted = `Planloom needs Python ${bundle.pythons.join(", ")}.`;
-    this.setServer({ kind: "noPython", detail: `${wanted} ${found.tried.length === 0 ? "None was found." : `Found: ${found.tried.join(", ")}.`}` });
+    this.setServer({
+      kind: "noPython",
+      detail: `${wanted} ${found.tried.length === 0 ? "None was found." : `Found: ${found.tried.join(", ")}.`}`,
+    });
     void vscode.window.showErrorMessage(wanted, "Choose a Python…", "Look Again").then((choice) => {
       if (choice === "Choose a Python…") this.perform({ kind: "show", what: "python" });
       if (choice === "Look Again") void this.start();
@@ -161,35 +197,46 @@ export class Ctx implements vscode.Disposable {
     return undefined;
   }
 
-  /** After a start or a restart: what the server says of itself, and what was missed of the plans. */
+  /** After a start or a restart: read the server's status and the events that were missed. */
   private async refresh(): Promise<void> {
     if (!this.isRunning) return;
     await this.askStatus();
     const kept = this.extension.workspaceState.get<string>(CURRENT_KEY);
     const { plans } = await this.request("planloom/plan/list", { status: LIVE, limit: RESTORED });
-    const known = Object.values(this.state.plans).filter((view) => isLive(view.plan)).map((view) => view.plan.planId);
+    const known = Object.values(this.state.plans)
+      .filter((view) => isLive(view.plan))
+      .map((view) => view.plan.planId);
     const live = plans.map((plan) => plan.planId);
     for (const planId of new Set([...known, ...live])) {
-      await this.load(planId).catch((error: unknown) => this.log.error(`The plan ${planId} could not be read: ${errorData(error).message}`));
+      await this.load(planId).catch((error: unknown) =>
+        this.log.error(`The plan ${planId} could not be read: ${errorData(error).message}`),
+      );
     }
-    // What was on display comes back. Another plan is offered beside it, and never put there by itself.
-    if (this.state.current === undefined && kept !== undefined && live.includes(kept)) this.state = select(this.state, kept);
+    // Only the plan that was displayed before is displayed again; the others are listed under the composer.
+    if (this.state.current === undefined && kept !== undefined && live.includes(kept))
+      this.state = select(this.state, kept);
     this.panel.reset();
     this.changed();
   }
 
-  /** What the server says of itself: told to the panel, and anew whenever a plan has ended or a setting has changed. */
+  /** Read the server's status and show it in the panel; again whenever a plan has ended or a setting has changed. */
   private async askStatus(): Promise<Result<"planloom/status">> {
     const status = await this.request("planloom/status", {});
-    const { provider, name } = status.model;
-    const model = provider === "auto" ? "Model chosen when needed" : name === "" || name === provider ? provider : `${provider} · ${name}`;
-    this.setServer({ kind: "running", model, problems: [...status.problems], trusted: status.trusted, unasked: [...unasked()], review: reviewSetting() });
+    const model = status.model.provider === "auto" ? "Model chosen when needed" : modelName(status.model);
+    this.setServer({
+      kind: "running",
+      model,
+      problems: [...status.problems],
+      trusted: status.trusted,
+      unasked: [...unasked()],
+      review: reviewSetting(),
+    });
     return status;
   }
 
-  private receive(event: PlanEvent): void {
+  private receive(event: Event): void {
     const { state, gap } = fold(this.state, event);
-    if (gap !== undefined) return this.wait(gap, event);
+    if (gap !== undefined) this.wait(gap, event);
     if (state === this.state) return;
     this.state = state;
     if (event.type === "approval_resolved") this.diffs.forget(event.approvalId);
@@ -199,20 +246,25 @@ export class Ctx implements vscode.Disposable {
   }
 
   private askAgain(): void {
-    void this.askStatus().catch((error: unknown) => this.log.warn(`The server's status is not known: ${errorData(error).message}`));
+    void this.askStatus().catch((error: unknown) =>
+      this.log.warn(`The server's status could not be read: ${errorData(error).message}`),
+    );
   }
 
-  /** Keep an event that came too early, and fetch what is missing before it. */
-  private wait(planId: string, event: PlanEvent): void {
+  /** Keep an event that came too early, and fetch the events before it. */
+  private wait(planId: string, event: Event): void {
     const waiting = this.early.get(planId);
     if (waiting !== undefined) return void waiting.push(event);
     this.early.set(planId, [event]);
     void this.load(planId)
-      .catch((error: unknown) => this.log.error(`Missed events of ${planId} could not be fetched: ${errorData(error).message}`))
+      .catch((error: unknown) =>
+        this.log.error(`Missed events of ${planId} could not be fetched: ${errorData(error).message}`),
+      )
       .finally(() => {
         const events = this.early.get(planId) ?? [];
         this.early.delete(planId);
-        for (const each of events) if (this.state.plans[planId] !== undefined) this.state = fold(this.state, each).state;
+        for (const each of events)
+          if (this.state.plans[planId] !== undefined) this.state = fold(this.state, each).state;
         if (this.state.current === undefined) this.state = select(this.state, planId);
         this.panel.reset();
         this.changed();
@@ -221,7 +273,7 @@ export class Ctx implements vscode.Disposable {
 
   private async load(planId: string): Promise<void> {
     const known = this.state.plans[planId];
-    const events: PlanEvent[] = [];
+    const events: Event[] = [];
     for (;;) {
       const after = events.at(-1)?.seq ?? known?.folded ?? 0;
       const page = await this.request("planloom/plan/events", { planId, after, limit: PAGE });
@@ -250,9 +302,13 @@ export class Ctx implements vscode.Disposable {
     const steps = this.current()?.plan.steps ?? [];
     const problems = problemLines(details, (stepId) => steps.findIndex((step) => step.stepId === stepId) + 1);
     const said = [message, ...problems].join("\n");
-    this.tell(code === "stale_version" || code === "wrong_state" ? "warning" : "error", said, hint ?? undefined);
+    this.tell(code === "stale_version" || code === "wrong_state" ? "warning" : "error", said, hint);
     const planId = this.state.current;
-    if ((code === "stale_version" || code === "wrong_state") && planId !== undefined) void this.load(planId).then(() => this.panel.reset(), () => undefined);
+    if ((code === "stale_version" || code === "wrong_state") && planId !== undefined)
+      void this.load(planId).then(
+        () => this.panel.reset(),
+        () => undefined,
+      );
   }
 
   private setServer(server: ServerState): void {
@@ -261,7 +317,7 @@ export class Ctx implements vscode.Disposable {
     this.changed();
   }
 
-  /** Each call travels to the editor's other process, so only a change is told. */
+  /** Each call goes to another process of the editor, so only changes are sent. */
   private setContext(name: string, value: string | boolean): void {
     if (this.contexts.get(name) === value) return;
     this.contexts.set(name, value);
@@ -274,11 +330,12 @@ export class Ctx implements vscode.Disposable {
     this.setContext("status", view?.plan.status ?? "");
     this.setContext("live", view !== undefined && isLive(view.plan));
     this.setContext("undoable", view !== undefined && isUndoable(view));
-    if (this.state.current !== undefined && this.extension.workspaceState.get(CURRENT_KEY) !== this.state.current) void this.extension.workspaceState.update(CURRENT_KEY, this.state.current);
+    if (this.state.current !== undefined && this.extension.workspaceState.get(CURRENT_KEY) !== this.state.current)
+      void this.extension.workspaceState.update(CURRENT_KEY, this.state.current);
   }
 }
 
-/** Interpreters that the Python extension knows; what belongs to an opened folder is left out by the search. */
+/** The interpreters that the Python extension knows. The search leaves out those inside an opened folder. */
 async function pythonsOfExtension(): Promise<readonly string[]> {
   const python = vscode.extensions.getExtension("ms-python.python");
   if (python === undefined) return [];

@@ -1,26 +1,37 @@
-// Shows a proposed change in the editor's own diff view, on two read-only documents that exist only while it waits.
+// Shows a proposed change in the editor's diff view, on two read-only documents that exist while it waits for approval.
 
 import * as vscode from "vscode";
 
-import type { ApprovalFile, Requests } from "./protocol";
+import type { ApprovalFile, DiffResult } from "./protocol";
 
 export const SCHEME = "planloom-diff";
-type Diff = Requests["planloom/approval/diff"]["result"];
 
 export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposable {
-  private readonly fetched = new Map<string, Promise<Diff>>();
+  private readonly fetched = new Map<string, Promise<DiffResult>>();
   private readonly registration = vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);
 
-  constructor(private readonly fetch: (approvalId: string, uri: string) => Promise<Diff>) {}
+  constructor(private readonly fetch: (approvalId: string, uri: string) => Promise<DiffResult>) {}
 
   async show(approvalId: string, file: ApprovalFile): Promise<void> {
     const path = vscode.Uri.parse(file.newUri ?? file.uri).path;
     const side = (which: "before" | "after"): vscode.Uri =>
-      vscode.Uri.from({ scheme: SCHEME, path, query: new URLSearchParams({ approvalId, uri: file.uri, side: which }).toString() });
+      vscode.Uri.from({
+        scheme: SCHEME,
+        path,
+        query: new URLSearchParams({ approvalId, uri: file.uri, side: which }).toString(),
+      });
     await this.of(approvalId, file.uri);
     const name = path.split("/").pop() ?? path;
-    const title = file.change === "create" ? `${name} (new file)` : file.change === "delete" ? `${name} (deleted)` : `${name} (now ↔ proposed)`;
-    await vscode.commands.executeCommand("vscode.diff", side("before"), side("after"), title, { preview: true, preserveFocus: true });
+    const title =
+      file.change === "create"
+        ? `${name} (new file)`
+        : file.change === "delete"
+          ? `${name} (deleted)`
+          : `${name} (now ↔ proposed)`;
+    await vscode.commands.executeCommand("vscode.diff", side("before"), side("after"), title, {
+      preview: true,
+      preserveFocus: true,
+    });
   }
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
@@ -43,7 +54,7 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     this.fetched.clear();
   }
 
-  private of(approvalId: string, uri: string): Promise<Diff> {
+  private of(approvalId: string, uri: string): Promise<DiffResult> {
     const key = `${approvalId} ${uri}`;
     const known = this.fetched.get(key);
     if (known !== undefined) return known;

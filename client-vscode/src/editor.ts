@@ -1,18 +1,20 @@
-// Answers what the server asks of the editor: what other tools say of a file, and to save what a plan changed.
+// Answers the server's requests for the diagnostics of other tools and for saving files.
 
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
-import { Findings, type Now } from "./findings";
-import type { EditorRequests } from "./protocol";
+import { DiagnosticVersions, type Now } from "./diagnosticVersions";
+import type { EditorDiagnosticsResult, EditorSaveResult, SaveFailure } from "./protocol";
 
 const OWN_SOURCE = "planloom";
 
-/** What other tools say of files, and of which version of their text they say it. */
+/** The diagnostics of other tools, with the version of the text to which they belong. */
 export class OtherTools implements vscode.Disposable {
-  private readonly findings = new Findings<vscode.Diagnostic>();
+  private readonly findings = new DiagnosticVersions<vscode.Diagnostic>();
   private readonly owned = [
-    vscode.workspace.onDidChangeTextDocument(({ document }) => this.findings.changed(document.uri.toString(), now(document))),
+    vscode.workspace.onDidChangeTextDocument(({ document }) =>
+      this.findings.changed(document.uri.toString(), now(document)),
+    ),
     vscode.workspace.onDidCloseTextDocument(({ uri }) => this.findings.forget(uri.toString())),
     vscode.languages.onDidChangeDiagnostics(({ uris }) => {
       for (const uri of uris) {
@@ -22,13 +24,17 @@ export class OtherTools implements vscode.Disposable {
     }),
   ];
 
-  async answer(client: LanguageClient, uris: readonly string[]): Promise<EditorRequests["planloom/editor/diagnostics"]["result"]> {
+  async answer(client: LanguageClient, uris: readonly string[]): Promise<EditorDiagnosticsResult> {
     const diagnostics = await Promise.all(
       uris.map(async (given) => {
         const uri = client.protocol2CodeConverter.asUri(given);
         const document = openDocument(uri);
         const version = document === undefined ? undefined : this.findings.version(uri.toString(), now(document));
-        const items = await client.code2ProtocolConverter.asDiagnostics([...ofOthers(uri)]);
+        const found = await client.code2ProtocolConverter.asDiagnostics([...ofOthers(uri)]);
+        const items = found.map((each) => ({
+          ...each,
+          message: typeof each.message === "string" ? each.message : each.message.value,
+        }));
         return { uri: given, items, ...(version === undefined ? {} : { version }) };
       }),
     );
@@ -53,10 +59,10 @@ function now(document: vscode.TextDocument): Now<vscode.Diagnostic> {
   return { version: document.version, findings: ofOthers(document.uri), at: performance.now() };
 }
 
-/** Save the files that are open and unsaved; a file that is neither is on disk already. */
-export async function saveFiles(uris: readonly string[]): Promise<EditorRequests["planloom/editor/save"]["result"]> {
+/** Save the files that are open and unsaved; every other file is on disk already. */
+export async function saveFiles(uris: readonly string[]): Promise<EditorSaveResult> {
   const saved: string[] = [];
-  const failed: { uri: string; reason: string }[] = [];
+  const failed: SaveFailure[] = [];
   for (const uri of uris) {
     const open = openDocument(vscode.Uri.parse(uri));
     try {

@@ -1,7 +1,8 @@
-// Where the editor enters: makes the context, registers the commands, starts the server.
+// The entry point: creates the context, registers the commands, starts the server.
 
 import type { ExtensionContext } from "vscode";
 
+import { perform } from "./actions";
 import { registerCommands } from "./commands";
 import { Ctx } from "./ctx";
 
@@ -9,7 +10,7 @@ let ctx: Ctx | undefined;
 
 export function activate(extension: ExtensionContext): void {
   const began = performance.now();
-  ctx = new Ctx(extension);
+  ctx = new Ctx(extension, perform);
   extension.subscriptions.push(ctx, ...registerCommands(ctx));
   ctx.log.info(`Activated in ${(performance.now() - began).toFixed(1)} ms`);
   void ctx.start();

@@ -1,12 +1,10 @@
-// Lends the editor's own language model to the server, where the editor has one and the user agrees.
+// Lets the server use the editor's language model, if the editor has one and the user agrees.
 
 import * as vscode from "vscode";
 
-import type { ChatMessage, EditorCompletion, EditorRequests, ToolCall } from "./protocol";
+import type { ChatCall, ChatMessage, EditorCompleteParams, EditorCompleteResult, JsonObject } from "./protocol";
 
-type Answer = EditorRequests["planloom/editor/complete"]["result"];
-
-/** Whether a model can be asked at all; consent is asked by the editor at the first request. */
+/** Whether the editor has a model; the editor asks for the user's consent at the first request. */
 export async function hasModels(): Promise<boolean> {
   try {
     return (await vscode.lm.selectChatModels()).length > 0;
@@ -15,41 +13,55 @@ export async function hasModels(): Promise<boolean> {
   }
 }
 
-export async function answerWithModel(request: EditorCompletion, token: vscode.CancellationToken): Promise<Answer> {
+export async function answerWithModel(
+  request: EditorCompleteParams,
+  token: vscode.CancellationToken,
+): Promise<EditorCompleteResult> {
   const models = await vscode.lm.selectChatModels();
   const wanted = request.model ?? "";
-  const model = models.find((each) => each.id === wanted || each.name === wanted || each.family === wanted) ?? models[0];
+  const model =
+    models.find((each) => each.id === wanted || each.name === wanted || each.family === wanted) ?? models[0];
   if (model === undefined) throw new Error("The editor has no language model. Choose another in the Planloom panel.");
   const messages = request.messages.map(toMessage);
-  const response = await model.sendRequest(messages, { justification: "Planloom plans and carries out your request.", ...toolOptions(request) }, token);
+  const response = await model.sendRequest(
+    messages,
+    { justification: "Planloom plans and carries out your request.", ...toolOptions(request) },
+    token,
+  );
   return read(response);
 }
 
-/** The editor's models know user and assistant alone: system and tool messages go as the user's, named as what they are. */
+/** The editor's models know only the roles user and assistant, so system and tool messages are sent as the user's. */
 function toMessage({ role, text, toolCalls }: ChatMessage): vscode.LanguageModelChatMessage {
   if (role === "assistant") {
-    const calls = (toolCalls ?? []).map((call) => JSON.stringify({ name: call.name, arguments: call.arguments })).join("\n");
+    const calls = (toolCalls ?? [])
+      .map((call) => JSON.stringify({ name: call.name, arguments: call.arguments }))
+      .join("\n");
     return vscode.LanguageModelChatMessage.Assistant([text, calls].filter((part) => part !== "").join("\n"));
   }
   return vscode.LanguageModelChatMessage.User(role === "tool" ? `Tool result:\n${text}` : text);
 }
 
-function toolOptions(request: EditorCompletion): object {
+function toolOptions(request: EditorCompleteParams): object {
   const tools = request.tools ?? [];
   if (tools.length === 0) return {};
-  return { tools: tools.map((tool) => ({ name: tool.name, description: tool.description, inputSchema: tool.parameters })) };
+  return {
+    tools: tools.map((tool) => ({ name: tool.name, description: tool.description, inputSchema: tool.parameters })),
+  };
 }
 
-async function read(response: vscode.LanguageModelChatResponse): Promise<Answer> {
-  const toolCalls: ToolCall[] = [];
+async function read(response: vscode.LanguageModelChatResponse): Promise<EditorCompleteResult> {
+  const toolCalls: ChatCall[] = [];
   let text = "";
-  const parts: AsyncIterable<unknown> = "stream" in response ? (response.stream as AsyncIterable<unknown>) : response.text;
+  const parts: AsyncIterable<unknown> =
+    "stream" in response ? (response.stream as AsyncIterable<unknown>) : response.text;
   for await (const part of parts) {
     if (typeof part === "string") text += part;
-    else if (typeof part === "object" && part !== null && "value" in part && typeof part.value === "string") text += part.value;
+    else if (typeof part === "object" && part !== null && "value" in part && typeof part.value === "string")
+      text += part.value;
     else if (typeof part === "object" && part !== null && "name" in part && "input" in part) {
       const callId = "callId" in part ? String(part.callId) : `call_${toolCalls.length + 1}`;
-      toolCalls.push({ callId, name: String(part.name), arguments: (part.input ?? {}) as object });
+      toolCalls.push({ callId, name: String(part.name), arguments: (part.input ?? {}) as JsonObject });
     }
   }
   return { text, ...(toolCalls.length === 0 ? {} : { toolCalls }) };

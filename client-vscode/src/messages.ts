@@ -1,9 +1,21 @@
-// What panel and extension say to each other, checked on both sides: neither trusts the other's words.
+// The messages between panel and extension. Each side checks what it receives.
 
 import * as v from "valibot";
 
-import type { CompletionItem, Detection, Json, PlanEvent, StepEdit, StreamDelta } from "./protocol";
 import type { PanelState } from "./planState";
+import {
+  AGENTS,
+  type Detection,
+  type Event,
+  type Json,
+  PRIORITIES,
+  RECOVERY_ACTIONS,
+  REVIEWS,
+  type ReferenceItem,
+  STEP_KINDS,
+  type StepEdit,
+  type StreamParams,
+} from "./protocol";
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 const text = v.pipe(v.string(), v.maxLength(1_000_000));
@@ -13,8 +25,8 @@ const json: v.GenericSchema<Json> = v.lazy(() =>
   v.union([v.null(), v.boolean(), v.number(), text, v.array(json), v.record(v.string(), json)]),
 );
 const args = v.record(v.string(), json);
-const review = v.picklist(["each", "end", "auto"]);
-/** Given where the panel waits for the answer: the extension says it again with `settled`. */
+const review = v.picklist(REVIEWS);
+/** Set if the panel waits for the outcome, which the extension sends as `settled` with the same number. */
 const numbered = { requestId: v.optional(v.number()) };
 
 const stepFields = {
@@ -23,10 +35,10 @@ const stepFields = {
   tool: v.optional(v.nullable(text)),
   args: v.optional(v.nullable(args)),
   dependsOn: v.optional(v.array(id)),
-  agent: v.optional(v.picklist(["chapo", "koda", "devo"])),
-  priority: v.optional(v.picklist(["critical", "high", "normal", "low"])),
+  agent: v.optional(v.picklist(AGENTS)),
+  priority: v.optional(v.picklist(PRIORITIES)),
   critical: v.optional(v.boolean()),
-  kind: v.optional(v.picklist(["tool_call", "processing", "clarification"])),
+  kind: v.optional(v.picklist(STEP_KINDS)),
   question: v.optional(v.nullable(text)),
 };
 const stepEdit: v.GenericSchema<StepEdit> = v.variant("op", [
@@ -44,17 +56,28 @@ const stepEdit: v.GenericSchema<StepEdit> = v.variant("op", [
 
 const kind = <K extends string>(name: K): { kind: v.LiteralSchema<K, undefined> } => ({ kind: v.literal(name) });
 
-/** Everything the panel may ask for. An approval names the plan's version that was on display. */
+/** Messages of the panel. An approval, edit or regeneration names the version of the plan that was displayed. */
 const fromPanel = v.variant("kind", [
   v.strictObject({ ...kind("ready") }),
-  v.strictObject({ ...kind("create"), ...numbered, text, mode: v.picklist(["auto", "plan", "direct", "perspectives"]), sessionId: v.optional(id) }),
+  v.strictObject({
+    ...kind("create"),
+    ...numbered,
+    text,
+    mode: v.picklist(["auto", "plan", "direct", "perspectives"]),
+    sessionId: v.optional(id),
+  }),
   v.strictObject({ ...kind("complete"), requestId: v.number(), text, offset }),
   v.strictObject({ ...kind("detect"), requestId: v.number(), text }),
   v.strictObject({ ...kind("approve"), ...numbered, planId: id, version, review: v.optional(review) }),
   v.strictObject({ ...kind("reject"), ...numbered, planId: id, reason: text }),
   v.strictObject({ ...kind("regenerate"), ...numbered, planId: id, version, feedback: text }),
   v.strictObject({ ...kind("edit"), ...numbered, planId: id, version, edits: v.array(stepEdit) }),
-  v.strictObject({ ...kind("control"), ...numbered, action: v.picklist(["direct", "pause", "resume", "cancel"]), planId: id }),
+  v.strictObject({
+    ...kind("control"),
+    ...numbered,
+    action: v.picklist(["direct", "pause", "resume", "cancel"]),
+    planId: id,
+  }),
   v.strictObject({ ...kind("undo"), ...numbered, planId: id, stepId: v.optional(id), redo: v.optional(v.boolean()) }),
   v.strictObject({
     ...kind("respond"),
@@ -71,7 +94,7 @@ const fromPanel = v.variant("kind", [
     ...numbered,
     planId: id,
     stepId: id,
-    action: v.picklist(["retry", "skip", "abort", "model", "accept"]),
+    action: v.picklist(RECOVERY_ACTIONS),
     args: v.optional(args),
   }),
   v.strictObject({
@@ -79,7 +102,14 @@ const fromPanel = v.variant("kind", [
     ...numbered,
     planId: id,
     editId: id,
-    files: v.array(v.strictObject({ uri: text, choice: v.picklist(["mine", "theirs", "both", "text"]), text: v.optional(text), sha256: v.optional(text) })),
+    files: v.array(
+      v.strictObject({
+        uri: text,
+        choice: v.picklist(["mine", "theirs", "both", "text"]),
+        text: v.optional(text),
+        sha256: v.optional(text),
+      }),
+    ),
   }),
   v.strictObject({ ...kind("review"), planId: id, review }),
   v.strictObject({ ...kind("select"), planId: id }),
@@ -88,12 +118,14 @@ const fromPanel = v.variant("kind", [
 ]);
 
 const known = v.custom<PanelState>((value) => typeof value === "object" && value !== null && "plans" in value);
-const event = v.custom<PlanEvent>(isEvent);
-const delta = v.custom<StreamDelta>((value) => typeof value === "object" && value !== null && "delta" in value);
+const event = v.custom<Event>(isEvent);
+const delta = v.custom<StreamParams>((value) => typeof value === "object" && value !== null && "delta" in value);
 const detection = v.custom<Detection>((value) => typeof value === "object" && value !== null && "planned" in value);
-const completion = v.custom<CompletionItem>((value) => typeof value === "object" && value !== null && "insertText" in value);
+const completion = v.custom<ReferenceItem>(
+  (value) => typeof value === "object" && value !== null && "insertText" in value,
+);
 
-/** How the server stands, as the panel shows it. */
+/** The state of the server, as the panel shows it. */
 export const serverState = v.variant("kind", [
   v.strictObject({ ...kind("starting"), detail: v.string() }),
   v.strictObject({
@@ -109,7 +141,7 @@ export const serverState = v.variant("kind", [
 ]);
 export type ServerState = v.InferOutput<typeof serverState>;
 
-/** Everything the extension tells the panel. */
+/** Messages of the extension. */
 const toPanel = v.variant("kind", [
   v.strictObject({ ...kind("state"), state: known }),
   v.strictObject({ ...kind("events"), events: v.array(event) }),
@@ -118,26 +150,31 @@ const toPanel = v.variant("kind", [
   v.strictObject({ ...kind("completions"), requestId: v.number(), items: v.array(completion) }),
   v.strictObject({ ...kind("detection"), requestId: v.number(), detection }),
   v.strictObject({ ...kind("compose"), text: v.optional(v.string()) }),
-  v.strictObject({ ...kind("notice"), level: v.picklist(["info", "warning", "error"]), message: v.string(), hint: v.optional(v.string()) }),
+  v.strictObject({
+    ...kind("notice"),
+    level: v.picklist(["info", "warning", "error"]),
+    message: v.string(),
+    hint: v.optional(v.string()),
+  }),
   v.strictObject({ ...kind("settled"), requestId: v.number(), ok: v.boolean() }),
 ]);
 
 export type FromPanel = v.InferOutput<typeof fromPanel>;
 export type ToPanel = v.InferOutput<typeof toPanel>;
 
-/** The message, or undefined for anything that is none. */
+/** The message, or undefined if the value is none. */
 export function readFromPanel(value: unknown): FromPanel | undefined {
   const read = v.safeParse(fromPanel, value);
   return read.success ? read.output : undefined;
 }
 
-/** The message, or undefined for anything that is none. */
+/** The message, or undefined if the value is none. */
 export function readToPanel(value: unknown): ToPanel | undefined {
   const read = v.safeParse(toPanel, value);
   return read.success ? read.output : undefined;
 }
 
-/** Whether a value has what every event has; unknown types pass, since the fold ignores them. */
-export function isEvent(value: unknown): value is PlanEvent {
+/** Whether a value has the fields of every event; unknown types pass, since the fold ignores them. */
+export function isEvent(value: unknown): value is Event {
   return v.is(v.looseObject({ seq: version, planId: v.string(), type: v.string(), at: v.string() }), value);
 }

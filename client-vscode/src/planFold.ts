@@ -1,24 +1,62 @@
-// The plan as the server folds it: the same events give the same plan here, which recorded streams test.
+// Folds events into a plan as the server does; streams recorded from the server test that both agree.
 
-import type { Approval, Check, Pending, Plan, PlanEvent, PlanStatus, Recovery, Step, Usage } from "./protocol";
+import type {
+  Approval,
+  ApprovalRequest,
+  ApprovalResolved,
+  Check,
+  ClarificationProvided,
+  ClarificationRequest,
+  ConflictResolved,
+  EditConflict,
+  Event,
+  Pending,
+  Plan,
+  PlanCancelled,
+  PlanCompleted,
+  PlanFailed,
+  PlanStatus,
+  RecoveryChosen,
+  RecoveryRequest,
+  Step,
+  TaskCompleted,
+  TaskFailed,
+  TaskSkipped,
+  TaskStarted,
+  TaskUpdate,
+  Usage,
+} from "./protocol";
 
 export const NO_PENDING: Pending = { approvals: [], questions: [], recoveries: [], conflicts: [] };
 
-/** The plan after an event, as the server folds it. */
-export function foldPlan(plan: Plan, event: PlanEvent): Plan {
+/** The plan after an event. */
+export function foldPlan(plan: Plan, event: Event): Plan {
   switch (event.type) {
     case "plan_routed":
-      return { ...plan, qualification: event.qualification, route: event.route, overallRisk: event.qualification?.riskLevel ?? plan.overallRisk };
+      return {
+        ...plan,
+        qualification: event.qualification,
+        route: event.route,
+        overallRisk: event.qualification?.riskLevel ?? plan.overallRisk,
+      };
     case "plan_drafting":
       if (plan.version === 0) return plan;
-      return { ...plan, status: "draft", pending: NO_PENDING, error: null, steps: plan.steps.filter((step) => step.status === "completed") };
+      return {
+        ...plan,
+        status: "draft",
+        pending: NO_PENDING,
+        error: undefined,
+        steps: plan.steps.filter((step) => step.status === "completed"),
+      };
     case "plan_direct":
     case "plan_ready":
     case "plan_approval_request":
     case "plan_edited":
-      return event.plan ?? plan;
+      return event.plan;
     case "perspective_complete":
-      return event.perspective == null ? plan : { ...plan, perspectives: { ...plan.perspectives, [event.agent]: event.perspective } };
+      return event.perspective === undefined
+        ? plan
+        : { ...plan, perspectives: { ...plan.perspectives, [event.agent]: event.perspective } };
     case "task_created":
       return { ...plan, steps: [...plan.steps.filter((step) => step.stepId !== event.task.stepId), event.task] };
     case "tasks_list":
@@ -40,12 +78,47 @@ export function foldPlan(plan: Plan, event: PlanEvent): Plan {
       return ended(plan, "cancelled", event);
     case "check_completed":
       return change(plan, event.taskId, (step) => ({ ...step, checks: withCheck(step.checks, event.check) }));
+    case "task_started":
+    case "task_update":
+    case "task_completed":
+    case "task_failed":
+    case "task_skipped":
+      return foldTask(plan, event);
+    case "approval_request":
+    case "approval_resolved":
+    case "edit_conflict":
+    case "conflict_resolved":
+    case "clarification_request":
+    case "clarification_provided":
+    case "recovery_request":
+    case "recovery_chosen":
+      return foldDecision(plan, event);
+    // These change only the view of the plan.
+    case "plan_start":
+    case "perspective_start":
+    case "tool_started":
+    case "tool_completed":
+    case "edit_started":
+    case "edit_applied":
+    case "edit_rejected":
+    case "edit_reverted":
+    case "context_compacted":
+    case "answer":
+    case "log":
+      return plan;
     default:
-      return foldDecision(foldStep(plan, event), event);
+      return unchanged(plan, event);
   }
 }
 
-function foldStep(plan: Plan, event: PlanEvent): Plan {
+/** Ends a switch over all events, which compiles only with a case for each. A newer server may send others. */
+export function unchanged<T>(state: T, _event: never): T {
+  return state;
+}
+
+type TaskEvent = TaskStarted | TaskUpdate | TaskCompleted | TaskFailed | TaskSkipped;
+
+function foldTask(plan: Plan, event: TaskEvent): Plan {
   switch (event.type) {
     case "task_started":
       return change(plan, event.taskId, (step) => ({
@@ -54,7 +127,7 @@ function foldStep(plan: Plan, event: PlanEvent): Plan {
         agent: event.agent,
         attempts: step.attempts + 1,
         startedAt: step.startedAt ?? event.at,
-        progress: null,
+        progress: undefined,
       }));
     case "task_update":
       return change(plan, event.taskId, (step) => ({
@@ -81,10 +154,12 @@ function foldStep(plan: Plan, event: PlanEvent): Plan {
     case "task_skipped":
       return {
         ...change(plan, event.taskId, (step) => ({ ...step, status: "skipped", completedAt: event.at })),
-        pending: withoutQuestions(plan.pending, event.taskId),
+        pending: {
+          ...plan.pending,
+          questions: withoutStep(plan.pending.questions, event.taskId),
+          recoveries: withoutStep(plan.pending.recoveries, event.taskId),
+        },
       };
-    default:
-      return plan;
   }
 }
 
@@ -93,50 +168,64 @@ function failure(step: Step, error: string, at: string): Step["result"] {
   return { ok: false, error, durationMs, timestamp: at };
 }
 
-function foldDecision(plan: Plan, event: PlanEvent): Plan {
-  const { pending } = plan;
+type DecisionEvent =
+  | ApprovalRequest
+  | ApprovalResolved
+  | EditConflict
+  | ConflictResolved
+  | ClarificationRequest
+  | ClarificationProvided
+  | RecoveryRequest
+  | RecoveryChosen;
+
+function foldDecision(plan: Plan, event: DecisionEvent): Plan {
+  const { approvals, questions, recoveries, conflicts } = plan.pending;
+  const pending = (changed: Partial<Pending>): Plan => ({ ...plan, pending: { ...plan.pending, ...changed } });
   switch (event.type) {
     case "approval_request":
-      return { ...plan, pending: { ...pending, approvals: [...withoutApproval(pending.approvals, event.approval.approvalId), event.approval] } };
+      return pending({ approvals: [...withoutApproval(approvals, event.approval.approvalId), event.approval] });
     case "approval_resolved":
-      return { ...plan, pending: { ...pending, approvals: withoutApproval(pending.approvals, event.approvalId) } };
+      return pending({ approvals: withoutApproval(approvals, event.approvalId) });
     case "edit_conflict":
-      return { ...plan, pending: { ...pending, conflicts: [...pending.conflicts, event.conflict] } };
+      return pending({ conflicts: [...conflicts, event.conflict] });
     case "conflict_resolved":
-      return { ...plan, pending: { ...pending, conflicts: pending.conflicts.filter((each) => each.editId !== event.editId) } };
+      return pending({ conflicts: conflicts.filter((each) => each.editId !== event.editId) });
     case "clarification_request": {
       const { taskId: stepId, question, options } = event;
-      const asked = change(plan, stepId, (step) => ({ ...step, status: "needs_clarification", question }));
-      return { ...asked, pending: { ...pending, questions: [...pending.questions.filter((each) => each.stepId !== stepId), { stepId, question, options }] } };
+      const asked = pending({ questions: [...withoutStep(questions, stepId), { stepId, question, options }] });
+      return change(asked, stepId, (step) => ({ ...step, status: "needs_clarification", question }));
     }
     case "clarification_provided": {
-      const answered = change(plan, event.taskId, (step) => ({ ...step, status: "pending" }));
-      return { ...answered, pending: { ...pending, questions: pending.questions.filter((each) => each.stepId !== event.taskId) } };
+      const answered = pending({ questions: withoutStep(questions, event.taskId) });
+      return change(answered, event.taskId, (step) => ({ ...step, status: "pending" }));
     }
     case "recovery_request": {
-      const { taskId: stepId, error, options, proposal } = event;
-      return { ...plan, pending: { ...pending, recoveries: [...withoutRecovery(pending.recoveries, stepId), { stepId, error, options, proposal }] } };
+      const { taskId: stepId, error, code, options, proposal } = event;
+      return pending({ recoveries: [...withoutStep(recoveries, stepId), { stepId, error, code, options, proposal }] });
     }
     case "recovery_chosen": {
       if (event.action === "model") return plan;
-      const decided = { ...plan, pending: { ...pending, recoveries: withoutRecovery(pending.recoveries, event.taskId) } };
-      return event.action === "retry" ? change(decided, event.taskId, (step) => ({ ...step, status: "pending", result: null })) : decided;
+      const decided = pending({ recoveries: withoutStep(recoveries, event.taskId) });
+      return event.action === "retry"
+        ? change(decided, event.taskId, (step) => ({ ...step, status: "pending", result: undefined }))
+        : decided;
     }
-    default:
-      return plan;
   }
 }
 
-function ended(plan: Plan, status: PlanStatus, event: { summary: string; usage?: Usage | null; at: string; error?: Plan["error"] }): Plan {
-  const steps = plan.steps.map((step): Step => (step.status === "running" || step.status === "needs_clarification" ? { ...step, status: "pending" } : step));
+function ended(plan: Plan, status: PlanStatus, event: PlanCompleted | PlanFailed | PlanCancelled): Plan {
+  const steps = plan.steps.map(
+    (step): Step =>
+      step.status === "running" || step.status === "needs_clarification" ? { ...step, status: "pending" } : step,
+  );
   return {
     ...plan,
     status,
     steps,
     pending: NO_PENDING,
     executionSummary: event.summary,
-    usage: event.usage ?? plan.usage,
-    error: event.error,
+    usage: event.usage,
+    error: event.type === "plan_failed" ? event.error : undefined,
     completedAt: event.at,
   };
 }
@@ -147,7 +236,7 @@ export function change(plan: Plan, stepId: string, to: (step: Step) => Step): Pl
 
 function withCheck(checks: readonly Check[], check: Check): readonly Check[] {
   const same = (each: Check): boolean =>
-    each.kind === check.kind && each.path == check.path && each.text == check.text && each.command == check.command;
+    each.kind === check.kind && each.path === check.path && each.text === check.text && each.command === check.command;
   return checks.some(same) ? checks.map((each) => (same(each) ? check : each)) : [...checks, check];
 }
 
@@ -155,12 +244,8 @@ function withoutApproval(approvals: readonly Approval[], approvalId: string): re
   return approvals.filter((each) => each.approvalId !== approvalId);
 }
 
-function withoutRecovery(recoveries: readonly Recovery[], stepId: string): readonly Recovery[] {
-  return recoveries.filter((each) => each.stepId !== stepId);
-}
-
-function withoutQuestions(pending: Pending, stepId: string): Pending {
-  return { ...pending, questions: pending.questions.filter((each) => each.stepId !== stepId), recoveries: withoutRecovery(pending.recoveries, stepId) };
+function withoutStep<E extends { stepId: string }>(waiting: readonly E[], stepId: string): readonly E[] {
+  return waiting.filter((each) => each.stepId !== stepId);
 }
 
 function spent(plan: Plan, usage: Usage | null | undefined): Plan {

@@ -1,352 +1,81 @@
-// What the panel knows, as a pure fold of the server's events: no vscode here, so recorded streams test it.
+// The state of all plans, as a pure fold of the server's events. It imports no vscode, so recorded streams test it.
 
-import { foldClocks } from "./clocks";
-import { change, foldPlan, NO_PENDING } from "./planFold";
-import type {
-  Agent,
-  Args,
-  Detection,
-  Level,
-  Plan,
-  PlanEvent,
-  PlanStatus,
-  Progress,
-  Step,
-  StepStatus,
-  StreamDelta,
-  Unresolved,
-  Usage,
-} from "./protocol";
-
-/** How many characters of a running answer and how many log lines are kept for display. */
-const STREAM_KEPT = 4000;
-const LOG_KEPT = 200;
-
-export interface OpenCall {
-  callId: string;
-  stepId: string;
-  tool: string;
-  args: Args;
-}
-
-export interface ChangedFile {
-  editId: string;
-  stepId: string;
-  uri: string;
-  change: string;
-  state: "writing" | "applied" | "refused" | "reverted" | "conflict";
-  merged: boolean;
-  outcome?: string;
-  reason?: string;
-}
-
-/** An undo of the user's, which is an edit too: what it took back holds again if it is taken back itself. */
-export interface Undo {
-  editId: string;
-  reverted: readonly string[];
-}
-
-/** When a step's attempt began, and how much of the time since it has waited for a person; `open` are the decisions it waits for. */
-export interface Clock {
-  startedAt: string;
-  waitedMs: number;
-  open: readonly string[];
-  since?: string;
-}
-
-export interface LogLine {
-  level: string;
-  message: string;
-  at: string;
-}
-
-/** A plan and everything around it that only its events tell. `folded` is the last event taken in. */
-export interface PlanView {
-  plan: Plan;
-  folded: number;
-  detection?: Detection;
-  unresolved: readonly Unresolved[];
-  calls: readonly OpenCall[];
-  files: readonly ChangedFile[];
-  undos: readonly Undo[];
-  streams: Readonly<Record<string, string>>;
-  asking: readonly Agent[];
-  perspectiveErrors: Readonly<Partial<Record<Agent, string>>>;
-  skipReasons: Readonly<Record<string, string>>;
-  retries: Readonly<Record<string, string>>;
-  clocks: Readonly<Record<string, Clock>>;
-  pause?: { reason: string; detail?: string };
-  answer?: { text: string; confidence?: Level };
-  feedback?: string;
-  log: readonly LogLine[];
-}
+import { begun, foldView, type PlanView, UNDOABLE, withText } from "./planView";
+import type { Event, Plan, PlanStatus, Progress, Step, StepStatus, StreamParams } from "./protocol";
 
 export interface PanelState {
   plans: Readonly<Record<string, PlanView>>;
   current?: string;
 }
 
-/** What came of one event; `gap` names a plan whose missed events must be fetched first. */
+/** The state after one event; `gap` is the id of a plan whose missed events must be fetched first. */
 export interface Folded {
   state: PanelState;
   gap?: string;
 }
-
-/** Statuses in which edits can be taken back. */
-export const UNDOABLE: readonly PlanStatus[] = ["paused", "completed", "failed", "cancelled"];
 
 /** Statuses of a plan that has not ended. */
 export const LIVE: readonly PlanStatus[] = ["draft", "pending_approval", "approved", "executing", "paused"];
 
 export const EMPTY: PanelState = { plans: {} };
 
-const NO_USAGE: Usage = { requests: 0, promptTokens: 0, completionTokens: 0 };
-
-/** The plan on display. */
+/** The displayed plan. */
 export function currentView(state: PanelState): PlanView | undefined {
   return state.current === undefined ? undefined : state.plans[state.current];
 }
 
-/** The plans that are not on display and not ended, the newest first. */
+/** The plans that are not displayed and have not ended, newest first. */
 export function others(state: PanelState): readonly PlanView[] {
   const views = Object.values(state.plans).filter((view) => view.plan.planId !== state.current && isLive(view.plan));
   return views.sort((one, other) => other.plan.createdAt.localeCompare(one.plan.createdAt));
 }
 
-/** Put another plan on display. */
+/** Display another plan. */
 export function select(state: PanelState, planId: string | undefined): PanelState {
   return { ...state, current: planId };
 }
 
-/** Fold one event in: a known one is ignored, one too early asks for what was missed. */
-export function fold(state: PanelState, event: PlanEvent): Folded {
+/** Fold one event. A known event is ignored; one that came too early reports a gap. */
+export function fold(state: PanelState, event: Event): Folded {
   const known = state.plans[event.planId];
   if (known === undefined) {
     if (event.type !== "plan_start" || event.seq !== 1) return { state, gap: event.planId };
-    return { state: { plans: { ...state.plans, [event.planId]: started(event) }, current: event.planId } };
+    return { state: { plans: { ...state.plans, [event.planId]: begun(event) }, current: event.planId } };
   }
   if (event.seq <= known.folded) return { state };
   if (event.seq > known.folded + 1) return { state, gap: event.planId };
-  return { state: { ...state, plans: { ...state.plans, [event.planId]: apply(known, event) } } };
+  return { state: { ...state, plans: { ...state.plans, [event.planId]: foldView(known, event) } } };
 }
 
-/** Fold a whole history of one plan, from its `plan_start`; undefined if it does not begin there. */
-export function replay(events: readonly PlanEvent[]): PlanView | undefined {
+/** Fold the whole history of one plan; undefined if it does not begin with `plan_start`. */
+export function replay(events: readonly Event[]): PlanView | undefined {
   const [first, ...rest] = events;
   if (first?.type !== "plan_start") return undefined;
-  return rest.reduce((view, event) => (event.seq === view.folded + 1 ? apply(view, event) : view), started(first));
+  return rest.reduce((view, event) => (event.seq === view.folded + 1 ? foldView(view, event) : view), begun(first));
 }
 
-/** Take a snapshot that a request answered with; an older one than what is shown changes nothing. */
+/** Replace a plan by the snapshot in an answer, unless the snapshot is older. */
 export function withPlan(state: PanelState, plan: Plan): PanelState {
   const known = state.plans[plan.planId];
   if (known === undefined || plan.seq < known.plan.seq) return state;
   return { ...state, plans: { ...state.plans, [plan.planId]: { ...known, plan } } };
 }
 
-/** Put a view that was rebuilt from the ledger in place of what is known. */
+/** Replace a view by one rebuilt from the ledger, unless that is older. */
 export function withView(state: PanelState, view: PlanView): PanelState {
   const known = state.plans[view.plan.planId];
   const kept = known !== undefined && known.folded > view.folded ? known : view;
   return { ...state, plans: { ...state.plans, [view.plan.planId]: kept } };
 }
 
-/** Append text of a running answer, keeping its tail. */
-export function withStream(state: PanelState, delta: StreamDelta): PanelState {
+/** Append text of a running answer. */
+export function withStream(state: PanelState, delta: StreamParams): PanelState {
   const planId = delta.planId ?? state.current;
-  const view = planId == null ? undefined : state.plans[planId];
-  if (planId == null || view === undefined) return state;
-  const key = delta.stepId ?? "";
-  const text = ((view.streams[key] ?? "") + delta.delta).slice(-STREAM_KEPT);
-  return { ...state, plans: { ...state.plans, [planId]: { ...view, streams: { ...view.streams, [key]: text } } } };
+  const view = planId === undefined ? undefined : state.plans[planId];
+  return view === undefined ? state : withView(state, withText(view, delta));
 }
 
-function started(event: PlanEvent & { type: "plan_start" }): PlanView {
-  const plan: Plan = {
-    planId: event.planId,
-    sessionId: event.sessionId,
-    version: 0,
-    seq: event.seq,
-    status: "draft",
-    workspaceFolders: event.workspaceFolders,
-    request: event.request,
-    attachments: event.attachments,
-    qualification: event.qualification,
-    perspectives: {},
-    summary: "",
-    steps: [],
-    sequential: false,
-    overallRisk: event.qualification?.riskLevel ?? "low",
-    route: event.route,
-    author: "rules",
-    usage: NO_USAGE,
-    pending: NO_PENDING,
-    createdAt: event.at,
-  };
-  return {
-    plan,
-    folded: event.seq,
-    detection: event.detection,
-    unresolved: event.unresolved,
-    calls: [],
-    files: [],
-    undos: [],
-    streams: {},
-    asking: [],
-    perspectiveErrors: {},
-    skipReasons: {},
-    retries: {},
-    clocks: {},
-    log: [],
-  };
-}
-
-function apply(view: PlanView, event: PlanEvent): PlanView {
-  const around = { ...foldAround(view, event), clocks: foldClocks(view.clocks, event) };
-  const plan = event.seq > view.plan.seq ? { ...foldPlan(view.plan, event), seq: event.seq } : view.plan;
-  const shown = event.seq > view.plan.seq ? withReverted(withSettledCall(view, plan, event), around.files, event) : plan;
-  return { ...around, plan: shown, folded: event.seq };
-}
-
-/** A tool's completion names only its call: tool and arguments come from the call that it closes. */
-function withSettledCall(view: PlanView, plan: Plan, event: PlanEvent): Plan {
-  if (event.type !== "tool_completed") return plan;
-  const call = view.calls.find((each) => each.callId === event.callId);
-  if (call === undefined) return plan;
-  const { ok, deduplicated, summary, durationMs } = event;
-  const executed = { tool: call.tool, args: call.args, ok, deduplicated, summary, durationMs };
-  return change(plan, call.stepId, (step) => ({ ...step, toolsExecuted: [...step.toolsExecuted, executed] }));
-}
-
-/** How much of what each step did to files has been taken back. */
-function withReverted(plan: Plan, files: readonly ChangedFile[], event: PlanEvent): Plan {
-  if (event.type !== "edit_reverted") return plan;
-  const steps = plan.steps.map((step) => {
-    const states = files.filter((file) => file.stepId === step.stepId).map((file) => file.state);
-    const reverted = !states.includes("reverted") ? null : states.includes("applied") ? "part" : "whole";
-    return { ...step, reverted } as const;
-  });
-  return { ...plan, steps };
-}
-
-/** The part of an event that the plan itself does not hold: files, calls, text, reasons. */
-function foldAround(view: PlanView, event: PlanEvent): PlanView {
-  switch (event.type) {
-    case "plan_routed":
-      return { ...view, detection: event.detection };
-    case "plan_drafting":
-      return { ...view, feedback: event.feedback ?? undefined, streams: {}, asking: [], perspectiveErrors: {}, pause: undefined };
-    case "plan_ready":
-    case "plan_direct":
-      return { ...view, feedback: undefined, streams: {}, asking: [], calls: [], pause: undefined };
-    case "plan_edited":
-    case "plan_resumed":
-    case "plan_executing":
-      return { ...view, pause: undefined };
-    case "plan_paused":
-      return { ...view, pause: { reason: event.reason, detail: event.detail ?? undefined } };
-    case "plan_completed":
-    case "plan_failed":
-    case "plan_cancelled":
-      return { ...view, calls: [], streams: {}, asking: [], pause: undefined };
-    case "perspective_start":
-      return { ...view, asking: [...view.asking, event.agent] };
-    case "perspective_complete":
-      return withPerspectiveEnd(view, event.agent, event.error ?? undefined);
-    case "tool_started": {
-      const { callId, taskId, tool, args } = event;
-      return { ...view, calls: [...view.calls, { callId, stepId: taskId, tool, args }] };
-    }
-    case "tool_completed":
-      return { ...view, calls: view.calls.filter((call) => call.callId !== event.callId) };
-    case "task_update":
-      return event.status === "pending" ? withoutCalls(view, event.taskId) : view;
-    case "task_completed":
-      return withoutCalls({ ...view, retries: omit(view.retries, event.taskId) }, event.taskId);
-    case "task_failed":
-      return withoutCalls({ ...view, retries: event.willRetry ? { ...view.retries, [event.taskId]: event.error } : omit(view.retries, event.taskId) }, event.taskId);
-    case "task_skipped":
-      return withoutCalls({ ...view, skipReasons: { ...view.skipReasons, [event.taskId]: event.reason } }, event.taskId);
-    case "answer":
-      return { ...view, answer: { text: event.text, confidence: event.confidence ?? undefined } };
-    case "log":
-      return logged(view, event.level, event.message, event.at);
-    case "context_compacted":
-      return logged(view, "info", `Context compacted from ${event.beforeTokens} to ${event.afterTokens} tokens.`, event.at);
-    default:
-      return foldFiles(view, event);
-  }
-}
-
-function foldFiles(view: PlanView, event: PlanEvent): PlanView {
-  switch (event.type) {
-    case "edit_started": {
-      const { editId } = event;
-      // A plan that does not run changes files only to take something back, at the user's word.
-      if (UNDOABLE.includes(view.plan.status)) return { ...view, undos: [...view.undos, { editId, reverted: [] }] };
-      const stepId = event.taskId ?? "";
-      const files = event.files.map(({ uri, change }): ChangedFile => ({ editId, stepId, uri, change, state: "writing", merged: false }));
-      return { ...view, files: [...view.files.filter((file) => file.editId !== editId), ...files] };
-    }
-    case "edit_applied": {
-      const { editId, merged, outcome } = event;
-      if (view.undos.some((undo) => undo.editId === editId)) return view;
-      const stepId = event.taskId ?? "";
-      const files = event.files.map(({ uri, change }): ChangedFile => ({ editId, stepId, uri, change, state: "applied", merged, outcome }));
-      return { ...view, files: [...view.files.filter((file) => file.editId !== editId), ...files] };
-    }
-    case "edit_rejected":
-      return { ...view, files: marked(view.files, event, { state: "refused", reason: event.reason }) };
-    case "edit_reverted":
-      return takenBack(view, event);
-    case "edit_conflict": {
-      const { editId, files } = event.conflict;
-      return { ...view, files: marked(view.files, { editId, files }, { state: "conflict" }) };
-    }
-    default:
-      return view;
-  }
-}
-
-function takenBack(view: PlanView, event: { editId: string; files: readonly { uri: string }[] }): PlanView {
-  const undone = view.undos.find((undo) => undo.editId === event.editId);
-  if (undone !== undefined) {
-    const files = view.files.map((file): ChangedFile => (undone.reverted.includes(file.editId) ? { ...file, state: "applied" } : file));
-    return { ...view, files, undos: view.undos.filter((undo) => undo !== undone) };
-  }
-  const undos = view.undos.map((undo, index) => (index === view.undos.length - 1 ? { ...undo, reverted: [...undo.reverted, event.editId] } : undo));
-  return { ...view, undos, files: marked(view.files, event, { state: "reverted" }) };
-}
-
-function marked(
-  files: readonly ChangedFile[],
-  event: { editId: string; files: readonly { uri: string }[] },
-  as: Partial<ChangedFile>,
-): readonly ChangedFile[] {
-  const uris = new Set(event.files.map((file) => file.uri));
-  return files.map((file) => (file.editId === event.editId && uris.has(file.uri) ? { ...file, ...as } : file));
-}
-
-function withPerspectiveEnd(view: PlanView, agent: Agent, error: string | undefined): PlanView {
-  const asking = view.asking.filter((each) => each !== agent);
-  return { ...view, asking, perspectiveErrors: error === undefined ? view.perspectiveErrors : { ...view.perspectiveErrors, [agent]: error } };
-}
-
-function withoutCalls(view: PlanView, stepId: string): PlanView {
-  return { ...view, calls: view.calls.filter((call) => call.stepId !== stepId), streams: omit(view.streams, stepId) };
-}
-
-function logged(view: PlanView, level: string, message: string, at: string): PlanView {
-  return { ...view, log: [...view.log, { level, message, at }].slice(-LOG_KEPT) };
-}
-
-function omit<V>(record: Readonly<Record<string, V>>, key: string): Readonly<Record<string, V>> {
-  if (!(key in record)) return record;
-  const { [key]: _, ...rest } = record;
-  return rest;
-}
-
-/** What a step waits for, which no event sets: `blocked` by a dependency, or `ready` to run. */
+/** The status of a step, with `blocked` and `ready` computed from its dependencies: no event sets them. */
 export function shownStatus(plan: Plan, step: Step): StepStatus {
   if (step.status !== "pending" && step.status !== "blocked" && step.status !== "ready") return step.status;
   if (plan.status !== "executing" && plan.status !== "paused") return "pending";
@@ -355,9 +84,10 @@ export function shownStatus(plan: Plan, step: Step): StepStatus {
   return plan.status === "executing" && !plan.sequential ? "ready" : "pending";
 }
 
-/** Counts by what a person would call a step's state; the percentage is rounded down. */
+/** How many steps have each status; the percentage is rounded down. */
 export function progressOf(plan: Plan): Progress {
-  const count = (...statuses: readonly StepStatus[]): number => plan.steps.filter((step) => statuses.includes(step.status)).length;
+  const count = (...statuses: readonly StepStatus[]): number =>
+    plan.steps.filter((step) => statuses.includes(step.status)).length;
   const total = plan.steps.length;
   const completed = count("completed");
   return {
@@ -377,12 +107,12 @@ export function attention(plan: Plan): number {
   return approvals.length + questions.length + recoveries.length + conflicts.length;
 }
 
-/** Whether the plan can still go somewhere by itself or by a decision. */
+/** Whether the plan has not ended. */
 export function isLive(plan: Plan): boolean {
   return LIVE.includes(plan.status);
 }
 
-/** Whether there are applied edits that this status allows to take back. */
+/** Whether the plan has applied edits that its status allows to undo. */
 export function isUndoable(view: PlanView): boolean {
   return UNDOABLE.includes(view.plan.status) && view.files.some((file) => file.state === "applied");
 }

@@ -1,171 +1,338 @@
-// The side panel's host side: its page, the checked message channel, and batches that keep the page up to date.
+// One plan as the panel shows it: the plan, and the files, calls, texts and reasons that only its events carry.
 
-import { randomBytes } from "node:crypto";
-import * as vscode from "vscode";
+import { type Clocks, foldClocks } from "./clocks";
+import { change, foldPlan, NO_PENDING, unchanged } from "./planFold";
+import type {
+  Agent,
+  Answer,
+  ChangeKind,
+  Detection,
+  EditApplied,
+  EditConflict,
+  EditRejected,
+  EditReverted,
+  EditStarted,
+  Event,
+  JsonObject,
+  Log,
+  Plan,
+  PlanPaused,
+  PlanStart,
+  PlanStatus,
+  StreamParams,
+  TaskSkipped,
+  Unresolved,
+  Usage,
+} from "./protocol";
 
-import { readFromPanel, type FromPanel, type ServerState, type ToPanel } from "./messages";
-import { attention, type PanelState } from "./planState";
-import type { PlanEvent, StreamDelta } from "./protocol";
-import { waitingFor } from "./waiting";
+/** How many characters of a running answer and how many log lines are kept. */
+const STREAM_KEPT = 4000;
+const LOG_KEPT = 200;
 
-export const VIEW_ID = "planloom.plan";
-export interface Source {
-  readonly state: PanelState;
-  readonly server: ServerState;
-  perform(message: FromPanel): void;
+export interface OpenCall {
+  callId: string;
+  stepId: string;
+  tool: string;
+  args: JsonObject;
 }
 
-export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable {
-  private view: vscode.WebviewView | undefined;
-  private ready = false;
-  /** What waits to be brought into the composer, and whether the composer is to be opened at all. */
-  private composing: { text?: string } | undefined;
-  private events: PlanEvent[] = [];
-  private deltas: StreamDelta[] = [];
-  private sending = false;
-  private readonly registration = vscode.window.registerWebviewViewProvider(VIEW_ID, this);
+export interface ChangedFile {
+  editId: string;
+  stepId: string;
+  uri: string;
+  change: ChangeKind;
+  state: "writing" | "applied" | "refused" | "reverted" | "conflict";
+  merged: boolean;
+  outcome?: EditApplied["outcome"];
+  reason?: string;
+}
 
-  constructor(
-    private readonly extension: vscode.Uri,
-    private readonly source: Source,
-    private readonly log: vscode.LogOutputChannel,
-  ) {}
+/** An undo by the user, which is an edit too: reverting it applies the edits that it reverted again. */
+export interface Undo {
+  editId: string;
+  reverted: readonly string[];
+}
 
-  resolveWebviewView(view: vscode.WebviewView): void {
-    this.view = view;
-    this.ready = false;
-    const resources = vscode.Uri.joinPath(this.extension, "out", "webview");
-    view.webview.options = { enableScripts: true, localResourceRoots: [resources] };
-    view.webview.onDidReceiveMessage((value: unknown) => {
-      const message = readFromPanel(value);
-      if (message === undefined) this.log.warn("The panel sent something that is no message of ours; it was ignored.");
-      else if (message.kind === "ready") this.onReady();
-      else this.source.perform(message);
-    });
-    // A hidden panel has no page: what is said meanwhile waits for the next one.
-    view.onDidChangeVisibility(() => {
-      if (!view.visible) this.ready = false;
-    });
-    view.onDidDispose(() => {
-      this.view = undefined;
-      this.ready = false;
-    });
-    view.webview.html = page(view.webview, resources);
-    this.badge();
-  }
+export interface LogLine {
+  level: Log["level"];
+  message: string;
+  at: string;
+}
 
-  get isVisible(): boolean {
-    return this.view?.visible ?? false;
-  }
+/** A plan and what only its events carry. `folded` is the number of the last folded event. */
+export interface PlanView {
+  plan: Plan;
+  folded: number;
+  detection?: Detection;
+  unresolved: readonly Unresolved[];
+  calls: readonly OpenCall[];
+  files: readonly ChangedFile[];
+  undos: readonly Undo[];
+  streams: Readonly<Record<string, string>>;
+  asking: readonly Agent[];
+  perspectiveErrors: Readonly<Partial<Record<Agent, string>>>;
+  skipReasons: Readonly<Record<string, TaskSkipped["reason"]>>;
+  retries: Readonly<Record<string, string>>;
+  clocks: Clocks;
+  pause?: { reason: PlanPaused["reason"]; detail?: string };
+  answer?: { text: string; confidence?: Answer["confidence"] };
+  feedback?: string;
+  log: readonly LogLine[];
+}
 
-  post(message: ToPanel): void {
-    void this.deliver(message);
-  }
+/** Statuses in which edits can be undone. */
+export const UNDOABLE: readonly PlanStatus[] = ["paused", "completed", "failed", "cancelled"];
 
-  /** Send everything anew: after a reload of the page, or when the state was rebuilt. */
-  reset(): void {
-    [this.events, this.deltas] = [[], []];
-    this.post({ kind: "state", state: this.source.state });
-    this.badge();
-  }
+const NO_USAGE: Usage = { requests: 0, promptTokens: 0, completionTokens: 0 };
 
-  forward(event: PlanEvent): void {
-    this.events.push(event);
-    void this.send();
-  }
+/** The view of a new plan. */
+export function begun(event: PlanStart): PlanView {
+  const plan: Plan = {
+    planId: event.planId,
+    sessionId: event.sessionId,
+    version: 0,
+    seq: event.seq,
+    status: "draft",
+    workspaceFolders: event.workspaceFolders,
+    request: event.request,
+    attachments: event.attachments,
+    qualification: event.qualification,
+    perspectives: {},
+    summary: "",
+    steps: [],
+    sequential: false,
+    overallRisk: event.qualification?.riskLevel ?? "low",
+    route: event.route,
+    author: "rules",
+    usage: NO_USAGE,
+    pending: NO_PENDING,
+    createdAt: event.at,
+  };
+  return {
+    plan,
+    folded: event.seq,
+    detection: event.detection,
+    unresolved: event.unresolved,
+    calls: [],
+    files: [],
+    undos: [],
+    streams: {},
+    asking: [],
+    perspectiveErrors: {},
+    skipReasons: {},
+    retries: {},
+    clocks: {},
+    log: [],
+  };
+}
 
-  stream(delta: StreamDelta): void {
-    this.deltas.push(delta);
-    void this.send();
-  }
+/** The view after an event. */
+export function foldView(view: PlanView, event: Event): PlanView {
+  const around = { ...foldAround(view, event), clocks: foldClocks(view.clocks, event) };
+  const plan = event.seq > view.plan.seq ? { ...foldPlan(view.plan, event), seq: event.seq } : view.plan;
+  const shown =
+    event.seq > view.plan.seq ? withReverted(withSettledCall(view, plan, event), around.files, event) : plan;
+  return { ...around, plan: shown, folded: event.seq };
+}
 
-  server(): void {
-    this.post({ kind: "server", server: this.source.server });
-  }
+/** Adds a completed call to its step. The event has only the call's id; tool and arguments come from its start. */
+function withSettledCall(view: PlanView, plan: Plan, event: Event): Plan {
+  if (event.type !== "tool_completed") return plan;
+  const call = view.calls.find((each) => each.callId === event.callId);
+  if (call === undefined) return plan;
+  const { ok, deduplicated, summary, durationMs } = event;
+  const executed = { tool: call.tool, args: call.args, ok, deduplicated, summary, durationMs };
+  return change(plan, call.stepId, (step) => ({ ...step, toolsExecuted: [...step.toolsExecuted, executed] }));
+}
 
-  notice(level: "info" | "warning" | "error", message: string, hint?: string): void {
-    this.post({ kind: "notice", level, message, ...(hint === undefined ? {} : { hint }) });
-  }
+/** Marks each step whose edits were undone, as a whole or in part. */
+function withReverted(plan: Plan, files: readonly ChangedFile[], event: Event): Plan {
+  if (event.type !== "edit_reverted") return plan;
+  const steps = plan.steps.map((step) => {
+    const states = files.filter((file) => file.stepId === step.stepId).map((file) => file.state);
+    const reverted = !states.includes("reverted") ? undefined : states.includes("applied") ? "part" : "whole";
+    return { ...step, reverted } as const;
+  });
+  return { ...plan, steps };
+}
 
-  async reveal(): Promise<void> {
-    await vscode.commands.executeCommand(`${VIEW_ID}.focus`);
-  }
-
-  /** Bring the panel forward with the caret in its composer; text, if given, comes beside what is written there. */
-  async compose(text: string | undefined): Promise<void> {
-    this.composing = { ...this.composing, ...(text === undefined ? {} : { text }) };
-    await this.reveal();
-    if (this.ready) this.sendComposing();
-  }
-
-  dispose(): void {
-    this.registration.dispose();
-  }
-
-  private onReady(): void {
-    this.ready = true;
-    // A page that went away may have left a message untaken.
-    this.sending = false;
-    this.server();
-    this.reset();
-    this.sendComposing();
-  }
-
-  private sendComposing(): void {
-    if (this.composing === undefined) return;
-    this.post({ kind: "compose", ...this.composing });
-    this.composing = undefined;
-  }
-
-  /**
-   * The first event goes at once; what comes until the editor has taken it goes together in the next message. A busy
-   * editor so gets fewer messages, never a queue of them.
-   */
-  private async send(): Promise<void> {
-    if (this.sending) return;
-    this.sending = true;
-    while (this.events.length > 0 || this.deltas.length > 0) {
-      const [events, deltas] = [this.events, this.deltas];
-      [this.events, this.deltas] = [[], []];
-      const sent = [events.length > 0 ? this.deliver({ kind: "events", events }) : undefined, deltas.length > 0 ? this.deliver({ kind: "streams", deltas }) : undefined];
-      this.badge();
-      await Promise.all(sent);
+/** Folds what the plan itself does not hold: files, calls, texts, reasons. */
+function foldAround(view: PlanView, event: Event): PlanView {
+  switch (event.type) {
+    case "plan_routed":
+      return { ...view, detection: event.detection };
+    case "plan_drafting":
+      return {
+        ...view,
+        feedback: event.feedback,
+        streams: {},
+        asking: [],
+        perspectiveErrors: {},
+        pause: undefined,
+      };
+    case "plan_ready":
+    case "plan_direct":
+      return { ...view, feedback: undefined, streams: {}, asking: [], calls: [], pause: undefined };
+    case "plan_edited":
+    case "plan_resumed":
+    case "plan_executing":
+      return { ...view, pause: undefined };
+    case "plan_paused":
+      return { ...view, pause: { reason: event.reason, detail: event.detail } };
+    case "plan_completed":
+    case "plan_failed":
+    case "plan_cancelled":
+      return { ...view, calls: [], streams: {}, asking: [], pause: undefined };
+    case "perspective_start":
+      return { ...view, asking: [...view.asking, event.agent] };
+    case "perspective_complete":
+      return withPerspectiveEnd(view, event.agent, event.error);
+    case "tool_started": {
+      const { callId, taskId, tool, args } = event;
+      return { ...view, calls: [...view.calls, { callId, stepId: taskId, tool, args }] };
     }
-    this.sending = false;
-  }
-
-  /** Resolves when the editor has taken the message, or dropped it: a page that comes back is sent everything anew. */
-  private async deliver(message: ToPanel): Promise<void> {
-    if (!this.ready || this.view === undefined) return;
-    try {
-      await this.view.webview.postMessage(message);
-    } catch (error) {
-      this.log.warn(`The panel did not take a message: ${error instanceof Error ? error.message : String(error)}`);
-    }
-  }
-
-  private badge(): void {
-    const waits = Object.values(this.source.state.plans).reduce((count, view) => count + (attention(view.plan) || (waitingFor(view) === undefined ? 0 : 1)), 0);
-    if (this.view === undefined || (this.view.badge?.value ?? 0) === waits) return;
-    this.view.badge = waits === 0 ? undefined : { value: waits, tooltip: `${waits} waiting for you` };
+    case "tool_completed":
+      return { ...view, calls: view.calls.filter((call) => call.callId !== event.callId) };
+    case "task_update":
+      return event.status === "pending" ? withoutCalls(view, event.taskId) : view;
+    case "task_completed":
+      return withoutCalls({ ...view, retries: omit(view.retries, event.taskId) }, event.taskId);
+    case "task_failed":
+      return withoutCalls(
+        {
+          ...view,
+          retries: event.willRetry
+            ? { ...view.retries, [event.taskId]: event.error }
+            : omit(view.retries, event.taskId),
+        },
+        event.taskId,
+      );
+    case "task_skipped":
+      return withoutCalls(
+        { ...view, skipReasons: { ...view.skipReasons, [event.taskId]: event.reason } },
+        event.taskId,
+      );
+    case "answer":
+      return { ...view, answer: { text: event.text, confidence: event.confidence } };
+    case "log":
+      return logged(view, event.level, event.message, event.at);
+    case "context_compacted":
+      return logged(
+        view,
+        "info",
+        `Context compacted from ${event.beforeTokens} to ${event.afterTokens} tokens.`,
+        event.at,
+      );
+    case "edit_started":
+    case "edit_applied":
+    case "edit_rejected":
+    case "edit_reverted":
+    case "edit_conflict":
+      return foldFiles(view, event);
+    // These change only the plan itself.
+    case "plan_start":
+    case "plan_approval_request":
+    case "plan_approved":
+    case "plan_rejected":
+    case "task_created":
+    case "tasks_list":
+    case "task_started":
+    case "approval_request":
+    case "approval_resolved":
+    case "conflict_resolved":
+    case "check_completed":
+    case "clarification_request":
+    case "clarification_provided":
+    case "recovery_request":
+    case "recovery_chosen":
+      return view;
+    default:
+      return unchanged(view, event);
   }
 }
 
-/** The page: its own script and styles alone, nothing remote, nothing inline. */
-function page(webview: vscode.Webview, resources: vscode.Uri): string {
-  const nonce = randomBytes(18).toString("base64");
-  const at = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(resources, name)).toString();
-  const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource}; font-src ${webview.cspSource}; img-src ${webview.cspSource}`;
-  return `<!DOCTYPE html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8">
-    <meta http-equiv="Content-Security-Policy" content="${policy}">
-    <meta name="viewport" content="width=device-width">
-    <link rel="stylesheet" href="${at("codicon.css")}" id="vscode-codicon-stylesheet">
-    <link rel="stylesheet" href="${at("style.css")}">
-    <title>Planloom</title>
-  </head>
-  <body><div id="root"></div><script nonce="${nonce}" src="${at("main.js")}"></script></body>
-</html>`;
+type EditEvent = EditStarted | EditApplied | EditRejected | EditReverted | EditConflict;
+
+function foldFiles(view: PlanView, event: EditEvent): PlanView {
+  switch (event.type) {
+    case "edit_started": {
+      const { editId } = event;
+      // A plan that does not run changes files only when the user undoes something.
+      if (UNDOABLE.includes(view.plan.status)) return { ...view, undos: [...view.undos, { editId, reverted: [] }] };
+      const stepId = event.taskId ?? "";
+      const files = event.files.map(
+        ({ uri, change }): ChangedFile => ({ editId, stepId, uri, change, state: "writing", merged: false }),
+      );
+      return { ...view, files: [...view.files.filter((file) => file.editId !== editId), ...files] };
+    }
+    case "edit_applied": {
+      const { editId, merged, outcome } = event;
+      if (view.undos.some((undo) => undo.editId === editId)) return view;
+      const stepId = event.taskId ?? "";
+      const files = event.files.map(
+        ({ uri, change }): ChangedFile => ({ editId, stepId, uri, change, state: "applied", merged, outcome }),
+      );
+      return { ...view, files: [...view.files.filter((file) => file.editId !== editId), ...files] };
+    }
+    case "edit_rejected":
+      return { ...view, files: marked(view.files, event, { state: "refused", reason: event.reason }) };
+    case "edit_reverted":
+      return takenBack(view, event);
+    case "edit_conflict": {
+      const { editId, files } = event.conflict;
+      return { ...view, files: marked(view.files, { editId, files }, { state: "conflict" }) };
+    }
+  }
+}
+
+function takenBack(view: PlanView, event: { editId: string; files: readonly { uri: string }[] }): PlanView {
+  const undone = view.undos.find((undo) => undo.editId === event.editId);
+  if (undone !== undefined) {
+    const files = view.files.map(
+      (file): ChangedFile => (undone.reverted.includes(file.editId) ? { ...file, state: "applied" } : file),
+    );
+    return { ...view, files, undos: view.undos.filter((undo) => undo !== undone) };
+  }
+  const undos = view.undos.map((undo, index) =>
+    index === view.undos.length - 1 ? { ...undo, reverted: [...undo.reverted, event.editId] } : undo,
+  );
+  return { ...view, undos, files: marked(view.files, event, { state: "reverted" }) };
+}
+
+function marked(
+  files: readonly ChangedFile[],
+  event: { editId: string; files: readonly { uri: string }[] },
+  as: Partial<ChangedFile>,
+): readonly ChangedFile[] {
+  const uris = new Set(event.files.map((file) => file.uri));
+  return files.map((file) => (file.editId === event.editId && uris.has(file.uri) ? { ...file, ...as } : file));
+}
+
+function withPerspectiveEnd(view: PlanView, agent: Agent, error: string | undefined): PlanView {
+  const asking = view.asking.filter((each) => each !== agent);
+  return {
+    ...view,
+    asking,
+    perspectiveErrors: error === undefined ? view.perspectiveErrors : { ...view.perspectiveErrors, [agent]: error },
+  };
+}
+
+function withoutCalls(view: PlanView, stepId: string): PlanView {
+  return { ...view, calls: view.calls.filter((call) => call.stepId !== stepId), streams: omit(view.streams, stepId) };
+}
+
+function logged(view: PlanView, level: Log["level"], message: string, at: string): PlanView {
+  return { ...view, log: [...view.log, { level, message, at }].slice(-LOG_KEPT) };
+}
+
+function omit<V>(record: Readonly<Record<string, V>>, key: string): Readonly<Record<string, V>> {
+  if (!(key in record)) return record;
+  const { [key]: _, ...rest } = record;
+  return rest;
+}
+
+/** Append text of a running answer, of which the end is kept. */
+export function withText(view: PlanView, { stepId = "", delta }: StreamParams): PlanView {
+  const text = ((view.streams[stepId] ?? "") + delta).slice(-STREAM_KEPT);
+  return { ...view, streams: { ...view.streams, [stepId]: text } };
 }

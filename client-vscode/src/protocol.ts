@@ -1,55 +1,1324 @@
-// The wire protocol as the editor sees it: the twin of the server's catalogue, kept equal to it by a test.
+// The protocol as the server speaks it. Written by `python -m codegen`; a test compares it with the server's models.
 
-import type { Diagnostic, Range } from "vscode-languageserver-protocol";
+/** Any value of JSON. */
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export type JsonObject = { readonly [name: string]: Json };
 
-export const PROTOCOL_VERSION = 1;
+export const AGENTS = ["chapo", "koda", "devo"] as const;
+export type Agent = (typeof AGENTS)[number];
 
-/** Every request and notification that the editor may send. */
-export const METHODS = [
-  "planloom/plan/create",
-  "planloom/plan/get",
-  "planloom/plan/list",
-  "planloom/plan/tasks",
-  "planloom/plan/events",
-  "planloom/plan/edit",
-  "planloom/plan/regenerate",
-  "planloom/plan/approve",
-  "planloom/plan/reject",
-  "planloom/plan/direct",
-  "planloom/plan/pause",
-  "planloom/plan/resume",
-  "planloom/plan/cancel",
-  "planloom/plan/wait",
-  "planloom/plan/undo",
-  "planloom/plan/delete",
-  "planloom/plan/export",
-  "planloom/conflict/resolve",
-  "planloom/step/answer",
-  "planloom/step/recover",
-  "planloom/approval/respond",
-  "planloom/approval/diff",
-  "planloom/reference/complete",
-  "planloom/reference/resolve",
-  "planloom/detect",
-  "planloom/template/list",
-  "planloom/template/save",
-  "planloom/template/delete",
-  "planloom/model/list",
-  "planloom/secret/set",
-  "planloom/settings/user",
-  "planloom/status",
-  "planloom/workspace/trust",
+export const PLAN_STATUSES = [
+  "draft",
+  "pending_approval",
+  "approved",
+  "rejected",
+  "executing",
+  "paused",
+  "completed",
+  "failed",
+  "cancelled",
 ] as const;
+export type PlanStatus = (typeof PLAN_STATUSES)[number];
 
-/** What the server sends or asks beyond plain LSP. */
-export const SERVER_METHODS = [
-  "planloom/event",
-  "planloom/stream",
-  "planloom/health",
-  "planloom/editor/diagnostics",
-  "planloom/editor/save",
-  "planloom/editor/complete",
+export const STEP_STATUSES = [
+  "pending",
+  "blocked",
+  "ready",
+  "running",
+  "needs_clarification",
+  "completed",
+  "failed",
+  "skipped",
 ] as const;
+export type StepStatus = (typeof STEP_STATUSES)[number];
+
+export const STEP_KINDS = ["tool_call", "processing", "clarification"] as const;
+export type StepKind = (typeof STEP_KINDS)[number];
+
+export const PRIORITIES = ["critical", "high", "normal", "low"] as const;
+export type Priority = (typeof PRIORITIES)[number];
+
+export const ROUTES = ["plan", "perspectives", "direct", "undecided"] as const;
+export type Route = (typeof ROUTES)[number];
+
+export const REVIEWS = ["each", "end", "auto"] as const;
+export type Review = (typeof REVIEWS)[number];
+
+export const RISKS = ["low", "medium", "high"] as const;
+export type Risk = (typeof RISKS)[number];
+
+export const RECOVERY_ACTIONS = ["retry", "skip", "abort", "model", "accept"] as const;
+export type RecoveryAction = (typeof RECOVERY_ACTIONS)[number];
+
+export const DETECTION_RULES = [
+  "question",
+  "numbered_list",
+  "verb_and_scope",
+  "multiple_tasks",
+  "long_request",
+  "none",
+  "disabled",
+  "model",
+  "qualification",
+] as const;
+export type DetectionRule = (typeof DETECTION_RULES)[number];
+
+export const EFFORTS = ["trivial", "small", "medium", "large"] as const;
+export type Effort = (typeof EFFORTS)[number];
+
+export const CHANGE_KINDS = ["create", "edit", "delete", "rename", "createFolder"] as const;
+export type ChangeKind = (typeof CHANGE_KINDS)[number];
+
+/** An empty object. */
+export type Empty = Record<string, never>;
+
+/** A position in a text; `character` counts units of the negotiated encoding. */
+export interface Position {
+  line: number;
+  character: number;
+}
+
+/** A range of text; `end` is exclusive. */
+export interface Range {
+  start: Position;
+  end: Position;
+}
+
+/** A resolved reference of a request, as it was when the request was resolved. */
+export interface Attachment {
+  id: string;
+  kind: "file" | "folder" | "link" | "image" | "selection" | "diagnostics";
+  reference: string;
+  uri?: string;
+  label?: string;
+  range?: Range;
+  languageId?: string;
+  bytes: number;
+  truncated: boolean;
+  note?: string;
+  secret?: boolean;
+  version?: number;
+  sha256?: string;
+}
+
+/** A reference that could not be attached, and why. */
+export interface Unresolved {
+  reference: string;
+  code: "not_found" | "ambiguous" | "outside" | "secret" | "too_large" | "binary" | "undecodable" | "no_context";
+  message: string;
+  candidates?: readonly string[];
+}
+
+/** One file that the proposed change affects. */
+export interface ApprovalFile {
+  uri: string;
+  change: ChangeKind;
+  newUri?: string;
+  added: number;
+  removed: number;
+  resolvedPath: string;
+  newResolvedPath?: string;
+}
+
+/** A proposed change or command that waits for the user's permission. */
+export interface Approval {
+  approvalId: string;
+  planId: string;
+  stepId?: string;
+  tool?: string;
+  proposal: string;
+  effect: "read" | "write" | "destroy" | "execute";
+  title: string;
+  warning?: string;
+  protected: boolean;
+  files: readonly ApprovalFile[];
+  command?: string;
+  cwd?: string;
+}
+
+/** One file of an edit, with the hashes of its texts. */
+export interface EditedFile {
+  uri: string;
+  change: ChangeKind;
+  newUri?: string;
+  beforeSha256?: string;
+  afterSha256?: string;
+}
+
+/** One overlap: `base` is the common text, `mine` the user's, `theirs` the step's. */
+export interface ConflictHunk {
+  range: Range;
+  base: string;
+  mine: string;
+  theirs: string;
+}
+
+/** A file in which the user and a step changed the same lines. */
+export interface ConflictFile {
+  uri: string;
+  hunks: readonly ConflictHunk[];
+  sha256?: string;
+}
+
+/** An edit that cannot be merged without a decision of the user. */
+export interface Conflict {
+  editId: string;
+  stepId: string;
+  files: readonly ConflictFile[];
+}
+
+/** The perspective of strategy. */
+export interface ChapoPerspective {
+  analysis: string;
+  concerns: readonly string[];
+  recommendations: readonly string[];
+  estimatedEffort: Effort;
+  dependencies?: readonly string[];
+  timestamp: string;
+  agent: "chapo";
+  strategicAnalysis: string;
+  riskAssessment: string;
+  impactAreas: readonly string[];
+  coordinationNeeds: readonly string[];
+}
+
+/** The perspective of code. */
+export interface KodaPerspective {
+  analysis: string;
+  concerns: readonly string[];
+  recommendations: readonly string[];
+  estimatedEffort: Effort;
+  dependencies?: readonly string[];
+  timestamp: string;
+  agent: "koda";
+  affectedFiles: readonly string[];
+  codePatterns: readonly string[];
+  potentialBreakingChanges: readonly string[];
+  testingRequirements: readonly string[];
+}
+
+/** The perspective of operations. */
+export interface DevoPerspective {
+  analysis: string;
+  concerns: readonly string[];
+  recommendations: readonly string[];
+  estimatedEffort: Effort;
+  dependencies?: readonly string[];
+  timestamp: string;
+  agent: "devo";
+  deploymentImpact: readonly string[];
+  rollbackStrategy: string;
+  servicesAffected: readonly string[];
+  infrastructureChanges: readonly string[];
+}
+
+/** The agents' perspectives on the request. */
+export interface Perspectives {
+  chapo?: ChapoPerspective;
+  koda?: KodaPerspective;
+  devo?: DevoPerspective;
+}
+
+/** Whether a request needs a plan; `score` is 0 to 100. */
+export interface Detection {
+  planned: boolean;
+  rule: DetectionRule;
+  score: number;
+  ambiguous: boolean;
+}
+
+/** The kind, complexity and risk of a request. */
+export interface Qualification {
+  taskType: "question" | "code" | "devops" | "mixed";
+  complexity: "trivial" | "simple" | "moderate" | "complex";
+  riskLevel: Risk;
+  reasons: readonly string[];
+  by: "rules" | "model";
+}
+
+/** How many requests were sent to the model, and their tokens. */
+export interface Usage {
+  requests: number;
+  promptTokens: number;
+  completionTokens: number;
+}
+
+/** Why a plan failed. */
+export interface PlanError {
+  code: string;
+  message: string;
+  hint?: string;
+  rawText?: string;
+}
+
+/** A check that proves a step done. */
+export interface Check {
+  kind: "file_exists" | "file_contains" | "no_new_errors" | "command";
+  path?: string;
+  text?: string;
+  command?: string;
+  outcome?: "passed" | "failed" | "unknown";
+  detail?: string;
+}
+
+/** The result of a finished step. */
+export interface StepResult {
+  ok: boolean;
+  value?: Json;
+  summary?: string;
+  error?: string;
+  durationMs: number;
+  timestamp: string;
+}
+
+/** One finished tool call of a step. */
+export interface ExecutedTool {
+  tool: string;
+  args: JsonObject;
+  ok: boolean;
+  deduplicated: boolean;
+  summary: string;
+  durationMs: number;
+}
+
+/** A tool call that the plan expects but does not require. */
+export interface ExpectedTool {
+  tool: string;
+  args?: JsonObject;
+}
+
+/** One step; `order`, `blocks` and the statuses blocked and ready are computed from the plan. */
+export interface Step {
+  stepId: string;
+  order: number;
+  description: string;
+  instruction: string;
+  activeForm: string;
+  kind: StepKind;
+  agent: Agent;
+  tool?: string;
+  args?: JsonObject;
+  dependsOn: readonly string[];
+  blocks: readonly string[];
+  priority: Priority;
+  critical: boolean;
+  requiresApproval: boolean;
+  status: StepStatus;
+  progress?: number;
+  attempts: number;
+  result?: StepResult;
+  question?: string;
+  options?: readonly string[];
+  checks: readonly Check[];
+  expectedFiles: readonly string[];
+  attachments: readonly string[];
+  toolsToExecute?: readonly ExpectedTool[];
+  toolsExecuted: readonly ExecutedTool[];
+  reverted?: "whole" | "part";
+  when?: string;
+  forEach?: string;
+  createdAt?: string;
+  startedAt?: string;
+  completedAt?: string;
+}
+
+/** A question whose answer a step waits for. */
+export interface Question {
+  stepId: string;
+  question: string;
+  options?: readonly string[];
+}
+
+/** The model's proposal for a failed step. */
+export interface Proposal {
+  action: "retry" | "skip" | "insert" | "abort";
+  args?: JsonObject;
+  steps?: readonly Step[];
+  why: string;
+}
+
+/** A failed step that waits for a decision. */
+export interface Recovery {
+  stepId: string;
+  error: string;
+  code?: string;
+  options: readonly RecoveryAction[];
+  proposal?: Proposal;
+}
+
+/** Everything that waits for a decision of the user. */
+export interface Pending {
+  approvals: readonly Approval[];
+  questions: readonly Question[];
+  recoveries: readonly Recovery[];
+  conflicts: readonly Conflict[];
+}
+
+/** A plan. Version 1 does not promise `detection`, `templateId`, `pauseReason` and `pauseDetail`. */
+export interface Plan {
+  planId: string;
+  sessionId: string;
+  version: number;
+  seq: number;
+  status: PlanStatus;
+  workspaceFolders: readonly string[];
+  request: string;
+  attachments: readonly Attachment[];
+  detection?: Detection;
+  qualification?: Qualification;
+  perspectives: Perspectives;
+  summary: string;
+  steps: readonly Step[];
+  sequential: boolean;
+  estimatedDuration?: number;
+  overallRisk: Risk;
+  route: Route;
+  review?: Review;
+  author: "rules" | "model" | "template" | "user";
+  templateId?: string;
+  executionSummary?: string;
+  contextSummary?: string;
+  usage: Usage;
+  error?: PlanError;
+  pending: Pending;
+  pauseReason?: string;
+  pauseDetail?: string;
+  createdAt: string;
+  approvedAt?: string;
+  rejectedAt?: string;
+  rejectionReason?: string;
+  completedAt?: string;
+}
+
+/** The number of steps by status. */
+export interface Progress {
+  total: number;
+  pending: number;
+  inProgress: number;
+  completed: number;
+  failed: number;
+  skipped: number;
+  percentComplete: number;
+}
+
+/** A plan in a list. */
+export interface PlanSummary {
+  planId: string;
+  sessionId: string;
+  version: number;
+  seq: number;
+  request: string;
+  status: PlanStatus;
+  workspaceFolders: readonly string[];
+  createdAt: string;
+  updatedAt: string;
+  progress: Progress;
+}
+
+/** A value that the user enters when applying a template. */
+export interface TemplateParameter {
+  name: string;
+  description?: string;
+  default?: string;
+}
+
+/** A reusable plan. */
+export interface Template {
+  templateId: string;
+  name: string;
+  description?: string;
+  parameters: readonly TemplateParameter[];
+  steps: readonly Step[];
+  builtin: boolean;
+}
+
+/** Fields to set. A field that is left out stays as it is; null clears a field that may be empty. */
+export interface StepFields {
+  description?: string;
+  instruction?: string;
+  activeForm?: string;
+  tool?: string | null;
+  args?: JsonObject | null;
+  dependsOn?: readonly string[];
+  agent?: Agent;
+  priority?: Priority;
+  critical?: boolean;
+  kind?: StepKind;
+  question?: string | null;
+  checks?: readonly Check[];
+  expectedFiles?: readonly string[];
+  attachments?: readonly string[];
+  when?: string | null;
+  forEach?: string | null;
+}
+
+/** A step to add; later edits of the same batch can refer to its id. */
+export interface NewStep extends StepFields {
+  description: string;
+  stepId?: string;
+}
+
+/** Set some fields of a step. */
+export interface UpdateStep {
+  op: "update";
+  stepId: string;
+  set: StepFields;
+}
+
+/** Add a step: first if `after` is null, last if `after` is left out. */
+export interface AddStep {
+  op: "add";
+  after?: string | null;
+  step: NewStep;
+}
+
+/** Remove a step. */
+export interface RemoveStep {
+  op: "remove";
+  stepId: string;
+}
+
+/** Move a step behind another one, or to the front if `after` is null. */
+export interface MoveStep {
+  op: "move";
+  stepId: string;
+  after: string | null;
+}
+
+/** Skip a step. */
+export interface SkipStep {
+  op: "skip";
+  stepId: string;
+}
+
+/** Undo the skip of a step. */
+export interface UnskipStep {
+  op: "unskip";
+  stepId: string;
+}
+
+/** No params. */
+export type NoParams = Record<string, never>;
+
+/** Where the user is: the active document and what is selected in it. */
+export interface Context {
+  uri?: string;
+  selections?: readonly Range[];
+}
+
+/** An attachment added in the editor, not by a reference in the text. */
+export interface ExplicitAttachment {
+  uri: string;
+  range?: Range;
+  label?: string;
+}
+
+/** `planloom/plan/create`. */
+export interface CreateParams {
+  text: string;
+  mode?: "auto" | "plan" | "direct" | "perspectives";
+  context?: Context;
+  attachments?: readonly ExplicitAttachment[];
+  confirmed?: readonly string[];
+  sessionId?: string;
+  templateId?: string;
+  parameters?: { readonly [name: string]: string };
+}
+
+/** The params of a request that needs only the id of a plan. */
+export interface PlanParams {
+  planId: string;
+}
+
+/** `planloom/plan/get`. */
+export interface GetParams {
+  planId?: string;
+  sessionId?: string;
+  atSeq?: number;
+}
+
+/** `planloom/plan/list`. */
+export interface ListParams {
+  sessionId?: string;
+  status?: readonly PlanStatus[];
+  limit?: number;
+  allWorkspaces?: boolean;
+}
+
+/** `planloom/plan/tasks`. */
+export interface TasksParams {
+  planId?: string;
+  sessionId?: string;
+  status?: readonly StepStatus[];
+  agent?: Agent;
+}
+
+/** `planloom/plan/events`: the events with a `seq` above `after`. */
+export interface EventsParams {
+  planId: string;
+  after?: number;
+  limit?: number;
+}
+
+/** `planloom/plan/edit`. */
+export interface EditParams {
+  planId: string;
+  version: number;
+  edits: readonly StepEdit[];
+}
+
+/** `planloom/plan/regenerate`. */
+export interface RegenerateParams {
+  planId: string;
+  version: number;
+  feedback?: string;
+}
+
+/** `planloom/plan/approve`. */
+export interface ApproveParams {
+  planId: string;
+  version: number;
+  review?: Review;
+}
+
+/** `planloom/plan/reject`. */
+export interface RejectParams {
+  planId: string;
+  reason?: string;
+}
+
+/** `planloom/plan/wait`. */
+export interface WaitParams {
+  planId: string;
+  until?: "ready" | "attention" | "ended";
+  timeoutSeconds?: number;
+}
+
+/** `planloom/plan/undo`. */
+export interface UndoParams {
+  planId: string;
+  stepId?: string;
+  redo?: boolean;
+}
+
+/** `planloom/plan/export`. */
+export interface ExportParams {
+  planId: string;
+  format: "markdown" | "json";
+}
+
+/** Which text a conflicted file gets. */
+export interface FileChoice {
+  uri: string;
+  choice: "mine" | "theirs" | "both" | "text";
+  text?: string;
+  sha256?: string;
+}
+
+/** `planloom/conflict/resolve`. */
+export interface ResolveConflictParams {
+  planId: string;
+  editId: string;
+  files: readonly FileChoice[];
+}
+
+/** `planloom/step/answer`. */
+export interface AnswerParams {
+  planId: string;
+  stepId: string;
+  answer: string;
+}
+
+/** `planloom/step/recover`. */
+export interface RecoverParams {
+  planId: string;
+  stepId: string;
+  action: RecoveryAction;
+  args?: JsonObject;
+}
+
+/** `planloom/approval/respond`. */
+export interface RespondParams {
+  approvalId: string;
+  decision: "allow" | "allowForPlan" | "deny" | "cancel";
+  reason?: string;
+  files?: readonly string[];
+}
+
+/** `planloom/approval/diff`. */
+export interface DiffParams {
+  approvalId: string;
+  uri: string;
+}
+
+/** `planloom/reference/complete`; `offset` counts UTF-16 units. */
+export interface CompleteParams {
+  text: string;
+  offset: number;
+  limit?: number;
+  context?: Context;
+}
+
+/** `planloom/reference/resolve`. */
+export interface ResolveParams {
+  text: string;
+  context?: Context;
+}
+
+/** `planloom/detect`. */
+export interface DetectParams {
+  text: string;
+}
+
+/** A value of a plan that becomes a parameter of its template. */
+export interface NamedValue {
+  name: string;
+  value: string;
+}
+
+/** `planloom/template/save`. */
+export interface SaveTemplateParams {
+  planId: string;
+  name: string;
+  description?: string;
+  parameters?: readonly NamedValue[];
+}
+
+/** `planloom/template/delete`. */
+export interface TemplateParams {
+  templateId: string;
+}
+
+/** `planloom/secret/set`; null removes the key. The value is left out of the model's repr and errors. */
+export interface SecretParams {
+  provider: string;
+  value: string | null;
+}
+
+/** `planloom/settings/user`: values of user scope. Each is validated on its own later, so any JSON is accepted. */
+export interface UserSettingsParams {
+  values: JsonObject;
+}
+
+/** `planloom/workspace/trust`. */
+export interface TrustParams {
+  trusted: boolean;
+}
+
+/** The plan after the request. */
+export interface PlanResult {
+  plan: Plan;
+}
+
+/** The new plan. */
+export interface CreateResult {
+  plan: Plan;
+  detection: Detection;
+  unresolved: readonly Unresolved[];
+}
+
+/** A plan, or null if there is none. */
+export interface GetResult {
+  plan: Plan | null;
+  progress: Progress;
+}
+
+/** Plans, newest first. */
+export interface ListResult {
+  plans: readonly PlanSummary[];
+}
+
+/** Steps in execution order. */
+export interface TasksResult {
+  tasks: readonly Step[];
+  progress: Progress;
+}
+
+/** Events in order of `seq`. */
+export interface EventsResult {
+  events: readonly Event[];
+}
+
+/** The plan, and whether it reached the awaited state before the timeout. */
+export interface WaitResult {
+  plan: Plan;
+  reached: boolean;
+}
+
+/** The plan, the reverted files, and the files that could not be reverted. */
+export interface UndoResult {
+  plan: Plan;
+  reverted: readonly string[];
+  conflicts: readonly string[];
+}
+
+/** A plan as text. */
+export interface ExportResult {
+  text: string;
+}
+
+/** The text of a file before and after the change; null if the file does not exist. */
+export interface DiffResult {
+  uri: string;
+  before: string | null;
+  after: string | null;
+  languageId?: string;
+}
+
+/** One completion of a reference; `replace` is the start and end of the text that it replaces, in UTF-16 units. */
+export interface ReferenceItem {
+  label: string;
+  insertText: string;
+  detail?: string;
+  kind: "file" | "folder" | "symbol" | "special";
+  replace: readonly [number, number];
+}
+
+/** Completions of a reference. */
+export interface CompleteResult {
+  items: readonly ReferenceItem[];
+  isIncomplete: boolean;
+}
+
+/** The resolved and the unresolved references of a text. */
+export interface ResolveResult {
+  attachments: readonly Attachment[];
+  unresolved: readonly Unresolved[];
+}
+
+/** Every template. */
+export interface TemplatesResult {
+  templates: readonly Template[];
+}
+
+/** The template that was saved. */
+export interface TemplateResult {
+  template: Template;
+}
+
+/** A model that can be chosen; `reason` says why it cannot be reached. */
+export interface ModelEntry {
+  provider: string;
+  name: string;
+  contextTokens?: number;
+  reachable: boolean;
+  reason?: string;
+}
+
+/** The model in use, and why it was chosen. */
+export interface ActiveModel {
+  provider: string;
+  name: string;
+  reason: string;
+}
+
+/** The models; `active` is null if none is in use. */
+export interface ModelsResult {
+  models: readonly ModelEntry[];
+  active: ActiveModel | null;
+}
+
+/** The ids of the plans that run, and of those that can be resumed. */
+export interface StatusPlans {
+  active: readonly string[];
+  resumable: readonly string[];
+}
+
+/** The version, model, folders, plans and health of the server. */
+export interface StatusResult {
+  version: string;
+  protocolVersion: number;
+  sessionId: string;
+  model: ActiveModel;
+  workspaceFolders: readonly string[];
+  trusted: boolean;
+  plans: StatusPlans;
+  health: "ok" | "degraded";
+  problems: readonly string[];
+  logPath: string;
+  storagePath: string;
+}
+
+/** `planloom/stream`. */
+export interface StreamParams {
+  planId?: string;
+  stepId?: string;
+  callId?: string;
+  kind: "text" | "reasoning" | "stdout" | "stderr";
+  delta: string;
+}
+
+/** `planloom/health`: the current problems, as in `planloom/status`. */
+export interface HealthParams {
+  health: "ok" | "degraded";
+  problems: readonly string[];
+}
+
+/** `planloom/editor/diagnostics`. */
+export interface EditorDiagnosticsParams {
+  uris: readonly string[];
+}
+
+/** A diagnostic of LSP, with only the fields that are read here. */
+export interface LspDiagnostic {
+  range: Range;
+  severity?: 1 | 2 | 3 | 4;
+  code?: number | string;
+  source?: string;
+  message: string;
+}
+
+/** The diagnostics of one file. */
+export interface UriDiagnostics {
+  uri: string;
+  items: readonly LspDiagnostic[];
+  version?: number;
+}
+
+/** The diagnostics of each file. */
+export interface EditorDiagnosticsResult {
+  diagnostics: readonly UriDiagnostics[];
+}
+
+/** `planloom/editor/save`. */
+export interface EditorSaveParams {
+  uris: readonly string[];
+}
+
+/** A document that could not be saved. */
+export interface SaveFailure {
+  uri: string;
+  reason: string;
+}
+
+/** The documents that were saved, and those that were not. */
+export interface EditorSaveResult {
+  saved: readonly string[];
+  failed: readonly SaveFailure[];
+}
+
+/** One message of a conversation with the editor's model. */
+export interface ChatMessage {
+  role: "system" | "user" | "assistant" | "tool";
+  text: string;
+  toolCalls?: readonly ChatCall[];
+  toolCallId?: string;
+}
+
+/** A tool call of the editor's model. */
+export interface ChatCall {
+  callId: string;
+  name: string;
+  arguments: JsonObject;
+}
+
+/** A tool as a model sees it. */
+export interface ChatTool {
+  name: string;
+  description: string;
+  parameters: JsonObject;
+}
+
+/** `planloom/editor/complete`. */
+export interface EditorCompleteParams {
+  requestId: string;
+  model?: string;
+  messages: readonly ChatMessage[];
+  tools?: readonly ChatTool[];
+  responseSchema?: JsonObject;
+  maxTokens?: number;
+}
+
+/** The answer of the editor's model. */
+export interface EditorCompleteResult {
+  text: string;
+  toolCalls?: readonly ChatCall[];
+  usage?: Usage;
+}
+
+export interface OfPlan {
+  seq: number;
+  planId: string;
+  sessionId: string;
+  at: string;
+}
+
+export interface OfTask extends OfPlan {
+  taskId: string;
+}
+
+export interface OfEdit extends OfPlan {
+  taskId?: string;
+  editId: string;
+  files: readonly EditedFile[];
+}
+
+/** A step has started. */
+export interface TaskStarted extends OfTask {
+  type: "task_started";
+  agent: Agent;
+}
+
+/** A running step reports progress, or goes back to pending. */
+export interface TaskUpdate extends OfTask {
+  type: "task_update";
+  status: "pending" | "running" | "completed";
+  progress?: number;
+  activeForm?: string;
+  attempt?: number;
+}
+
+/** A step is done. */
+export interface TaskCompleted extends OfTask {
+  type: "task_completed";
+  result: StepResult;
+  usage?: Usage;
+}
+
+/** A step failed. */
+export interface TaskFailed extends OfTask {
+  type: "task_failed";
+  error: string;
+  code?: string;
+  willRetry: boolean;
+}
+
+/** A step will not run. */
+export interface TaskSkipped extends OfTask {
+  type: "task_skipped";
+  reason: "user" | "approval_denied" | "dependency_failed" | "condition" | "policy";
+}
+
+/** A tool call of a step has started. */
+export interface ToolStarted extends OfTask {
+  type: "tool_started";
+  callId: string;
+  tool: string;
+  args: JsonObject;
+}
+
+/** A tool call has settled. */
+export interface ToolCompleted extends OfTask {
+  type: "tool_completed";
+  callId: string;
+  ok: boolean;
+  deduplicated: boolean;
+  summary: string;
+  durationMs: number;
+}
+
+/** The user is asked for permission. */
+export interface ApprovalRequest extends OfPlan {
+  type: "approval_request";
+  approval: Approval;
+}
+
+/** Permission was given or refused. */
+export interface ApprovalResolved extends OfPlan {
+  type: "approval_resolved";
+  approvalId: string;
+  decision: "allow" | "allowForPlan" | "deny" | "cancel" | "superseded";
+  by: "user" | "policy" | "server";
+  reason?: string;
+  files?: readonly string[];
+}
+
+/** The intent to change files, recorded on disk before the editor is asked to change them. */
+export interface EditStarted extends OfEdit {
+  type: "edit_started";
+}
+
+/** The files hold the intended text, or its merge with what the user wrote meanwhile. */
+export interface EditApplied extends OfEdit {
+  type: "edit_applied";
+  merged: boolean;
+  outcome: "verified" | "normalized" | "unverified";
+}
+
+/** The editor or the disk refused the change. */
+export interface EditRejected extends OfEdit {
+  type: "edit_rejected";
+  reason: string;
+}
+
+/** An applied edit was reverted. */
+export interface EditReverted extends OfEdit {
+  type: "edit_reverted";
+}
+
+/** The user and the step changed the same lines. */
+export interface EditConflict extends OfTask {
+  type: "edit_conflict";
+  conflict: Conflict;
+}
+
+/** The text that a conflicted file got. */
+export interface ResolvedFile {
+  uri: string;
+  choice: "mine" | "theirs" | "both" | "text";
+}
+
+/** The user decided which text to keep. */
+export interface ConflictResolved extends OfTask {
+  type: "conflict_resolved";
+  editId: string;
+  files: readonly ResolvedFile[];
+  by: "user" | "server";
+}
+
+/** A check of a step has run. */
+export interface CheckCompleted extends OfTask {
+  type: "check_completed";
+  check: Check;
+}
+
+/** A step cannot go on without an answer. */
+export interface ClarificationRequest extends OfTask {
+  type: "clarification_request";
+  question: string;
+  options?: readonly string[];
+}
+
+/** The user answered the question of a step. */
+export interface ClarificationProvided extends OfTask {
+  type: "clarification_provided";
+  answer: string;
+}
+
+/** A failed step waits for a decision. */
+export interface RecoveryRequest extends OfTask {
+  type: "recovery_request";
+  error: string;
+  code?: string;
+  options: readonly RecoveryAction[];
+  proposal?: Proposal;
+}
+
+/** The decision on a failed step. */
+export interface RecoveryChosen extends OfTask {
+  type: "recovery_chosen";
+  action: RecoveryAction;
+  args?: JsonObject;
+  version?: number;
+  by: "user" | "model" | "policy";
+}
+
+/** The whole answer of a direct request. */
+export interface Answer extends OfTask {
+  type: "answer";
+  text: string;
+  confidence?: "high" | "medium" | "low";
+}
+
+/** A request was received. */
+export interface PlanStart extends OfPlan {
+  type: "plan_start";
+  request: string;
+  route: Route;
+  detection: Detection;
+  qualification?: Qualification;
+  attachments: readonly Attachment[];
+  unresolved: readonly Unresolved[];
+  workspaceFolders: readonly string[];
+  templateId?: string;
+}
+
+/** A model changed the classification by the rules. */
+export interface PlanRouted extends OfPlan {
+  type: "plan_routed";
+  detection: Detection;
+  qualification?: Qualification;
+  route: Route;
+}
+
+/** A planner has begun to write steps. */
+export interface PlanDrafting extends OfPlan {
+  type: "plan_drafting";
+  version: number;
+  feedback?: string;
+}
+
+/** The request runs without a plan review: the request itself is the approval of these steps. */
+export interface PlanDirect extends OfPlan {
+  type: "plan_direct";
+  plan: Plan;
+}
+
+/** One agent has begun its report on the request. */
+export interface PerspectiveStart extends OfPlan {
+  type: "perspective_start";
+  agent: Agent;
+}
+
+/** One agent has completed its report, or failed. */
+export interface PerspectiveComplete extends OfPlan {
+  type: "perspective_complete";
+  agent: Agent;
+  perspective?: AnyPerspective;
+  error?: string;
+}
+
+/** A step was read from a draft that is still being written. */
+export interface TaskCreated extends OfPlan {
+  type: "task_created";
+  task: Step;
+}
+
+/** The draft is complete and waits for review. */
+export interface PlanReady extends OfPlan {
+  type: "plan_ready";
+  plan: Plan;
+}
+
+/** The user is asked to approve the present version. */
+export interface PlanApprovalRequest extends OfPlan {
+  type: "plan_approval_request";
+  plan: Plan;
+}
+
+/** The steps were changed by the user, or by a proposal of the model that the user accepted. */
+export interface PlanEdited extends OfPlan {
+  type: "plan_edited";
+  version: number;
+  edits: readonly StepEdit[];
+  plan: Plan;
+  by: "user" | "model";
+}
+
+/** The user approved exactly this version. */
+export interface PlanApproved extends OfPlan {
+  type: "plan_approved";
+  version: number;
+  review: Review;
+}
+
+/** The user rejected the plan. */
+export interface PlanRejected extends OfPlan {
+  type: "plan_rejected";
+  reason?: string;
+}
+
+/** Steps may run now. */
+export interface PlanExecuting extends OfPlan {
+  type: "plan_executing";
+}
+
+/** Older results were merged into the summary. */
+export interface ContextCompacted extends OfPlan {
+  type: "context_compacted";
+  beforeTokens: number;
+  afterTokens: number;
+  by: "model" | "rules";
+}
+
+/** The list of steps changed as a whole; the wire carries it. */
+export interface TasksList extends OfPlan {
+  type: "tasks_list";
+  tasks: readonly Step[];
+}
+
+/** The plan is paused: no further step starts. */
+export interface PlanPaused extends OfPlan {
+  type: "plan_paused";
+  reason:
+    | "user"
+    | "clarification"
+    | "recovery"
+    | "conflict"
+    | "budget"
+    | "model_unavailable"
+    | "unsaved_files"
+    | "restart"
+    | "error"
+    | "storage";
+  detail?: string;
+}
+
+/** The plan goes on. */
+export interface PlanResumed extends OfPlan {
+  type: "plan_resumed";
+}
+
+/** The plan completed. */
+export interface PlanCompleted extends OfPlan {
+  summary: string;
+  progress: Progress;
+  usage: Usage;
+  type: "plan_completed";
+}
+
+/** The plan failed. */
+export interface PlanFailed extends OfPlan {
+  summary: string;
+  progress: Progress;
+  usage: Usage;
+  type: "plan_failed";
+  error: PlanError;
+}
+
+/** The user ended the plan. */
+export interface PlanCancelled extends OfPlan {
+  summary: string;
+  progress: Progress;
+  usage: Usage;
+  type: "plan_cancelled";
+}
+
+/** A message for the user. */
+export interface Log extends OfPlan {
+  type: "log";
+  level: "debug" | "info" | "warning" | "error";
+  message: string;
+  taskId?: string;
+}
+
+export type StepEdit = UpdateStep | AddStep | RemoveStep | MoveStep | SkipStep | UnskipStep;
+
+export type AnyPerspective = ChapoPerspective | KodaPerspective | DevoPerspective;
+
+export type Event =
+  | PlanStart
+  | PlanRouted
+  | PlanDrafting
+  | PlanDirect
+  | PerspectiveStart
+  | PerspectiveComplete
+  | TaskCreated
+  | PlanReady
+  | PlanApprovalRequest
+  | PlanEdited
+  | PlanApproved
+  | PlanRejected
+  | PlanExecuting
+  | TaskStarted
+  | TaskUpdate
+  | TaskCompleted
+  | TaskFailed
+  | TaskSkipped
+  | ToolStarted
+  | ToolCompleted
+  | ApprovalRequest
+  | ApprovalResolved
+  | EditStarted
+  | EditApplied
+  | EditRejected
+  | EditReverted
+  | EditConflict
+  | ConflictResolved
+  | CheckCompleted
+  | ClarificationRequest
+  | ClarificationProvided
+  | RecoveryRequest
+  | RecoveryChosen
+  | ContextCompacted
+  | TasksList
+  | PlanPaused
+  | PlanResumed
+  | Answer
+  | PlanCompleted
+  | PlanFailed
+  | PlanCancelled
+  | Log;
 
 export const EVENTS = [
   "plan_start",
@@ -96,542 +1365,57 @@ export const EVENTS = [
   "log",
 ] as const;
 
-export type Method = (typeof METHODS)[number];
-export type EventType = (typeof EVENTS)[number];
-
-export type PlanStatus =
-  | "draft"
-  | "pending_approval"
-  | "approved"
-  | "rejected"
-  | "executing"
-  | "paused"
-  | "completed"
-  | "failed"
-  | "cancelled";
-export type StepStatus =
-  | "pending"
-  | "blocked"
-  | "ready"
-  | "running"
-  | "needs_clarification"
-  | "completed"
-  | "failed"
-  | "skipped";
-export type Route = "plan" | "perspectives" | "direct" | "undecided";
-export type Mode = "auto" | "plan" | "direct" | "perspectives";
-export type Review = "each" | "end" | "auto";
-export type Agent = "chapo" | "koda" | "devo";
-export type Level = "low" | "medium" | "high";
-export type StepKind = "tool_call" | "processing" | "clarification";
-export type Priority = "critical" | "high" | "normal" | "low";
-export type RecoveryAction = "retry" | "skip" | "abort" | "model" | "accept";
-export type Decision = "allow" | "allowForPlan" | "deny" | "cancel";
-export type Choice = "mine" | "theirs" | "both" | "text";
-
-/** A value as JSON carries it: the arguments and results of tools. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
-export type Args = { readonly [name: string]: Json };
-
-export interface Detection {
-  planned: boolean;
-  rule: string;
-  score: number;
-  ambiguous: boolean;
-}
-
-export interface Qualification {
-  taskType: string;
-  complexity: string;
-  riskLevel: Level;
-  reasons: readonly string[];
-  by: "rules" | "model";
-}
-
-export interface Attachment {
-  id: string;
-  kind: "file" | "folder" | "link" | "image" | "selection" | "diagnostics";
-  reference: string;
-  uri?: string | null;
-  label?: string | null;
-  bytes: number;
-  truncated: boolean;
-  note?: string | null;
-  secret?: boolean | null;
-}
-
-export interface Unresolved {
-  reference: string;
-  code: "not_found" | "ambiguous" | "outside" | "secret" | "too_large" | "binary" | "undecodable" | "no_context";
-  message: string;
-  candidates?: readonly string[] | null;
-}
-
-export interface Check {
-  kind: "file_exists" | "file_contains" | "no_new_errors" | "command";
-  path?: string | null;
-  text?: string | null;
-  command?: string | null;
-  outcome?: "passed" | "failed" | "unknown" | null;
-  detail?: string | null;
-}
-
-export interface StepResult {
-  ok: boolean;
-  value?: Json;
-  summary?: string | null;
-  error?: string | null;
-  durationMs: number;
-  timestamp: string;
-}
-
-export interface ExecutedTool {
-  tool: string;
-  args: Args;
-  ok: boolean;
-  deduplicated: boolean;
-  summary: string;
-  durationMs: number;
-}
-
-export interface Step {
-  stepId: string;
-  order: number;
-  description: string;
-  instruction: string;
-  activeForm: string;
-  kind: StepKind;
-  agent: Agent;
-  tool?: string | null;
-  args?: Args | null;
-  dependsOn: readonly string[];
-  blocks: readonly string[];
-  priority: Priority;
-  critical: boolean;
-  requiresApproval: boolean;
-  status: StepStatus;
-  progress?: number | null;
-  attempts: number;
-  result?: StepResult | null;
-  question?: string | null;
-  checks: readonly Check[];
-  expectedFiles: readonly string[];
-  attachments: readonly string[];
-  toolsExecuted: readonly ExecutedTool[];
-  reverted?: "whole" | "part" | null;
-  when?: string | null;
-  forEach?: string | null;
-  startedAt?: string | null;
-  completedAt?: string | null;
-}
-
-export interface ApprovalFile {
-  uri: string;
-  change: "create" | "edit" | "delete" | "rename" | "createFolder";
-  newUri?: string | null;
-  added: number;
-  removed: number;
-  resolvedPath: string;
-  newResolvedPath?: string | null;
-}
-
-export interface Approval {
-  approvalId: string;
-  planId: string;
-  stepId?: string | null;
-  tool?: string | null;
-  proposal: string;
-  effect: "read" | "write" | "destroy" | "execute";
-  title: string;
-  warning?: string | null;
-  protected: boolean;
-  files: readonly ApprovalFile[];
-  command?: string | null;
-  cwd?: string | null;
-}
-
-export interface Hunk {
-  range: Range;
-  base: string;
-  mine: string;
-  theirs: string;
-}
-
-export interface Conflict {
-  editId: string;
-  stepId: string;
-  files: readonly { uri: string; hunks: readonly Hunk[]; sha256?: string | null }[];
-}
-
-export interface Question {
-  stepId: string;
-  question: string;
-  options?: readonly string[] | null;
-}
-
-export interface Proposal {
-  action: "retry" | "skip" | "insert" | "abort";
-  args?: Args | null;
-  steps?: readonly Partial<Step>[] | null;
-  why: string;
-}
-
-export interface Recovery {
-  stepId: string;
-  error: string;
-  options: readonly RecoveryAction[];
-  proposal?: Proposal | null;
-}
-
-export interface PlanError {
-  code: string;
-  message: string;
-  hint?: string | null;
-  rawText?: string | null;
-}
-
-export interface Usage {
-  requests: number;
-  promptTokens: number;
-  completionTokens: number;
-}
-
-export interface Progress {
-  total: number;
-  pending: number;
-  inProgress: number;
-  completed: number;
-  failed: number;
-  skipped: number;
-  percentComplete: number;
-}
-
-export interface Perspective {
-  agent: Agent;
-  analysis: string;
-  concerns: readonly string[];
-  recommendations: readonly string[];
-  estimatedEffort: string;
-  dependencies?: readonly string[] | null;
-  strategicAnalysis?: string;
-  riskAssessment?: string;
-  impactAreas?: readonly string[];
-  coordinationNeeds?: readonly string[];
-  affectedFiles?: readonly string[];
-  codePatterns?: readonly string[];
-  potentialBreakingChanges?: readonly string[];
-  testingRequirements?: readonly string[];
-  deploymentImpact?: readonly string[];
-  rollbackStrategy?: string;
-  servicesAffected?: readonly string[];
-  infrastructureChanges?: readonly string[];
-}
-
-export interface Pending {
-  approvals: readonly Approval[];
-  questions: readonly Question[];
-  recoveries: readonly Recovery[];
-  conflicts: readonly Conflict[];
-}
-
-export interface Plan {
-  planId: string;
-  sessionId: string;
-  version: number;
-  seq: number;
-  status: PlanStatus;
-  workspaceFolders: readonly string[];
-  request: string;
-  attachments: readonly Attachment[];
-  detection?: Detection | null;
-  qualification?: Qualification | null;
-  perspectives: Partial<Record<Agent, Perspective | null>>;
-  summary: string;
-  steps: readonly Step[];
-  sequential: boolean;
-  estimatedDuration?: number | null;
-  overallRisk: Level;
-  route: Route;
-  review?: Review | null;
-  author: "rules" | "model" | "template" | "user";
-  executionSummary?: string | null;
-  usage: Usage;
-  error?: PlanError | null;
-  pending: Pending;
-  pauseReason?: string | null;
-  pauseDetail?: string | null;
-  createdAt: string;
-  approvedAt?: string | null;
-  rejectionReason?: string | null;
-  completedAt?: string | null;
-}
-
-export interface PlanSummary {
-  planId: string;
-  sessionId: string;
-  version: number;
-  seq: number;
-  request: string;
-  status: PlanStatus;
-  createdAt: string;
-  updatedAt: string;
-  progress: Progress;
-}
-
-export interface StepFields {
-  description?: string;
-  instruction?: string;
-  activeForm?: string;
-  tool?: string | null;
-  args?: Args | null;
-  dependsOn?: readonly string[];
-  agent?: Agent;
-  priority?: Priority;
-  critical?: boolean;
-  kind?: StepKind;
-  question?: string | null;
-}
-
-export type StepEdit =
-  | { op: "update"; stepId: string; set: StepFields }
-  | { op: "add"; after?: string | null; step: StepFields & { description: string; stepId?: string } }
-  | { op: "remove"; stepId: string }
-  | { op: "move"; stepId: string; after: string | null }
-  | { op: "skip"; stepId: string }
-  | { op: "unskip"; stepId: string };
-
-interface EventBase {
-  seq: number;
-  planId: string;
-  sessionId: string;
-  at: string;
-}
-
-interface EditFile {
-  uri: string;
-  change: string;
-}
-
-/** Everything that can happen to a plan; a client ignores types that it does not know. */
-export type PlanEvent = EventBase &
-  (
-    | {
-        type: "plan_start";
-        request: string;
-        route: Route;
-        detection?: Detection;
-        qualification?: Qualification | null;
-        attachments: readonly Attachment[];
-        unresolved: readonly Unresolved[];
-        workspaceFolders: readonly string[];
-      }
-    | { type: "plan_routed"; detection: Detection; qualification: Qualification; route: Route }
-    | { type: "plan_drafting"; version: number; feedback?: string | null }
-    | { type: "plan_direct" | "plan_ready" | "plan_approval_request"; plan: Plan }
-    | { type: "perspective_start"; agent: Agent }
-    | { type: "perspective_complete"; agent: Agent; perspective?: Perspective | null; error?: string | null }
-    | { type: "task_created"; task: Step }
-    | { type: "plan_edited"; version: number; plan: Plan; by: string }
-    | { type: "plan_approved"; version: number; review: Review }
-    | { type: "plan_rejected"; reason?: string | null }
-    | { type: "plan_executing" | "plan_resumed" }
-    | { type: "task_started"; taskId: string; agent: Agent }
-    | {
-        type: "task_update";
-        taskId: string;
-        status: StepStatus;
-        progress?: number | null;
-        activeForm?: string | null;
-        attempt?: number | null;
-      }
-    | { type: "task_completed"; taskId: string; result: StepResult; usage?: Usage | null }
-    | { type: "task_failed"; taskId: string; error: string; willRetry: boolean }
-    | { type: "task_skipped"; taskId: string; reason: string }
-    | { type: "tool_started"; taskId: string; callId: string; tool: string; args: Args }
-    | {
-        type: "tool_completed";
-        taskId: string;
-        callId: string;
-        ok: boolean;
-        deduplicated: boolean;
-        summary: string;
-        durationMs: number;
-      }
-    | { type: "approval_request"; approval: Approval }
-    | { type: "approval_resolved"; approvalId: string; decision: Decision | "superseded"; by: string; reason?: string | null }
-    | { type: "edit_started"; taskId?: string | null; editId: string; files: readonly EditFile[] }
-    | { type: "edit_applied"; taskId?: string | null; editId: string; files: readonly EditFile[]; merged: boolean; outcome: string }
-    | { type: "edit_rejected"; taskId?: string | null; editId: string; files: readonly EditFile[]; reason: string }
-    | { type: "edit_reverted"; taskId?: string | null; editId: string; files: readonly EditFile[] }
-    | { type: "edit_conflict"; taskId: string; conflict: Conflict }
-    | { type: "conflict_resolved"; taskId: string; editId: string }
-    | { type: "check_completed"; taskId: string; check: Check }
-    | { type: "clarification_request"; taskId: string; question: string; options?: readonly string[] | null }
-    | { type: "clarification_provided"; taskId: string; answer: string }
-    | {
-        type: "recovery_request";
-        taskId: string;
-        error: string;
-        code?: string | null;
-        options: readonly RecoveryAction[];
-        proposal?: Proposal | null;
-      }
-    | { type: "recovery_chosen"; taskId: string; action: RecoveryAction; by: string }
-    | { type: "context_compacted"; beforeTokens: number; afterTokens: number; by: string }
-    | { type: "tasks_list"; tasks: readonly Step[] }
-    | { type: "plan_paused"; reason: string; detail?: string | null }
-    | { type: "answer"; taskId: string; text: string; confidence?: Level | null }
-    | {
-        type: "plan_completed" | "plan_failed" | "plan_cancelled";
-        summary: string;
-        progress?: Progress;
-        usage?: Usage | null;
-        error?: PlanError | null;
-      }
-    | { type: "log"; level: string; message: string; taskId?: string | null }
-  );
-
-export interface StreamDelta {
-  planId?: string | null;
-  stepId?: string | null;
-  callId?: string | null;
-  kind: "text" | "reasoning" | "stdout" | "stderr";
-  delta: string;
-}
-
-export interface CompletionItem {
-  label: string;
-  insertText: string;
-  detail?: string | null;
-  kind: "file" | "folder" | "symbol" | "special";
-  replace: readonly [number, number];
-}
-
-export interface ModelInfo {
-  provider: string;
-  name: string;
-  contextTokens?: number | null;
-  reachable: boolean;
-  reason?: string | null;
-}
-
-export interface ServerStatus {
-  version: string;
-  protocolVersion: number;
-  sessionId: string;
-  model: { provider: string; name: string; reason: string };
-  trusted: boolean;
-  plans: { active: readonly string[]; resumable: readonly string[] };
-  health: "ok" | "degraded";
-  problems: readonly string[];
-  logPath?: string | null;
-  storagePath?: string | null;
-}
-
-export interface CreateParams {
-  text: string;
-  mode?: Mode;
-  context?: { uri?: string; selections?: readonly Range[] };
-  confirmed?: readonly string[];
-  sessionId?: string;
-}
-
-interface Of<P, R> {
-  params: P;
-  result: R;
-}
-type PlanResult = { plan: Plan };
-type ById = { planId: string };
-
-/** Parameters and result of each request that this extension makes. */
+/** Each request of the client. */
 export interface Requests {
-  "planloom/plan/create": Of<CreateParams, PlanResult & { detection: Detection; unresolved: readonly Unresolved[] }>;
-  "planloom/plan/get": Of<{ planId?: string }, { plan: Plan | null; progress: Progress | null }>;
-  "planloom/plan/list": Of<{ limit?: number; status?: readonly PlanStatus[] }, { plans: readonly PlanSummary[] }>;
-  "planloom/plan/events": Of<{ planId: string; after?: number; limit?: number }, { events: readonly PlanEvent[] }>;
-  "planloom/plan/edit": Of<{ planId: string; version: number; edits: readonly StepEdit[] }, PlanResult>;
-  "planloom/plan/regenerate": Of<{ planId: string; version: number; feedback?: string }, PlanResult>;
-  "planloom/plan/approve": Of<{ planId: string; version: number; review?: Review }, PlanResult>;
-  "planloom/plan/reject": Of<{ planId: string; reason?: string }, PlanResult>;
-  "planloom/plan/direct": Of<ById, PlanResult>;
-  "planloom/plan/pause": Of<ById, PlanResult>;
-  "planloom/plan/resume": Of<ById, PlanResult>;
-  "planloom/plan/cancel": Of<ById, PlanResult>;
-  "planloom/plan/undo": Of<
-    { planId: string; stepId?: string; redo?: boolean },
-    PlanResult & { reverted: readonly string[]; conflicts: readonly string[] }
-  >;
-  "planloom/conflict/resolve": Of<
-    { planId: string; editId: string; files: readonly { uri: string; choice: Choice; text?: string; sha256?: string }[] },
-    PlanResult
-  >;
-  "planloom/step/answer": Of<{ planId: string; stepId: string; answer: string }, PlanResult>;
-  "planloom/step/recover": Of<{ planId: string; stepId: string; action: RecoveryAction; args?: Args }, PlanResult>;
-  "planloom/approval/respond": Of<
-    { approvalId: string; decision: Decision; reason?: string; files?: readonly string[] },
-    object
-  >;
-  "planloom/approval/diff": Of<
-    { approvalId: string; uri: string },
-    { uri: string; before: string | null; after: string | null; languageId?: string | null }
-  >;
-  "planloom/reference/complete": Of<
-    { text: string; offset: number; limit?: number; context?: { uri?: string } },
-    { items: readonly CompletionItem[]; isIncomplete: boolean }
-  >;
-  "planloom/reference/resolve": Of<
-    { text: string; context?: { uri?: string; selections?: readonly Range[] } },
-    { attachments: readonly Attachment[]; unresolved: readonly Unresolved[] }
-  >;
-  "planloom/detect": Of<{ text: string }, Detection>;
-  "planloom/model/list": Of<object, { models: readonly ModelInfo[]; active: { provider: string; name: string; reason: string } | null }>;
-  "planloom/settings/user": Of<{ values: Record<string, unknown> }, object>;
-  "planloom/status": Of<object, ServerStatus>;
+  "planloom/plan/create": { params: CreateParams; result: CreateResult };
+  "planloom/plan/get": { params: GetParams; result: GetResult };
+  "planloom/plan/list": { params: ListParams; result: ListResult };
+  "planloom/plan/tasks": { params: TasksParams; result: TasksResult };
+  "planloom/plan/events": { params: EventsParams; result: EventsResult };
+  "planloom/plan/edit": { params: EditParams; result: PlanResult };
+  "planloom/plan/regenerate": { params: RegenerateParams; result: PlanResult };
+  "planloom/plan/approve": { params: ApproveParams; result: PlanResult };
+  "planloom/plan/reject": { params: RejectParams; result: PlanResult };
+  "planloom/plan/direct": { params: PlanParams; result: PlanResult };
+  "planloom/plan/pause": { params: PlanParams; result: PlanResult };
+  "planloom/plan/resume": { params: PlanParams; result: PlanResult };
+  "planloom/plan/cancel": { params: PlanParams; result: PlanResult };
+  "planloom/plan/wait": { params: WaitParams; result: WaitResult };
+  "planloom/plan/undo": { params: UndoParams; result: UndoResult };
+  "planloom/plan/delete": { params: PlanParams; result: Empty };
+  "planloom/plan/export": { params: ExportParams; result: ExportResult };
+  "planloom/conflict/resolve": { params: ResolveConflictParams; result: PlanResult };
+  "planloom/step/answer": { params: AnswerParams; result: PlanResult };
+  "planloom/step/recover": { params: RecoverParams; result: PlanResult };
+  "planloom/approval/respond": { params: RespondParams; result: Empty };
+  "planloom/approval/diff": { params: DiffParams; result: DiffResult };
+  "planloom/reference/complete": { params: CompleteParams; result: CompleteResult };
+  "planloom/reference/resolve": { params: ResolveParams; result: ResolveResult };
+  "planloom/detect": { params: DetectParams; result: Detection };
+  "planloom/template/list": { params: NoParams; result: TemplatesResult };
+  "planloom/template/save": { params: SaveTemplateParams; result: TemplateResult };
+  "planloom/template/delete": { params: TemplateParams; result: Empty };
+  "planloom/model/list": { params: NoParams; result: ModelsResult };
+  "planloom/secret/set": { params: SecretParams; result: Empty };
+  "planloom/settings/user": { params: UserSettingsParams; result: Empty };
+  "planloom/status": { params: NoParams; result: StatusResult };
 }
 
-/** What `planloom/editor/*` requests carry, and what the editor answers. */
+/** Each request of the server. */
 export interface EditorRequests {
-  "planloom/editor/diagnostics": Of<
-    { uris: readonly string[] },
-    /** `version`: the text that these findings are about, where the editor can tell. */
-    { diagnostics: readonly { uri: string; items: readonly Diagnostic[]; version?: number }[] }
-  >;
-  "planloom/editor/save": Of<
-    { uris: readonly string[] },
-    { saved: readonly string[]; failed: readonly { uri: string; reason: string }[] }
-  >;
-  "planloom/editor/complete": Of<EditorCompletion, { text: string; toolCalls?: readonly ToolCall[]; usage?: Usage }>;
+  "planloom/editor/diagnostics": { params: EditorDiagnosticsParams; result: EditorDiagnosticsResult };
+  "planloom/editor/save": { params: EditorSaveParams; result: EditorSaveResult };
+  "planloom/editor/complete": { params: EditorCompleteParams; result: EditorCompleteResult };
 }
 
-export interface ToolCall {
-  callId: string;
-  name: string;
-  arguments: object;
+/** Each notification of the client. */
+export interface Notifications {
+  "planloom/workspace/trust": TrustParams;
 }
 
-export interface ChatMessage {
-  role: "system" | "user" | "assistant" | "tool";
-  text: string;
-  toolCalls?: readonly ToolCall[] | null;
-  toolCallId?: string | null;
-}
-
-export interface EditorCompletion {
-  requestId: string;
-  model?: string | null;
-  messages: readonly ChatMessage[];
-  tools?: readonly { name: string; description: string; parameters: object }[] | null;
-  responseSchema?: object | null;
-  maxTokens?: number | null;
-}
-
-export type Params<M extends keyof Requests> = Requests[M]["params"];
-export type Result<M extends keyof Requests> = Requests[M]["result"];
-
-/** What an error of the server carries besides its JSON-RPC code. */
-export interface ErrorData {
-  code: string;
-  message: string;
-  hint?: string | null;
-  details?: unknown;
+/** Each notification of the server. */
+export interface ServerNotifications {
+  "planloom/event": Event;
+  "planloom/stream": StreamParams;
+  "planloom/health": HealthParams;
 }

@@ -1,4 +1,4 @@
-// Finds the Python that runs the bundled server: from a setting, the Python extension or PATH, never from an opened folder.
+// Finds a Python for the bundled server: by the setting, the Python extension or PATH, never in an opened folder.
 
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync, realpathSync } from "node:fs";
@@ -6,11 +6,14 @@ import { delimiter, dirname, isAbsolute, join, sep } from "node:path";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-const NAMES = process.platform === "win32" ? ["python.exe", "python3.exe"] : ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python"];
+const NAMES =
+  process.platform === "win32"
+    ? ["python.exe", "python3.exe"]
+    : ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python"];
 const PROBE = "import sys; print('%d.%d' % sys.version_info[:2])";
 const PROBE_MS = 10_000;
 
-/** What the package carries: which Pythons its compiled parts fit. */
+/** The bundled server, and the versions of Python that its compiled parts fit. */
 export interface Bundle {
   folder: string;
   pythons: readonly string[];
@@ -29,27 +32,49 @@ export function readBundle(extensionPath: string): Bundle | undefined {
   const about = join(folder, "bundle.json");
   if (!existsSync(about)) return undefined;
   const read: unknown = JSON.parse(readFileSync(about, "utf8"));
-  if (typeof read !== "object" || read === null || !("pythons" in read) || !Array.isArray(read.pythons)) return undefined;
+  if (typeof read !== "object" || read === null || !("pythons" in read) || !Array.isArray(read.pythons))
+    return undefined;
   const target = "target" in read && typeof read.target === "string" ? read.target : "";
   return { folder, pythons: read.pythons.map(String), target };
 }
 
 /**
- * The command that starts the server with nothing of its surroundings on its path: `-I` leaves out the working folder,
- * PYTHON* and the user's site, `-S` the interpreter's own packages.
+ * The command that starts the server, isolated from its surroundings: `-I` leaves out the working folder, PYTHON* and
+ * the user's packages, `-S` the interpreter's own packages.
  */
 export function startCommand(python: string, bundle: Bundle, cache: string): Command {
-  return { command: python, args: ["-I", "-S", "-X", "utf8", "-X", `pycache_prefix=${cache}`, join(bundle.folder, "start.py"), "serve", "--stdio"] };
+  return {
+    command: python,
+    args: [
+      "-I",
+      "-S",
+      "-X",
+      "utf8",
+      "-X",
+      `pycache_prefix=${cache}`,
+      join(bundle.folder, "start.py"),
+      "serve",
+      "--stdio",
+    ],
+  };
 }
 
-/** The environment of the server: the user's own, without what would steer Python. */
+/** The user's environment without the variables that change how Python starts. */
 export function environment(from: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(from).filter(([name]) => !/^(PYTHON|VIRTUAL_ENV|CONDA_|ELECTRON_RUN_AS_NODE|VSCODE_)/i.test(name)));
+  return Object.fromEntries(
+    Object.entries(from).filter(([name]) => !/^(PYTHON|VIRTUAL_ENV|CONDA_|ELECTRON_RUN_AS_NODE|VSCODE_)/i.test(name)),
+  );
 }
 
-/** The first candidate that runs and fits the bundle; `setting` alone is tried if it is given. */
-export async function findPython(setting: string, fromExtension: readonly string[], bundle: Bundle, folders: readonly string[], cwd: string): Promise<Found> {
-  const candidates = setting === "" ? [...fromExtension, ...onPath(process.env["PATH"] ?? "")] : [setting];
+/** The first candidate that runs and fits the bundle. If `setting` is not empty, nothing else is tried. */
+export async function findPython(
+  setting: string,
+  fromExtension: readonly string[],
+  bundle: Bundle,
+  folders: readonly string[],
+  cwd: string,
+): Promise<Found> {
+  const candidates = setting === "" ? [...fromExtension, ...onPath(process.env.PATH ?? "")] : [setting];
   const tried: string[] = [];
   for (const candidate of [...new Set(candidates)]) {
     if (!isAbsolute(candidate) || (setting === "" && isInside(candidate, folders))) continue;
@@ -60,16 +85,20 @@ export async function findPython(setting: string, fromExtension: readonly string
   return { kind: "none", tried };
 }
 
-/** Pythons in the absolute folders of PATH, in its order. */
+/** The Pythons in the absolute folders of PATH, in their order. */
 export function onPath(path: string): readonly string[] {
   const folders = path.split(delimiter).filter((folder) => isAbsolute(folder));
   return folders.flatMap((folder) => NAMES.map((name) => join(folder, name))).filter((file) => existsSync(file));
 }
 
-/** Whether a file, or the folder that it is really in, belongs to an opened folder. */
+/** Whether a file is inside an opened folder, directly or by a link. */
 export function isInside(file: string, folders: readonly string[]): boolean {
   const places = [file, resolved(dirname(file)), resolved(file)];
-  return folders.flatMap((folder) => [folder, resolved(folder)]).some((folder) => places.some((place) => place === folder || place.startsWith(folder.endsWith(sep) ? folder : folder + sep)));
+  return folders
+    .flatMap((folder) => [folder, resolved(folder)])
+    .some((folder) =>
+      places.some((place) => place === folder || place.startsWith(folder.endsWith(sep) ? folder : folder + sep)),
+    );
 }
 
 function resolved(path: string): string {
@@ -82,7 +111,11 @@ function resolved(path: string): string {
 
 async function probe(python: string, cwd: string): Promise<string | undefined> {
   try {
-    const { stdout } = await run(python, ["-I", "-S", "-c", PROBE], { cwd, env: environment(process.env), timeout: PROBE_MS });
+    const { stdout } = await run(python, ["-I", "-S", "-c", PROBE], {
+      cwd,
+      env: environment(process.env),
+      timeout: PROBE_MS,
+    });
     return stdout.trim();
   } catch {
     return undefined;

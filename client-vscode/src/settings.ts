@@ -1,60 +1,82 @@
-// Reads the settings of the editor: what only the user may say is sent apart from what a folder may say too.
+// Reads the settings of the editor. Those that only the user may set are sent apart from those that a folder may set.
 
 import * as vscode from "vscode";
 
-import type { Review } from "./protocol";
-import { SHARED_SETTINGS, USER_SETTINGS } from "./settingNames";
+import { contributes } from "../package.json";
+import { REVIEWS, type Review } from "./protocol";
+
+/** The settings of the extension itself, which the server does not have. */
+const OWN = /^planloom\.(server|trace)\./;
+const SERVERS = Object.entries(contributes.configuration.properties).filter(([name]) => !OWN.test(name));
+
+const withScope = (isMachine: boolean): readonly string[] =>
+  SERVERS.filter(([, declared]) => ("scope" in declared && declared.scope === "machine") === isMachine).map(([name]) =>
+    name.replace("planloom.", ""),
+  );
+
+/** Settings that an opened folder must not set. */
+const USER_ONLY = withScope(true);
+
+/** Settings that the user or an opened folder may set. */
+const SHARED = withScope(false);
 
 export type Values = Record<string, unknown>;
 
-/** The user's own values, without defaults: the server then falls back to its configuration file. */
+/** The user's own values, without defaults: for the others the server reads its configuration file. */
 export function userValues(): Values {
   const section = vscode.workspace.getConfiguration("planloom");
   const found: Values = {};
-  for (const name of USER_SETTINGS) {
+  for (const name of USER_ONLY) {
     const value = section.inspect(name)?.globalValue;
     if (value !== undefined) found[name] = value;
   }
   return found;
 }
 
-/** The default of each of these names. */
+/** The defaults of these settings. */
 export function defaults(names: readonly string[]): Values {
   const section = vscode.workspace.getConfiguration("planloom");
   return Object.fromEntries(names.map((name) => [name, section.inspect(name)?.defaultValue]));
 }
 
-/** What is set, by anyone, for the names that a folder may set; VS Code has left out what is restricted. */
+/** The values of the shared settings, if set; VS Code leaves out those that are restricted in an untrusted folder. */
 export function sharedValues(scope?: vscode.Uri): Values {
   const section = vscode.workspace.getConfiguration("planloom", scope);
   const found: Values = {};
-  for (const name of SHARED_SETTINGS) {
+  for (const name of SHARED) {
     const said = section.inspect(name);
-    if (said?.globalValue === undefined && said?.workspaceValue === undefined && said?.workspaceFolderValue === undefined) continue;
+    if (
+      said?.globalValue === undefined &&
+      said?.workspaceValue === undefined &&
+      said?.workspaceFolderValue === undefined
+    )
+      continue;
     nest(found, name, section.get(name));
   }
   return found;
 }
 
-/** Which effects the user's settings allow unasked: shown in the panel, so that nobody forgets having switched them on. */
+/** The effects that the user's settings allow without asking; the panel shows them, so that they are not forgotten. */
 export function unasked(): readonly string[] {
   const values = userValues();
-  const effects = (["write", "destroy", "execute"] as const).filter((effect) => values[`approvals.${effect}`] === "allow");
+  const effects = (["write", "destroy", "execute"] as const).filter(
+    (effect) => values[`approvals.${effect}`] === "allow",
+  );
   const words = { write: "writing", destroy: "deleting", execute: "commands" };
   return effects.map((effect) => words[effect]);
 }
 
-/** When the user wants changes to be reviewed, unless a plan's own choice says otherwise. */
+/** The user's setting of when changes are reviewed; a choice for one plan goes before it. */
 export function reviewSetting(): Review {
   const value = userValues()["execution.review"];
-  return value === "end" || value === "auto" ? value : "each";
+  return REVIEWS.find((each) => each === value) ?? "each";
 }
 
 function nest(into: Values, name: string, value: unknown): void {
   const [first = "", ...rest] = name.split(".");
   if (rest.length === 0) into[first] = value;
   else {
-    const inner = (into[first] ??= {}) as Values;
-    nest(inner, rest.join("."), value);
+    into[first] ??= {};
+    nest(into[first] as Values, rest.join("."), value);
   }
 }

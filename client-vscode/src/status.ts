@@ -1,9 +1,9 @@
-// One entry of the status bar: where the plan stands, and that it waits for somebody.
+// The entry in the status bar: the status of the plan, and whether it waits for the user.
 
 import * as vscode from "vscode";
 
 import type { ServerState } from "./messages";
-import { currentView, others, progressOf, type PanelState } from "./planState";
+import { currentView, others, type PanelState, progressOf } from "./planState";
 import type { PlanStatus } from "./protocol";
 import { isPartly, waitingFor } from "./waiting";
 
@@ -44,21 +44,44 @@ export class StatusItem implements vscode.Disposable {
 }
 
 function describe(server: ServerState, state: PanelState): { text: string; tooltip: string; waiting: boolean } {
-  if (server.kind === "starting") return { text: "$(loading~spin) Planloom", tooltip: `Planloom: ${server.detail}`, waiting: false };
-  if (server.kind !== "running") return { text: "$(error) Planloom", tooltip: `Planloom: ${server.detail}`, waiting: true };
+  if (server.kind === "starting")
+    return { text: "$(loading~spin) Planloom", tooltip: `Planloom: ${server.detail}`, waiting: false };
+  if (server.kind !== "running")
+    return { text: "$(error) Planloom", tooltip: `Planloom: ${server.detail}`, waiting: true };
   const view = currentView(state);
   const waiting = others(state).filter((each) => waitingFor(each) !== undefined);
-  const elsewhere = waiting.length === 0 ? "" : waiting.length === 1 ? "another plan waits for you" : `${waiting.length} other plans wait for you`;
+  const elsewhere =
+    waiting.length === 0
+      ? ""
+      : waiting.length === 1
+        ? "another plan waits for you"
+        : `${waiting.length} other plans wait for you`;
   if (view === undefined) {
-    if (elsewhere !== "") return { text: `$(bell-dot) Planloom: ${elsewhere}`, tooltip: `Planloom: ${elsewhere}`, waiting: true };
+    if (elsewhere !== "")
+      return { text: `$(bell-dot) Planloom: ${elsewhere}`, tooltip: `Planloom: ${elsewhere}`, waiting: true };
     return { text: "$(checklist) Planloom", tooltip: `Planloom: no plan yet. Model: ${server.model}`, waiting: false };
   }
   const { plan } = view;
   const { completed, total } = progressOf(plan);
   const count = total === 0 ? "" : ` ${completed}/${total}`;
   const waits = waitingFor(view);
-  if (waits !== undefined) return { text: `$(bell-dot) Planloom${count} ${waits}`, tooltip: `Planloom ${waits}${elsewhere === "" ? "" : `; ${elsewhere}`}`, waiting: true };
-  if (elsewhere !== "") return { text: `$(bell-dot) Planloom${count}, ${elsewhere}`, tooltip: `Planloom: ${elsewhere}`, waiting: true };
-  if (isPartly(view)) return { text: `$(warning) Planloom${count}`, tooltip: `Planloom: partly done, ${completed} of ${total}`, waiting: false };
-  return { text: `$(${ICON[plan.status]}) Planloom${count}`, tooltip: `Planloom: ${plan.status.replace("_", " ")}`, waiting: false };
+  if (waits !== undefined)
+    return {
+      text: `$(bell-dot) Planloom${count} ${waits}`,
+      tooltip: `Planloom ${waits}${elsewhere === "" ? "" : `; ${elsewhere}`}`,
+      waiting: true,
+    };
+  if (elsewhere !== "")
+    return { text: `$(bell-dot) Planloom${count}, ${elsewhere}`, tooltip: `Planloom: ${elsewhere}`, waiting: true };
+  if (isPartly(view))
+    return {
+      text: `$(warning) Planloom${count}`,
+      tooltip: `Planloom: partly done, ${completed} of ${total}`,
+      waiting: false,
+    };
+  return {
+    text: `$(${ICON[plan.status]}) Planloom${count}`,
+    tooltip: `Planloom: ${plan.status.replace("_", " ")}`,
+    waiting: false,
+  };
 }

@@ -1,12 +1,12 @@
-// What of a plan waits for a person, and what a person's no leaves undone: pure functions over the plan.
+// What in a plan waits for the user, and which steps are lost if the user refuses: pure functions over the plan.
 
-import type { PlanView } from "./planState";
+import type { PlanView } from "./planView";
 import type { Plan, Step } from "./protocol";
 
 /** What a step, or the plan, waits for. */
 export type Wait = "approval" | "conflict" | "answer" | "recovery";
 
-/** What this step waits for; a plan's own approval waits for no step. */
+/** The decision that this step waits for. */
 export function waitOf({ pending }: Plan, stepId: string): Wait | undefined {
   if (pending.conflicts.some((each) => each.stepId === stepId)) return "conflict";
   if (pending.approvals.some((each) => each.stepId === stepId)) return "approval";
@@ -14,14 +14,19 @@ export function waitOf({ pending }: Plan, stepId: string): Wait | undefined {
   return pending.recoveries.some((each) => each.stepId === stepId) ? "recovery" : undefined;
 }
 
-/** Every kind of decision that the plan waits for. */
+/** The kinds of decisions that the plan waits for. */
 export function waits({ pending }: Plan): readonly Wait[] {
   const { approvals, conflicts, questions, recoveries } = pending;
-  const open: readonly (readonly [Wait, readonly object[]])[] = [["approval", approvals], ["conflict", conflicts], ["answer", questions], ["recovery", recoveries]];
+  const open: readonly (readonly [Wait, readonly object[]])[] = [
+    ["approval", approvals],
+    ["conflict", conflicts],
+    ["answer", questions],
+    ["recovery", recoveries],
+  ];
   return open.filter(([, each]) => each.length > 0).map(([wait]) => wait);
 }
 
-/** In words, after the name of what waits. */
+/** In words, to follow the name of what waits. */
 export const WAIT: Readonly<Record<Wait, string>> = {
   approval: "waits for your approval",
   conflict: "waits for your choice",
@@ -29,7 +34,7 @@ export const WAIT: Readonly<Record<Wait, string>> = {
   recovery: "waits for your decision",
 };
 
-/** What the plan waits for, in words; undefined if for nobody. */
+/** What the plan waits for, in words; undefined if it does not wait for the user. */
 export function waitingFor({ plan, pause }: PlanView): string | undefined {
   const [first, ...others] = waits(plan);
   if (first !== undefined) return others.length === 0 ? WAIT[first] : "waits for you";
@@ -38,34 +43,45 @@ export function waitingFor({ plan, pause }: PlanView): string | undefined {
   return (pause?.reason ?? plan.pauseReason) === "user" ? undefined : "is paused and waits for you";
 }
 
-/** The steps still to run that cannot run without this one, in the plan's order. */
+/** The steps that have not run and depend on this one, directly or not, in the plan's order. */
 export function dependants(plan: Plan, stepId: string): readonly Step[] {
   const lost = new Set([stepId]);
   let before: number;
   do {
     before = lost.size;
     for (const step of plan.steps) {
-      if (lost.has(step.stepId)) step.blocks.forEach((id) => lost.add(id));
+      if (lost.has(step.stepId)) for (const id of step.blocks) lost.add(id);
       if (step.dependsOn.some((id) => lost.has(id))) lost.add(step.stepId);
     }
   } while (lost.size > before);
-  return plan.steps.filter((step) => step.stepId !== stepId && lost.has(step.stepId) && ["pending", "blocked", "ready"].includes(step.status));
+  return plan.steps.filter(
+    (step) => step.stepId !== stepId && lost.has(step.stepId) && ["pending", "blocked", "ready"].includes(step.status),
+  );
 }
 
-/** The steps of an ended plan that were meant to be done and are not. One whose condition did not hold was not meant to be. */
+/** The steps of an ended plan that did not complete, except those whose condition did not hold. */
 export function notDone({ plan, skipReasons }: PlanView): readonly Step[] {
   if (!["completed", "failed", "cancelled"].includes(plan.status)) return [];
-  return plan.steps.filter((step) => step.status !== "completed" && !(step.status === "skipped" && skipReasons[step.stepId] === "condition"));
+  return plan.steps.filter(
+    (step) => step.status !== "completed" && !(step.status === "skipped" && skipReasons[step.stepId] === "condition"),
+  );
 }
 
-/** Whether a plan has come to its end without all of its steps. */
+/** Whether a plan has completed without all of its steps. */
 export function isPartly(view: PlanView): boolean {
   return view.plan.status === "completed" && notDone(view).length > 0;
 }
 
-/** A request for what is left of a plan. The rules read a bare list literally, and no word more; a model reads the request that the steps belong to. */
+/**
+ * A request for the steps of a plan that are not done. The rules planner reads a list literally if nothing else is
+ * there; a model needs the request to which the steps belong.
+ */
 export function restOf(view: PlanView): string {
   const { author, request } = view.plan;
-  const steps = notDone(view).map((step, index) => `${index + 1}. ${(step.instruction || step.description).trim()}`).join("\n");
-  return author === "rules" ? steps : `Do what is left of an earlier request:\n${steps}\n\nThe other steps are done and stay as they are. The earlier request was:\n\n${request}`;
+  const steps = notDone(view)
+    .map((step, index) => `${index + 1}. ${(step.instruction || step.description).trim()}`)
+    .join("\n");
+  if (author === "rules") return steps;
+  const others = "The other steps are done and stay as they are. The earlier request was:";
+  return `Do what is left of an earlier request:\n${steps}\n\n${others}\n\n${request}`;
 }

@@ -4,29 +4,50 @@ import { html, render } from "lit";
 import { expect, test } from "vitest";
 
 import type { FromPanel, ServerState } from "../src/messages";
-import { replay, type PanelState, type PlanView } from "../src/planState";
+import { type PanelState, replay } from "../src/planState";
+import type { PlanView } from "../src/planView";
 import type { Plan } from "../src/protocol";
-import { sameFile, cards } from "../src/webview/cards";
+import { cards, sameFile } from "../src/webview/cards";
 import { composer, referenceBefore } from "../src/webview/composer";
 import { pathOf } from "../src/webview/format";
 import { otherPlans } from "../src/webview/otherPlans";
 import { planHeader } from "../src/webview/planHeader";
-import { editOf, emptyDraft, draftOf } from "../src/webview/stepForm";
+import { draftOf, editOf, emptyDraft } from "../src/webview/stepForm";
 import { steps } from "../src/webview/steps";
 import { outcome } from "../src/webview/summary";
 import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi, type Ui } from "../src/webview/uiState";
-import { plan, step, Stream } from "./events";
+import { chapo, ended, koda, plan, Stream, step } from "./events";
 
-const PAYLOADS = ["<img src=x onerror=alert(1)>", "<script>alert(1)</script>", "javascript:alert(1)", '"><svg onload=alert(1)>', "![x](https://evil.test/x.png)", "command:planloom.approve"];
+const PAYLOADS = [
+  "<img src=x onerror=alert(1)>",
+  "<script>alert(1)</script>",
+  "javascript:alert(1)",
+  '"><svg onload=alert(1)>',
+  "![x](https://evil.test/x.png)",
+  "command:planloom.approve",
+];
 
-const asked = (route: "plan" | "perspectives") => ({ request: "Build a page", route, detection: { planned: true, rule: "none" as const, score: 1, ambiguous: false }, attachments: [], unresolved: [], workspaceFolders: ["file:///w"] });
+const asked = (route: "plan" | "perspectives") => ({
+  request: "Build a page",
+  route,
+  detection: { planned: true, rule: "none" as const, score: 1, ambiguous: false },
+  attachments: [],
+  unresolved: [],
+  workspaceFolders: ["file:///w"],
+});
 
 const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, unasked: [], review: "each" };
 
 function panelOf(more: Partial<Ui> = {}): { panel: Panel; sent: FromPanel[] } {
   const sent: FromPanel[] = [];
-  return { panel: createPanel({ ...freshUi(), server: RUNNING, ...more }, { post: (message) => void sent.push(message), changed: () => undefined }), sent };
+  return {
+    panel: createPanel(
+      { ...freshUi(), server: RUNNING, ...more },
+      { post: (message) => void sent.push(message), changed: () => undefined },
+    ),
+    sent,
+  };
 }
 
 /** A plan as it stands, without the events that led there. */
@@ -42,18 +63,74 @@ function drawn(view: unknown): HTMLElement {
 
 /** A plan with `text` in every field that reaches the panel. */
 function everywhere(text: string): Stream {
-  const first = step("a", { description: text, instruction: text, activeForm: text, tool: text, args: { path: text, [text]: text }, checks: [{ kind: "command", command: text, text, detail: text }], result: { ok: false, summary: text, error: text, durationMs: 1, timestamp: "" }, toolsExecuted: [{ tool: text, args: { path: text }, ok: true, deduplicated: false, summary: text, durationMs: 1 }], status: "failed" });
-  const approval = { approvalId: "x", planId: "p1", stepId: "a", proposal: "", effect: "execute" as const, title: text, warning: text, command: text, cwd: text, protected: true, files: [{ uri: `file:///w/${text}`, change: "edit" as const, added: 1, removed: 1, resolvedPath: text }] };
+  const first = step("a", {
+    description: text,
+    instruction: text,
+    activeForm: text,
+    tool: text,
+    args: { path: text, [text]: text },
+    checks: [{ kind: "command", command: text, text, detail: text }],
+    result: { ok: false, summary: text, error: text, durationMs: 1, timestamp: "" },
+    toolsExecuted: [{ tool: text, args: { path: text }, ok: true, deduplicated: false, summary: text, durationMs: 1 }],
+    status: "failed",
+  });
+  const approval = {
+    approvalId: "x",
+    planId: "p1",
+    stepId: "a",
+    proposal: "",
+    effect: "execute" as const,
+    title: text,
+    warning: text,
+    command: text,
+    cwd: text,
+    protected: true,
+    files: [{ uri: `file:///w/${text}`, change: "edit" as const, added: 1, removed: 1, resolvedPath: text }],
+  };
   const ready = plan([first], {
     request: text,
     summary: text,
     status: "paused",
     attachments: [{ id: "1", kind: "file", reference: text, label: text, bytes: 1, truncated: true, note: text }],
-    perspectives: { chapo: { agent: "chapo", analysis: text, concerns: [text], recommendations: [text], estimatedEffort: "small" } },
+    perspectives: { chapo: chapo(text, { concerns: [text], recommendations: [text] }) },
     error: { code: "x", message: text, hint: text, rawText: text },
-    pending: { approvals: [approval], questions: [{ stepId: "a", question: text, options: [text] }], recoveries: [{ stepId: "a", error: text, options: ["retry", "accept"], proposal: { action: "retry", why: text, args: { x: text } } }], conflicts: [{ editId: "e", stepId: "a", files: [{ uri: `file:///w/${text}`, hunks: [{ range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } }, base: text, mine: text, theirs: text }] }] }] },
+    pending: {
+      approvals: [approval],
+      questions: [{ stepId: "a", question: text, options: [text] }],
+      recoveries: [
+        {
+          stepId: "a",
+          error: text,
+          options: ["retry", "accept"],
+          proposal: { action: "retry", why: text, args: { x: text } },
+        },
+      ],
+      conflicts: [
+        {
+          editId: "e",
+          stepId: "a",
+          files: [
+            {
+              uri: `file:///w/${text}`,
+              hunks: [
+                {
+                  range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } },
+                  base: text,
+                  mine: text,
+                  theirs: text,
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    },
   });
-  return new Stream().start().add("plan_ready", { plan: ready }).add("log", { level: "error", message: text }).add("answer", { taskId: "a", text });
+  return new Stream()
+    .start()
+    .add("plan_ready", { plan: ready })
+    .add("log", { level: "error", message: text })
+    .add("answer", { taskId: "a", text });
 }
 
 test.each(PAYLOADS)("%s is text wherever it stands", (payload) => {
@@ -63,7 +140,11 @@ test.each(PAYLOADS)("%s is text wherever it stands", (payload) => {
   const root = document.createElement("div");
   render(html`${planHeader(panel, view)} ${cards(panel, view)} ${steps(panel, view)} ${outcome(panel, view)}`, root);
   expect(root.querySelectorAll("img, script, svg, iframe, a").length).toBe(0);
-  expect([...root.querySelectorAll("*")].flatMap((element) => element.getAttributeNames()).filter((name) => name.startsWith("on"))).toEqual([]);
+  expect(
+    [...root.querySelectorAll("*")]
+      .flatMap((element) => element.getAttributeNames())
+      .filter((name) => name.startsWith("on")),
+  ).toEqual([]);
   expect(root.textContent?.split(payload).length).toBeGreaterThan(15);
 });
 
@@ -81,17 +162,44 @@ test("an Apply works only once its card has been in view", () => {
 });
 
 test("a rename shows where both of its ends really lie", () => {
-  const files = [{ uri: "file:///w/a.txt", change: "rename" as const, newUri: "file:///w/link/b.txt", added: 0, removed: 0, resolvedPath: "/w/a.txt", newResolvedPath: "/w/.vscode/b.txt" }];
-  const approval = { approvalId: "x", planId: "p1", stepId: "a", proposal: "", effect: "write" as const, title: "Rename", protected: true, files };
-  const ready = plan([step("a", { status: "running" })], { status: "executing", pending: { approvals: [approval], questions: [], recoveries: [], conflicts: [] } });
+  const files = [
+    {
+      uri: "file:///w/a.txt",
+      change: "rename" as const,
+      newUri: "file:///w/link/b.txt",
+      added: 0,
+      removed: 0,
+      resolvedPath: "/w/a.txt",
+      newResolvedPath: "/w/.vscode/b.txt",
+    },
+  ];
+  const approval = {
+    approvalId: "x",
+    planId: "p1",
+    stepId: "a",
+    proposal: "",
+    effect: "write" as const,
+    title: "Rename",
+    protected: true,
+    files,
+  };
+  const ready = plan([step("a", { status: "running" })], {
+    status: "executing",
+    pending: { approvals: [approval], questions: [], recoveries: [], conflicts: [] },
+  });
   const view = replay(new Stream().start().add("plan_ready", { plan: ready }).events)!;
   const root = document.createElement("div");
   render(cards(panelOf().panel, view), root);
-  expect([...root.querySelectorAll(".resolved")].map((element) => element.textContent?.trim())).toEqual(["really /w/.vscode/b.txt"]);
+  expect([...root.querySelectorAll(".resolved")].map((element) => element.textContent?.trim())).toEqual([
+    "really /w/.vscode/b.txt",
+  ]);
 });
 
 test("the composer shows the verdict and what its keys do", () => {
-  const { panel, sent } = panelOf({ draft: "Build a page", verdict: { planned: false, rule: "none", score: 1, ambiguous: false } });
+  const { panel, sent } = panelOf({
+    draft: "Build a page",
+    verdict: { planned: false, rule: "none", score: 1, ambiguous: false },
+  });
   const asks = { write: () => undefined, complete: () => undefined };
   const root = drawn(composer(panel, false, asks));
   expect(root.querySelector("#verdict")?.textContent).toContain("Runs directly");
@@ -114,10 +222,22 @@ test.each([
 test("an edited step sends only what differs", () => {
   const old = step("a", { tool: "read_file", kind: "tool_call", args: { path: "x" } });
   expect(editOf(draftOf(old), old)).toBeUndefined();
-  expect(editOf({ ...draftOf(old), description: "New", args: '{"path": "y"}' }, old)).toEqual({ op: "update", stepId: "a", set: { description: "New", args: { path: "y" } } });
-  expect(editOf({ ...draftOf(old), tool: "", args: "" }, old)).toEqual({ op: "update", stepId: "a", set: { tool: null, kind: "processing", args: null } });
+  expect(editOf({ ...draftOf(old), description: "New", args: '{"path": "y"}' }, old)).toEqual({
+    op: "update",
+    stepId: "a",
+    set: { description: "New", args: { path: "y" } },
+  });
+  expect(editOf({ ...draftOf(old), tool: "", args: "" }, old)).toEqual({
+    op: "update",
+    stepId: "a",
+    set: { tool: null, kind: "processing", args: null },
+  });
   expect(editOf({ ...draftOf(old), args: "{" }, old)).toHaveProperty("problem");
-  expect(editOf({ ...emptyDraft("a"), description: "Next" }, undefined)).toMatchObject({ op: "add", after: "a", step: { description: "Next", kind: "processing" } });
+  expect(editOf({ ...emptyDraft("a"), description: "Next" }, undefined)).toMatchObject({
+    op: "add",
+    after: "a",
+    step: { description: "Next", kind: "processing" },
+  });
 });
 
 test("paths are told as a person knows them", () => {
@@ -129,33 +249,58 @@ test("paths are told as a person knows them", () => {
 });
 
 test("every command of the table is declared, and the other way round", () => {
-  const declared = (JSON.parse(readFileSync("package.json", "utf8")) as { contributes: { commands: { command: string }[] } }).contributes.commands.map(({ command }) => command);
-  const table = [...readFileSync("src/commands.ts", "utf8").matchAll(/^ {2}"(planloom\.ui\.\w+)":/gm)].map(([, id]) => id);
+  const declared = (
+    JSON.parse(readFileSync("package.json", "utf8")) as { contributes: { commands: { command: string }[] } }
+  ).contributes.commands.map(({ command }) => command);
+  const table = [...readFileSync("src/commands.ts", "utf8").matchAll(/^ {2}"(planloom\.ui\.\w+)":/gm)].map(
+    ([, id]) => id,
+  );
   expect(table.filter((id) => id !== "planloom.ui.focus")).toEqual(declared);
 });
 
 test("perspectives: who thinks, who said something, who failed, who is to come", () => {
-  const said = { agent: "chapo" as const, analysis: "Small, but public.", concerns: ["Names"], recommendations: [], estimatedEffort: "small", riskAssessment: "Low" };
   const stream = new Stream().add("plan_start", { ...asked("perspectives") }).add("plan_drafting", { version: 1 });
   const shownNow = (): Record<string, string | undefined> => {
     const root = document.createElement("div");
     render(planHeader(panelOf().panel, replay(stream.events)!), root);
-    const rows = [...root.querySelectorAll<HTMLElement>(".perspective")].map((row) => [row.dataset["agent"], row.dataset["state"]]);
+    const rows = [...root.querySelectorAll<HTMLElement>(".perspective")].map((row) => [
+      row.dataset.agent,
+      row.dataset.state,
+    ]);
     return { ...Object.fromEntries(rows), thought: root.querySelector(".figures span")?.textContent ?? "" };
   };
   expect(shownNow()).toEqual({ chapo: "to come", koda: "to come", devo: "to come", thought: "Thinking…" });
   stream.add("perspective_start", { agent: "chapo" });
   expect(shownNow()).toEqual({ chapo: "thinking", koda: "to come", devo: "to come", thought: "Strategy is thinking…" });
-  stream.add("perspective_complete", { agent: "chapo", perspective: said }).add("perspective_start", { agent: "koda" }).add("perspective_start", { agent: "devo" });
-  expect(shownNow()).toEqual({ chapo: "done", koda: "thinking", devo: "thinking", thought: "Code and Operations are thinking…" });
-  stream.add("perspective_complete", { agent: "devo", error: "No answer" }).add("perspective_complete", { agent: "koda", perspective: { ...said, agent: "koda" } });
-  expect(shownNow()).toEqual({ chapo: "done", koda: "done", devo: "failed", thought: "Making one plan of the perspectives…" });
+  stream
+    .add("perspective_complete", {
+      agent: "chapo",
+      perspective: chapo("Small, but public.", { concerns: ["Names"], riskAssessment: "Low" }),
+    })
+    .add("perspective_start", { agent: "koda" })
+    .add("perspective_start", { agent: "devo" });
+  expect(shownNow()).toEqual({
+    chapo: "done",
+    koda: "thinking",
+    devo: "thinking",
+    thought: "Code and Operations are thinking…",
+  });
+  stream
+    .add("perspective_complete", { agent: "devo", error: "No answer" })
+    .add("perspective_complete", { agent: "koda", perspective: koda("Small.") });
+  expect(shownNow()).toEqual({
+    chapo: "done",
+    koda: "done",
+    devo: "failed",
+    thought: "Merging the perspectives into one plan…",
+  });
 });
 
 test("Enter once more sends nothing while the request is on its way", () => {
   const { panel, sent } = panelOf({ draft: "Build a page" });
   const root = drawn(composer(panel, false, { write: () => undefined, complete: () => undefined }));
-  for (let times = 0; times < 2; times++) root.querySelector("#request")!.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+  for (let times = 0; times < 2; times++)
+    root.querySelector("#request")!.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
   expect(sent).toEqual([{ kind: "create", requestId: 1, text: "Build a page", mode: "auto" }]);
   const now = drawn(composer(panel, false, { write: () => undefined, complete: () => undefined }));
   expect(now.querySelector(".verdict")?.textContent).toContain("Sending…");
@@ -174,7 +319,8 @@ test("the text of the composer is the state's, whatever the page shows", () => {
 
 test("a reject form stands on its own plan alone, and only while that can be rejected", () => {
   const { panel, sent } = panelOf();
-  const shownOn = (planId: string, status: "pending_approval" | "executing") => drawn(planHeader(panel, viewOf(plan([step("a")], { planId, status }))));
+  const shownOn = (planId: string, status: "pending_approval" | "executing") =>
+    drawn(planHeader(panel, viewOf(plan([step("a")], { planId, status }))));
   panel.change("p2", (forms) => (forms.prompt = { kind: "reject", text: "Not this" }));
   expect(shownOn("p1", "pending_approval").querySelector("#prompt-send")).toBeNull();
   expect(shownOn("p2", "executing").querySelector("#prompt-send")).toBeNull();
@@ -190,14 +336,22 @@ test("Start execution reviews as the setting says, or as was chosen for this pla
     return root.querySelector("#asks")?.textContent;
   };
   panel.change("p2", (forms) => (forms.review = "auto"));
-  expect([start("p1"), start("p2")]).toEqual(["Asks once, at the end, about changes and deletions; before each command it asks first.", "Asks only about deletions, commands and protected files."]);
-  expect(sent.map((message) => message.kind === "approve" && [message.planId, message.review])).toEqual([["p1", "end"], ["p2", "auto"]]);
+  expect([start("p1"), start("p2")]).toEqual([
+    "Asks once, at the end, about changes and deletions; before each command it asks first.",
+    "Asks only about deletions, commands and protected files.",
+  ]);
+  expect(sent.map((message) => message.kind === "approve" && [message.planId, message.review])).toEqual([
+    ["p1", "end"],
+    ["p2", "auto"],
+  ]);
 });
 
 test("what waits is not told as running: in its row, in the head, by its clock", () => {
   const stream = new Stream()
     .start()
-    .add("plan_ready", { plan: plan([step("a", { tool: "run_command", kind: "tool_call", activeForm: "Running `ls`" })], { seq: 2 }) })
+    .add("plan_ready", {
+      plan: plan([step("a", { tool: "run_command", kind: "tool_call", activeForm: "Running `ls`" })], { seq: 2 }),
+    })
     .add("plan_approved", { version: 1, review: "each" })
     .add("plan_executing", {})
     .add("task_started", { taskId: "a", agent: "koda" })
@@ -207,7 +361,19 @@ test("what waits is not told as running: in its row, in the head, by its clock",
     return drawn(html`${planHeader(panelOf().panel, view)} ${steps(panelOf().panel, view)}`);
   };
   expect(look().querySelector(".step-title")?.textContent).toBe("Running `ls`");
-  stream.add("approval_request", { approval: { approvalId: "x", planId: "p1", stepId: "a", proposal: "", effect: "execute", title: "t", protected: false, files: [], command: "ls" } });
+  stream.add("approval_request", {
+    approval: {
+      approvalId: "x",
+      planId: "p1",
+      stepId: "a",
+      proposal: "",
+      effect: "execute",
+      title: "t",
+      protected: false,
+      files: [],
+      command: "ls",
+    },
+  });
   const waiting = look();
   expect(waiting.querySelector(".step-title")?.textContent).toBe("Do a");
   expect(waiting.querySelector(".step")?.textContent).toContain("waits for your approval");
@@ -219,20 +385,26 @@ test("what waits is not told as running: in its row, in the head, by its clock",
 });
 
 test("a plan with steps left out is partly done, says why, and offers the rest", () => {
-  const steps = [step("a", { status: "completed" }), step("b"), step("c", { dependsOn: ["b"], instruction: "Write the docs" })];
+  const steps = [
+    step("a", { status: "completed" }),
+    step("b"),
+    step("c", { dependsOn: ["b"], instruction: "Write the docs" }),
+  ];
   const view = replay(
     new Stream()
       .start()
       .add("plan_ready", { plan: plan(steps, { seq: 2, status: "executing", author: "model" }) })
       .add("task_skipped", { taskId: "b", reason: "approval_denied" })
       .add("task_skipped", { taskId: "c", reason: "dependency_failed" })
-      .add("plan_completed", { summary: "1 of 3 steps done." }).events,
+      .add("plan_completed", ended("1 of 3 steps done.")).events,
   )!;
   const { panel, sent } = panelOf();
   const root = drawn(html`${planHeader(panel, view)} ${outcome(panel, view)}`);
   expect(root.querySelector(".pill")?.textContent).toBe("Partly done, 1 of 3");
   expect(root.querySelector(".bar-completed")).toBeNull();
-  expect([...root.querySelectorAll(".not-done li")].map((row) => row.textContent?.trim().replaceAll(/\s+/g, " "))).toEqual(["2 Do b · its changes were not applied", "3 Do c · a step it depends on did not finish"]);
+  expect(
+    [...root.querySelectorAll(".not-done li")].map((row) => row.textContent?.trim().replaceAll(/\s+/g, " ")),
+  ).toEqual(["2 Do b · its changes were not applied", "3 Do c · a step it depends on did not finish"]);
   root.querySelector<HTMLElement>("#rest")!.click();
   expect(sent).toMatchObject([{ kind: "create", mode: "plan", sessionId: "s1" }]);
   expect(JSON.stringify(sent[0])).toContain("1. Do b\\n2. Write the docs");
@@ -240,7 +412,12 @@ test("a plan with steps left out is partly done, says why, and offers the rest",
 
 test("a conflict offers both texts, and says before which steps are lost with one's own", () => {
   const conflict = { editId: "e", stepId: "a", files: [{ uri: "file:///w/a.txt", hunks: [], sha256: "5ee" }] };
-  const view = viewOf(plan([step("a", { tool: "edit_file", status: "running" }), step("b", { dependsOn: ["a"] }), step("c")], { status: "paused", pending: { approvals: [], questions: [], recoveries: [], conflicts: [conflict] } }));
+  const view = viewOf(
+    plan([step("a", { tool: "edit_file", status: "running" }), step("b", { dependsOn: ["a"] }), step("c")], {
+      status: "paused",
+      pending: { approvals: [], questions: [], recoveries: [], conflicts: [conflict] },
+    }),
+  );
   const { panel, sent } = panelOf();
   const root = drawn(cards(panel, view));
   expect(root.querySelector(".lost")?.textContent).toContain("Step 2 depends on it and is skipped too.");
@@ -248,14 +425,33 @@ test("a conflict offers both texts, and says before which steps are lost with on
   both!.dispatchEvent(new Event("change"));
   render(cards(panel, view), root);
   root.querySelector<HTMLElement>(".resolve")!.click();
-  expect(sent).toEqual([{ kind: "resolve", requestId: 1, planId: "p1", editId: "e", files: [{ uri: "file:///w/a.txt", choice: "both", sha256: "5ee" }] }]);
+  expect(sent).toEqual([
+    {
+      kind: "resolve",
+      requestId: 1,
+      planId: "p1",
+      editId: "e",
+      files: [{ uri: "file:///w/a.txt", choice: "both", sha256: "5ee" }],
+    },
+  ]);
 });
 
 test("plans that are not on display are named with what they wait for", () => {
-  const state: PanelState = { plans: Object.fromEntries([viewOf(plan([], { planId: "p1" })), viewOf(plan([], { planId: "p2", request: "Tidy up\nall of it" })), viewOf(plan([], { planId: "p3", status: "completed" }))].map((view) => [view.plan.planId, view])), current: "p1" };
+  const state: PanelState = {
+    plans: Object.fromEntries(
+      [
+        viewOf(plan([], { planId: "p1" })),
+        viewOf(plan([], { planId: "p2", request: "Tidy up\nall of it" })),
+        viewOf(plan([], { planId: "p3", status: "completed" })),
+      ].map((view) => [view.plan.planId, view]),
+    ),
+    current: "p1",
+  };
   const { panel, sent } = panelOf();
   const root = drawn(otherPlans(panel, state));
-  expect([...root.querySelectorAll(".other")].map((row) => row.textContent?.trim())).toEqual(["Tidy upwaits for your review"]);
+  expect([...root.querySelectorAll(".other")].map((row) => row.textContent?.trim())).toEqual([
+    "Tidy upwaits for your review",
+  ]);
   root.querySelector<HTMLElement>(".other")!.click();
   expect(sent).toEqual([{ kind: "select", planId: "p2" }]);
 });

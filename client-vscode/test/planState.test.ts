@@ -1,8 +1,21 @@
 import { expect, test } from "vitest";
 
-import { attention, currentView, EMPTY, fold, isUndoable, progressOf, replay, shownStatus, withPlan, withStream, withView, type PanelState } from "../src/planState";
-import type { PlanEvent } from "../src/protocol";
-import { plan, step, Stream } from "./events";
+import {
+  attention,
+  currentView,
+  EMPTY,
+  fold,
+  isUndoable,
+  type PanelState,
+  progressOf,
+  replay,
+  shownStatus,
+  withPlan,
+  withStream,
+  withView,
+} from "../src/planState";
+import type { Event } from "../src/protocol";
+import { ended, plan, Stream, step } from "./events";
 
 function folded(stream: Stream): PanelState {
   return stream.events.reduce((state: PanelState, event) => fold(state, event).state, EMPTY);
@@ -16,11 +29,21 @@ function view(stream: Stream) {
 
 const approved = (): Stream => {
   const steps = [step("a"), step("b", { dependsOn: ["a"] })];
-  return new Stream().start().add("plan_drafting", { version: 1 }).add("plan_ready", { plan: plan(steps, { seq: 3 }) }).add("plan_approved", { version: 1, review: "each" }).add("plan_executing", {});
+  return new Stream()
+    .start()
+    .add("plan_drafting", { version: 1 })
+    .add("plan_ready", { plan: plan(steps, { seq: 3 }) })
+    .add("plan_approved", { version: 1, review: "each" })
+    .add("plan_executing", {});
 };
 
 test("steps appear while the plan is still being drafted", () => {
-  const { plan: drafted } = view(new Stream().start().add("plan_drafting", { version: 1 }).add("task_created", { task: step("a") }));
+  const { plan: drafted } = view(
+    new Stream()
+      .start()
+      .add("plan_drafting", { version: 1 })
+      .add("task_created", { task: step("a") }),
+  );
   expect([drafted.status, drafted.steps.map((each) => each.stepId)]).toEqual(["draft", ["a"]]);
 });
 
@@ -31,10 +54,18 @@ test("a step runs, calls a tool and completes", () => {
   expect(view(stream).calls.map((call) => call.tool)).toEqual(["read_file"]);
   stream
     .add("tool_completed", { taskId: "a", callId: "c", ok: true, deduplicated: false, summary: "Read", durationMs: 3 })
-    .add("task_completed", { taskId: "a", result: { ok: true, summary: "done", durationMs: 9, timestamp: "" }, usage: { requests: 1, promptTokens: 10, completionTokens: 5 } });
+    .add("task_completed", {
+      taskId: "a",
+      result: { ok: true, summary: "done", durationMs: 9, timestamp: "" },
+      usage: { requests: 1, promptTokens: 10, completionTokens: 5 },
+    });
   const { plan: now, calls } = view(stream);
   expect(calls).toEqual([]);
-  expect(now.steps[0]).toMatchObject({ status: "completed", attempts: 1, toolsExecuted: [{ tool: "read_file", args: { path: "x" }, ok: true }] });
+  expect(now.steps[0]).toMatchObject({
+    status: "completed",
+    attempts: 1,
+    toolsExecuted: [{ tool: "read_file", args: { path: "x" }, ok: true }],
+  });
   expect(now.usage).toEqual({ requests: 1, promptTokens: 10, completionTokens: 5 });
   expect(progressOf(now)).toMatchObject({ total: 2, completed: 1, percentComplete: 50 });
 });
@@ -47,7 +78,16 @@ test("what waits for other steps is computed, not told", () => {
 });
 
 test("approvals, questions, recoveries and conflicts come and go", () => {
-  const approval = { approvalId: "x", planId: "p1", stepId: "a", proposal: "", effect: "write" as const, title: "t", protected: false, files: [] };
+  const approval = {
+    approvalId: "x",
+    planId: "p1",
+    stepId: "a",
+    proposal: "",
+    effect: "write" as const,
+    title: "t",
+    protected: false,
+    files: [],
+  };
   const conflict = { editId: "e", stepId: "a", files: [] };
   const stream = approved()
     .add("task_started", { taskId: "a", agent: "koda" })
@@ -61,35 +101,50 @@ test("approvals, questions, recoveries and conflicts come and go", () => {
     .add("approval_resolved", { approvalId: "x", decision: "allow", by: "user" })
     .add("clarification_provided", { taskId: "a", answer: "this" })
     .add("recovery_chosen", { taskId: "b", action: "skip", by: "user" })
-    .add("conflict_resolved", { taskId: "a", editId: "e" });
+    .add("conflict_resolved", { taskId: "a", editId: "e", files: [], by: "user" });
   expect(attention(view(stream).plan)).toBe(0);
 });
 
 test("a failed step keeps its error, a retried one its reason", () => {
-  const failed = view(approved().add("task_started", { taskId: "a", agent: "koda" }).add("task_failed", { taskId: "a", error: "broke", willRetry: false }));
-  expect(failed.plan.steps[0]).toMatchObject({ status: "failed", result: { ok: false, error: "broke", durationMs: 1000 } });
-  const retried = view(approved().add("task_started", { taskId: "a", agent: "koda" }).add("task_failed", { taskId: "a", error: "broke", willRetry: true }));
+  const failed = view(
+    approved()
+      .add("task_started", { taskId: "a", agent: "koda" })
+      .add("task_failed", { taskId: "a", error: "broke", willRetry: false }),
+  );
+  expect(failed.plan.steps[0]).toMatchObject({
+    status: "failed",
+    result: { ok: false, error: "broke", durationMs: 1000 },
+  });
+  const retried = view(
+    approved()
+      .add("task_started", { taskId: "a", agent: "koda" })
+      .add("task_failed", { taskId: "a", error: "broke", willRetry: true }),
+  );
   expect([retried.plan.steps[0]?.status, retried.retries]).toEqual(["pending", { a: "broke" }]);
 });
 
 test("applied files are remembered and can be taken back", () => {
-  const files = [{ uri: "file:///w/a.txt", change: "edit" }];
+  const files = [{ uri: "file:///w/a.txt", change: "edit" as const }];
   const stream = approved()
     .add("edit_started", { taskId: "a", editId: "e", files })
     .add("edit_applied", { taskId: "a", editId: "e", files, merged: true, outcome: "verified" })
-    .add("plan_completed", { summary: "2 of 2 steps done" });
+    .add("plan_completed", ended("2 of 2 steps done"));
   expect(isUndoable(view(stream))).toBe(true);
   expect(view(stream).files).toMatchObject([{ state: "applied", merged: true, stepId: "a" }]);
   stream.add("edit_reverted", { taskId: "a", editId: "e", files });
-  expect([view(stream).files[0]?.state, view(stream).plan.steps[0]?.reverted, isUndoable(view(stream))]).toEqual(["reverted", "whole", false]);
+  expect([view(stream).files[0]?.state, view(stream).plan.steps[0]?.reverted, isUndoable(view(stream))]).toEqual([
+    "reverted",
+    "whole",
+    false,
+  ]);
 });
 
 test("an event seen before changes nothing, one too early asks for what was missed", () => {
   const stream = approved();
   const state = folded(stream);
-  const [first, second] = stream.events as [PlanEvent, PlanEvent];
+  const [first, second] = stream.events as [Event, Event];
   expect(fold(state, second)).toEqual({ state });
-  expect(fold(fold(EMPTY, first).state, stream.events[3] as PlanEvent).gap).toBe("p1");
+  expect(fold(fold(EMPTY, first).state, stream.events[3] as Event).gap).toBe("p1");
   expect(fold(EMPTY, second)).toEqual({ state: EMPTY, gap: "p1" });
 });
 
@@ -98,12 +153,18 @@ test("a snapshot ahead of the events is not undone by them", () => {
   const early = stream.events.slice(0, 2).reduce((state: PanelState, event) => fold(state, event).state, EMPTY);
   const ahead = withPlan(early, plan([step("a")], { seq: 5, status: "executing" }));
   const caught = stream.events.slice(2).reduce((state: PanelState, event) => fold(state, event).state, ahead);
-  expect([currentView(caught)?.plan.status, currentView(caught)?.plan.seq, currentView(caught)?.folded]).toEqual(["executing", 5, 5]);
+  expect([currentView(caught)?.plan.status, currentView(caught)?.plan.seq, currentView(caught)?.folded]).toEqual([
+    "executing",
+    5,
+    5,
+  ]);
   expect(withPlan(caught, plan([], { seq: 1 }))).toBe(caught);
 });
 
 test("a replayed history equals the events folded one by one", () => {
-  const stream = approved().add("task_started", { taskId: "a", agent: "koda" }).add("log", { level: "info", message: "hello" });
+  const stream = approved()
+    .add("task_started", { taskId: "a", agent: "koda" })
+    .add("log", { level: "info", message: "hello" });
   const rebuilt = replay(stream.events);
   expect(rebuilt).toEqual(view(stream));
   expect(replay(stream.events.slice(1))).toBeUndefined();
@@ -112,29 +173,50 @@ test("a replayed history equals the events folded one by one", () => {
 
 test("unknown event types are ignored but counted", () => {
   const stream = approved();
-  const odd = { seq: stream.events.length + 1, planId: "p1", sessionId: "s1", at: "", type: "from_the_future" } as unknown as PlanEvent;
+  const odd = {
+    seq: stream.events.length + 1,
+    planId: "p1",
+    sessionId: "s1",
+    at: "",
+    type: "from_the_future",
+  } as unknown as Event;
   const after = fold(folded(stream), odd).state;
   expect(currentView(after)).toMatchObject({ folded: odd.seq, plan: { seq: odd.seq, status: "executing" } });
 });
 
 test("text of a running answer keeps its tail and ends with its step", () => {
   let state = folded(approved().add("task_started", { taskId: "a", agent: "koda" }));
-  for (let index = 0; index < 50; index++) state = withStream(state, { planId: "p1", stepId: "a", kind: "text", delta: "x".repeat(200) });
-  expect(currentView(state)?.streams["a"]?.length).toBe(4000);
+  for (let index = 0; index < 50; index++)
+    state = withStream(state, { planId: "p1", stepId: "a", kind: "text", delta: "x".repeat(200) });
+  expect(currentView(state)?.streams.a?.length).toBe(4000);
 });
 
 test("an ended plan waits for nothing and runs nothing", () => {
   const stream = approved()
     .add("task_started", { taskId: "a", agent: "koda" })
     .add("clarification_request", { taskId: "a", question: "?" })
-    .add("plan_cancelled", { summary: "0 of 2 steps done" });
-  const { plan: ended } = view(stream);
-  expect([ended.status, attention(ended), ended.steps[0]?.status, ended.executionSummary]).toEqual(["cancelled", 0, "pending", "0 of 2 steps done"]);
+    .add("plan_cancelled", ended("0 of 2 steps done"));
+  const { plan: now } = view(stream);
+  expect([now.status, attention(now), now.steps[0]?.status, now.executionSummary]).toEqual([
+    "cancelled",
+    0,
+    "pending",
+    "0 of 2 steps done",
+  ]);
 });
 
 test("an edit and a regeneration bring the plan back to review", () => {
-  const edited = view(approved().add("plan_paused", { reason: "user" }).add("plan_edited", { version: 2, plan: plan([step("a")], { version: 2 }), by: "user" }));
+  const edited = view(
+    approved()
+      .add("plan_paused", { reason: "user" })
+      .add("plan_edited", { version: 2, edits: [], plan: plan([step("a")], { version: 2 }), by: "user" }),
+  );
   expect([edited.plan.status, edited.plan.version, edited.pause]).toEqual(["pending_approval", 2, undefined]);
-  const again = view(new Stream().start().add("plan_ready", { plan: plan([step("a", { status: "completed" }), step("b")]) }).add("plan_drafting", { version: 2, feedback: "less" }));
+  const again = view(
+    new Stream()
+      .start()
+      .add("plan_ready", { plan: plan([step("a", { status: "completed" }), step("b")]) })
+      .add("plan_drafting", { version: 2, feedback: "less" }),
+  );
   expect([again.plan.status, again.plan.steps.length, again.feedback]).toEqual(["draft", 1, "less"]);
 });

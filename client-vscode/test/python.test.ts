@@ -35,7 +35,11 @@ test("the first that fits is taken, and what was tried is told", async () => {
   const home = scratch();
   const old = fakePython(join(home, "old"), "3.9");
   const good = fakePython(join(home, "good"), "3.12");
-  expect(await findPython("", [old, good], bundle(home), [], home)).toEqual({ kind: "found", python: good, version: "3.12" });
+  expect(await findPython("", [old, good], bundle(home), [], home)).toEqual({
+    kind: "found",
+    python: good,
+    version: "3.12",
+  });
   expect(await findPython(old, [good], bundle(home), [], home)).toEqual({ kind: "none", tried: [`${old} (3.9)`] });
   expect(await findPython(join(home, "missing"), [], bundle(home), [], home)).toMatchObject({ kind: "none" });
 });
@@ -48,5 +52,8 @@ test("the server starts isolated", () => {
   const { args } = startCommand("/usr/bin/python3", bundle("/ext/bundled"), "/cache");
   expect(args.slice(0, 2)).toEqual(["-I", "-S"]);
   expect(args.slice(-3)).toEqual([join("/ext/bundled", "start.py"), "serve", "--stdio"]);
-  expect(environment({ PATH: "/bin", PYTHONPATH: "/evil", VIRTUAL_ENV: "/v", OPENAI_API_KEY: "k" })).toEqual({ PATH: "/bin", OPENAI_API_KEY: "k" });
+  expect(environment({ PATH: "/bin", PYTHONPATH: "/evil", VIRTUAL_ENV: "/v", OPENAI_API_KEY: "k" })).toEqual({
+    PATH: "/bin",
+    OPENAI_API_KEY: "k",
+  });
 });

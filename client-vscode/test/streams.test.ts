@@ -4,16 +4,19 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { isEvent } from "../src/messages";
-import { currentView, EMPTY, fold, progressOf, replay, shownStatus, type PanelState } from "../src/planState";
-import { EVENTS, type Plan, type PlanEvent } from "../src/protocol";
+import { currentView, EMPTY, fold, type PanelState, progressOf, replay, shownStatus } from "../src/planState";
+import { EVENTS, type Event, type Plan } from "../src/protocol";
 
 interface Recorded {
-  events: PlanEvent[];
+  events: Event[];
   plan: Plan;
 }
 
 const folder = join(__dirname, "streams");
-const recorded = readdirSync(folder).map((name): [string, Recorded] => [name.replace(".json", ""), JSON.parse(readFileSync(join(folder, name), "utf8")) as Recorded]);
+const recorded = readdirSync(folder).map((name): [string, Recorded] => [
+  name.replace(".json", ""),
+  JSON.parse(readFileSync(join(folder, name), "utf8")) as Recorded,
+]);
 
 /** What of a plan is shown, without the moments that only the ledger knows. */
 function shown(plan: Plan): object {
@@ -28,10 +31,28 @@ function shown(plan: Plan): object {
     summary: step.result?.summary ?? undefined,
     reverted: step.reverted ?? undefined,
   }));
-  const { status, version, seq, request, summary, route, review, author, pending, usage, overallRisk, sequential } = plan;
+  const { status, version, seq, request, summary, route, review, author, pending, usage, overallRisk, sequential } =
+    plan;
   const rejectionReason = plan.rejectionReason ?? undefined;
   const executionSummary = plan.executionSummary ?? undefined;
-  return { status, version, seq, request, summary, route, review, author, pending, usage, overallRisk, sequential, rejectionReason, executionSummary, steps, progress: progressOf(plan) };
+  return {
+    status,
+    version,
+    seq,
+    request,
+    summary,
+    route,
+    review,
+    author,
+    pending,
+    usage,
+    overallRisk,
+    sequential,
+    rejectionReason,
+    executionSummary,
+    steps,
+    progress: progressOf(plan),
+  };
 }
 
 test.each(recorded)("%s: the fold ends as the server does", (_, { events, plan }) => {

@@ -1,9 +1,23 @@
 import { expect, test } from "vitest";
 
 import type { ServerState } from "../src/messages";
-import { EMPTY, withView, replay, type PanelState } from "../src/planState";
-import { composed, created, decided, formsOf, freshUi, isBusy, isSending, kept, taken, withForms, written, type Form, type Ui } from "../src/webview/uiState";
+import { EMPTY, type PanelState, replay, withView } from "../src/planState";
 import { emptyDraft } from "../src/webview/stepForm";
+import {
+  composed,
+  created,
+  decided,
+  type Form,
+  formsOf,
+  freshUi,
+  isBusy,
+  isSending,
+  kept,
+  taken,
+  type Ui,
+  withForms,
+  written,
+} from "../src/webview/uiState";
 import { plan, Stream } from "./events";
 
 const RUNNING: ServerState = { kind: "running", model: "m", problems: [], trusted: true, unasked: [], review: "each" };
@@ -31,7 +45,7 @@ test("a selection takes the place of an empty draft, comes after another one, an
 
 test("an answer about an older text is ignored", () => {
   const ui = written(written(running(), "a", NOW), "ab", NOW);
-  const detection = { planned: true, rule: "none", score: 1, ambiguous: false };
+  const detection = { planned: true, rule: "none" as const, score: 1, ambiguous: false };
   expect(taken(ui, { kind: "detection", requestId: 1, detection }, EMPTY).verdict).toBeUndefined();
   expect(taken(ui, { kind: "detection", requestId: 2, detection }, EMPTY).verdict).toEqual(detection);
 });
@@ -39,7 +53,10 @@ test("an answer about an older text is ignored", () => {
 test("a request is sent once, and its text goes when it was taken", () => {
   const sent = created(written(running(), "Build it", NOW), { kind: "create", text: "Build it", mode: "auto" });
   expect(sent.message).toEqual({ kind: "create", requestId: 1, text: "Build it", mode: "auto" });
-  expect([isSending(sent.ui), created(sent.ui, { kind: "create", text: "Build it", mode: "auto" }).message]).toEqual([true, undefined]);
+  expect([isSending(sent.ui), created(sent.ui, { kind: "create", text: "Build it", mode: "auto" }).message]).toEqual([
+    true,
+    undefined,
+  ]);
   expect(settled(sent.ui, 1)).toMatchObject({ draft: "", requests: {} });
   const refused = settled(sent.ui, 1, false);
   expect([refused.draft, isSending(refused)]).toEqual(["Build it", false]);
@@ -56,7 +73,11 @@ test("nothing is sent without words or without a server", () => {
 });
 
 test("forms belong to their plan", () => {
-  const ui = withForms(withForms(running(), "a", (forms) => (forms.prompt = { kind: "reject", text: "no" })), "b", (forms) => forms.open.push("step_1"));
+  const ui = withForms(
+    withForms(running(), "a", (forms) => (forms.prompt = { kind: "reject", text: "no" })),
+    "b",
+    (forms) => forms.open.push("step_1"),
+  );
   expect(formsOf(ui, "a")).toMatchObject({ prompt: { text: "no" }, open: [] });
   expect(formsOf(ui, "b")).toMatchObject({ open: ["step_1"] });
   expect([formsOf(ui, "b").prompt, formsOf(ui, "c").open]).toEqual([undefined, []]);
@@ -71,22 +92,34 @@ test("a change of a form leaves the state before it as it was", () => {
 test.each<[Form, (ui: Ui) => unknown]>([
   [{ form: "step" }, (ui) => formsOf(ui, "a").step],
   [{ form: "prompt" }, (ui) => formsOf(ui, "a").prompt],
-  [{ form: "skip", id: "x" }, (ui) => formsOf(ui, "a").skips["x"]],
-  [{ form: "answer", id: "x" }, (ui) => formsOf(ui, "a").answers["x"]],
-  [{ form: "retry", id: "x" }, (ui) => formsOf(ui, "a").retryArgs["x"]],
+  [{ form: "skip", id: "x" }, (ui) => formsOf(ui, "a").skips.x],
+  [{ form: "answer", id: "x" }, (ui) => formsOf(ui, "a").answers.x],
+  [{ form: "retry", id: "x" }, (ui) => formsOf(ui, "a").retryArgs.x],
   [{ form: "conflict", id: "x" }, (ui) => formsOf(ui, "a").choices["x file:///w/a"]],
 ])("a request that was taken closes the form %j and no other", (form, read) => {
   const everything = (ui: Ui, planId: string): Ui =>
     withForms(ui, planId, (forms) => {
-      Object.assign(forms, { step: emptyDraft(null), prompt: { kind: "reject", text: "no" }, skips: { x: "no" }, answers: { x: "yes" }, retryArgs: { x: "{}" }, choices: { "x file:///w/a": "mine" } });
+      Object.assign(forms, {
+        step: emptyDraft(null),
+        prompt: { kind: "reject", text: "no" },
+        skips: { x: "no" },
+        answers: { x: "yes" },
+        retryArgs: { x: "{}" },
+        choices: { "x file:///w/a": "mine" },
+      });
     });
   const full = everything(everything(running(), "a"), "b");
   const sent = decided(full, "a", { kind: "control", action: "pause", planId: "a" }, form);
-  expect([isBusy(sent.ui, "a", form), isBusy(sent.ui, "b", form), decided(sent.ui, "a", { kind: "control", action: "pause", planId: "a" }, form).message]).toEqual([true, false, undefined]);
+  expect([
+    isBusy(sent.ui, "a", form),
+    isBusy(sent.ui, "b", form),
+    decided(sent.ui, "a", { kind: "control", action: "pause", planId: "a" }, form).message,
+  ]).toEqual([true, false, undefined]);
   const after = settled(sent.ui, 1);
   expect(read(after)).toBeUndefined();
   expect(formsOf(after, "b")).toEqual(formsOf(full, "b"));
-  const open = (ui: Ui): number => Object.values(formsOf(ui, "a")).flatMap((each) => (typeof each === "object" ? Object.values(each) : [])).length;
+  const open = (ui: Ui): number =>
+    Object.values(formsOf(ui, "a")).flatMap((each) => (typeof each === "object" ? Object.values(each) : [])).length;
   expect(open(settled(decided(full, "a", { kind: "control", action: "pause", planId: "a" }).ui, 1))).toBe(open(full));
 });
 
@@ -104,12 +137,20 @@ test("a refused edit stands in its own form; one that was made by a button leave
 test("what a request was told stays to be read; what stood before it goes", () => {
   const notice = (ui: Ui, message: string): Ui => taken(ui, { kind: "notice", level: "warning", message }, EMPTY);
   const asked = decided(notice(running(), "old"), "a", { kind: "undo", planId: "a" }).ui;
-  expect(settled(notice(asked, "1 file could not be taken back"), 1).notices.map((each) => each.message)).toEqual(["1 file could not be taken back"]);
+  expect(settled(notice(asked, "1 file could not be taken back"), 1).notices.map((each) => each.message)).toEqual([
+    "1 file could not be taken back",
+  ]);
 });
 
 test("a page that comes back has what was typed, and waits for nothing", () => {
   const typed = withForms(written(running(), "half a request", NOW), "a", (forms) => {
-    Object.assign(forms, { step: { ...emptyDraft("s1"), args: "{" }, prompt: { kind: "regenerate", text: "shorter" }, open: ["s1"], review: "end", choices: { "e file:///a": "both" } });
+    Object.assign(forms, {
+      step: { ...emptyDraft("s1"), args: "{" },
+      prompt: { kind: "regenerate", text: "shorter" },
+      open: ["s1"],
+      review: "end",
+      choices: { "e file:///a": "both" },
+    });
   });
   const back = reloaded(created(typed, { kind: "create", text: "half a request", mode: "auto" }).ui);
   expect([back.draft, isSending(back)]).toEqual(["half a request", false]);
@@ -118,16 +159,29 @@ test("a page that comes back has what was typed, and waits for nothing", () => {
 
 test("a request that was sent while the page went away does not come back as a draft", () => {
   const back = reloaded(written(running(), "Build it", NOW));
-  const state = (createdAt: string) => taken(back, { kind: "state", state: EMPTY }, knowing("Build it", createdAt)).draft;
+  const state = (createdAt: string) =>
+    taken(back, { kind: "state", state: EMPTY }, knowing("Build it", createdAt)).draft;
   expect(state("2030-01-01T12:00:01Z")).toBe("");
   expect(state("2030-01-01T11:00:00Z")).toBe("Build it");
   const typedAgain = written(back, "Build it", NOW);
-  expect(taken(typedAgain, { kind: "state", state: EMPTY }, knowing("Build it", "2030-01-01T12:00:01Z")).draft).toBe("Build it");
+  expect(taken(typedAgain, { kind: "state", state: EMPTY }, knowing("Build it", "2030-01-01T12:00:01Z")).draft).toBe(
+    "Build it",
+  );
 });
 
-test.each<{ draft?: unknown; plans?: unknown } | string | null | undefined>([undefined, null, "text", { draft: 5 }, { draft: "a", plans: { p: { open: "x" } } }, { draft: "a" }])("anything may be left behind by the page before: %j", (left) => {
+test.each<{ draft?: unknown; plans?: unknown } | string | null | undefined>([
+  undefined,
+  null,
+  "text",
+  { draft: 5 },
+  { draft: "a", plans: { p: { open: "x" } } },
+  { draft: "a" },
+])("anything may be left behind by the page before: %j", (left) => {
   const ui = freshUi(left);
-  expect([ui.draft, ui.plans]).toEqual([typeof left === "object" && typeof left?.draft === "string" ? left.draft : "", {}]);
+  expect([ui.draft, ui.plans]).toEqual([
+    typeof left === "object" && typeof left?.draft === "string" ? left.draft : "",
+    {},
+  ]);
 });
 
 test("forms of the plans that were changed last are kept", () => {

@@ -1,33 +1,35 @@
-// Where a request is written: completion of @references, and detection's verdict with its one-key override.
+// The field for a new request: completes @references, and shows whether the request will be planned.
 
 import { html, nothing } from "lit";
 import { classMap } from "lit/directives/class-map.js";
 import { live } from "lit/directives/live.js";
 
-import type { CompletionItem, Mode } from "../protocol";
+import type { CreateParams, ReferenceItem } from "../protocol";
 import { reasonOf } from "./format";
-import { icon, shown, type Panel, type View } from "./ui";
+import { icon, type Panel, shown, type View } from "./ui";
 import { isSending } from "./uiState";
 
-const KIND_ICON: Readonly<Record<CompletionItem["kind"], string>> = {
+type Mode = NonNullable<CreateParams["mode"]>;
+
+const KIND_ICON: Readonly<Record<ReferenceItem["kind"], string>> = {
   file: "file",
   folder: "folder",
   symbol: "symbol-method",
   special: "sparkle",
 };
 
-/** The `@reference` that ends at the caret, if one does: completion is asked only then. */
+/** The `@reference` that ends at the caret, if there is one. */
 export function referenceBefore(text: string, caret: number): string | undefined {
   const before = text.slice(Math.max(0, caret - 300), caret);
   return /(?:^|[\s([{"'`])(@(?:"[^"\n]*|[^\s"@]*))$/.exec(before)?.[1];
 }
 
-/** The mode that Alt+Enter sends: the opposite of what detection says. */
+/** The mode that Alt+Enter sends: the opposite of the detected one. */
 export function override(planned: boolean): Mode {
   return planned ? "direct" : "plan";
 }
 
-/** What the composer asks of the page: to take a text with its caret, and to look for completions where the caret is now. */
+/** What the page does for the composer: keep a changed text, and look for completions at the caret. */
 export interface Asks {
   write(text: string, caret: number): void;
   complete(text: string, caret: number): void;
@@ -45,7 +47,7 @@ export function composer(panel: Panel, hasPlan: boolean, ask: Asks): View {
           rows=${compact ? 1 : 3}
           .value=${live(ui.draft)}
           ?readonly=${isSending(ui)}
-          placeholder=${hasPlan ? "What next? Type @ to attach a file." : "What should be done? Type @ to attach a file."}
+          placeholder=${`${hasPlan ? "What next?" : "What should be done?"} Type @ to attach a file.`}
           aria-label="Describe a task"
           role="combobox"
           aria-autocomplete="list"
@@ -102,18 +104,31 @@ function verdict(panel: Panel): View {
   const by = (mode: Mode) => () => send(panel, mode);
   return html`
     <div class="verdict" aria-live="polite">
-      ${sending
-        ? html`<span class="hint">${icon("loading")} Sending…</span>`
-        : empty || ui.verdict === undefined
-        ? html`<span class="hint">${icon("lightbulb")} Nothing runs before you have read it.</span>`
-        : html`<span class="hint" id="verdict" data-planned=${planned}>
+      ${
+        sending
+          ? html`<span class="hint">${icon("loading")} Sending…</span>`
+          : empty || ui.verdict === undefined
+            ? html`<span class="hint">${icon("lightbulb")} Small requests run directly, larger ones become a plan.</span>`
+            : html`<span class="hint" id="verdict" data-planned=${planned}>
             ${icon(planned ? "checklist" : "zap")}
-            <b>${planned ? "Will be planned" : "Runs directly"}</b> · ${reasonOf(ui.verdict)}${ui.verdict.ambiguous ? " (not sure)" : ""}
-          </span>`}
+            <b>${planned ? "Will be planned" : "Runs directly"}</b> ·
+            ${reasonOf(ui.verdict)}${ui.verdict.ambiguous ? " (not sure)" : ""}
+          </span>`
+      }
     </div>
     <div class="actions">
-      <vscode-button id="send" ?disabled=${!ready} title="Enter" @click=${by("auto")}>${planned ? "Plan" : "Run"} <kbd>⏎</kbd></vscode-button>
-      <vscode-button id="override" secondary ?disabled=${!ready} title="Alt+Enter: the other way" @click=${by(override(planned))}
+      <vscode-button
+        id="send"
+        ?disabled=${!ready}
+        title="Enter"
+        @click=${by("auto")}
+      >${planned ? "Plan" : "Run"} <kbd>⏎</kbd></vscode-button>
+      <vscode-button
+        id="override"
+        secondary
+        ?disabled=${!ready}
+        title="Alt+Enter: the other way"
+        @click=${by(override(planned))}
         >${planned ? "Run directly" : "Plan first"} <kbd>Alt ⏎</kbd></vscode-button
       >
       <button
@@ -138,16 +153,19 @@ function onKey(panel: Panel, event: KeyboardEvent, ask: Asks): void {
   if (item !== undefined && !event.altKey) {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       const step = event.key === "ArrowDown" ? 1 : ui.suggestions.length - 1;
+      event.preventDefault();
       panel.update((view) => ({ ...view, suggestion: (view.suggestion + step) % view.suggestions.length }));
-      return event.preventDefault();
+      return;
     }
     if (event.key === "Enter" || event.key === "Tab") {
+      event.preventDefault();
       accept(panel, item, ask);
-      return event.preventDefault();
+      return;
     }
     if (event.key === "Escape") {
+      event.preventDefault();
       panel.update((view) => ({ ...view, suggestions: [] }));
-      return event.preventDefault();
+      return;
     }
   }
   if (event.key !== "Enter" || event.shiftKey) return;
@@ -155,7 +173,7 @@ function onKey(panel: Panel, event: KeyboardEvent, ask: Asks): void {
   send(panel, event.altKey ? override(ui.verdict?.planned ?? true) : "auto");
 }
 
-function accept(panel: Panel, item: CompletionItem, ask: Asks): void {
+function accept(panel: Panel, item: ReferenceItem, ask: Asks): void {
   const [from, to] = item.replace;
   const { draft } = panel.ui;
   const goesOn = item.kind === "folder";

@@ -1,7 +1,20 @@
-// Words and figures as the panel writes them.
+// Formats statuses, reasons, figures and paths for the panel.
 
-import type { ChangedFile, PlanView } from "../planState";
-import type { Args, Detection, Json, Plan, PlanStatus, Review, Step, StepStatus } from "../protocol";
+import type { ChangedFile, PlanView } from "../planView";
+import type {
+  ChangeKind,
+  Detection,
+  DetectionRule,
+  Json,
+  JsonObject,
+  Plan,
+  PlanPaused,
+  PlanStatus,
+  Review,
+  Step,
+  StepStatus,
+  TaskSkipped,
+} from "../protocol";
 import { dependants } from "../waiting";
 
 export const PLAN_STATUS: Readonly<Record<PlanStatus, string>> = {
@@ -17,11 +30,11 @@ export const PLAN_STATUS: Readonly<Record<PlanStatus, string>> = {
 };
 
 export const STEP_STATUS: Readonly<Record<StepStatus, { icon: string; label: string }>> = {
-  pending: { icon: "circle-large-outline", label: "to come" },
+  pending: { icon: "circle-large-outline", label: "not started" },
   blocked: { icon: "circle-large-outline", label: "waits for other steps" },
   ready: { icon: "circle-large", label: "ready" },
   running: { icon: "loading", label: "running" },
-  needs_clarification: { icon: "question", label: "asks you" },
+  needs_clarification: { icon: "question", label: "waits for your answer" },
   completed: { icon: "pass-filled", label: "done" },
   failed: { icon: "error", label: "failed" },
   skipped: { icon: "debug-step-over", label: "skipped" },
@@ -30,23 +43,23 @@ export const STEP_STATUS: Readonly<Record<StepStatus, { icon: string; label: str
 export const PAUSE_REASON: Readonly<Record<string, string>> = {
   user: "Paused by you.",
   clarification: "A step has a question for you.",
-  recovery: "A step failed; choose how to go on.",
+  recovery: "A step failed; choose how to continue.",
   conflict: "Your typing and an edit overlap; choose which stays.",
   budget: "The plan's budget is used up. Resume grants the same amount again.",
   model_unavailable: "The model cannot be reached. Resume tries again.",
   unsaved_files: "A command needs files on disk that have unsaved changes. Save them, or resume.",
   restart: "The server was restarted. Nothing runs until you resume.",
-  error: "The plan could not go on.",
+  error: "The plan could not continue.",
   storage: "The plan ledger could not be written, so the plan was stopped. Nothing runs until you resume.",
-};
+} satisfies Record<PlanPaused["reason"], string>;
 
 export const SKIP_REASON: Readonly<Record<string, string>> = {
   user: "skipped by you",
   approval_denied: "its changes were not applied",
   dependency_failed: "a step it depends on did not finish",
   condition: "its condition did not hold",
-  policy: "skipped after its failure, as the setting says",
-};
+  policy: "skipped after it failed, as the setting says",
+} satisfies Record<TaskSkipped["reason"], string>;
 
 const RULES: Readonly<Record<string, string>> = {
   question: "a question",
@@ -58,9 +71,9 @@ const RULES: Readonly<Record<string, string>> = {
   disabled: "planning is off",
   model: "judged by the model",
   qualification: "judged by risk and complexity",
-};
+} satisfies Record<DetectionRule, string>;
 
-/** Why detection decided as it did, in a few words. */
+/** The reason for a detection, in a few words. */
 export function reasonOf(detection: Detection): string {
   return RULES[detection.rule] ?? detection.rule.replaceAll("_", " ");
 }
@@ -71,7 +84,14 @@ export function duration(milliseconds: number): string {
   const seconds = milliseconds / 1000;
   if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
   const minutes = Math.floor(seconds / 60);
-  return minutes < 60 ? `${minutes} min ${Math.round(seconds % 60)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return minutes < 60
+    ? `${minutes} min ${Math.round(seconds % 60)} s`
+    : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** `1 step`, `3 steps`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /** `940`, `12.4k`, `1.3M`. */
@@ -80,23 +100,26 @@ export function amount(count: number): string {
   return count < 1_000_000 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1_000_000).toFixed(1)}M`;
 }
 
-/** A plan's tokens and requests, or nothing before it used any. */
+/** The tokens and requests of a plan; empty before the first. */
 export function spent(plan: Plan): string {
   const { requests, promptTokens, completionTokens } = plan.usage;
   if (requests === 0 && promptTokens + completionTokens === 0) return "";
-  const asked = requests === 1 ? "1 request" : `${requests} requests`;
-  return `${amount(promptTokens + completionTokens)} tokens · ${asked}`;
+  return `${amount(promptTokens + completionTokens)} tokens · ${counted(requests, "request")}`;
 }
 
-/** What happens unasked under a plan's review: what the settings allow, and with `auto` every change that is not risky. */
+/** The effects that happen without asking: those that the settings allow, and with `auto` writing too. */
 export function askedUnasked(review: Review, allowed: readonly string[]): readonly string[] {
   return review === "auto" && !allowed.includes("writing") ? ["writing", ...allowed] : allowed;
 }
 
-/** What a person will be asked when a plan runs under this review and these settings. */
+/** What the user will be asked when a plan runs with this review and these settings. */
 export function whatIsAsked(review: Review, allowed: readonly string[]): string {
   const unasked = askedUnasked(review, allowed);
-  const effects = [["writing", "changes"], ["deleting", "deletions"], ["commands", "commands"]] as const;
+  const effects = [
+    ["writing", "changes"],
+    ["deleting", "deletions"],
+    ["commands", "commands"],
+  ] as const;
   const asked = effects.filter(([effect]) => !unasked.includes(effect)).map(([, word]) => word);
   const commands = asked.includes("commands");
   if (review === "end") {
@@ -104,7 +127,9 @@ export function whatIsAsked(review: Review, allowed: readonly string[]): string 
     const once = `Asks once, at the end, about ${listed(files.length === 0 ? ["protected files"] : files)}`;
     return commands ? `${once}; before each command it asks first.` : `${once}.`;
   }
-  return review === "each" && asked.length === 3 ? "Asks in every step, before each change, deletion and command." : `Asks only about ${listed([...asked, "protected files"])}.`;
+  return review === "each" && asked.length === 3
+    ? "Asks in every step, before each change, deletion and command."
+    : `Asks only about ${listed([...asked, "protected files"])}.`;
 }
 
 /** `1, 3 and 4`. */
@@ -112,25 +137,30 @@ export function listed(words: readonly (string | number)[]): string {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }
 
-/** Which steps are skipped if this one does not get what it asks for; undefined if none is. */
+/** The steps that are skipped too if the user refuses what this one asks for; undefined if there are none. */
 export function skippedWith(plan: Plan, stepId: string): string | undefined {
   const lost = dependants(plan, stepId).map((step) => plan.steps.indexOf(step) + 1);
   if (lost.length === 0) return undefined;
-  // A step that is one call ends with a no; a model hears it and may do its step in another way.
-  const unless = plan.steps.find((step) => step.stepId === stepId)?.tool == null ? ", unless the model finds another way" : "";
-  return lost.length === 1 ? `Step ${lost[0]} depends on it and is skipped too${unless}.` : `Steps ${listed(lost)} depend on it and are skipped too${unless}.`;
+  // A refusal ends a step that is one call. A step of the model goes on: the model may find another way.
+  const unless =
+    plan.steps.find((step) => step.stepId === stepId)?.tool == null ? ", unless the model finds another way" : "";
+  return lost.length === 1
+    ? `Step ${lost[0]} depends on it and is skipped too${unless}.`
+    : `Steps ${listed(lost)} depend on it and are skipped too${unless}.`;
 }
 
 /** Why a step of an ended plan was not done. */
 export function whyNot(view: PlanView, step: Step): string {
-  if (step.status === "failed") return `failed: ${step.result?.error ?? "no reason is known"}`;
-  if (step.status !== "skipped") return "the plan ended first";
+  if (step.status === "failed") return `failed: ${step.result?.error ?? "the reason is unknown"}`;
+  if (step.status !== "skipped") return "the plan ended before it ran";
   return SKIP_REASON[view.skipReasons[step.stepId] ?? "user"] ?? "skipped";
 }
 
-/** The path of a file as a person knows it: relative to the plan's folder that holds it. */
+/** The path of a file, relative to the workspace folder that holds it. */
 export function pathOf(uri: string, folders: readonly string[]): string {
-  const holder = folders.map((folder) => (folder.endsWith("/") ? folder : `${folder}/`)).find((folder) => uri.startsWith(folder));
+  const holder = folders
+    .map((folder) => (folder.endsWith("/") ? folder : `${folder}/`))
+    .find((folder) => uri.startsWith(folder));
   if (holder === undefined) return decoded(uri.replace(/^file:\/\//, ""));
   const path = decoded(uri.slice(holder.length));
   return folders.length > 1 ? `${decoded(holder.slice(0, -1).split("/").pop() ?? "")}/${path}` : path;
@@ -146,17 +176,19 @@ function decoded(text: string): string {
 
 /** One value of a tool's arguments, as text. */
 export function valueText(value: Json | undefined): string {
-  return typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "";
+  return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
 }
 
-/** The argument that tells most about a call: its path, else its command, else the first. */
-export function headline(args: Args | null | undefined): string {
+/** The most telling argument of a call: its path, else its command, pattern, query or address. */
+export function headline(args: JsonObject | null | undefined): string {
   if (args == null) return "";
-  const name = ["path", "command", "old_path", "pattern", "query", "url"].find((each) => typeof args[each] === "string");
+  const name = ["path", "command", "old_path", "pattern", "query", "url"].find(
+    (each) => typeof args[each] === "string",
+  );
   return name === undefined ? "" : valueText(args[name]);
 }
 
-/** Numbers of the steps that a step waits for: `1, 3`. */
+/** The numbers of the steps on which a step depends: `1, 3`. */
 export function dependencyNumbers(plan: Plan, step: Step): string {
   return step.dependsOn
     .map((id) => plan.steps.findIndex((each) => each.stepId === id) + 1)
@@ -170,9 +202,9 @@ export const CHANGE_LETTER: Readonly<Record<string, string>> = {
   delete: "D",
   rename: "R",
   createFolder: "A",
-};
+} satisfies Record<ChangeKind, string>;
 
-/** Files by address, the last state of each. */
+/** The last state of each file. */
 export function latest(files: readonly ChangedFile[]): readonly ChangedFile[] {
   return [...new Map(files.map((file) => [file.uri, file])).values()];
 }

@@ -1,4 +1,4 @@
-// The panel's page: takes what the extension forwards, draws it once a frame, and sends back what the person decides.
+// The panel's page: receives events, draws at most once a frame, and sends the user's decisions to the extension.
 
 import "@vscode-elements/elements/dist/vscode-button/index.js";
 import "@vscode-elements/elements/dist/vscode-checkbox/index.js";
@@ -11,8 +11,8 @@ import "@vscode-elements/elements/dist/vscode-textfield/index.js";
 import { html, nothing, render } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 
-import { readToPanel, type FromPanel, type ToPanel } from "../messages";
-import { currentView, EMPTY, fold, isLive, withStream, type PanelState } from "../planState";
+import { type FromPanel, readToPanel, type ToPanel } from "../messages";
+import { currentView, EMPTY, fold, isLive, type PanelState, withStream } from "../planState";
 import { cards } from "./cards";
 import { composer, referenceBefore } from "./composer";
 import { askedUnasked } from "./format";
@@ -20,8 +20,8 @@ import { otherPlans } from "./otherPlans";
 import { planHeader, reviewOf } from "./planHeader";
 import { steps } from "./steps";
 import { outcome } from "./summary";
-import { createPanel, icon, iconButton, shown, type View } from "./ui";
-import { freshUi, kept, taken, written, type Kept, type Ui } from "./uiState";
+import { createPanel, icon, iconButton, linkButton, shown, type View } from "./ui";
+import { freshUi, type Kept, kept, type Notice, taken, type Ui, written } from "./uiState";
 
 interface Host {
   postMessage(message: FromPanel): void;
@@ -30,7 +30,7 @@ interface Host {
 }
 declare function acquireVsCodeApi(): Host;
 
-/** How long a card must have been in view before its Apply works: it may have slid under a click. */
+/** How long a card must be in view before its Apply works: a card may slide under a click. */
 const ARM_MS = 250;
 const DETECT_MS = 120;
 
@@ -64,7 +64,7 @@ function take(message: ToPanel): void {
   if (message.kind === "state") state = message.state;
   if (message.kind === "events") for (const event of message.events) state = fold(state, event).state;
   if (message.kind === "streams") for (const delta of message.deltas) state = withStream(state, delta);
-  // The cards of another plan are in view only from now on.
+  // The cards of another plan come into view only now.
   if (state.current !== current) panel.update((ui) => ({ ...ui, armed: [] }));
   panel.update((ui) => taken(ui, message, state));
   drawSoon();
@@ -76,14 +76,16 @@ function write(text: string, caret: number): void {
 }
 
 function complete(text: string, caret: number): void {
-  if (referenceBefore(text, caret) !== undefined) host.postMessage({ kind: "complete", requestId: panel.ui.typing, text, offset: caret });
+  if (referenceBefore(text, caret) !== undefined)
+    host.postMessage({ kind: "complete", requestId: panel.ui.typing, text, offset: caret });
   else if (panel.ui.suggestions.length > 0) panel.update((ui) => ({ ...ui, suggestions: [] }));
 }
 
 function detectSoon(): void {
   clearTimeout(detecting);
   const { draft, typing } = panel.ui;
-  if (draft.trim() !== "") detecting = setTimeout(() => host.postMessage({ kind: "detect", requestId: typing, text: draft }), DETECT_MS);
+  if (draft.trim() !== "")
+    detecting = setTimeout(() => host.postMessage({ kind: "detect", requestId: typing, text: draft }), DETECT_MS);
 }
 
 function draw(): void {
@@ -92,13 +94,20 @@ function draw(): void {
   const { caret } = panel.ui;
   render(
     html`
-      ${serverBanner()} ${composer(panel, view !== undefined, { write, complete })} ${notices()} ${otherPlans(panel, state)}
-      ${view === undefined
-        ? welcome()
-        : keyed(
-            view.plan.planId,
-            html`<main class="plan" data-plan=${view.plan.planId} data-seq=${view.plan.seq}>${planHeader(panel, view)} ${cards(panel, view)} ${steps(panel, view)} ${outcome(panel, view)}</main>`,
-          )}
+      ${serverBanner()} ${composer(panel, view !== undefined, { write, complete })} ${notices()}
+      ${otherPlans(panel, state)}
+      ${
+        view === undefined
+          ? welcome()
+          : keyed(
+              view.plan.planId,
+              html`<main
+                class="plan"
+                data-plan=${view.plan.planId}
+                data-seq=${view.plan.seq}
+              >${planHeader(panel, view)} ${cards(panel, view)} ${steps(panel, view)} ${outcome(panel, view)}</main>`,
+            )
+      }
       ${footer()}
     `,
     root,
@@ -124,22 +133,34 @@ function serverBanner(): View {
     case "running":
       return server.problems.length === 0
         ? nothing
-        : html`<div class="banner warning">${icon("warning")}<span>${server.problems.map((problem) => html`<div>${shown(problem)}</div>`)}</span></div>`;
+        : html`<div class="banner warning">${icon("warning")}<span>${server.problems.map(
+            (problem) => html`<div>${shown(problem)}</div>`,
+          )}</span></div>`;
     case "starting":
       return html`<div class="banner">${icon("loading")}<span>${shown(server.detail)}</span></div>`;
     case "stopped":
-      return html`<div class="banner error" role="alert">${icon("error")}<span>${shown(server.detail)}</span><div class="actions">${show("restart", "Restart")}${show("log", "Show log")}</div></div>`;
+      return failed(server.detail, html`${show("restart", "Restart")}${show("log", "Show log")}`);
     case "noPython":
-      return html`<div class="banner error" role="alert">${icon("error")}<span>${shown(server.detail)}</span><div class="actions">${show("python", "Choose a Python…")}${show("restart", "Look again")}</div></div>`;
+      return failed(server.detail, html`${show("python", "Choose a Python…")}${show("restart", "Look again")}`);
   }
 }
 
+function failed(detail: string, actions: View): View {
+  return html`<div class="banner error" role="alert">
+    ${icon("error")}<span>${shown(detail)}</span>
+    <div class="actions">${actions}</div>
+  </div>`;
+}
+
 function notices(): View {
+  const without = (notice: Notice) => (ui: Ui) => ({ ...ui, notices: ui.notices.filter((each) => each !== notice) });
   return html`${panel.ui.notices.map(
     (notice) => html`<div class="banner ${notice.level}" role="alert">
       ${icon(notice.level === "error" ? "error" : notice.level === "warning" ? "warning" : "info")}
-      <span>${shown(notice.message)} ${notice.hint === undefined ? nothing : html`<span class="quiet">${shown(notice.hint)}</span>`}</span>
-      ${iconButton("close", "Dismiss", () => panel.update((ui) => ({ ...ui, notices: ui.notices.filter((each) => each !== notice) })))}
+      <span>${shown(notice.message)} ${
+        notice.hint === undefined ? nothing : html`<span class="quiet">${shown(notice.hint)}</span>`
+      }</span>
+      ${iconButton("close", "Dismiss", () => panel.update(without(notice)))}
     </div>`,
   )}`;
 }
@@ -149,8 +170,16 @@ function welcome(): View {
     <h2>From a request to reviewed edits</h2>
     <ol>
       <li>${icon("comment")}<span><b>Ask.</b> A small request runs at once, a larger one becomes a plan.</span></li>
-      <li>${icon("checklist")}<span><b>Review.</b> Change, move, skip or add steps. Nothing is written before you approve.</span></li>
-      <li>${icon("diff")}<span><b>Apply.</b> Each change arrives in your open buffers beside what you are typing, and can be undone.</span></li>
+      <li>
+        ${icon("checklist")}<span
+          ><b>Review.</b> Change, move, skip or add steps. Nothing is written before you approve.</span
+        >
+      </li>
+      <li>
+        ${icon("diff")}<span
+          ><b>Apply.</b> Each change arrives in your open buffers beside what you are typing, and can be undone.</span
+        >
+      </li>
     </ol>
   </section>`;
 }
@@ -160,22 +189,43 @@ function footer(): View {
   if (server.kind !== "running") return nothing;
   const { model, trusted } = server;
   const view = currentView(state);
-  const unasked = askedUnasked(view === undefined || !isLive(view.plan) ? server.review : reviewOf(panel, view.plan), server.unasked);
+  const unasked = askedUnasked(
+    view === undefined || !isLive(view.plan) ? server.review : reviewOf(panel, view.plan),
+    server.unasked,
+  );
+  const open = (what: "models" | "settings") => () => host.postMessage({ kind: "show", what });
   return html`<footer>
-    <button class="link" type="button" title="Choose another model" @click=${() => host.postMessage({ kind: "show", what: "models" })}>${icon("hubot")} ${shown(model)}</button>
+    ${linkButton(shown(model), open("models"), { icon: "hubot", title: "Choose another model" })}
     <span class="grow"></span>
-    ${trusted ? nothing : html`<span class="warn" title="Trust this folder to let plans write">${icon("lock")} Restricted: read only</span>`}
-    ${unasked.length === 0
-      ? nothing
-      : html`<button class="link warn" type="button" title="Open the settings" @click=${() => host.postMessage({ kind: "show", what: "settings" })}>${icon("warning")} Unasked: ${unasked.join(", ")}</button>`}
+    ${
+      trusted
+        ? nothing
+        : html`<span
+          class="warn"
+          title="Trust this folder to let plans write"
+        >${icon("lock")} Restricted Mode: read only</span>`
+    }
+    ${
+      unasked.length === 0
+        ? nothing
+        : linkButton(`Allowed without asking: ${unasked.join(", ")}`, open("settings"), {
+            icon: "warning",
+            classes: "warn",
+            title: "Open the settings",
+          })
+    }
   </footer>`;
 }
 
 const arming = new IntersectionObserver(
   (entries) => {
     for (const entry of entries) {
-      const id = entry.target instanceof HTMLElement ? entry.target.dataset["arm"] : undefined;
-      if (id !== undefined && entry.isIntersecting) setTimeout(() => panel.update((ui) => ({ ...ui, armed: [...ui.armed.filter((each) => each !== id), id] })), ARM_MS);
+      const id = entry.target instanceof HTMLElement ? entry.target.dataset.arm : undefined;
+      if (id !== undefined && entry.isIntersecting)
+        setTimeout(
+          () => panel.update((ui) => ({ ...ui, armed: [...ui.armed.filter((each) => each !== id), id] })),
+          ARM_MS,
+        );
     }
   },
   { threshold: 0.9 },
@@ -197,5 +247,6 @@ setInterval(() => {
 draw();
 if (panel.ui.draft !== "") detectSoon();
 host.postMessage({ kind: "ready" });
-// What was chosen for a plan holds for the commands of the palette too.
-for (const [planId, { review }] of Object.entries(panel.ui.plans)) if (review !== undefined) host.postMessage({ kind: "review", planId, review });
+// The commands of the palette use the review that was chosen here for a plan.
+for (const [planId, { review }] of Object.entries(panel.ui.plans))
+  if (review !== undefined) host.postMessage({ kind: "review", planId, review });

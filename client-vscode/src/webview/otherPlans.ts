@@ -1,11 +1,12 @@
-// The plans of this workspace that are not on display and not ended: what waits in one of them must not wait unseen.
+// The plans that are not displayed and have not ended, with what each of them waits for.
 
 import { html, nothing } from "lit";
 
-import { others, type PanelState, type PlanView } from "../planState";
+import { others, type PanelState } from "../planState";
+import type { PlanView } from "../planView";
 import { waitingFor } from "../waiting";
 import { PLAN_STATUS } from "./format";
-import { icon, shown, type Panel, type View } from "./ui";
+import { icon, type Panel, shown, type View } from "./ui";
 
 export function otherPlans(panel: Panel, state: PanelState): View {
   const views = others(state);
@@ -17,7 +18,13 @@ function row(panel: Panel, view: PlanView): View {
   const { planId, request, status } = view.plan;
   const waits = waitingFor(view);
   const title = request.trim().split("\n")[0] ?? "";
-  return html`<button class="other ${waits === undefined ? "" : "warn"}" type="button" title="Show this plan" @click=${() => panel.post({ kind: "select", planId })}>
-    ${icon(waits === undefined ? "checklist" : "bell-dot")}<span class="other-title">${shown(title)}</span><span class="other-state">${waits ?? PLAN_STATUS[status].toLowerCase()}</span>
+  return html`<button
+    class="other ${waits === undefined ? "" : "warn"}"
+    type="button"
+    title="Show this plan"
+    @click=${() => panel.post({ kind: "select", planId })}
+  >
+    ${icon(waits === undefined ? "checklist" : "bell-dot")}<span class="other-title">${shown(title)}</span
+    ><span class="other-state">${waits ?? PLAN_STATUS[status].toLowerCase()}</span>
   </button>`;
 }

@@ -1,39 +1,51 @@
-// What strategy, code and operations say of a request: who is asked now, who could not answer, each analysis to open.
+// The perspectives of strategy, code and operations on a request: the state of each, and its analysis to unfold.
 
 import { html, nothing } from "lit";
 
-import type { PlanView } from "../planState";
-import type { Agent, Perspective } from "../protocol";
+import type { PlanView } from "../planView";
+import { AGENTS, type Agent, type ChapoPerspective, type DevoPerspective, type KodaPerspective } from "../protocol";
 import { icon, shown, type View } from "./ui";
 
-const AGENTS: readonly Agent[] = ["chapo", "koda", "devo"];
 const ROLE: Readonly<Record<Agent, string>> = { chapo: "Strategy", koda: "Code", devo: "Operations" };
 type State = "thinking" | "failed" | "done" | "to come";
-const LOOK: Readonly<Record<State, string>> = { thinking: "loading", failed: "warning", done: "pass-filled", "to come": "circle-large-outline" };
+const LOOK: Readonly<Record<State, string>> = {
+  thinking: "loading",
+  failed: "warning",
+  done: "pass-filled",
+  "to come": "circle-large-outline",
+};
 
-/** The lists and texts that one perspective has and the others have not, by their titles. */
-const OWN: readonly (readonly [keyof Perspective, string])[] = [
-  ["strategicAnalysis", "Strategy"],
-  ["riskAssessment", "Risks"],
-  ["impactAreas", "Where it shows"],
-  ["coordinationNeeds", "To be agreed"],
-  ["affectedFiles", "Files"],
-  ["codePatterns", "Patterns"],
-  ["potentialBreakingChanges", "What may break"],
-  ["testingRequirements", "Tests"],
-  ["deploymentImpact", "Deployment"],
-  ["rollbackStrategy", "Way back"],
-  ["servicesAffected", "Services"],
-  ["infrastructureChanges", "Infrastructure"],
-  ["concerns", "Concerns"],
-  ["recommendations", "Recommendations"],
-  ["dependencies", "Depends on"],
-];
+type Part = Exclude<
+  keyof ChapoPerspective | keyof KodaPerspective | keyof DevoPerspective,
+  "agent" | "analysis" | "estimatedEffort" | "timestamp"
+>;
 
-/** What is being thought of while there are no steps yet. */
+/** The titles of the parts of a perspective, in the order in which they are shown. */
+const TITLE: Readonly<Record<Part, string>> = {
+  strategicAnalysis: "Strategy",
+  riskAssessment: "Risks",
+  impactAreas: "Impact",
+  coordinationNeeds: "Coordination",
+  affectedFiles: "Files",
+  codePatterns: "Patterns",
+  potentialBreakingChanges: "Breaking changes",
+  testingRequirements: "Tests",
+  deploymentImpact: "Deployment",
+  rollbackStrategy: "Rollback",
+  servicesAffected: "Services",
+  infrastructureChanges: "Infrastructure",
+  concerns: "Concerns",
+  recommendations: "Recommendations",
+  dependencies: "Dependencies",
+};
+
+/** What the model does while there are no steps yet. */
 export function thought(view: PlanView): string {
-  if (view.asking.length > 0) return `${view.asking.map((agent) => ROLE[agent]).join(" and ")} ${view.asking.length === 1 ? "is" : "are"} thinking…`;
-  return AGENTS.every((agent) => ["done", "failed"].includes(stateOf(view, agent))) ? "Making one plan of the perspectives…" : "Thinking…";
+  const roles = view.asking.map((agent) => ROLE[agent]).join(" and ");
+  if (roles !== "") return `${roles} ${view.asking.length === 1 ? "is" : "are"} thinking…`;
+  return AGENTS.every((agent) => ["done", "failed"].includes(stateOf(view, agent)))
+    ? "Merging the perspectives into one plan…"
+    : "Thinking…";
 }
 
 export function perspectives(view: PlanView): View {
@@ -42,7 +54,10 @@ export function perspectives(view: PlanView): View {
   if (agents.length === 0) return nothing;
   const heard = agents.filter((agent) => stateOf(view, agent) === "done").length;
   return html`<section class="perspectives" aria-label="Perspectives">
-    <h3>${icon("organization")}<span class="grow">Perspectives</span><span class="quiet">${heard} of ${agents.length}</span></h3>
+    <h3>
+      ${icon("organization")}<span class="grow">Perspectives</span>
+      <span class="quiet">${heard} of ${agents.length}</span>
+    </h3>
     ${agents.map((agent) => row(view, agent))}
   </section>`;
 }
@@ -56,12 +71,20 @@ function stateOf(view: PlanView, agent: Agent): State {
 function row(view: PlanView, agent: Agent): View {
   const state = stateOf(view, agent);
   const perspective = view.plan.perspectives[agent];
-  const head = html`${icon(LOOK[state], state, "glyph")}<b>${ROLE[agent]}</b><span class="quiet">${agent}</span><span class="grow"></span>
-    ${state === "done" && perspective != null ? html`<span class="chip" title="Estimated effort">${shown(perspective.estimatedEffort)}</span>${icon("chevron-right", undefined, "opens")}` : html`<span class="quiet">${state === "thinking" ? "thinking…" : state === "failed" ? "no answer" : state}</span>`}`;
+  const glyph = icon(LOOK[state], state, "glyph");
+  const head = html`${glyph}<b>${ROLE[agent]}</b><span class="quiet">${agent}</span><span class="grow"></span>
+    ${
+      state === "done" && perspective != null
+        ? html`<span
+          class="chip"
+          title="Estimated effort"
+        >${shown(perspective.estimatedEffort)}</span>${icon("chevron-right", undefined, "opens")}`
+        : html`<span class="quiet">${state === "failed" ? "no answer" : state}</span>`
+    }`;
   if (state === "done" && perspective != null) {
     return html`<details class="perspective" data-agent=${agent} data-state=${state}>
       <summary>${head}</summary>
-      <div class="perspective-text"><p>${shown(perspective.analysis)}</p>${OWN.map(([name, title]) => part(title, perspective[name]))}</div>
+      <div class="perspective-text"><p>${shown(perspective.analysis)}</p>${parts(perspective)}</div>
     </details>`;
   }
   return html`<div class="perspective" data-agent=${agent} data-state=${state}>
@@ -70,7 +93,16 @@ function row(view: PlanView, agent: Agent): View {
   </div>`;
 }
 
-function part(title: string, said: Perspective[keyof Perspective]): View {
-  if (said == null || said.length === 0) return nothing;
-  return html`<h5>${title}</h5>${typeof said === "string" ? html`<p>${shown(said)}</p>` : html`<ul class="plain">${said.map((item) => html`<li>${shown(item)}</li>`)}</ul>`}`;
+function parts(perspective: Partial<Record<Part, string | readonly string[]>>): View {
+  const written = Object.entries(TITLE).map(([name, title]) => [title, perspective[name as Part] ?? ""] as const);
+  return html`${written
+    .filter(([, text]) => text.length > 0)
+    .map(
+      ([title, text]) =>
+        html`<h5>${title}</h5>${
+          typeof text === "string"
+            ? html`<p>${shown(text)}</p>`
+            : html`<ul class="plain">${text.map((item) => html`<li>${shown(item)}</li>`)}</ul>`
+        }`,
+    )}`;
 }

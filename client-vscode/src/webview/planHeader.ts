@@ -1,25 +1,24 @@
-// The head of a plan: what was asked, where it stands, how far it is, and what can be done with all of it.
+// The head of a plan: its request, status and progress, and the buttons for the whole plan.
 
 import { html, nothing } from "lit";
 
-import { attention, progressOf, type PlanView } from "../planState";
-import type { Attachment, Plan, PlanStatus, Review } from "../protocol";
+import { attention, progressOf } from "../planState";
+import type { PlanView } from "../planView";
+import { type Attachment, type Plan, type PlanStatus, REVIEWS, type Review } from "../protocol";
 import { isPartly, waitingFor } from "../waiting";
-import { duration, PAUSE_REASON, PLAN_STATUS, reasonOf, spent, whatIsAsked } from "./format";
-import { plain } from "./marks";
+import { counted, duration, PAUSE_REASON, PLAN_STATUS, reasonOf, spent, whatIsAsked } from "./format";
+import { plain } from "./hiddenCharacters";
 import { perspectives, thought } from "./perspectives";
-import { focusSoon, icon, shown, valueOf, type Panel, type View } from "./ui";
+import { fieldValue, focusSoon, icon, linkButton, type Panel, shown, type View } from "./ui";
 import { isBusy, type PlanForms } from "./uiState";
 
-const REVIEWS: Readonly<Record<Review, string>> = {
+const REVIEW_LABEL: Readonly<Record<Review, string>> = {
   each: "Review each step",
   end: "Review all at the end",
   auto: "Review only risky changes",
 };
 
-const REVIEW: readonly Review[] = ["each", "end", "auto"];
-
-/** The statuses in which a form's request can be sent. */
+/** The statuses in which each form can be sent. */
 const PROMPTED: Readonly<Record<"reject" | "regenerate", readonly PlanStatus[]>> = {
   reject: ["pending_approval"],
   regenerate: ["pending_approval", "paused", "rejected", "failed", "cancelled"],
@@ -31,11 +30,31 @@ export function planHeader(panel: Panel, view: PlanView): View {
     <header class="plan-header" data-status=${plan.status}>
       <div class="title-row">
         ${statusPill(view)}
-        ${plan.status === "draft" || plan.steps.length === 0 ? nothing : html`<span class="chip risk-${plan.overallRisk}" title="Overall risk">${icon("shield")}${plan.overallRisk} risk</span>`}
-        ${plan.qualification == null || plan.qualification.taskType === "question" ? nothing : html`<span class="chip" title=${plain(plan.qualification.reasons.join("\n"))}>${plan.qualification.complexity} ${plan.qualification.taskType}</span>`}
-        ${plan.route === "direct" ? html`<span class="chip" title="Runs without a plan of its own">${icon("zap")}direct</span>` : nothing}
+        ${
+          plan.status === "draft" || plan.steps.length === 0
+            ? nothing
+            : html`<span
+              class="chip risk-${plan.overallRisk}"
+              title="Overall risk"
+            >${icon("shield")}${plan.overallRisk} risk</span>`
+        }
+        ${
+          plan.qualification == null || plan.qualification.taskType === "question"
+            ? nothing
+            : html`<span
+              class="chip"
+              title=${plain(plan.qualification.reasons.join("\n"))}
+            >${plan.qualification.complexity} ${plan.qualification.taskType}</span>`
+        }
+        ${
+          plan.route === "direct"
+            ? html`<span class="chip" title="Runs without a plan of its own">${icon("zap")}direct</span>`
+            : nothing
+        }
       </div>
-      ${request(panel, plan)} ${attached(view)} ${plan.summary === "" ? nothing : html`<p class="summary">${shown(plan.summary)}</p>`}
+      ${request(panel, plan)} ${attached(view)} ${
+        plan.summary === "" ? nothing : html`<p class="summary">${shown(plan.summary)}</p>`
+      }
       ${verdictLine(view)} ${progress(view)} ${pause(view)} ${controls(panel, view)}
     </header>
     ${perspectives(view)}
@@ -47,9 +66,29 @@ function statusPill(view: PlanView): View {
   const waits = attention(plan) > 0 && plan.status !== "pending_approval" ? waitingFor(view) : undefined;
   const partly = isPartly(view);
   const { completed, total } = progressOf(plan);
-  const label = waits !== undefined ? capitalized(waits) : partly ? `${completed === 0 ? "Not done" : "Partly done"}, ${completed} of ${total}` : PLAN_STATUS[plan.status];
-  const icons = { draft: "loading", pending_approval: "checklist", approved: "loading", executing: "loading", paused: "debug-pause", completed: "pass-filled", failed: "error", cancelled: "circle-slash", rejected: "thumbsdown" };
-  return html`<span class="pill" role="status" data-status=${waits !== undefined ? "waiting" : plan.status} data-partly=${partly}>${icon(waits !== undefined ? "bell-dot" : partly ? "warning" : icons[plan.status])}${label}</span>`;
+  const label =
+    waits !== undefined
+      ? capitalized(waits)
+      : partly
+        ? `${completed === 0 ? "Not done" : "Partly done"}, ${completed} of ${total}`
+        : PLAN_STATUS[plan.status];
+  const icons = {
+    draft: "loading",
+    pending_approval: "checklist",
+    approved: "loading",
+    executing: "loading",
+    paused: "debug-pause",
+    completed: "pass-filled",
+    failed: "error",
+    cancelled: "circle-slash",
+    rejected: "thumbsdown",
+  };
+  return html`<span
+    class="pill"
+    role="status"
+    data-status=${waits !== undefined ? "waiting" : plan.status}
+    data-partly=${partly}
+  >${icon(waits !== undefined ? "bell-dot" : partly ? "warning" : icons[plan.status])}${label}</span>`;
 }
 
 function capitalized(words: string): string {
@@ -60,22 +99,42 @@ function request(panel: Panel, plan: Plan): View {
   const whole = panel.forms(plan.planId).wholeRequest;
   const long = plan.request.length > 160 || plan.request.split("\n").length > 3;
   return html`<div class="request ${whole || !long ? "" : "clipped"}">${shown(plan.request)}</div>
-    ${long
-      ? html`<button class="link" type="button" @click=${() => panel.change(plan.planId, (forms) => (forms.wholeRequest = !whole))}>${whole ? "Show less" : "Show the whole request"}</button>`
-      : nothing}`;
+    ${
+      long
+        ? linkButton(whole ? "Show less" : "Show the whole request", () =>
+            panel.change(plan.planId, (forms) => (forms.wholeRequest = !whole)),
+          )
+        : nothing
+    }`;
 }
 
 function attached(view: PlanView): View {
   const { attachments } = view.plan;
   if (attachments.length === 0 && view.unresolved.length === 0) return nothing;
   return html`<ul class="chips" aria-label="Attachments">
-    ${attachments.map((each) => html`<li class="chip" title=${plain(attachmentTip(each))}>${icon(each.kind === "folder" ? "folder" : each.kind === "link" ? "link" : "file")}${shown(each.label ?? each.reference)}${each.truncated ? html`<i>cut</i>` : nothing}</li>`)}
-    ${view.unresolved.map((each) => html`<li class="chip warning" title=${plain(each.message)}>${icon("warning")}${shown(each.reference)}: ${shown(each.message)}</li>`)}
+    ${attachments.map(
+      (each) =>
+        html`<li
+          class="chip"
+          title=${plain(attachmentTip(each))}
+        >${icon(each.kind === "folder" || each.kind === "link" ? each.kind : "file")}${shown(
+          each.label ?? each.reference,
+        )}${each.truncated ? html`<i>truncated</i>` : nothing}</li>`,
+    )}
+    ${view.unresolved.map(
+      (each) =>
+        html`<li
+          class="chip warning"
+          title=${plain(each.message)}
+        >${icon("warning")}${shown(each.reference)}: ${shown(each.message)}</li>`,
+    )}
   </ul>`;
 }
 
 function attachmentTip(attachment: Attachment): string {
-  return [attachment.uri ?? attachment.reference, `${attachment.bytes} bytes`, attachment.note ?? ""].filter(Boolean).join("\n");
+  return [attachment.uri ?? attachment.reference, `${attachment.bytes} bytes`, attachment.note ?? ""]
+    .filter(Boolean)
+    .join("\n");
 }
 
 function verdictLine(view: PlanView): View {
@@ -90,32 +149,50 @@ function progress(view: PlanView): View {
   if (plan.status === "draft") {
     const tail = view.streams[""] ?? "";
     return html`<vscode-progress-bar indeterminate aria-label="Drafting the plan"></vscode-progress-bar>
-      <div class="figures"><span>${plan.steps.length === 0 ? thought(view) : `${plan.steps.length} ${plan.steps.length === 1 ? "step" : "steps"} so far`}</span><span class="grow"></span><span>${tokens}</span></div>
+      <div class="figures">
+        <span>${plan.steps.length === 0 ? thought(view) : `${counted(plan.steps.length, "step")} so far`}</span>
+        <span class="grow"></span><span>${tokens}</span>
+      </div>
       ${tail === "" ? nothing : html`<pre class="stream" aria-hidden="true">${shown(tail.slice(-400))}</pre>`}`;
   }
   const counts = progressOf(plan);
   if (counts.total === 0) return nothing;
   const started = !["pending_approval", "rejected"].includes(plan.status);
-  return html`${started
-      ? html`<vscode-progress-bar class="bar-${isPartly(view) ? "partly" : plan.status}" .value=${counts.percentComplete} max="100" aria-label="Progress of the plan"></vscode-progress-bar>`
-      : nothing}
+  return html`${
+    started
+      ? html`<vscode-progress-bar
+        class="bar-${isPartly(view) ? "partly" : plan.status}"
+        .value=${counts.percentComplete}
+        max="100"
+        aria-label="Progress of the plan"
+      ></vscode-progress-bar>`
+      : nothing
+  }
     <div class="figures">
-      <span id="progress">${started ? `${counts.completed} of ${counts.total} steps` : `${counts.total} ${counts.total === 1 ? "step" : "steps"}`}</span>
+      <span id="progress">${started ? `${counts.completed} of ` : ""}${counted(counts.total, "step")}</span>
       ${started ? html`<span>${counts.percentComplete} %</span>` : nothing}
       ${counts.failed > 0 ? html`<span class="bad">${counts.failed} failed</span>` : nothing}
       ${counts.skipped > 0 ? html`<span>${counts.skipped} skipped</span>` : nothing}
-      <span class="grow"></span>${plan.estimatedDuration == null || started ? nothing : html`<span title="Estimated duration">≈ ${duration(plan.estimatedDuration * 1000)}</span>`}
+      <span class="grow"></span>${
+        plan.estimatedDuration == null || started
+          ? nothing
+          : html`<span title="Estimated duration">≈ ${duration(plan.estimatedDuration * 1000)}</span>`
+      }
       <span title="Tokens and model requests so far">${tokens}</span>
-      ${plan.version > 0 ? html`<span title="Version of the plan, written by ${plan.author}">v${plan.version}</span>` : nothing}
+      ${
+        plan.version > 0
+          ? html`<span title="Version of the plan, written by ${plan.author}">v${plan.version}</span>`
+          : nothing
+      }
     </div>`;
 }
 
 function pause(view: PlanView): View {
   const reason = view.pause?.reason ?? view.plan.pauseReason;
-  // What waits for an answer says so in a card of its own.
+  // A decision that the plan waits for has a card of its own.
   if (view.plan.status !== "paused" || reason == null || attention(view.plan) > 0) return nothing;
   const detail = view.pause?.detail ?? view.plan.pauseDetail;
-  // Which files these are and what to do is one sentence of the server's.
+  // The server's sentence names the files and what to do.
   const said = reason === "unsaved_files" && detail != null ? "" : (PAUSE_REASON[reason] ?? "Paused.");
   return html`<p class="banner warning">${icon("debug-pause")}<span>${said} ${shown(detail)}</span></p>`;
 }
@@ -124,33 +201,54 @@ function controls(panel: Panel, view: PlanView): View {
   const { plan } = view;
   const { planId, version } = plan;
   const forms = panel.forms(planId);
-  const control = (action: "direct" | "pause" | "resume" | "cancel") => () => panel.decide(planId, { kind: "control", action, planId });
+  const control = (action: "direct" | "pause" | "resume" | "cancel") => () =>
+    panel.decide(planId, { kind: "control", action, planId });
   const prompt = (kind: "reject" | "regenerate") => () => {
     panel.change(planId, (mine) => (mine.prompt = { kind, text: "" }));
     focusSoon("#prompt-text");
   };
-  if (forms.prompt !== undefined && PROMPTED[forms.prompt.kind].includes(plan.status)) return promptForm(panel, plan, forms.prompt);
+  if (forms.prompt !== undefined && PROMPTED[forms.prompt.kind].includes(plan.status))
+    return promptForm(panel, plan, forms.prompt);
   switch (plan.status) {
     case "pending_approval":
       return html`<div class="actions main-actions">
-          <vscode-button id="approve" @click=${() => panel.decide(planId, { kind: "approve", planId, version, review: reviewOf(panel, plan) })}>${icon("play")} Start execution</vscode-button>
-          <vscode-button id="direct" secondary title="Send the request as it is, without this plan" @click=${control("direct")}>Execute directly</vscode-button>
+          <vscode-button
+            id="approve"
+            @click=${() => panel.decide(planId, { kind: "approve", planId, version, review: reviewOf(panel, plan) })}
+          >${icon("play")} Start execution</vscode-button>
+          <vscode-button
+            id="direct"
+            secondary
+            title="Send the request as it is, without this plan"
+            @click=${control("direct")}
+          >Execute directly</vscode-button>
         </div>
         <div class="actions">
-          <vscode-single-select id="review" aria-label="When changes are reviewed" .value=${reviewOf(panel, plan)} @change=${(event: Event) => choose(panel, planId, valueOf(event))}>
-            ${REVIEW.map((value) => html`<vscode-option value=${value} ?selected=${reviewOf(panel, plan) === value}>${REVIEWS[value]}</vscode-option>`)}
+          <vscode-single-select
+            id="review"
+            aria-label="When changes are reviewed"
+            .value=${reviewOf(panel, plan)}
+            @change=${(event: Event) => choose(panel, planId, fieldValue(event))}
+          >
+            ${REVIEWS.map(
+              (value) =>
+                html`<vscode-option
+                  value=${value}
+                  ?selected=${reviewOf(panel, plan) === value}
+                >${REVIEW_LABEL[value]}</vscode-option>`,
+            )}
           </vscode-single-select>
         </div>
         ${asks(panel, plan)}
         <div class="actions">
           <span class="grow"></span>
-          <button class="link" id="regenerate" type="button" @click=${prompt("regenerate")}>Regenerate…</button>
-          <button class="link" id="reject" type="button" @click=${prompt("reject")}>Reject…</button>
+          ${linkButton("Regenerate…", prompt("regenerate"), { id: "regenerate" })}
+          ${linkButton("Reject…", prompt("reject"), { id: "reject" })}
         </div>`;
     case "draft":
       return html`<div class="actions">
         <vscode-button secondary id="cancel" @click=${control("cancel")}>Cancel</vscode-button>
-        ${plan.version === 0 ? html`<button class="link" type="button" @click=${control("direct")}>Execute directly instead</button>` : nothing}
+        ${plan.version === 0 ? linkButton("Execute directly instead", control("direct")) : nothing}
       </div>`;
     case "approved":
     case "executing":
@@ -160,10 +258,17 @@ function controls(panel: Panel, view: PlanView): View {
       </div>`;
     case "paused":
       return html`<div class="actions">
-        ${attention(plan) > 0 ? nothing : html`<vscode-button id="resume" @click=${control("resume")}>${icon("debug-continue")} Resume</vscode-button>`}
+        ${
+          attention(plan) > 0
+            ? nothing
+            : html`<vscode-button
+              id="resume"
+              @click=${control("resume")}
+            >${icon("debug-continue")} Resume</vscode-button>`
+        }
         <vscode-button secondary id="cancel" @click=${control("cancel")}>${icon("debug-stop")} Cancel</vscode-button>
         <span class="grow"></span>
-        <button class="link" type="button" @click=${prompt("regenerate")}>Regenerate…</button>
+        ${linkButton("Regenerate…", prompt("regenerate"))}
       </div>`;
     case "rejected":
     case "failed":
@@ -176,19 +281,27 @@ function controls(panel: Panel, view: PlanView): View {
   }
 }
 
-/** What this plan will ask, in words: the select alone does not tell what the settings add to it. */
+/** What this plan will ask: the select alone does not show what the settings allow. */
 function asks(panel: Panel, plan: Plan): View {
   const { server } = panel.ui;
-  return server.kind === "running" ? html`<p class="quiet" id="asks">${whatIsAsked(reviewOf(panel, plan), server.unasked)}</p>` : nothing;
+  return server.kind === "running"
+    ? html`<p class="quiet" id="asks">${whatIsAsked(reviewOf(panel, plan), server.unasked)}</p>`
+    : nothing;
 }
 
 function promptForm(panel: Panel, plan: Plan, prompt: NonNullable<PlanForms["prompt"]>): View {
   const { planId, version } = plan;
   const rejecting = prompt.kind === "reject";
+  const { kind } = prompt;
+  const write = (text: string) => panel.change(planId, (forms) => (forms.prompt = { kind, text }));
   const close = () => panel.change(planId, (forms) => delete forms.prompt);
   const submit = () => {
     const text = (panel.forms(planId).prompt?.text ?? "").trim();
-    panel.decide(planId, rejecting ? { kind: "reject", planId, reason: text } : { kind: "regenerate", planId, version, feedback: text }, { form: "prompt" });
+    panel.decide(
+      planId,
+      rejecting ? { kind: "reject", planId, reason: text } : { kind: "regenerate", planId, version, feedback: text },
+      { form: "prompt" },
+    );
   };
   return html`<div class="prompt">
     <label for="prompt-text">${rejecting ? "Why not? The reason helps the next draft." : "What should change?"}</label>
@@ -198,28 +311,34 @@ function promptForm(panel: Panel, plan: Plan, prompt: NonNullable<PlanForms["pro
       resize="vertical"
       label=${rejecting ? "Reason for rejecting" : "Feedback for the next draft"}
       .value=${prompt.text}
-      @input=${(event: Event) => panel.change(planId, (forms) => (forms.prompt = { kind: prompt.kind, text: valueOf(event) }))}
+      @input=${(event: Event) => write(fieldValue(event))}
       @keydown=${(event: KeyboardEvent) => {
         if (event.key === "Escape") close();
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit();
       }}
     ></vscode-textarea>
     <div class="actions">
-      <vscode-button id="prompt-send" ?disabled=${isBusy(panel.ui, planId, { form: "prompt" })} @click=${submit}>${rejecting ? "Reject plan" : "Regenerate"}</vscode-button>
+      <vscode-button
+        id="prompt-send"
+        ?disabled=${isBusy(panel.ui, planId, { form: "prompt" })}
+        @click=${submit}
+      >${rejecting ? "Reject plan" : "Regenerate"}</vscode-button>
       <vscode-button secondary @click=${close}>Back</vscode-button>
     </div>
   </div>`;
 }
 
-/** When changes of this plan are reviewed: by the choice made for it, else by the user's setting. */
+/** When changes of this plan are reviewed: as chosen for the plan, else by the user's setting. */
 export function reviewOf(panel: Panel, plan: Plan): Review {
   const { server } = panel.ui;
   const setting = server.kind === "running" ? server.review : "each";
-  return plan.status === "pending_approval" ? (panel.forms(plan.planId).review ?? plan.review ?? setting) : (plan.review ?? setting);
+  return plan.status === "pending_approval"
+    ? (panel.forms(plan.planId).review ?? plan.review ?? setting)
+    : (plan.review ?? setting);
 }
 
 function choose(panel: Panel, planId: string, value: string): void {
-  const review = REVIEW.find((each) => each === value) ?? "each";
+  const review = REVIEWS.find((each) => each === value) ?? "each";
   panel.change(planId, (forms) => (forms.review = review));
   panel.post({ kind: "review", planId, review });
 }

@@ -1,10 +1,10 @@
-// The form in which a person writes or changes one step.
+// The form that adds or changes one step.
 
 import { html, nothing } from "lit";
 
 import type { FromPanel } from "../messages";
-import type { Plan, Step } from "../protocol";
-import { shown, valueOf, type Panel, type View } from "./ui";
+import { AGENTS, type Plan, type Step } from "../protocol";
+import { fieldValue, type Panel, shown, type View } from "./ui";
 import { isBusy, type StepDraft } from "./uiState";
 
 type StepEdit = Extract<FromPanel, { kind: "edit" }>["edits"][number];
@@ -23,10 +23,19 @@ export function draftOf(step: Step): StepDraft {
 }
 
 export function emptyDraft(after: string | null): StepDraft {
-  return { target: { kind: "new", after }, description: "", instruction: "", tool: "", args: "", dependsOn: [], agent: "koda", critical: false };
+  return {
+    target: { kind: "new", after },
+    description: "",
+    instruction: "",
+    tool: "",
+    args: "",
+    dependsOn: [],
+    agent: "koda",
+    critical: false,
+  };
 }
 
-/** Whether a person has written something into a form that would be lost with it. */
+/** Whether the form holds something that would be lost if it closed. */
 export function hasWork(draft: StepDraft | undefined, plan: Plan): boolean {
   if (draft === undefined) return false;
   const { target } = draft;
@@ -43,19 +52,31 @@ export function addForm(panel: Panel, plan: Plan): View {
   return form(panel, plan, undefined);
 }
 
-/** The edit that a draft stands for: only what differs from the step, or the problem with its arguments. */
+/** The edit of a draft: what differs from the step, undefined if nothing does, or the problem with the draft. */
 export function editOf(draft: StepDraft, step: Step | undefined): StepEdit | { problem: string } | undefined {
   const args = readArgs(draft.args);
   if ("problem" in args) return args;
   const tool = draft.tool.trim() === "" ? null : draft.tool.trim();
-  const agent = draft.agent === "chapo" || draft.agent === "devo" ? draft.agent : "koda";
+  const agent = AGENTS.find((each) => each === draft.agent) ?? "koda";
   if (draft.description.trim() === "") return { problem: "A step needs a description." };
   if (draft.target.kind === "new" || step === undefined) {
     const kind = tool === null ? "processing" : "tool_call";
     const after = draft.target.kind === "new" ? draft.target.after : null;
     const instruction = draft.instruction.trim() === "" ? draft.description : draft.instruction;
     const { description, critical, dependsOn } = draft;
-    return { op: "add", after, step: { description, instruction, kind, agent, critical, dependsOn: [...dependsOn], ...(tool === null ? {} : { tool, args: args.value ?? {} }) } };
+    return {
+      op: "add",
+      after,
+      step: {
+        description,
+        instruction,
+        kind,
+        agent,
+        critical,
+        dependsOn: [...dependsOn],
+        ...(tool === null ? {} : { tool, args: args.value ?? {} }),
+      },
+    };
   }
   const set: Extract<StepEdit, { op: "update" }>["set"] = {};
   if (draft.description !== step.description) set.description = draft.description;
@@ -73,12 +94,13 @@ export function editOf(draft: StepDraft, step: Step | undefined): StepEdit | { p
 
 type ArgsValue = Extract<StepEdit, { op: "update" }>["set"]["args"];
 
-/** Arguments as typed: empty for none, else one JSON object. */
+/** Reads typed arguments: one JSON object, or null if nothing is typed. */
 export function readArgs(text: string): { value: NonNullable<ArgsValue> | null } | { problem: string } {
   if (text.trim() === "") return { value: null };
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return { problem: "Arguments are a JSON object: { … }." };
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+      return { problem: "Arguments are a JSON object: { … }." };
     return { value: value as NonNullable<ArgsValue> };
   } catch (error) {
     return { problem: `Arguments are no JSON: ${error instanceof Error ? error.message : String(error)}` };
@@ -94,7 +116,8 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
     panel.change(planId, (forms) => {
       if (forms.step !== undefined) change(forms.step);
     });
-  const typed = (name: "description" | "instruction" | "tool" | "args" | "agent") => (event: Event) => write((now) => (now[name] = valueOf(event)));
+  const typed = (name: "description" | "instruction" | "tool" | "args" | "agent") => (event: Event) =>
+    write((now) => (now[name] = fieldValue(event)));
   const save = () => {
     const now = panel.forms(planId).step ?? draft;
     const edit = editOf(now, step);
@@ -114,38 +137,89 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
     }}
   >
     <label for="step-description">Description</label>
-    <vscode-textfield id="step-description" label="Description" .value=${draft.description} @input=${typed("description")}></vscode-textfield>
+    <vscode-textfield
+      id="step-description"
+      label="Description"
+      .value=${draft.description}
+      @input=${typed("description")}
+    ></vscode-textfield>
     <label for="step-instruction">Instruction</label>
-    <vscode-textarea id="step-instruction" label="Instruction" rows="3" resize="vertical" .value=${draft.instruction} @input=${typed("instruction")}></vscode-textarea>
+    <vscode-textarea
+      id="step-instruction"
+      label="Instruction"
+      rows="3"
+      resize="vertical"
+      .value=${draft.instruction}
+      @input=${typed("instruction")}
+    ></vscode-textarea>
     <div class="two">
       <span><label for="step-tool">Tool</label>
-        <vscode-textfield id="step-tool" label="Tool" placeholder="none: an instruction for the agent" .value=${draft.tool} @input=${typed("tool")}></vscode-textfield></span>
+        <vscode-textfield
+          id="step-tool"
+          label="Tool"
+          placeholder="none: an instruction for the agent"
+          .value=${draft.tool}
+          @input=${typed("tool")}
+        ></vscode-textfield></span>
       <span><label for="step-agent">Agent</label>
         <vscode-single-select id="step-agent" label="Agent" @change=${typed("agent")}>
-          ${["chapo", "koda", "devo"].map((agent) => html`<vscode-option value=${agent} ?selected=${agent === draft.agent}>${agent}</vscode-option>`)}
+          ${AGENTS.map(
+            (agent) => html`<vscode-option value=${agent} ?selected=${agent === draft.agent}>${agent}</vscode-option>`,
+          )}
         </vscode-single-select></span>
     </div>
     <label for="step-args">Arguments (JSON)</label>
-    <vscode-textarea id="step-args" label="Arguments" rows="4" monospace resize="vertical" .value=${draft.args} @input=${typed("args")}></vscode-textarea>
-    ${others.length === 0
-      ? nothing
-      : html`<fieldset>
+    <vscode-textarea
+      id="step-args"
+      label="Arguments"
+      rows="4"
+      monospace
+      resize="vertical"
+      .value=${draft.args}
+      @input=${typed("args")}
+    ></vscode-textarea>
+    ${
+      others.length === 0
+        ? nothing
+        : html`<fieldset>
           <legend>Waits for</legend>
           ${others.map((each) => dependency(plan, draft, each, write))}
-        </fieldset>`}
-    <vscode-checkbox label="The plan fails if this step fails" ?checked=${draft.critical} @change=${() => write((now) => (now.critical = !now.critical))}></vscode-checkbox>
+        </fieldset>`
+    }
+    <vscode-checkbox
+      label="The plan fails if this step fails"
+      ?checked=${draft.critical}
+      @change=${() => write((now) => (now.critical = !now.critical))}
+    ></vscode-checkbox>
     ${draft.problem === undefined ? nothing : html`<p class="bad" role="alert">${shown(draft.problem)}</p>`}
     <div class="actions">
-      <vscode-button id="step-save" ?disabled=${isBusy(panel.ui, planId, { form: "step" })} @click=${save}>${step === undefined ? "Add step" : "Save step"}</vscode-button>
+      <vscode-button
+        id="step-save"
+        ?disabled=${isBusy(panel.ui, planId, { form: "step" })}
+        @click=${save}
+      >${step === undefined ? "Add step" : "Save step"}</vscode-button>
       <vscode-button secondary @click=${close}>Back</vscode-button>
       <span class="hint grow">Ctrl+⏎ saves</span>
     </div>
   </div>`;
 }
 
-function dependency(plan: Plan, draft: StepDraft, step: Step, write: (change: (draft: StepDraft) => void) => void): View {
+function dependency(
+  plan: Plan,
+  draft: StepDraft,
+  step: Step,
+  write: (change: (draft: StepDraft) => void) => void,
+): View {
   const number = plan.steps.indexOf(step) + 1;
   const on = draft.dependsOn.includes(step.stepId);
-  const toggle = () => write((now) => (now.dependsOn = on ? now.dependsOn.filter((id) => id !== step.stepId) : [...now.dependsOn, step.stepId]));
-  return html`<label class="dependency"><input type="checkbox" .checked=${on} @change=${toggle} /> <span class="number">${number}</span> <span>${shown(step.description)}</span></label>`;
+  const toggle = () =>
+    write(
+      (now) =>
+        (now.dependsOn = on ? now.dependsOn.filter((id) => id !== step.stepId) : [...now.dependsOn, step.stepId]),
+    );
+  return html`<label class="dependency"><input
+    type="checkbox"
+    .checked=${on}
+    @change=${toggle}
+  /> <span class="number">${number}</span> <span>${shown(step.description)}</span></label>`;
 }

@@ -1,16 +1,17 @@
-// The list of steps: one compact row each, opening to what it does, what it called and what came of it.
+// The list of steps: a row for each, which unfolds to its instruction, checks, calls and result.
 
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
 import { workedMs } from "../clocks";
-import { shownStatus, UNDOABLE, type PlanView } from "../planState";
-import type { Check, Plan, Step } from "../protocol";
+import { shownStatus } from "../planState";
+import { type PlanView, UNDOABLE } from "../planView";
+import type { Check, JsonObject, Plan, Step } from "../protocol";
 import { WAIT, waitOf } from "../waiting";
 import { dependencyNumbers, duration, headline, SKIP_REASON, STEP_STATUS, valueText } from "./format";
-import { plain } from "./marks";
+import { plain } from "./hiddenCharacters";
 import { addForm, draftOf, editForm, emptyDraft, hasWork } from "./stepForm";
-import { focusSoon, icon, iconButton, shown, type Panel, type View } from "./ui";
+import { focusSoon, icon, iconButton, linkButton, type Panel, shown, type View } from "./ui";
 import type { StepDraft } from "./uiState";
 
 /** Whether the plan's status allows its steps to be edited. */
@@ -25,12 +26,26 @@ export function steps(panel: Panel, view: PlanView): View {
   const target = panel.forms(plan.planId).step?.target;
   return html`<section class="steps-section" aria-label="Steps">
     <ol class="steps" @keydown=${(event: KeyboardEvent) => onKey(panel, plan, event)}>
-      ${repeat(plan.steps, (step) => step.stepId, (step, index) => row(panel, view, step, index))}
-      ${editable && target?.kind === "new" && !isStep(plan, target.after) ? html`<li class="step editing">${addForm(panel, plan)}</li>` : nothing}
+      ${repeat(
+        plan.steps,
+        (step) => step.stepId,
+        (step, index) => row(panel, view, step, index),
+      )}
+      ${
+        editable && target?.kind === "new" && !isStep(plan, target.after)
+          ? html`<li class="step editing">${addForm(panel, plan)}</li>`
+          : nothing
+      }
     </ol>
-    ${editable && (target === undefined || (target.kind === "existing" && !isStep(plan, target.stepId)))
-      ? html`<button class="link add" id="add-step" type="button" @click=${() => start(panel, plan, emptyDraft(plan.steps.at(-1)?.stepId ?? null))}>${icon("add")} Add a step</button>`
-      : nothing}
+    ${
+      editable && (target === undefined || (target.kind === "existing" && !isStep(plan, target.stepId)))
+        ? linkButton("Add a step", () => start(panel, plan, emptyDraft(plan.steps.at(-1)?.stepId ?? null)), {
+            icon: "add",
+            classes: "add",
+            id: "add-step",
+          })
+        : nothing
+    }
   </section>`;
 }
 
@@ -43,7 +58,7 @@ function newStepAt(panel: Panel, plan: Plan, after: string | null): boolean {
   return target?.kind === "new" && target.after === after;
 }
 
-/** Open a form. One in which something is written stays, and gets the caret instead. */
+/** Open a form. An open form that holds something stays, and gets the caret instead. */
 function start(panel: Panel, plan: Plan, draft: StepDraft): void {
   if (!hasWork(panel.forms(plan.planId).step, plan)) panel.change(plan.planId, (forms) => (forms.step = draft));
   focusSoon("#step-description");
@@ -53,28 +68,53 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
   const { plan } = view;
   const forms = panel.forms(plan.planId);
   const target = forms.step?.target;
-  if (target?.kind === "existing" && target.stepId === step.stepId && isEditable(plan)) return html`<li class="step editing">${editForm(panel, plan, step)}</li>`;
+  if (target?.kind === "existing" && target.stepId === step.stepId && isEditable(plan))
+    return html`<li class="step editing">${editForm(panel, plan, step)}</li>`;
   const status = shownStatus(plan, step);
   const wait = waitOf(plan, step.stepId);
-  const look = wait === undefined ? STEP_STATUS[status] : { icon: wait === "recovery" ? "error" : "bell-dot", label: WAIT[wait] };
+  const runs = status === "running" && wait === undefined;
+  const look =
+    wait === undefined ? STEP_STATUS[status] : { icon: wait === "recovery" ? "error" : "bell-dot", label: WAIT[wait] };
   const open = forms.open.includes(step.stepId);
-  const toggle = () => panel.change(plan.planId, (mine) => (mine.open = open ? mine.open.filter((each) => each !== step.stepId) : [...mine.open, step.stepId]));
+  const toggle = () =>
+    panel.change(
+      plan.planId,
+      (mine) => (mine.open = open ? mine.open.filter((each) => each !== step.stepId) : [...mine.open, step.stepId]),
+    );
   return html`<li class="step" data-status=${status} data-step=${step.stepId} data-waits=${wait ?? nothing}>
-      <div class="step-row" role="button" tabindex="0" aria-expanded=${open} data-index=${index} aria-label=${plain(`Step ${index + 1}, ${look.label}: ${step.description}`)} @click=${toggle}>
+      <div
+        class="step-row"
+        role="button"
+        tabindex="0"
+        aria-expanded=${open}
+        data-index=${index}
+        aria-label=${plain(`Step ${index + 1}, ${look.label}: ${step.description}`)}
+        @click=${toggle}
+      >
         ${icon(look.icon, look.label, "glyph")}
         <span class="number">${index + 1}</span>
         <span class="step-text">
-          <span class="step-title">${shown(status === "running" && wait === undefined && step.activeForm !== "" ? step.activeForm : step.description)}</span>
+          <span class="step-title">${shown(runs && step.activeForm !== "" ? step.activeForm : step.description)}</span>
           <span class="step-meta">${meta(view, step)}</span>
         </span>
         <span class="step-side">${side(panel, view, step)}</span>
       </div>
-      ${status === "running" && wait === undefined && step.progress != null && step.progress > 0 && step.progress < 100
-        ? html`<vscode-progress-bar .value=${step.progress} max="100" aria-label="Progress of the step"></vscode-progress-bar>`
-        : nothing}
+      ${
+        runs && step.progress != null && step.progress > 0 && step.progress < 100
+          ? html`<vscode-progress-bar
+            .value=${step.progress}
+            max="100"
+            aria-label="Progress of the step"
+          ></vscode-progress-bar>`
+          : nothing
+      }
       ${open ? details(panel, view, step, index) : nothing}
     </li>
-    ${newStepAt(panel, plan, step.stepId) && isEditable(plan) ? html`<li class="step editing">${addForm(panel, plan)}</li>` : nothing}`;
+    ${
+      newStepAt(panel, plan, step.stepId) && isEditable(plan)
+        ? html`<li class="step editing">${addForm(panel, plan)}</li>`
+        : nothing
+    }`;
 }
 
 function meta(view: PlanView, step: Step): View {
@@ -83,24 +123,47 @@ function meta(view: PlanView, step: Step): View {
   const call = wait === undefined ? view.calls.find((each) => each.stepId === step.stepId) : undefined;
   const after = dependencyNumbers(plan, step);
   const retry = view.retries[step.stepId];
-  if (call !== undefined) return html`<span class="tool running">${icon("tools")}${shown(call.tool)} <span class="arg">${shown(headline(call.args))}</span></span>`;
-  if (step.status === "skipped") return html`<span>${SKIP_REASON[view.skipReasons[step.stepId] ?? ""] ?? "skipped"}</span>`;
+  if (call !== undefined) return html`<span class="tool running">${icon("tools")}${callText(call)}</span>`;
+  if (step.status === "skipped")
+    return html`<span>${SKIP_REASON[view.skipReasons[step.stepId] ?? ""] ?? "skipped"}</span>`;
   if (step.status === "failed") return html`<span class="bad">${shown(step.result?.error)}</span>`;
-  if (retry !== undefined) return html`<span class="warn">tries again: ${shown(retry)}</span>`;
-  return html`${wait === undefined ? nothing : html`<span class="warn waits">${WAIT[wait]}</span>`}${step.tool == null
-      ? html`<span class="tool">${icon(step.kind === "clarification" ? "question" : "hubot")}${step.kind === "clarification" ? "question" : step.agent}</span>`
-      : html`<span class="tool">${icon("tools")}${shown(step.tool)} <span class="arg">${shown(headline(step.args))}</span></span>`}
+  if (retry !== undefined) return html`<span class="warn">retrying: ${shown(retry)}</span>`;
+  return html`${wait === undefined ? nothing : html`<span class="warn waits">${WAIT[wait]}</span>`}${
+    step.tool == null
+      ? step.kind === "clarification"
+        ? html`<span class="tool">${icon("question")}question</span>`
+        : html`<span class="tool">${icon("hubot")}${step.agent}</span>`
+      : html`<span class="tool">${icon("tools")}${callText({ tool: step.tool, args: step.args })}</span>`
+  }
     ${after === "" ? nothing : html`<span title="Waits for these steps">after ${shown(after)}</span>`}
     ${step.critical ? html`<span class="warn" title="If this step fails, the plan fails">critical</span>` : nothing}
-    ${step.requiresApproval && step.status !== "completed" ? html`<span title="Asks before it changes anything">${icon("shield")}asks</span>` : nothing}
-    ${step.reverted == null ? nothing : html`<span class="warn">${icon("discard")}${step.reverted === "whole" ? "undone" : "partly undone"}</span>`}`;
+    ${
+      step.requiresApproval && step.status !== "completed"
+        ? html`<span title="Asks before it changes anything">${icon("shield")}asks</span>`
+        : nothing
+    }
+    ${
+      step.reverted == null
+        ? nothing
+        : html`<span class="warn">${icon("discard")}${step.reverted === "whole" ? "undone" : "partly undone"}</span>`
+    }`;
+}
+
+function callText({ tool, args }: { tool: string; args?: JsonObject }): View {
+  return html`${shown(tool)} <span class="arg">${shown(headline(args))}</span>`;
 }
 
 function side(panel: Panel, view: PlanView, step: Step): View {
-  const worked = workedMs(view, step, Date.now());
+  const worked = workedMs(view.clocks, step, Date.now());
   const written = view.files.filter((file) => file.stepId === step.stepId && file.state === "applied").length;
-  return html`${written > 0 ? html`<span class="quiet" title="Files changed">${icon("diff-modified")}${written}</span>` : nothing}
-    ${worked === undefined ? nothing : html`<span class="quiet time" title="Worked, without waiting for you">${duration(worked)}</span>`}
+  return html`${
+    written > 0 ? html`<span class="quiet" title="Files changed">${icon("diff-modified")}${written}</span>` : nothing
+  }
+    ${
+      worked === undefined
+        ? nothing
+        : html`<span class="quiet time" title="Time worked, without waiting for you">${duration(worked)}</span>`
+    }
     ${icon(panel.forms(view.plan.planId).open.includes(step.stepId) ? "chevron-down" : "chevron-right")}`;
 }
 
@@ -108,16 +171,31 @@ function details(panel: Panel, view: PlanView, step: Step, index: number): View 
   const { plan } = view;
   const stream = view.streams[step.stepId] ?? "";
   return html`<div class="details">
-    ${step.instruction === "" || step.instruction === step.description ? nothing : html`<p class="instruction">${shown(step.instruction)}</p>`}
+    ${
+      step.instruction === "" || step.instruction === step.description
+        ? nothing
+        : html`<p class="instruction">${shown(step.instruction)}</p>`
+    }
     ${argumentTable(step)}
-    ${step.checks.length === 0 ? nothing : html`<ul class="checks" aria-label="Checks">${step.checks.map(checkRow)}</ul>`}
-    ${step.toolsExecuted.length === 0
-      ? nothing
-      : html`<ul class="calls" aria-label="Tool calls">
+    ${
+      step.checks.length === 0
+        ? nothing
+        : html`<ul class="checks" aria-label="Checks">${step.checks.map(checkRow)}</ul>`
+    }
+    ${
+      step.toolsExecuted.length === 0
+        ? nothing
+        : html`<ul class="calls" aria-label="Tool calls">
           ${step.toolsExecuted.map(
-            (call) => html`<li>${icon(call.ok ? "check" : "close", call.ok ? "succeeded" : "failed", call.ok ? "good" : "bad")}<b>${shown(call.tool)}</b> <span class="arg">${shown(headline(call.args))}</span>${call.deduplicated ? html`<i class="quiet">same as before</i>` : nothing}<span class="quiet">${shown(call.summary)}</span></li>`,
+            (call) =>
+              html`<li>
+                ${call.ok ? icon("check", "succeeded", "good") : icon("close", "failed", "bad")}<b>${shown(call.tool)}</b>
+                <span class="arg">${shown(headline(call.args))}</span>${
+                  call.deduplicated ? html`<i class="quiet">same as before</i>` : nothing
+                }<span class="quiet">${shown(call.summary)}</span></li>`,
           )}
-        </ul>`}
+        </ul>`
+    }
     ${stream === "" ? nothing : html`<pre class="stream">${shown(stream.slice(-1500))}</pre>`}
     ${step.result?.summary == null ? nothing : html`<p class="result">${shown(step.result.summary)}</p>`}
     ${step.result?.error == null ? nothing : html`<p class="bad">${shown(step.result.error)}</p>`}
@@ -136,25 +214,37 @@ function argumentTable(step: Step): View {
 function checkRow(check: Check): View {
   const look = { passed: ["pass", "good"], failed: ["error", "bad"], unknown: ["question", "warn"] } as const;
   const [name, tone] = check.outcome == null ? (["circle-outline", "quiet"] as const) : look[check.outcome];
-  const what = { file_exists: "exists", file_contains: "contains", no_new_errors: "no new errors", command: "runs" }[check.kind];
-  return html`<li>${icon(name, check.outcome ?? "not checked yet", tone)}<span>${shown(check.path ?? check.command)} ${what} ${check.text == null ? nothing : html`<code>${shown(check.text)}</code>`}</span><span class="quiet">${shown(check.detail)}</span></li>`;
+  const what = { file_exists: "exists", file_contains: "contains", no_new_errors: "no new errors", command: "runs" }[
+    check.kind
+  ];
+  return html`<li>${icon(name, check.outcome ?? "not checked yet", tone)}<span
+      >${shown(check.path ?? check.command)} ${what}
+      ${check.text == null ? nothing : html`<code>${shown(check.text)}</code>`}</span
+    ><span class="quiet">${shown(check.detail)}</span></li>`;
 }
 
 function undo(panel: Panel, view: PlanView, step: Step): View {
   const { planId } = view.plan;
   const takes = view.files.some((file) => file.stepId === step.stepId && file.state === "applied");
   if (!takes || !UNDOABLE.includes(view.plan.status)) return nothing;
-  return html`<button class="link" type="button" @click=${() => panel.decide(planId, { kind: "undo", planId, stepId: step.stepId })}>${icon("discard")} Undo this step</button>`;
+  return linkButton("Undo this step", () => panel.decide(planId, { kind: "undo", planId, stepId: step.stepId }), {
+    icon: "discard",
+  });
 }
 
 function tools(panel: Panel, plan: Plan, step: Step, index: number): View {
   if (step.status === "completed") return nothing;
-  const skipped = step.status === "skipped";
+  const { stepId } = step;
+  const last = index === plan.steps.length - 1;
   return html`<div class="step-tools" role="toolbar" aria-label="Edit step ${index + 1}">
     ${iconButton("edit", "Edit (F2)", () => start(panel, plan, draftOf(step)))}
     ${iconButton("arrow-up", "Move up (Alt+Up)", () => move(panel, plan, index, -1), index === 0)}
-    ${iconButton("arrow-down", "Move down (Alt+Down)", () => move(panel, plan, index, 1), index === plan.steps.length - 1)}
-    ${iconButton(skipped ? "debug-continue" : "debug-step-over", skipped ? "Do not skip (S)" : "Skip (S)", () => edit(panel, plan, { op: skipped ? "unskip" : "skip", stepId: step.stepId }))}
+    ${iconButton("arrow-down", "Move down (Alt+Down)", () => move(panel, plan, index, 1), last)}
+    ${
+      step.status === "skipped"
+        ? iconButton("debug-continue", "Do not skip (S)", () => edit(panel, plan, { op: "unskip", stepId }))
+        : iconButton("debug-step-over", "Skip (S)", () => edit(panel, plan, { op: "skip", stepId }))
+    }
     ${iconButton("add", "Add a step after this", () => start(panel, plan, emptyDraft(step.stepId)))}
     <span class="grow"></span>
     ${iconButton("trash", "Remove (Delete)", () => edit(panel, plan, { op: "remove", stepId: step.stepId }))}
@@ -171,13 +261,17 @@ function move(panel: Panel, plan: Plan, index: number, by: -1 | 1): void {
   const step = plan.steps[index];
   const before = by === -1 ? index - 2 : index + 1;
   if (step === undefined || index + by < 0 || index + by >= plan.steps.length) return;
-  edit(panel, plan, { op: "move", stepId: step.stepId, after: before < 0 ? null : (plan.steps[before]?.stepId ?? null) });
+  edit(panel, plan, {
+    op: "move",
+    stepId: step.stepId,
+    after: before < 0 ? null : (plan.steps[before]?.stepId ?? null),
+  });
 }
 
 function onKey(panel: Panel, plan: Plan, event: KeyboardEvent): void {
   const target = event.target;
   if (!(target instanceof HTMLElement) || !target.classList.contains("step-row")) return;
-  const index = Number(target.dataset["index"]);
+  const index = Number(target.dataset.index);
   const step = plan.steps[index];
   if (step === undefined) return;
   const editable = isEditable(plan) && step.status !== "completed";
@@ -186,10 +280,12 @@ function onKey(panel: Panel, plan: Plan, event: KeyboardEvent): void {
     target.closest("ol")?.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus();
   } else if (event.key === "Enter" || event.key === " ") target.click();
   else if (!editable) return;
-  else if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) move(panel, plan, index, event.key === "ArrowUp" ? -1 : 1);
+  else if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown"))
+    move(panel, plan, index, event.key === "ArrowUp" ? -1 : 1);
   else if (event.key === "F2") start(panel, plan, draftOf(step));
   else if (event.key === "Delete") edit(panel, plan, { op: "remove", stepId: step.stepId });
-  else if (event.key === "s") edit(panel, plan, { op: step.status === "skipped" ? "unskip" : "skip", stepId: step.stepId });
+  else if (event.key === "s")
+    edit(panel, plan, { op: step.status === "skipped" ? "unskip" : "skip", stepId: step.stepId });
   else return;
   event.preventDefault();
 }

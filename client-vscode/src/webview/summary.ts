@@ -1,64 +1,95 @@
-// What a plan ended with: its summary or error, the answer of a direct request, the files it changed, its log.
+// The outcome of a plan: its summary or error, the answer of a direct request, the changed files, the log.
 
 import { html, nothing } from "lit";
 
-import { isUndoable, UNDOABLE, type ChangedFile, type PlanView } from "../planState";
+import { isUndoable } from "../planState";
+import { type ChangedFile, type PlanView, UNDOABLE } from "../planView";
 import { isPartly, notDone, restOf } from "../waiting";
 import { CHANGE_LETTER, latest, pathOf, spent, whyNot } from "./format";
-import { plain } from "./marks";
-import { icon, shown, type Panel, type View } from "./ui";
+import { plain } from "./hiddenCharacters";
+import { icon, linkButton, type Panel, shown, type View } from "./ui";
 import { isSending } from "./uiState";
 
 export function outcome(panel: Panel, view: PlanView): View {
-  return html`${answer(view)} ${error(panel, view)} ${summary(view)} ${left(panel, view)} ${files(panel, view)} ${log(view)}`;
+  return html`
+    ${answer(view)} ${error(panel, view)} ${summary(view)} ${left(panel, view)} ${files(panel, view)} ${log(view)}
+  `;
 }
 
 function answer(view: PlanView): View {
   if (view.answer === undefined) {
     const [stepId] = view.plan.route === "direct" ? Object.keys(view.streams) : [];
     const text = stepId === undefined ? "" : (view.streams[stepId] ?? "");
-    return text === "" ? nothing : html`<section class="answer-text streaming" aria-label="Answer">${shown(text)}</section>`;
+    return text === ""
+      ? nothing
+      : html`<section class="answer-text streaming" aria-label="Answer">${shown(text)}</section>`;
   }
   const { text, confidence } = view.answer;
   return html`<section class="answer-text" aria-label="Answer">${shown(text)}
-    ${confidence === undefined ? nothing : html`<p class="quiet">${icon("verified")} ${confidence} confidence</p>`}</section>`;
+    ${
+      confidence === undefined ? nothing : html`<p class="quiet">${icon("verified")} ${confidence} confidence</p>`
+    }</section>`;
 }
 
 function error(panel: Panel, view: PlanView): View {
   const { plan } = view;
-  if (plan.status === "rejected" && plan.rejectionReason) return html`<p class="banner">${icon("thumbsdown")}<span>${shown(plan.rejectionReason)}</span></p>`;
+  if (plan.status === "rejected" && plan.rejectionReason)
+    return html`<p class="banner">${icon("thumbsdown")}<span>${shown(plan.rejectionReason)}</span></p>`;
   if (plan.error == null) return nothing;
   const raw = plan.error.rawText;
   return html`<section class="card failure" aria-label="Why the plan failed">
     <h3>${icon("error")}<span class="grow">${shown(plan.error.message)}</span></h3>
     ${plan.error.hint == null ? nothing : html`<p>${icon("lightbulb")} ${shown(plan.error.hint)}</p>`}
     ${raw == null ? nothing : html`<details><summary>What the model wrote</summary><pre>${shown(raw)}</pre></details>`}
-    ${["model_unavailable", "model_refused"].includes(plan.error.code)
-      ? html`<div class="actions"><vscode-button secondary @click=${() => panel.post({ kind: "show", what: "models" })}>Choose a model</vscode-button></div>`
-      : nothing}
+    ${
+      ["model_unavailable", "model_refused"].includes(plan.error.code)
+        ? html`<div class="actions"><vscode-button
+          secondary
+          @click=${() => panel.post({ kind: "show", what: "models" })}
+        >Choose a model</vscode-button></div>`
+        : nothing
+    }
   </section>`;
 }
 
 function summary(view: PlanView): View {
   const { plan } = view;
-  if (plan.executionSummary == null || plan.executionSummary === "" || !["completed", "failed", "cancelled"].includes(plan.status)) return nothing;
+  if (
+    plan.executionSummary == null ||
+    plan.executionSummary === "" ||
+    !["completed", "failed", "cancelled"].includes(plan.status)
+  )
+    return nothing;
   const partly = isPartly(view);
+  const glyph = partly ? "warning" : plan.status === "completed" ? "pass-filled" : "info";
   return html`<section class="card outcome" data-status=${plan.status} data-partly=${partly} aria-label="Summary">
-    <h3>${icon(partly ? "warning" : plan.status === "completed" ? "pass-filled" : "info")}<span class="grow">Summary</span></h3>
+    <h3>${icon(glyph)}<span class="grow">Summary</span></h3>
     <p class="summary-text">${shown(plan.executionSummary)}</p>
     ${spent(plan) === "" ? nothing : html`<p class="quiet">${spent(plan)}</p>`}
   </section>`;
 }
 
-/** What a plan that came to its end has not done, why, and the way on. A plan that failed or was cancelled is drafted anew instead. */
+/** The steps that a completed plan has not done, and a button that plans them. Other plans are regenerated instead. */
 function left(panel: Panel, view: PlanView): View {
   if (!isPartly(view)) return nothing;
   const { plan } = view;
   const again = () => panel.create({ kind: "create", text: restOf(view), mode: "plan", sessionId: plan.sessionId });
   return html`<section class="card not-done" aria-label="Not done">
     <h3>${icon("debug-step-over")}<span class="grow">Not done</span></h3>
-    <ul>${notDone(view).map((step) => html`<li><span class="number">${plan.steps.indexOf(step) + 1}</span> <span>${shown(step.description)}<span class="quiet"> · ${shown(whyNot(view, step))}</span></span></li>`)}</ul>
-    <div class="actions"><vscode-button secondary id="rest" ?disabled=${isSending(panel.ui)} title="Drafts a new plan of these steps, which you review" @click=${again}>${icon("add")} Plan the rest</vscode-button></div>
+    <ul>${notDone(view).map(
+      (step) =>
+        html`<li>
+          <span class="number">${plan.steps.indexOf(step) + 1}</span>
+          <span>${shown(step.description)}<span class="quiet"> · ${shown(whyNot(view, step))}</span></span>
+        </li>`,
+    )}</ul>
+    <div class="actions"><vscode-button
+      secondary
+      id="rest"
+      ?disabled=${isSending(panel.ui)}
+      title="Drafts a new plan of these steps, which you review"
+      @click=${again}
+    >${icon("add")} Plan the rest</vscode-button></div>
   </section>`;
 }
 
@@ -81,17 +112,35 @@ function files(panel: Panel, view: PlanView): View {
       ${changed.map(
         (file) => html`<li class="file" data-state=${file.state}>
           <span class="letter change-${file.change}" title=${file.change}>${CHANGE_LETTER[file.change] ?? "M"}</span>
-          <button class="path" type="button" title=${plain(file.uri)} @click=${() => panel.post({ kind: "open", uri: file.uri })}>${shown(pathOf(file.uri, workspaceFolders))}</button>
-          ${file.merged ? html`<span class="chip" title="Merged with what you typed meanwhile">${icon("git-merge")}merged</span>` : nothing}
+          <button
+            class="path"
+            type="button"
+            title=${plain(file.uri)}
+            @click=${() => panel.post({ kind: "open", uri: file.uri })}
+          >${shown(pathOf(file.uri, workspaceFolders))}</button>
+          ${
+            file.merged
+              ? html`<span class="chip" title="Merged with what you typed meanwhile">${icon("git-merge")}merged</span>`
+              : nothing
+          }
           <span class="quiet" title=${plain(file.reason ?? "")}>${FILE_STATE[file.state]}</span>
         </li>`,
       )}
     </ul>
-    ${isUndoable(view)
-      ? html`<button class="link" id="undo" type="button" @click=${() => panel.decide(planId, { kind: "undo", planId })}>${icon("discard")} Undo all edits of this plan</button>`
-      : reverted && UNDOABLE.includes(view.plan.status)
-        ? html`<button class="link" id="redo" type="button" @click=${() => panel.decide(planId, { kind: "undo", planId, redo: true })}>${icon("redo")} Take back the undo</button>`
-        : nothing}
+    ${
+      isUndoable(view)
+        ? linkButton("Undo all edits of this plan", () => panel.decide(planId, { kind: "undo", planId }), {
+            icon: "discard",
+            id: "undo",
+          })
+        : reverted && UNDOABLE.includes(view.plan.status)
+          ? linkButton(
+              "Redo all edits of this plan",
+              () => panel.decide(planId, { kind: "undo", planId, redo: true }),
+              { icon: "redo", id: "redo" },
+            )
+          : nothing
+    }
   </section>`;
 }
 
@@ -99,6 +148,8 @@ function log(view: PlanView): View {
   if (view.log.length === 0) return nothing;
   return html`<vscode-collapsible heading="Log" class="section">
     <span slot="decorations" class="quiet">${view.log.length}</span>
-    <ul class="log">${view.log.map((line) => html`<li data-level=${line.level}><time>${line.at.slice(11, 19)}</time>${shown(line.message)}</li>`)}</ul>
+    <ul class="log">${view.log.map(
+      (line) => html`<li data-level=${line.level}><time>${line.at.slice(11, 19)}</time>${shown(line.message)}</li>`,
+    )}</ul>
   </vscode-collapsible>`;
 }

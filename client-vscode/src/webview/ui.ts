@@ -1,29 +1,42 @@
-// What every part of the panel is made with: its state and what may be done with it, text, icons, the caret.
+// What all parts of the panel share: access to the state, text, icons, buttons, the caret.
 
 import { html, nothing, type TemplateResult } from "lit";
 
 import type { FromPanel } from "../messages";
-import { pieces, plain } from "./marks";
-import { created, decided, formsOf, withForms, type Create, type Decision, type Form, type PlanForms, type Ui } from "./uiState";
+import { pieces, plain } from "./hiddenCharacters";
+import {
+  type Create,
+  created,
+  type Decision,
+  decided,
+  type Form,
+  formsOf,
+  type PlanForms,
+  type Ui,
+  withForms,
+} from "./uiState";
 
 export type View = TemplateResult | typeof nothing;
 
-/** What a part of the panel may do: read the state, change it, ask the extension. */
+/** What a part of the panel may do: read and change the state, send messages to the extension. */
 export interface Panel {
   readonly ui: Ui;
-  /** Say something that has no answer to wait for. */
+  /** Send a message that has no outcome. */
   post(message: FromPanel): void;
-  /** Decide something about a plan; the form, if one is named, closes once the decision was taken. */
+  /** Send a decision about a plan; `form` closes once the server has accepted it. */
   decide(planId: string, message: Decision, form?: Form): void;
-  /** Ask for a plan. */
+  /** Send a request for a plan. */
   create(message: Create): void;
   update(change: (ui: Ui) => Ui): void;
   forms(planId: string): PlanForms;
   change(planId: string, change: (forms: PlanForms) => void): void;
 }
 
-/** A panel over the pure state: `changed` hears of every change of it, `post` brings messages to the extension. */
-export function createPanel(first: Ui, host: { post(message: FromPanel): void; changed(before: Ui, now: Ui): void }): Panel {
+/** A panel over the pure state. `changed` is called at every change of it, `post` sends messages to the extension. */
+export function createPanel(
+  first: Ui,
+  host: { post(message: FromPanel): void; changed(before: Ui, now: Ui): void },
+): Panel {
   let ui = first;
   const become = (next: Ui): void => {
     const before = ui;
@@ -47,38 +60,80 @@ export function createPanel(first: Ui, host: { post(message: FromPanel): void; c
   };
 }
 
-/** Text as text nodes, its hidden characters as visible marks. */
+/** Text as text nodes, with visible marks for its hidden characters. */
 export function shown(text: string | null | undefined): View {
   if (text == null || text === "") return nothing;
   const parts = pieces(text);
   return html`${parts.map((piece) =>
-    piece.kind === "text" ? piece.text : html`<span class="mark" title=${piece.name} role="img" aria-label=${`hidden: ${piece.name}`}>${piece.label}</span>`,
+    piece.kind === "text"
+      ? piece.text
+      : html`<span
+        class="mark"
+        title=${piece.name}
+        role="img"
+        aria-label=${`hidden: ${piece.name}`}
+      >${piece.label}</span>`,
   )}`;
 }
 
-/** A codicon; it says nothing to a screen reader unless it is given a label. */
+/** A codicon. Screen readers pass over it unless it has a label. */
 export function icon(name: string, label?: string, classes = ""): View {
   const spin = name === "loading" ? "codicon-modifier-spin" : "";
   return label === undefined
     ? html`<span class="codicon codicon-${name} ${spin} ${classes}" aria-hidden="true"></span>`
-    : html`<span class="codicon codicon-${name} ${spin} ${classes}" role="img" aria-label=${label} title=${label}></span>`;
+    : html`<span
+      class="codicon codicon-${name} ${spin} ${classes}"
+      role="img"
+      aria-label=${label}
+      title=${label}
+    ></span>`;
 }
 
-/** A small button that is only an icon. */
+/** A small button with an icon. */
 export function iconButton(name: string, label: string, click: () => void, disabled = false): View {
-  return html`<button class="icon-button" type="button" title=${plain(label)} aria-label=${plain(label)} ?disabled=${disabled} @click=${(event: Event) => {
+  const onClick = (event: Event) => {
     event.stopPropagation();
     click();
-  }}>${icon(name)}</button>`;
+  };
+  return html`<button
+    class="icon-button"
+    type="button"
+    title=${plain(label)}
+    aria-label=${plain(label)}
+    ?disabled=${disabled}
+    @click=${onClick}
+  >${icon(name)}</button>`;
 }
 
-/** Put the caret into what the next frame draws. */
+interface LinkOptions {
+  icon?: string;
+  classes?: string;
+  id?: string;
+  title?: string;
+  ariaLabel?: string;
+  disabled?: boolean;
+}
+
+/** A button that looks like a link. */
+export function linkButton(label: View | string, click: () => void, options: LinkOptions = {}): View {
+  return html`<button
+    class="link ${options.classes ?? ""}"
+    id=${options.id ?? nothing}
+    type="button"
+    title=${options.title ?? nothing}
+    aria-label=${options.ariaLabel ?? nothing}
+    ?disabled=${options.disabled ?? false}
+    @click=${click}
+  >${options.icon === undefined ? nothing : html`${icon(options.icon)} `}${label}</button>`;
+}
+
+/** Focus an element that the next frame draws. */
 export function focusSoon(selector: string): void {
   requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector<HTMLElement>(selector)?.focus()));
 }
 
-/** The text that a field of the elements holds now. */
-export function valueOf(event: Event): string {
+/** The text of the field that sent an event. */
+export function fieldValue(event: Event): string {
   const { target } = event;
   return target !== null && "value" in target && typeof target.value === "string" ? target.value : "";
 }

@@ -1,12 +1,12 @@
-// What the panel holds besides the plans, without a page: the request being written, and for each plan what a person opened, typed or chosen.
+// The state of the panel besides the plans: the draft of a request, and for each plan what is open, typed or chosen.
 
 import * as v from "valibot";
 
 import type { FromPanel, ServerState, ToPanel } from "../messages";
 import type { PanelState } from "../planState";
-import type { Choice, CompletionItem, Detection, Review } from "../protocol";
+import { type Detection, type FileChoice, REVIEWS, type ReferenceItem, type Review } from "../protocol";
 
-/** A step being written: an existing one, or a new one after another. */
+/** The content of the form for an existing step, or for a new step after another. */
 export interface StepDraft {
   target: { kind: "existing"; stepId: string } | { kind: "new"; after: string | null };
   description: string;
@@ -19,13 +19,13 @@ export interface StepDraft {
   problem?: string | undefined;
 }
 
-/** Everything that belongs to one plan. It is plain JSON, so that the editor can keep it while the page is away. */
+/** What belongs to one plan. It is plain JSON, so that the editor can keep it while the page is closed. */
 export interface PlanForms {
   open: string[];
   wholeRequest: boolean;
   step?: StepDraft | undefined;
   prompt?: { kind: "reject" | "regenerate"; text: string } | undefined;
-  /** When changes are reviewed, if the person chose it for this plan. */
+  /** When changes are reviewed, if the user chose it for this plan. */
   review?: Review | undefined;
   /** Reasons for skipping, and files left out, by approval. */
   skips: Record<string, string>;
@@ -33,11 +33,11 @@ export interface PlanForms {
   /** Answers and the arguments of retries, by step. */
   answers: Record<string, string>;
   retryArgs: Record<string, string>;
-  /** Which text stays, by edit and file. */
-  choices: Record<string, Choice>;
+  /** Which text of a conflict stays, by edit and file. */
+  choices: Record<string, FileChoice["choice"]>;
 }
 
-/** One form of a plan: what is closed when the request that it sent was taken. */
+/** One form of a plan, which closes once its request was accepted. */
 export type Form = { form: "step" | "prompt" } | { form: "skip" | "answer" | "retry" | "conflict"; id: string };
 
 export interface Notice {
@@ -46,33 +46,36 @@ export interface Notice {
   hint?: string;
 }
 
-/** A request to the extension that has no answer yet; `notices` are those that stood when it was sent. */
-type Sent = { notices: readonly Notice[] } & ({ kind: "create"; text: string } | { kind: "decision"; planId: string; form?: Form | undefined });
+/** A request that has no outcome yet; `notices` are those that were shown when it was sent. */
+type Sent = { notices: readonly Notice[] } & (
+  | { kind: "create"; text: string }
+  | { kind: "decision"; planId: string; form?: Form | undefined }
+);
 
 export interface Ui {
   readonly server: ServerState;
-  /** The text of the composer. The page shows it and tells what is typed; nothing else reads the page. */
+  /** The text of the composer. The page shows it and reports what is typed. */
   readonly draft: string;
   /** When the draft last changed, in milliseconds since 1970. */
   readonly draftAt: number;
-  /** Whether the draft comes from a page that went away, and nothing was typed since. */
+  /** Whether the draft was restored from the page before, and nothing was typed since. */
   readonly restored: boolean;
-  /** Where the caret goes with the next drawing. */
+  /** Where the next drawing puts the caret. */
   readonly caret?: number | undefined;
-  /** Counts changes of the draft: answers about an older one are ignored. */
+  /** Counts changes of the draft: answers about an older draft are ignored. */
   readonly typing: number;
   readonly verdict?: Detection | undefined;
-  readonly suggestions: readonly CompletionItem[];
+  readonly suggestions: readonly ReferenceItem[];
   readonly suggestion: number;
   readonly plans: Readonly<Record<string, PlanForms>>;
   readonly requests: Readonly<Record<number, Sent>>;
   readonly lastRequest: number;
-  /** Approvals whose card has been in view long enough to be applied. */
+  /** Approvals whose card has been in view long enough for its Apply to work. */
   readonly armed: readonly string[];
   readonly notices: readonly Notice[];
 }
 
-/** How many plans' forms are kept, those changed last. */
+/** How many plans keep their forms, those changed last. */
 const PLANS_KEPT = 20;
 const NOTICES_SHOWN = 3;
 
@@ -83,7 +86,10 @@ const forms = v.object({
   wholeRequest: v.boolean(),
   step: v.optional(
     v.object({
-      target: v.variant("kind", [v.object({ kind: v.literal("existing"), stepId: text }), v.object({ kind: v.literal("new"), after: v.nullable(text) })]),
+      target: v.variant("kind", [
+        v.object({ kind: v.literal("existing"), stepId: text }),
+        v.object({ kind: v.literal("new"), after: v.nullable(text) }),
+      ]),
       description: text,
       instruction: text,
       tool: text,
@@ -95,17 +101,21 @@ const forms = v.object({
     }),
   ),
   prompt: v.optional(v.object({ kind: v.picklist(["reject", "regenerate"]), text })),
-  review: v.optional(v.picklist(["each", "end", "auto"])),
+  review: v.optional(v.picklist(REVIEWS)),
   skips: texts,
   leftOut: v.record(text, v.array(text)),
   answers: texts,
   retryArgs: texts,
   choices: v.record(text, v.picklist(["mine", "theirs", "both", "text"])),
 });
-const keptUi = v.object({ draft: v.fallback(text, ""), draftAt: v.fallback(v.number(), 0), plans: v.fallback(v.record(text, forms), {}) });
+const keptUi = v.object({
+  draft: v.fallback(text, ""),
+  draftAt: v.fallback(v.number(), 0),
+  plans: v.fallback(v.record(text, forms), {}),
+});
 export type Kept = Pick<Ui, "draft" | "draftAt" | "plans">;
 
-/** The state of a new page; `kept` is what the page before it left behind, whatever that is. */
+/** The state of a new page; `kept` is what the page before it saved, which is checked. */
 export function freshUi(kept: unknown = undefined): Ui {
   const read = v.safeParse(keptUi, kept);
   const { draft, draftAt, plans } = read.success ? read.output : { draft: "", draftAt: 0, plans: {} };
@@ -125,18 +135,26 @@ export function freshUi(kept: unknown = undefined): Ui {
   };
 }
 
-/** What the next page must have. */
+/** What the next page needs. */
 export function kept({ draft, draftAt, plans }: Ui): Kept {
   return { draft, draftAt, plans: Object.fromEntries(Object.entries(plans).slice(-PLANS_KEPT)) };
 }
 
-const NO_FORMS: PlanForms = { open: [], wholeRequest: false, skips: {}, leftOut: {}, answers: {}, retryArgs: {}, choices: {} };
+const NO_FORMS: PlanForms = {
+  open: [],
+  wholeRequest: false,
+  skips: {},
+  leftOut: {},
+  answers: {},
+  retryArgs: {},
+  choices: {},
+};
 
 export function formsOf(ui: Ui, planId: string): PlanForms {
   return ui.plans[planId] ?? NO_FORMS;
 }
 
-/** Change the forms of one plan; the change works on a copy. */
+/** Change the forms of one plan; `change` gets a copy. */
 export function withForms(ui: Ui, planId: string, change: (forms: PlanForms) => void): Ui {
   const copy = structuredClone(formsOf(ui, planId));
   change(copy);
@@ -144,12 +162,20 @@ export function withForms(ui: Ui, planId: string, change: (forms: PlanForms) => 
   return { ...ui, plans: { ...others, [planId]: copy } };
 }
 
-/** The draft as a person has written it. */
+/** The state after the user has typed. */
 export function written(ui: Ui, draft: string, now: number): Ui {
-  return { ...ui, draft, draftAt: now, restored: false, typing: ui.typing + 1, suggestions: [], verdict: draft.trim() === "" ? undefined : ui.verdict };
+  return {
+    ...ui,
+    draft,
+    draftAt: now,
+    restored: false,
+    typing: ui.typing + 1,
+    suggestions: [],
+    verdict: draft.trim() === "" ? undefined : ui.verdict,
+  };
 }
 
-/** Bring a text into the composer: after what is written there, never in its place, and only once. The caret comes to the end. */
+/** Add a text to the draft, unless the draft ends with it already, and put the caret at its end. */
 export function composed(ui: Ui, added: string | undefined, now: number): Ui {
   const before = ui.draft.trimEnd();
   const isThere = added === undefined || `\n${before}`.endsWith(`\n${added.trim()}`);
@@ -157,28 +183,30 @@ export function composed(ui: Ui, added: string | undefined, now: number): Ui {
   return { ...(draft === ui.draft ? ui : written(ui, draft, now)), caret: draft.length };
 }
 
-/** Whether a request for a plan is on its way: a second one would make a second plan. */
+/** Whether a request for a plan has no outcome yet: a second one would make a second plan. */
 export function isSending(ui: Ui): boolean {
   return Object.values(ui.requests).some((sent) => sent.kind === "create");
 }
 
-/** Whether this form's own request is on its way. */
+/** Whether the request of this form has no outcome yet. */
 export function isBusy(ui: Ui, planId: string, form: Form): boolean {
-  return Object.values(ui.requests).some((sent) => sent.kind === "decision" && sent.planId === planId && sameForm(sent.form, form));
+  return Object.values(ui.requests).some(
+    (sent) => sent.kind === "decision" && sent.planId === planId && sameForm(sent.form, form),
+  );
 }
 
 export type Create = Omit<Extract<FromPanel, { kind: "create" }>, "requestId">;
 type Without<M> = M extends { requestId?: number | undefined } ? Omit<M, "requestId"> : never;
-/** A decision about a plan, before it has its number. */
+/** A decision about a plan, without the number of its request. */
 export type Decision = Without<Exclude<FromPanel, { kind: "create" | "complete" | "detect" }>>;
 
-/** Ask for a plan; the message to send, or none while another request for a plan is on its way. */
+/** The message that requests a plan, or none while another such request has no outcome. */
 export function created(ui: Ui, message: Create): { ui: Ui; message?: FromPanel } {
   if (message.text.trim() === "" || ui.server.kind !== "running" || isSending(ui)) return { ui };
   return asked(ui, message, { kind: "create", text: message.text, notices: ui.notices });
 }
 
-/** Send a decision; `form` is closed once it was taken. A form sends one request at a time. */
+/** The message of a decision, or none while the form has sent another. `form` closes once the decision is accepted. */
 export function decided(ui: Ui, planId: string, message: Decision, form?: Form): { ui: Ui; message?: FromPanel } {
   if (form !== undefined && isBusy(ui, planId, form)) return { ui };
   return asked(ui, message, { kind: "decision", planId, form, notices: ui.notices });
@@ -186,10 +214,13 @@ export function decided(ui: Ui, planId: string, message: Decision, form?: Form):
 
 function asked(ui: Ui, message: Create | Decision, sent: Sent): { ui: Ui; message: FromPanel } {
   const requestId = ui.lastRequest + 1;
-  return { ui: { ...ui, lastRequest: requestId, requests: { ...ui.requests, [requestId]: sent } }, message: { ...message, requestId } as FromPanel };
+  return {
+    ui: { ...ui, lastRequest: requestId, requests: { ...ui.requests, [requestId]: sent } },
+    message: { ...message, requestId } as FromPanel,
+  };
 }
 
-/** Take in what the extension says about anything but plans; `state` is what is known of those by now. */
+/** The state after a message of the extension; `state` is that of the plans after the same message. */
 export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
   switch (message.kind) {
     case "state":
@@ -212,21 +243,26 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
   }
 }
 
-/** A page may go away between sending a request and hearing that it was taken: the plan itself tells that it was. */
+/** A page may close before it hears that its request was accepted; then the plan itself shows that it was. */
 function withoutSentDraft(ui: Ui, state: PanelState): Ui {
   if (!ui.restored) return ui;
-  const sent = Object.values(state.plans).some(({ plan }) => plan.request.trim() === ui.draft.trim() && Date.parse(plan.createdAt) >= ui.draftAt);
+  const sent = Object.values(state.plans).some(
+    ({ plan }) => plan.request.trim() === ui.draft.trim() && Date.parse(plan.createdAt) >= ui.draftAt,
+  );
   return sent ? { ...ui, draft: "", restored: false, verdict: undefined, typing: ui.typing + 1 } : ui;
 }
 
-/** A request was taken or refused: refused words stay, so that they can be mended. */
+/** A request was accepted or refused. Refused text stays, so that the user can correct it. */
 function settled(ui: Ui, requestId: number, ok: boolean): Ui {
   const { [requestId]: sent, ...requests } = ui.requests;
   if (sent === undefined) return ui;
   const rest = { ...ui, requests };
   if (!ok) return sent.kind === "decision" && sent.form?.form === "step" ? refusedStep(rest, sent.planId) : rest;
   const told = { ...rest, notices: ui.notices.filter((notice) => !sent.notices.includes(notice)) };
-  if (sent.kind === "create") return ui.draft.startsWith(sent.text) ? { ...written(told, ui.draft.slice(sent.text.length).trimStart(), ui.draftAt), caret: ui.caret } : told;
+  if (sent.kind === "create")
+    return ui.draft.startsWith(sent.text)
+      ? { ...written(told, ui.draft.slice(sent.text.length).trimStart(), ui.draftAt), caret: ui.caret }
+      : told;
   const { form } = sent;
   return form === undefined ? told : withForms(told, sent.planId, (forms) => close(forms, form));
 }
@@ -252,7 +288,7 @@ function close(forms: PlanForms, form: Form): void {
   }
 }
 
-/** What is wrong with a step stands in its form, which may be far from where notices are. */
+/** Moves the problem of a step into its form, which may be far from the notices. */
 function refusedStep(ui: Ui, planId: string): Ui {
   const said = ui.notices.at(-1);
   if (said === undefined || formsOf(ui, planId).step === undefined) return ui;

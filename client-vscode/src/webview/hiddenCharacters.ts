@@ -1,32 +1,32 @@
-// Makes characters visible that would hide or reorder what a person is about to approve (Trojan Source).
+// Makes characters visible that could hide or reorder what the user is about to approve (Trojan Source).
 
 export type Piece = { kind: "text"; text: string } | { kind: "mark"; label: string; name: string };
 
-/** Controls, format and bidirectional characters, lone surrogates, line separators, ignorables and blank look-alikes. */
+/** Control, format and bidirectional characters, lone surrogates, line separators, ignorables and blanks. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2000-\u200a\u202f\u205f\u2800]/gu;
 const PICTOGRAPH_BEFORE = /\p{Extended_Pictographic}$/u;
 
-const NAMES: Readonly<Record<number, string>> = {
-  0x00ad: "soft hyphen",
-  0x200b: "zero width space",
-  0x200c: "zero width non-joiner",
-  0x200d: "zero width joiner",
-  0x200e: "left-to-right mark",
-  0x200f: "right-to-left mark",
-  0x202a: "left-to-right embedding",
-  0x202b: "right-to-left embedding",
-  0x202c: "pop directional formatting",
-  0x202d: "left-to-right override",
-  0x202e: "right-to-left override",
-  0x2060: "word joiner",
-  0x2066: "left-to-right isolate",
-  0x2067: "right-to-left isolate",
-  0x2068: "first strong isolate",
-  0x2069: "pop directional isolate",
-  0xfeff: "byte order mark",
+const NAMES: Readonly<Record<string, string>> = {
+  "U+00AD": "soft hyphen",
+  "U+200B": "zero width space",
+  "U+200C": "zero width non-joiner",
+  "U+200D": "zero width joiner",
+  "U+200E": "left-to-right mark",
+  "U+200F": "right-to-left mark",
+  "U+202A": "left-to-right embedding",
+  "U+202B": "right-to-left embedding",
+  "U+202C": "pop directional formatting",
+  "U+202D": "left-to-right override",
+  "U+202E": "right-to-left override",
+  "U+2060": "word joiner",
+  "U+2066": "left-to-right isolate",
+  "U+2067": "right-to-left isolate",
+  "U+2068": "first strong isolate",
+  "U+2069": "pop directional isolate",
+  "U+FEFF": "byte order mark",
 };
 
-/** Split text at its hidden characters; line feeds, tabs and the colour form of an emoji are shown as they are. */
+/** Split text at its hidden characters. Line feeds, tabs and the variation selector of an emoji stay in the text. */
 export function pieces(text: string): readonly Piece[] {
   const found: Piece[] = [];
   let from = 0;
@@ -40,7 +40,7 @@ export function pieces(text: string): readonly Piece[] {
   return found;
 }
 
-/** The same as plain text, for labels and tool tips that hold no elements. */
+/** The same as plain text, for labels and tool tips, which cannot hold elements. */
 export function plain(text: string): string {
   return pieces(text)
     .map((piece) => (piece.kind === "text" ? piece.text : `⟦${piece.label}⟧`))
@@ -56,5 +56,5 @@ function isHarmless(text: string, character: string, index: number): boolean {
 function mark(character: string): Piece {
   const code = character.codePointAt(0) ?? 0;
   const label = `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
-  return { kind: "mark", label, name: NAMES[code] ?? "hidden character" };
+  return { kind: "mark", label, name: NAMES[label] ?? "hidden character" };
 }

@@ -1,12 +1,13 @@
-// Puts what the server says is wrong, by step and field, into lines that a person can act on.
+// Formats the validation problems of an error, one line each.
 
 const SHOWN = 6;
 
-/** One line a problem; `numberOf` tells a step's place, 0 if it is unknown. */
+/** One line for each problem; `numberOf` returns the number of a step, 0 if it is unknown. */
 export function problemLines(details: unknown, numberOf: (stepId: string) => number): readonly string[] {
   if (!Array.isArray(details)) return [];
   const lines = details.flatMap((each: unknown) => {
-    if (typeof each !== "object" || each === null || !("problem" in each) || typeof each.problem !== "string") return [];
+    if (typeof each !== "object" || each === null || !("problem" in each) || typeof each.problem !== "string")
+      return [];
     const field = "field" in each && typeof each.field === "string" ? each.field : "";
     const step = "stepId" in each && typeof each.stepId === "string" ? numberOf(each.stepId) : 0;
     const where = [step > 0 ? `Step ${step}` : "", field].filter((part) => part !== "").join(", ");

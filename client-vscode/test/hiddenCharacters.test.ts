@@ -1,11 +1,45 @@
 import { expect, test } from "vitest";
 
-import { pieces, plain } from "../src/webview/marks";
+import { pieces, plain } from "../src/webview/hiddenCharacters";
 
 const SEEN = ["plain", "tab\tand\nline", "windows\r\nline", "日本語", "é", "👍", "❤️", "a b", "→ ✓ …"];
 const HIDDEN = [
-  "\u0000", "\u0007", "\u001b", "\u007f", "\u0085", "\u00ad", "\u034f", "\u061c", "\u115f", "\u180e", "\u200b", "\u200c", "\u200d", "\u200e", "\u200f", "\u2028", "\u2029",
-  "\u202a", "\u202b", "\u202c", "\u202d", "\u202e", "\u2060", "\u2064", "\u2066", "\u2067", "\u2068", "\u2069", "\u3164", "\ufeff", "\uffa0", "\ufe0f", "\u{e0041}", "\u{e0100}", "\u2800", "\ud800",
+  "\u0000",
+  "\u0007",
+  "\u001b",
+  "\u007f",
+  "\u0085",
+  "\u00ad",
+  "\u034f",
+  "\u061c",
+  "\u115f",
+  "\u180e",
+  "\u200b",
+  "\u200c",
+  "\u200d",
+  "\u200e",
+  "\u200f",
+  "\u2028",
+  "\u2029",
+  "\u202a",
+  "\u202b",
+  "\u202c",
+  "\u202d",
+  "\u202e",
+  "\u2060",
+  "\u2064",
+  "\u2066",
+  "\u2067",
+  "\u2068",
+  "\u2069",
+  "\u3164",
+  "\ufeff",
+  "\uffa0",
+  "\ufe0f",
+  "\u{e0041}",
+  "\u{e0100}",
+  "\u2800",
+  "\ud800",
 ];
 
 test.each(SEEN)("%j is shown as it is", (text) => {

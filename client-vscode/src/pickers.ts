@@ -1,0 +1,65 @@
+// Lets the user pick a plan, a model, or the Python of the server.
+
+import * as vscode from "vscode";
+
+import { modelName } from "./client";
+import type { Ctx } from "./ctx";
+import type { PlanSummary } from "./protocol";
+
+/** Let the user pick a plan of the ledger. */
+export async function choosePlan(ctx: Ctx): Promise<void> {
+  const answer = await ctx.ask("planloom/plan/list", { limit: 50 });
+  if (answer === undefined) return;
+  if (answer.plans.length === 0) return ctx.tell("info", "There are no plans yet.");
+  const items = answer.plans.map((plan) => ({
+    label: plan.request.split("\n")[0]?.slice(0, 120) ?? plan.planId,
+    description: describe(plan),
+    detail: new Date(plan.updatedAt).toLocaleString(),
+    planId: plan.planId,
+  }));
+  const choice = await vscode.window.showQuickPick(items, {
+    title: "Show Plan",
+    placeHolder: "Newest first",
+    matchOnDescription: true,
+  });
+  if (choice === undefined) return;
+  await ctx.show(choice.planId);
+  await ctx.panel.reveal();
+}
+
+function describe({ status, progress: { completed, total } }: PlanSummary): string {
+  const partly = status === "completed" && completed < total;
+  return `${partly ? "partly done" : status.replace("_", " ")} · ${completed}/${total}`;
+}
+
+/** Let the user pick a model; the choice is a user setting, so that a folder cannot make it. */
+export async function chooseModel(ctx: Ctx): Promise<void> {
+  const answer = await ctx.ask("planloom/model/list", {});
+  if (answer === undefined) return;
+  const items = answer.models.map((model) => ({
+    label: `${model.reachable ? "$(pass)" : "$(circle-slash)"} ${modelName(model)}`,
+    description: model.contextTokens == null ? "" : `${model.contextTokens} tokens`,
+    detail: model.reason ?? "",
+    model,
+  }));
+  const choice = await vscode.window.showQuickPick(items, { title: "Choose Model", matchOnDetail: true });
+  if (choice === undefined) return;
+  const settings = vscode.workspace.getConfiguration("planloom.model");
+  await settings.update("provider", choice.model.provider, vscode.ConfigurationTarget.Global);
+  await settings.update("name", choice.model.name, vscode.ConfigurationTarget.Global);
+}
+
+/** Let the user pick the Python that runs the server, and start the server in it. */
+export async function choosePython(ctx: Ctx): Promise<void> {
+  const picked = await vscode.window.showOpenDialog({
+    title: "Choose a Python, 3.11 or newer",
+    openLabel: "Use This Python",
+    canSelectMany: false,
+  });
+  const [file] = picked ?? [];
+  if (file === undefined) return;
+  await vscode.workspace
+    .getConfiguration("planloom.server")
+    .update("python", file.fsPath, vscode.ConfigurationTarget.Global);
+  await ctx.start();
+}

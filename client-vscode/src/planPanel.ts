@@ -1,0 +1,178 @@
+// The extension's side of the panel: creates its page, checks its messages, and sends it events in batches.
+
+import { randomBytes } from "node:crypto";
+import * as vscode from "vscode";
+
+import { type FromPanel, readFromPanel, type ServerState, type ToPanel } from "./messages";
+import { attention, type PanelState } from "./planState";
+import type { Event, StreamParams } from "./protocol";
+import { waitingFor } from "./waiting";
+
+export const VIEW_ID = "planloom.plan";
+export interface Source {
+  readonly state: PanelState;
+  readonly server: ServerState;
+  perform(message: FromPanel): void;
+}
+
+export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable {
+  private view: vscode.WebviewView | undefined;
+  private ready = false;
+  /** The text that goes into the composer once the page is ready; undefined if the composer need not open. */
+  private composing: { text?: string } | undefined;
+  private events: Event[] = [];
+  private deltas: StreamParams[] = [];
+  private sending = false;
+  private readonly registration = vscode.window.registerWebviewViewProvider(VIEW_ID, this);
+
+  constructor(
+    private readonly extension: vscode.Uri,
+    private readonly source: Source,
+    private readonly log: vscode.LogOutputChannel,
+  ) {}
+
+  resolveWebviewView(view: vscode.WebviewView): void {
+    this.view = view;
+    this.ready = false;
+    const resources = vscode.Uri.joinPath(this.extension, "out", "webview");
+    view.webview.options = { enableScripts: true, localResourceRoots: [resources] };
+    view.webview.onDidReceiveMessage((value: unknown) => {
+      const message = readFromPanel(value);
+      if (message === undefined) this.log.warn("An unknown message of the panel was ignored.");
+      else if (message.kind === "ready") this.onReady();
+      else this.source.perform(message);
+    });
+    // A hidden panel has no page; the next page gets the whole state.
+    view.onDidChangeVisibility(() => {
+      if (!view.visible) this.ready = false;
+    });
+    view.onDidDispose(() => {
+      this.view = undefined;
+      this.ready = false;
+    });
+    view.webview.html = page(view.webview, resources);
+    this.badge();
+  }
+
+  get isVisible(): boolean {
+    return this.view?.visible ?? false;
+  }
+
+  post(message: ToPanel): void {
+    void this.deliver(message);
+  }
+
+  /** Send the whole state: after a reload of the page, or when the state was rebuilt. */
+  reset(): void {
+    [this.events, this.deltas] = [[], []];
+    this.post({ kind: "state", state: this.source.state });
+    this.badge();
+  }
+
+  forward(event: Event): void {
+    this.events.push(event);
+    void this.send();
+  }
+
+  stream(delta: StreamParams): void {
+    this.deltas.push(delta);
+    void this.send();
+  }
+
+  server(): void {
+    this.post({ kind: "server", server: this.source.server });
+  }
+
+  notice(level: "info" | "warning" | "error", message: string, hint?: string): void {
+    this.post({ kind: "notice", level, message, ...(hint === undefined ? {} : { hint }) });
+  }
+
+  async reveal(): Promise<void> {
+    await vscode.commands.executeCommand(`${VIEW_ID}.focus`);
+  }
+
+  /** Reveal the panel with the caret in its composer; `text` is added to what is written there. */
+  async compose(text: string | undefined): Promise<void> {
+    this.composing = { ...this.composing, ...(text === undefined ? {} : { text }) };
+    await this.reveal();
+    if (this.ready) this.sendComposing();
+  }
+
+  dispose(): void {
+    this.registration.dispose();
+  }
+
+  private onReady(): void {
+    this.ready = true;
+    // A page that closed may have left a message unanswered.
+    this.sending = false;
+    this.server();
+    this.reset();
+    this.sendComposing();
+  }
+
+  private sendComposing(): void {
+    if (this.composing === undefined) return;
+    this.post({ kind: "compose", ...this.composing });
+    this.composing = undefined;
+  }
+
+  /**
+   * Sends the first event at once, and all events that come before the editor has taken it in the next message. So a
+   * busy editor gets fewer messages instead of a queue.
+   */
+  private async send(): Promise<void> {
+    if (this.sending) return;
+    this.sending = true;
+    while (this.events.length > 0 || this.deltas.length > 0) {
+      const [events, deltas] = [this.events, this.deltas];
+      [this.events, this.deltas] = [[], []];
+      const sent = [
+        events.length > 0 ? this.deliver({ kind: "events", events }) : undefined,
+        deltas.length > 0 ? this.deliver({ kind: "streams", deltas }) : undefined,
+      ];
+      this.badge();
+      await Promise.all(sent);
+    }
+    this.sending = false;
+  }
+
+  /** Resolves when the editor has taken or dropped the message; a page that comes back gets the whole state. */
+  private async deliver(message: ToPanel): Promise<void> {
+    if (!this.ready || this.view === undefined) return;
+    try {
+      await this.view.webview.postMessage(message);
+    } catch (error) {
+      this.log.warn(`The panel did not take a message: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  private badge(): void {
+    const waits = Object.values(this.source.state.plans).reduce(
+      (count, view) => count + (attention(view.plan) || (waitingFor(view) === undefined ? 0 : 1)),
+      0,
+    );
+    if (this.view === undefined || (this.view.badge?.value ?? 0) === waits) return;
+    this.view.badge = waits === 0 ? undefined : { value: waits, tooltip: `${waits} waiting for you` };
+  }
+}
+
+/** The page. It loads only its own script and styles, nothing remote and nothing inline. */
+function page(webview: vscode.Webview, resources: vscode.Uri): string {
+  const nonce = randomBytes(18).toString("base64");
+  const at = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(resources, name)).toString();
+  const own = webview.cspSource;
+  const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${own}; font-src ${own}; img-src ${own}`;
+  return `<!DOCTYPE html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta http-equiv="Content-Security-Policy" content="${policy}">
+    <meta name="viewport" content="width=device-width">
+    <link rel="stylesheet" href="${at("codicon.css")}" id="vscode-codicon-stylesheet">
+    <link rel="stylesheet" href="${at("style.css")}">
+    <title>Planloom</title>
+  </head>
+  <body><div id="root"></div><script nonce="${nonce}" src="${at("main.js")}"></script></body>
+</html>`;
+}
