@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { Ctx } from "./ctx";
 import type { FromPanel } from "./messages";
 import { chooseModel, choosePlan, choosePython } from "./pickers";
-import type { CreateParams } from "./protocol";
+import type { Context, CreateParams, UndoParams } from "./protocol";
 
 const COMPLETIONS = 30;
 
@@ -59,22 +59,20 @@ async function settle(
 /** Send one decision about a plan to the server; undefined if the server refused it, which the user has been shown. */
 async function decide(ctx: Ctx, message: Decision): Promise<object | undefined> {
   switch (message.kind) {
-    case "approve":
-      return ctx.ask("planloom/plan/approve", {
-        planId: message.planId,
-        version: message.version,
-        review: message.review ?? ctx.reviewOf(message.planId),
-      });
+    case "approve": {
+      const { planId, version, review = ctx.reviewOf(planId) } = message;
+      return ctx.ask("planloom/plan/approve", { planId, version, review });
+    }
     case "reject":
-      return ctx.ask("planloom/plan/reject", { planId: message.planId, ...some("reason", message.reason) });
-    case "regenerate":
-      return ctx.ask("planloom/plan/regenerate", {
-        planId: message.planId,
-        version: message.version,
-        ...some("feedback", message.feedback),
-      });
-    case "edit":
-      return ctx.ask("planloom/plan/edit", { planId: message.planId, version: message.version, edits: message.edits });
+      return ctx.ask("planloom/plan/reject", { planId: message.planId, reason: filled(message.reason) });
+    case "regenerate": {
+      const { planId, version, feedback } = message;
+      return ctx.ask("planloom/plan/regenerate", { planId, version, feedback: filled(feedback) });
+    }
+    case "edit": {
+      const { planId, version, edits } = message;
+      return ctx.ask("planloom/plan/edit", { planId, version, edits });
+    }
     case "control":
       return ctx.ask(`planloom/plan/${message.action}`, { planId: message.planId });
     case "undo":
@@ -84,35 +82,32 @@ async function decide(ctx: Ctx, message: Decision): Promise<object | undefined> 
       return ctx.ask("planloom/approval/respond", {
         approvalId,
         decision,
-        ...some("reason", reason ?? ""),
-        ...(files === undefined ? {} : { files }),
+        reason: filled(reason),
+        files,
       });
     }
-    case "answer":
-      return ctx.ask("planloom/step/answer", {
-        planId: message.planId,
-        stepId: message.stepId,
-        answer: message.answer,
-      });
+    case "answer": {
+      const { planId, stepId, answer } = message;
+      return ctx.ask("planloom/step/answer", { planId, stepId, answer });
+    }
     case "recover": {
       const { planId, stepId, action, args } = message;
-      return ctx.ask("planloom/step/recover", { planId, stepId, action, ...(args === undefined ? {} : { args }) });
+      return ctx.ask("planloom/step/recover", { planId, stepId, action, args });
     }
-    case "resolve":
-      return ctx.ask("planloom/conflict/resolve", {
-        planId: message.planId,
-        editId: message.editId,
-        files: message.files,
-      });
+    case "resolve": {
+      const { planId, editId, files } = message;
+      return ctx.ask("planloom/conflict/resolve", { planId, editId, files });
+    }
   }
 }
 
-function some<N extends string>(name: N, text: string): Partial<Record<N, string>> {
-  return text.trim() === "" ? {} : ({ [name]: text } as Record<N, string>);
+/** A text, or undefined if it is blank. */
+function filled(text: string | undefined): string | undefined {
+  return text?.trim() === "" ? undefined : text;
 }
 
 /** The active file and its selections, to which `@selection` and `@diagnostics` refer. */
-export function editorContext(): NonNullable<CreateParams["context"]> {
+function editorContext(): Context {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined || editor.document.uri.scheme !== "file") return {};
   const at = ({ line, character }: vscode.Position): { line: number; character: number } => ({ line, character });
@@ -146,8 +141,8 @@ async function create(
     text,
     mode,
     context,
-    ...(confirmed.length === 0 ? {} : { confirmed }),
-    ...(sessionId === undefined ? {} : { sessionId }),
+    confirmed: confirmed.length === 0 ? undefined : confirmed,
+    sessionId,
   });
   if (result !== undefined) await ctx.show(result.plan.planId);
   return result;
@@ -163,7 +158,7 @@ async function complete(
       text,
       offset,
       limit: COMPLETIONS,
-      ...(uri === undefined ? {} : { context: { uri } }),
+      context: { uri },
     })
     .catch(() => undefined);
   ctx.panel.post({ kind: "completions", requestId, items: [...(found?.items ?? [])] });
@@ -175,32 +170,22 @@ async function diff(ctx: Ctx, { approvalId, uri }: { approvalId: string; uri: st
   if (file !== undefined) await ctx.diffs.show(approvalId, file);
 }
 
-async function undo(
-  ctx: Ctx,
-  { planId, stepId, redo }: { planId: string; stepId?: string; redo?: boolean },
-): Promise<object | undefined> {
-  const result = await ctx.ask("planloom/plan/undo", {
-    planId,
-    ...(stepId === undefined ? {} : { stepId }),
-    ...(redo === undefined ? {} : { redo }),
-  });
+async function undo(ctx: Ctx, { planId, stepId, redo }: UndoParams): Promise<object | undefined> {
+  const result = await ctx.ask("planloom/plan/undo", { planId, stepId, redo });
   if (result === undefined) return undefined;
   const { reverted, conflicts } = result;
   const files = (count: number): string => (count === 1 ? "1 file" : `${count} files`);
   if (conflicts.length > 0)
     ctx.tell("warning", `${files(conflicts.length)} could not be undone: you changed the same lines since.`);
-  else if (reverted.length === 0) ctx.tell("info", "There was nothing to undo.");
+  else if (reverted.length === 0) ctx.tell("info", `There was nothing to ${redo === true ? "redo" : "undo"}.`);
   return result;
 }
 
 async function open({ uri, line }: { uri: string; line?: number }): Promise<void> {
   const target = vscode.Uri.parse(uri, true);
   if (target.scheme !== "file") return;
-  const position = line === undefined ? undefined : new vscode.Position(line, 0);
-  await vscode.window.showTextDocument(target, {
-    preview: true,
-    ...(position === undefined ? {} : { selection: new vscode.Range(position, position) }),
-  });
+  const selection = line === undefined ? undefined : new vscode.Range(line, 0, line, 0);
+  await vscode.window.showTextDocument(target, { preview: true, selection });
 }
 
 async function show(ctx: Ctx, what: Extract<FromPanel, { kind: "show" }>["what"]): Promise<void> {
