@@ -221,7 +221,7 @@ def test_killed_while_a_command_is_asked(start: Start) -> None:
     editor = start({})
     editor.request("planloom/plan/resume", {"planId": plan_id})
     asked = editor.until("approval_request")
-    assert "cut off" not in (asked["approval"].get("warning") or "")
+    assert "started before" not in (asked["approval"].get("warning") or "")
     editor.allow(asked)
     editor.until("plan_completed")
     assert editor.text("a.txt") == INSERTED and editor.text("ran.log") == "ran\n"

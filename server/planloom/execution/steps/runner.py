@@ -151,7 +151,7 @@ class Runner:
             # The earlier run made its changes and then failed, so only the checks remain.
             target = await context.resolve(str(args[tool.writes[-1]]), "read")
             value = None if target.kind == "refused" else target.relative
-            return Done(summary="Already done in an earlier run of the step.", value=value)
+            return Done(summary="Done already, in an earlier run of the step.", value=value)
         if not is_open:
             return None
         if call.command == "ended":
