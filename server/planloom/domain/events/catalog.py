@@ -276,8 +276,10 @@ class ApprovalResolved(Value):
 
 
 class EditStarted(Value):
-    """The intent to change files; recorded on disk before the editor is asked to change them. `reverts` are the edits that it reverts,
-    `partly` those that it reverts only in part, `settles` the steps whose staged changes it applies.
+    """The intent to change files; recorded on disk before the editor is asked to change them.
+
+    `reverts` are the edits that it reverts, `partly` those that it reverts only in part, `settles` the steps whose
+    staged changes it applies.
     """
 
     type: Literal["edit_started"] = "edit_started"
