@@ -203,23 +203,23 @@ def fold_reverted(plan: Plan, edit: EditRecord, files: Collection[EditedFile], *
 
 def fold_approval(plan: Plan, event: ev.ApprovalResolved) -> Plan:
     """The plan after a decision on an approval: changes that are not allowed become denied."""
-    asked = next((each for each in plan.pending.approvals if each.approval_id == event.approval_id), None)
-    if asked is None or event.decision in ("cancel", "superseded"):
+    approval = next((each for each in plan.pending.approvals if each.approval_id == event.approval_id), None)
+    if approval is None or event.decision in ("cancel", "superseded"):
         return plan
-    if asked.effect == "execute":
+    if approval.effect == "execute":
         if event.decision != "deny":
             return plan
         calls = tuple(
             call.model_copy(update={"denied": True, "why": event.reason})
-            if call.step_id == asked.step_id and _is_command(call)
+            if call.step_id == approval.step_id and _is_command(call)
             else call
             for call in plan.open_calls
         )
         return updated(plan, open_calls=calls)
-    kept = {*event.files} if event.files is not None else {file.uri for file in asked.files}
-    allowed = set() if event.decision == "deny" else kept
-    uris = _uris(file for file in asked.files if file.uri not in allowed)
-    return _deny(plan, asked.step_id, uris, event.reason)
+    covered = {*event.files} if event.files is not None else {file.uri for file in approval.files}
+    allowed = set() if event.decision == "deny" else covered
+    uris = _uris(file for file in approval.files if file.uri not in allowed)
+    return _deny(plan, approval.step_id, uris, event.reason)
 
 
 def fold_conflict(plan: Plan, event: ev.ConflictResolved) -> Plan:
@@ -305,14 +305,14 @@ def _literal_edit(plan: Plan, step: Step) -> EditRecord | None:
     return edits[-1] if edits else None
 
 
-def _without_replaced(step: Step, gone: Collection[str], files: Iterable[str], fate: Fate) -> Step:
-    """The step after a later change of the same fate replaced its changes of the files `gone` by those of `files`."""
+def _without_replaced(step: Step, replaced_uris: Collection[str], files: Iterable[str], fate: Fate) -> Step:
+    """The step after a later change of the same fate replaced those to `replaced_uris` by one to `files`."""
     calls = []
     for call in step.tools_executed:
-        lost = [uri for uri, each in call.files.items() if each == fate and uri in gone]
-        kept = {uri: each for uri, each in call.files.items() if uri not in lost}
-        new: dict[str, Fate] = {uri: kept.get(uri, fate) for uri in files} if lost else {}
-        calls.append(call.model_copy(update={"files": {**kept, **new}}) if lost else call)
+        lost = [uri for uri, each in call.files.items() if each == fate and uri in replaced_uris]
+        covered = {uri: each for uri, each in call.files.items() if uri not in lost}
+        new: dict[str, Fate] = {uri: covered.get(uri, fate) for uri in files} if lost else {}
+        calls.append(call.model_copy(update={"files": {**covered, **new}}) if lost else call)
     return _with_calls(step, tuple(calls))
 
 

@@ -90,8 +90,8 @@ def _fold_reverted(plan: Plan, event: ev.EditReverted) -> Plan:
     target = plan.edits.find(event.edit_id)
     if target is None:
         return plan
-    gone = {file.uri for file in event.files}
-    whole = all(file.uri in gone for file in target.files)
+    reverted_uris = {file.uri for file in event.files}
+    whole = all(file.uri in reverted_uris for file in target.files)
     states: dict[EditId, State] = {target.edit_id: "reverted" if whole else "applied"}
     if whole and target.state == "applied":
         states |= dict.fromkeys(target.reverts, "applied")
@@ -174,8 +174,8 @@ def fold_decision(plan: Plan, event: DecisionEvent) -> Plan:
                 proposal=event.proposal,
             )
             others = tuple(each for each in pending.recoveries if each.step_id != event.task_id)
-            asked = updated(plan, pending=updated(pending, recoveries=(*others, recovery)))
-            return with_usage(asked, event.usage)
+            waiting = updated(plan, pending=updated(pending, recoveries=(*others, recovery)))
+            return with_usage(waiting, event.usage)
         case ev.RecoveryChosen():
             return _recovered(plan, event)
         case _:
@@ -184,19 +184,19 @@ def fold_decision(plan: Plan, event: DecisionEvent) -> Plan:
 
 def _left_out(plan: Plan, event: ev.ApprovalResolved) -> tuple[Uri, ...]:
     """The files whose changes the user does not allow, after one more decision."""
-    asked = next((each for each in plan.pending.approvals if each.approval_id == event.approval_id), None)
-    if asked is None or event.decision in ("cancel", "superseded"):
+    approval = next((each for each in plan.pending.approvals if each.approval_id == event.approval_id), None)
+    if approval is None or event.decision in ("cancel", "superseded"):
         return plan.left_out
-    files = {file.uri for file in asked.files}
+    files = {file.uri for file in approval.files}
     allowed = set() if event.decision == "deny" else files if event.files is None else files & {*event.files}
     before = tuple(uri for uri in plan.left_out if uri not in allowed)
-    return (*before, *(f.uri for f in asked.files if f.uri not in allowed and f.uri not in before))
+    return (*before, *(f.uri for f in approval.files if f.uri not in allowed and f.uri not in before))
 
 
 def _answered(plan: Plan, event: ev.ClarificationProvided) -> Plan:
     step = plan.step(event.task_id)
-    asked = step.question if step else None
-    note = f"{asked}\nAnswer: {event.answer}" if asked else f"Answer: {event.answer}"
+    question = step.question if step else None
+    note = f"{question}\nAnswer: {event.answer}" if question else f"Answer: {event.answer}"
     answered = change_step(
         plan,
         event.task_id,

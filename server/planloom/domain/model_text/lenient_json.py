@@ -93,7 +93,7 @@ class Unreadable(NamedTuple):
 
 
 def read_value(cursor: Cursor, watch: Watch | None = None, ends: Ends | None = None) -> Json:
-    """Read the JSON value at the cursor, which moves behind it. Raises NeedMoreText or ParseError.
+    """Read the JSON value at the cursor, which moves past it. Raises NeedMoreText or ParseError.
 
     Missing closing brackets are added, and `cursor.repaired` is set, if `ends` or the bracket of an outer container
     shows that they are missing.
@@ -215,7 +215,7 @@ class _Reader:
             _require_whole(entries[-1])
 
     def _entries(self, closing: str, depth: int) -> Iterator[str]:
-        """Move the cursor to each entry of a container and yield its first character; at the end move behind it."""
+        """Move the cursor to each entry of a container and yield its first character; at the end move past it."""
         cursor = self._cursor
         entered = False
         separated = True

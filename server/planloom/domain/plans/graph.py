@@ -85,12 +85,12 @@ def cycle(steps: Sequence[Step]) -> tuple[StepId, ...] | None:
     # Every step left waits for another that is left, so following them must close a cycle.
     index = min(left)
     path: list[int] = []
-    seen: dict[int, int] = {}
-    while index not in seen:
-        seen[index] = len(path)
+    position: dict[int, int] = {}
+    while index not in position:
+        position[index] = len(path)
         path.append(index)
         index = next(dependency for dependency in links.dependencies[index] if dependency in left)
-    ring = path[seen[index] :]
+    ring = path[position[index] :]
     first = ring.index(min(ring))
     return tuple(steps[index].step_id for index in [*ring[first:], *ring[:first]])
 

@@ -434,9 +434,9 @@ class Plan(Value):
     @property
     def only_asks(self) -> bool:
         """Whether the request is a question that is answered directly; nothing may be changed for it."""
-        asked = self.detection is not None and self.detection.rule == "question"
-        judged = self.qualification is not None and self.qualification.task_type == "question"
-        return self.route == "direct" and (asked or judged)
+        detected = self.detection is not None and self.detection.rule == "question"
+        qualified = self.qualification is not None and self.qualification.task_type == "question"
+        return self.route == "direct" and (detected or qualified)
 
     def edits_of(self, step_id: StepId) -> Iterator[EditRecord]:
         """The edits of a step, including those made for several steps at once; oldest first."""

@@ -89,15 +89,15 @@ def template_of(
     The results of the steps are left out. The values become the parameters' defaults.
     """
     problems = [("name", "it is empty")] if not name.strip() else []
-    seen: set[str] = set()
+    checked: set[str] = set()
     for parameter, value in parameters:
         if _NAME.fullmatch(parameter) is None:
             problems.append((parameter, "it must be a letter or _, then letters, digits, - and _"))
-        elif parameter in seen:
+        elif parameter in checked:
             problems.append((parameter, "it occurs twice"))
         elif not value:
             problems.append((parameter, "its value is empty"))
-        seen.add(parameter)
+        checked.add(parameter)
     if problems:
         return TemplateRefused(problems=tuple(problems))
     names = {value: parameter for parameter, value in reversed(list(parameters))}

@@ -120,7 +120,7 @@ def structure(steps: Sequence[Step]) -> tuple[Problem, ...]:
 
 
 def _structure(steps: Sequence[Step]) -> Iterator[Problem]:
-    seen: set[StepId] = set()
+    ids: set[StepId] = set()
     for step in steps:
         if not STEP_ID.fullmatch(step.step_id):
             yield _error(
@@ -128,12 +128,12 @@ def _structure(steps: Sequence[Step]) -> Iterator[Problem]:
                 "stepId",
                 f"{step.step_id!r} is not a step id; it must be a letter, then letters, digits and underscores.",
             )
-        if step.step_id in seen:
+        if step.step_id in ids:
             yield _error(step, "stepId", f"Two steps have the id {step.step_id!r}.")
-        seen.add(step.step_id)
+        ids.add(step.step_id)
     for step in steps:
         for name in step.depends_on:
-            if name not in seen:
+            if name not in ids:
                 yield _error(step, "dependsOn", f"There is no step {name!r} to depend on.")
     ring = cycle(steps)
     if ring is not None:
@@ -195,8 +195,8 @@ def _tool(step: Step, tools: Mapping[str, ToolRules]) -> Iterator[Problem]:
         return
     args = step.args or {}
     open_fields = {name for name, _ in output_references(args)}
-    given = {name: literal(argument) for name, argument in args.items() if name not in open_fields}
-    for field, text in rules.check(given):
+    known_args = {name: literal(argument) for name, argument in args.items() if name not in open_fields}
+    for field, text in rules.check(known_args):
         # An argument whose value is not known yet cannot be checked, nor can the call as a whole.
         if field.split(".")[0] in open_fields or (not field and open_fields):
             continue

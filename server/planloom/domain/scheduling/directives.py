@@ -116,7 +116,7 @@ def will_retry(step: Step, limits: Limits) -> bool:
 
 def after_failures(plan: Plan, steps: Sequence[Step], limits: Limits) -> Iterator[Directive]:
     """The directives for failed steps: the end of the plan if one demands it, else a decision on each."""
-    asked = {recovery.step_id for recovery in plan.pending.recoveries}
+    undecided = {recovery.step_id for recovery in plan.pending.recoveries}
     for step in steps:
         final = step.status == "failed" and limits.on_failure in ("retry", "abort")
         abandoned = step.status == "skipped" and step.attempts > 0 and _was_failed(step)
@@ -127,7 +127,7 @@ def after_failures(plan: Plan, steps: Sequence[Step], limits: Limits) -> Iterato
             yield Fail(code="step_failed", message=f"The step “{step.description}” failed.")
             return
     for step in steps:
-        if step.status != "failed" or step.step_id in asked:
+        if step.status != "failed" or step.step_id in undecided:
             continue
         if limits.on_failure == "skip":
             yield Skip(step_id=step.step_id, reason="policy")

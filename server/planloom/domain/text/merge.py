@@ -71,7 +71,7 @@ def merge(base: str, mine: str, theirs: str) -> Merged | Conflicted:
 
 
 def reverse_merge(before: str, after: str, live: str) -> Merged | Conflicted:
-    """The live text with the change from `before` to `after` taken back and everything else kept."""
+    """The live text with the change from `before` to `after` undone and everything else kept."""
     return merge(base=after, mine=live, theirs=before)
 
 

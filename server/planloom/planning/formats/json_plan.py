@@ -39,10 +39,10 @@ def read_json(text: str, tools: Collection[str] = ()) -> JsonPlan | None:
     alone: list[tuple[int, JsonSteps]] = []
     while effort > 0 and (candidate := _CANDIDATE.search(text, offset)) is not None:
         start = candidate.start()
-        behind = next((end for first, end in programs if first <= start < end), None)
-        if behind is not None:
-            offset = behind
-            programs = [program for program in programs if program[1] > behind]
+        end_of_program = next((end for first, end in programs if first <= start < end), None)
+        if end_of_program is not None:
+            offset = end_of_program
+            programs = [program for program in programs if program[1] > end_of_program]
             continue
         parsed = read_container(text, start)
         effort -= parsed.effort + 1

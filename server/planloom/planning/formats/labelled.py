@@ -98,7 +98,7 @@ def plain(text: str) -> str:
 
 
 def label(line: str) -> str | None:
-    """The text behind the label (DO, INSTRUCTION) at the start of a line (P3), or None."""
+    """The text after the label (DO, INSTRUCTION) at the start of a line (P3), or None."""
     bare = line.strip()
     beginning = bare[:_FRONT_SIZE].lower()
     found = _LABEL.match(bare) if "do" in beginning or "instruction" in beginning else None

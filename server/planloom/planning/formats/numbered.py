@@ -93,7 +93,7 @@ def _dedented(lines: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NumberedSteps:
-    """The steps, the line of the first item and the line behind the list."""
+    """The steps, the line of the first item and the line after the list."""
 
     steps: tuple[DraftStep, ...] = ()
     first_line: int = -1

@@ -128,7 +128,7 @@ class _LineSteps:
             yield from self._finish()
             self.item = entry
         else:
-            # Prose behind a blank line may end a list; the number of the next item decides.
+            # Prose after a blank line may end a list; the number of the next item decides.
             self.doubt = self.doubt or (self.blank and bool(line[:1].strip()))
             self._body(line, code=False)
         self.blank = not line.strip()
@@ -179,7 +179,7 @@ class _JsonSteps:
         self._pieces: list[str] | None = None
 
     def feed(self, text: str, start: int) -> Generator[DraftStep, None, int]:
-        """Yield the steps that end in `text` behind `start`; returns the position up to which the text was used."""
+        """Yield the steps that end in `text` after `start`; returns the position up to which the text was used."""
         begin = end = start
         for token in _STRUCTURE.finditer(text, start):
             sign, end = token[0], token.end()
