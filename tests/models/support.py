@@ -75,7 +75,7 @@ async def model_at(
         await model.close()
 
 
-async def told(model: Model, request: ModelRequest | None = None) -> list[ModelEvent]:
+async def events_of(model: Model, request: ModelRequest | None = None) -> list[ModelEvent]:
     """Every event of one answer."""
     return [event async for event in model.stream(request or asks())]
 

@@ -30,7 +30,7 @@ async def test_row_45_rename(path: str, new_path: str, at: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("path", "new_path", "said"),
+    ("path", "new_path", "message"),
     [
         ("a.txt", "b.txt", "exists already"),
         ("d", "d/e/f", "into itself"),
@@ -40,10 +40,10 @@ async def test_row_45_rename(path: str, new_path: str, at: str, tmp_path: Path) 
         (".", "c", "workspace folder itself"),
     ],
 )
-async def test_row_45_rename_refused(path: str, new_path: str, said: str, tmp_path: Path) -> None:
+async def test_row_45_rename_refused(path: str, new_path: str, message: str, tmp_path: Path) -> None:
     desk = Desk(tmp_path / "w", FILES)
     result = await desk.call("rename_path", path=path, new_path=new_path)
-    assert not result.ok and said in result.text, result.text
+    assert not result.ok and message in result.text, result.text
     assert desk.changes().changes == ()
 
 

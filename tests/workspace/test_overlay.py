@@ -11,7 +11,7 @@ from planloom.workspace.edits.overlay import Overlay
 from tests.workspace.room import Room
 
 
-def told(changes: tuple[FileChange, ...], room: Room) -> list[str]:
+def summaries(changes: tuple[FileChange, ...], room: Room) -> list[str]:
     """Changes in short: kind, names below the folder."""
     root = room.uri("x")[:-1]
     short = []
@@ -119,7 +119,7 @@ async def test_changes_are_one_a_file_and_in_order(tmp_path: Path, acts: str, ch
     overlay = Overlay(room.view)
     for act in acts.split("; "):
         assert await _act(overlay, room, act) is None, act
-    assert told(overlay.changeset().changes, room) == changes
+    assert summaries(overlay.changeset().changes, room) == changes
     outcome = await room.apply(*overlay.changeset().changes)
     assert outcome.kind == "applied"
 
@@ -199,7 +199,7 @@ async def test_a_step_over_its_plan_hands_its_changes_down(tmp_path: Path) -> No
     assert first.changeset().changes == ()
     assert await second.merge_down() == ()
     assert (await plan.peek(room.uri("a"))).text == "ONE\ntwo\nTHREE\n"
-    assert told(plan.changeset().changes, room) == ["edit a", "rename b c"]
+    assert summaries(plan.changeset().changes, room) == ["edit a", "rename b c"]
     third = Overlay(plan)
     await third.read(room.uri("a"))
     await third.stage_write(room.uri("a"), "one\ntwo\nTHREE\n")

@@ -198,10 +198,10 @@ def test_row35_links(app: Path, layout: str, text: str, expected: str, names: st
             (app / name.strip()).mkdir()
     assert check(app, text) == expected
     result = resolve(Roots((root_at(app),)), text, for_="write")
-    said = result.reason if isinstance(result, PathRefused) else " ".join(result.notes)
-    assert names in said
+    text = result.reason if isinstance(result, PathRefused) else " ".join(result.notes)
+    assert names in text
     if isinstance(result, ResolvedPath):
-        assert "link" in said
+        assert "link" in text
 
 
 def test_row35_forty_links_are_enough(app: Path) -> None:
