@@ -1,4 +1,4 @@
-"""A whole answer: what counts of it, and what it cost."""
+"""Whole answers to one question, and their cost."""
 
 from __future__ import annotations
 

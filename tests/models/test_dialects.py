@@ -1,4 +1,4 @@
-"""What Ollama and Anthropic are sent, and what only they say."""
+"""Requests to Ollama and Anthropic, and the peculiarities of their answers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CONVERSATION = ModelRequest(
 
 
 def speaks(path: str, content_type: str, *lines: object, shown: object = None) -> Answer:
-    """A server that answers at one path with these documents, and about the model with `shown`."""
+    """A server that streams these documents, and describes the model with `shown`."""
 
     async def answer(asked: Asked, wire: Wire) -> None:
         if asked.path == path:

@@ -1,4 +1,4 @@
-"""Every fault of a model server, over all HTTP adapters: bounded, and recovered from or told clearly."""
+"""Every fault of a model server, over all HTTP adapters: bounded, and recovered from or reported clearly."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FATAL = {
     "unknown_compression": "model_output_invalid",
     "page_instead": "model_unavailable",
 }
-"""Faults that are told at once, with the code; every other is recovered from."""
+"""Faults that fail at once with this code; all others are recovered from."""
 WORDS = {
     "too_many_for_hours": "600 minutes",
     "unauthorized": "refused the key",
@@ -155,7 +155,7 @@ async def test_memory_is_bounded(protocol: str, fault: str) -> None:
 
 @every_protocol
 async def test_no_connection_is_left_open(protocol: str) -> None:
-    """A fault closes its connection at once; the server sees the client leave."""
+    """A fault closes its connection at once, which the server notices."""
     spoken = PROTOCOLS[protocol]
     faults = ["hangs_between_tokens", "stays_open", "endless_line"]
     async with serving(hostile(spoken.server(), faults)) as running:

@@ -1,4 +1,4 @@
-"""Keys: sent to their own origin alone, and to be found nowhere else."""
+"""Keys are sent only to their own origin, and appear nowhere else."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_stand_ins_for_keys_do_not_spoil_texts() -> None:
 
 
 def echoing(fault: str) -> Answer:
-    """A server that says the key it was sent wherever it can."""
+    """A server that echoes the key wherever it can."""
 
     async def answer(asked: Asked, wire: Wire) -> None:
         sent_key = asked.headers.get("authorization", "") + asked.headers.get("x-api-key", "")
@@ -207,7 +207,7 @@ async def test_a_redirect_is_not_followed() -> None:
 
 
 async def test_a_name_that_leads_to_a_forbidden_address_gets_nothing() -> None:
-    """The address is judged when the connection stands, so a name that was rebound is caught too."""
+    """The address is checked after the connection is made, so DNS rebinding is caught too."""
     from planloom.models.http import transport
 
     class Peer:

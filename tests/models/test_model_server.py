@@ -1,4 +1,4 @@
-"""The scripted server of the tests: what it streams is what its script says, in a process of its own too."""
+"""The scripted server of the tests streams its script, also in a process of its own."""
 
 from __future__ import annotations
 

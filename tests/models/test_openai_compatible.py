@@ -1,4 +1,4 @@
-"""Chat completions: what is sent, and every form in which servers answer."""
+"""Chat completions: requests, and all forms of servers' answers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def fragment(index: int | None = None, **more: object) -> dict[str, object]:
 
 
 def streams(*data: object) -> Answer:
-    """A server that tells nothing of itself and streams these events."""
+    """A server without metadata that streams these events."""
 
     async def answer(asked: Asked, wire: Wire) -> None:
         if asked.method == "GET":

@@ -1,4 +1,4 @@
-"""A real, weak model over real HTTP: what it writes is not judged, only that all of it is read right."""
+"""A real, weak model over real HTTP: checks that its answers are parsed, not their quality."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which model is picked, from what, and what a user is told."""
+"""The choice of the model, and its reasons for the user."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def settings(**model: object) -> Settings:
 
 
 class Editor:
-    """An editor with a model of its own."""
+    """An editor that offers a model."""
 
     def __init__(self, answer: EditorAnswer | None = None) -> None:
         self.asked: list[tuple[str, ModelRequest]] = []
@@ -49,7 +49,7 @@ class Editor:
 
 
 def spec(kind: str, names: list[str], status: int = 200) -> Answer:
-    """A server that lists these models, and answers as its kind does."""
+    """A server of this kind that lists these models."""
 
     async def answer(asked: Asked, wire: Wire) -> None:
         if status != 200:
@@ -71,7 +71,7 @@ def spec(kind: str, names: list[str], status: int = 200) -> Answer:
 
 @contextlib.asynccontextmanager
 async def around(**kinds: Answer) -> AsyncIterator[dict[str, str]]:
-    """An environment in which these servers run, with keys for the vendors among them."""
+    """An environment with these servers, and with keys for the vendors among them."""
     async with contextlib.AsyncExitStack() as stack:
         environment = {"OLLAMA_HOST": NOWHERE}
         for kind, answer in kinds.items():

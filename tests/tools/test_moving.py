@@ -1,4 +1,4 @@
-"""Renaming and deleting: what is staged, what is told, and what stays where it is."""
+"""Renaming and deleting: staged changes, messages and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real child processes: their output, their limits, and that nothing of them is left."""
+"""Real child processes: output, limits, and cleanup."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def sh(command: str, folder: Path, seconds: float = 20, **more: Any) -> Pr
 
 
 async def gone(pid: int) -> bool:
-    """Whether a process ends within the two seconds that it is given."""
+    """Whether a process ends within two seconds."""
     until = time.monotonic() + 2
     while alive(pid) and time.monotonic() < until:
         await asyncio.sleep(0.01)

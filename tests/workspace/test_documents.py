@@ -1,4 +1,4 @@
-"""Open documents: every keystroke arrives, in the editor's own words."""
+"""The store of open documents applies every change of the editor."""
 
 from __future__ import annotations
 

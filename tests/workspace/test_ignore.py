@@ -1,4 +1,4 @@
-"""Ignore patterns: as git reads them, and in bounded time whatever they hold."""
+"""Ignore patterns match as in git, and in bounded time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Staging: what is read back, which changes come of it, and how overlays lie over each other."""
+"""Staging: reads through an overlay, its changeset, and stacked overlays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.workspace.room import Room
 
 
 def summaries(changes: tuple[FileChange, ...], room: Room) -> list[str]:
-    """Changes in short: kind, names below the folder."""
+    """Each change as its kind and its paths below the folder."""
     root = room.uri("x")[:-1]
     short = []
     for change in changes:
