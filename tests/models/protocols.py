@@ -17,7 +17,7 @@ CALLS: list[tuple[str, object]] = [("read_file", {"path": "ü.txt"}), ("list_fil
 
 
 class Protocol(NamedTuple):
-    """A protocol: its adapter's dialect, where it is asked, and how the answer looks."""
+    """A protocol: its adapter, its path, and the form of its answers."""
 
     adapter: Callable[[], ProviderAdapter]
     path: str
@@ -25,7 +25,7 @@ class Protocol(NamedTuple):
     body: bytes
 
     def server(self) -> Answer:
-        """A server that gives the answer and tells nothing of itself."""
+        """A server that gives the answer but has no metadata."""
 
         async def answer(asked: Asked, wire: Wire) -> None:
             if asked.path != self.path:

@@ -1,4 +1,4 @@
-"""What the tests of the HTTP adapters share: a model at a server, and what a stream came to."""
+"""Shared helpers of the tests of HTTP adapters: a model at a server, and the results of a stream."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUICK = Timeouts(connect=2.0, first_token=0.5, token=0.3, answer=5.0)
 """Limits for servers that hang, so that a test of them takes less than a second."""
 
 PATIENT = Timeouts(connect=5.0, first_token=8.0, token=8.0, answer=20.0)
-"""Limits that no server meets which is only slow because the machine is busy."""
+"""Limits long enough for a busy machine."""
 
 READ_FILE = ToolSpec(
     name="read_file",
@@ -75,24 +75,24 @@ async def model_at(
         await model.close()
 
 
-async def told(model: Model, request: ModelRequest | None = None) -> list[ModelEvent]:
+async def events_of(model: Model, request: ModelRequest | None = None) -> list[ModelEvent]:
     """Every event of one answer."""
     return [event async for event in model.stream(request or asks())]
 
 
 def final(events: list[ModelEvent]) -> list[ModelEvent]:
-    """What holds at the end: the events after the last restart."""
+    """The events after the last restart."""
     last = max((number for number, event in enumerate(events) if isinstance(event, Restarted)), default=-1)
     return events[last + 1 :]
 
 
 def text_of(events: list[ModelEvent]) -> str:
-    """The visible answer that holds at the end."""
+    """The visible answer after the last restart."""
     return "".join(event.text for event in final(events) if isinstance(event, TextDelta))
 
 
 def calls_of(events: list[ModelEvent]) -> list[tuple[str, object]]:
-    """The calls that hold at the end, each a name and its arguments, or its text where it is broken."""
+    """The calls after the last restart: name and arguments, or the text of a broken call."""
     calls: list[tuple[str, object]] = []
     for event in final(events):
         if event.kind == "call":

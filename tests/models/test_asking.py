@@ -1,4 +1,4 @@
-"""A whole answer: what counts of it, and what it cost."""
+"""Whole answers to one question, and their cost."""
 
 from __future__ import annotations
 
@@ -21,22 +21,26 @@ REQUEST = ModelRequest(messages=(Message(role="user", text="?"),))
 RESTARTED = Restarted(problem="broken", attempt=1, wait_seconds=0)
 
 
-def heard(text: str) -> TextDelta:
+def text_delta(text: str) -> TextDelta:
     return TextDelta(text=text)
 
 
 @pytest.mark.parametrize(
     ("events", "answer", "usage"),
     [
-        ((heard("a"), heard("b"), Finished(reason="stop")), Answer("ab", "stop"), Usage(requests=1)),
         (
-            (heard("half"), RESTARTED, heard("whole"), Finished(reason="stop")),
+            (text_delta("a"), text_delta("b"), Finished(reason="stop")),
+            Answer("ab", "stop"),
+            Usage(requests=1),
+        ),
+        (
+            (text_delta("half"), RESTARTED, text_delta("whole"), Finished(reason="stop")),
             Answer("whole", "stop"),
             Usage(requests=2),
         ),
-        ((heard("a"), Finished(reason="length")), Answer("a", "length"), Usage(requests=1)),
+        ((text_delta("a"), Finished(reason="length")), Answer("a", "length"), Usage(requests=1)),
         (
-            (heard("a"), UsageReported(prompt_tokens=7, completion_tokens=2), Finished(reason="stop")),
+            (text_delta("a"), UsageReported(prompt_tokens=7, completion_tokens=2), Finished(reason="stop")),
             Answer("a", "stop"),
             Usage(requests=1, prompt_tokens=7, completion_tokens=2),
         ),

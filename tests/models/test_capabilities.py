@@ -1,4 +1,4 @@
-"""What servers of chat completions say of themselves, and what is tried out."""
+"""Probing the capabilities of OpenAI-compatible servers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TRIED = Capabilities(tools=True, json_schema=True)
 
 
 def saying(gets: dict[str, object], *, tools: bool = True, schema: bool = True) -> Answer:
-    """A server with these documents, whose model takes tools and schemas or drops them silently."""
+    """A server with this metadata, whose model supports tools and schemas or silently drops them."""
 
     async def answer(asked: Asked, wire: Wire) -> None:
         if asked.method == "GET":

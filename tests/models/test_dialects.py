@@ -1,4 +1,4 @@
-"""What Ollama and Anthropic are sent, and what only they say."""
+"""Requests to Ollama and Anthropic, and the peculiarities of their answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from planloom.models.port import (
 from planloom.models.providers.anthropic import Anthropic
 from planloom.models.providers.ollama import Ollama
 from tests.models.protocols import PROTOCOLS
-from tests.models.support import READ_FILE, asks, calls_of, model_at, text_of, told
+from tests.models.support import READ_FILE, asks, calls_of, events_of, model_at, text_of
 from tests.support.http_server import Answer, Asked, Wire, serving
 
 CALL = ToolCall(call_id=CallId("c1"), name="read_file", arguments={"path": "a"})
@@ -40,7 +40,7 @@ CONVERSATION = ModelRequest(
 
 
 def speaks(path: str, content_type: str, *lines: object, shown: object = None) -> Answer:
-    """A server that answers at one path with these documents, and about the model with `shown`."""
+    """A server that streams these documents, and describes the model with `shown`."""
 
     async def answer(asked: Asked, wire: Wire) -> None:
         if asked.path == path:
@@ -60,16 +60,16 @@ def ollama(*lines: object, shown: object = None) -> Answer:
     return speaks("/api/chat", "application/x-ndjson", *lines, shown=shown)
 
 
-def said(content: str, **more: object) -> dict[str, object]:
+def ollama_line(content: str, **more: object) -> dict[str, object]:
     return {"message": {"role": "assistant", "content": content}, "done": bool(more), **more}
 
 
 async def test_ollama_is_sent_its_own_form() -> None:
     async with (
-        serving(ollama(said("ok", done_reason="stop"))) as running,
+        serving(ollama(ollama_line("ok", done_reason="stop"))) as running,
         model_at(running.origin, Ollama()) as model,
     ):
-        await told(model, CONVERSATION)
+        await events_of(model, CONVERSATION)
     body = running.posts()[-1].json()
     assert body["messages"] == [
         {"role": "system", "content": "S"},
@@ -101,11 +101,11 @@ async def test_the_context_is_as_large_as_the_prompt_needs(
 ) -> None:
     shown = {"model_info": {"llama.context_length": limit}, "capabilities": ["completion"]}
     async with (
-        serving(ollama(said("ok", done_reason="stop"), shown=shown)) as running,
+        serving(ollama(ollama_line("ok", done_reason="stop"), shown=shown)) as running,
         model_at(running.origin, Ollama()) as model,
     ):
-        await told(model, asks(prompt, max_tokens=max_tokens))
-        await told(model, asks("short"))
+        await events_of(model, asks(prompt, max_tokens=max_tokens))
+        await events_of(model, asks("short"))
     first, second = (
         post.json()["options"]["num_ctx"] for post in running.posts() if post.path == "/api/chat"
     )
@@ -139,10 +139,10 @@ async def test_ollama_says_what_a_model_can_do(shown: object, capabilities: Capa
 async def test_a_model_without_tools_is_told_of_them_in_words() -> None:
     shown = {"capabilities": ["completion"]}
     async with (
-        serving(ollama(said("ok", done_reason="stop"), shown=shown)) as running,
+        serving(ollama(ollama_line("ok", done_reason="stop"), shown=shown)) as running,
         model_at(running.origin, Ollama()) as model,
     ):
-        await told(model, CONVERSATION)
+        await events_of(model, CONVERSATION)
     body = running.posts()[-1].json()
     assert "tools" not in body
     assert "read_file" in body["messages"][0]["content"]
@@ -158,11 +158,11 @@ async def test_a_model_without_tools_is_told_of_them_in_words() -> None:
 async def test_ollamas_thinking_counts_and_end_are_read() -> None:
     server = ollama(
         {"message": {"content": "", "thinking": "Hm"}},
-        said("yes"),
-        said("", done_reason="length", prompt_eval_count=5, eval_count=2),
+        ollama_line("yes"),
+        ollama_line("", done_reason="length", prompt_eval_count=5, eval_count=2),
     )
     async with serving(server) as running, model_at(running.origin, Ollama()) as model:
-        assert await told(model) == [
+        assert await events_of(model) == [
             ReasoningDelta(text="Hm"),
             TextDelta(text="yes"),
             UsageReported(prompt_tokens=5, completion_tokens=2),
@@ -176,7 +176,7 @@ async def test_a_missing_model_names_the_command_that_gets_it() -> None:
 
     async with serving(answer) as running, model_at(running.origin, Ollama()) as model:
         with pytest.raises(ModelFailed) as caught:
-            await told(model)
+            await events_of(model)
     assert caught.value.message.startswith("Ollama is running but has no model 'small': `ollama pull small`.")
 
 
@@ -187,7 +187,7 @@ def anthropic(*events: object) -> Answer:
 async def test_anthropic_is_sent_its_own_form() -> None:
     whole = {"type": "message", "content": [{"type": "text", "text": "ok"}], "stop_reason": "end_turn"}
     async with serving(anthropic(whole)) as running, model_at(running.origin, Anthropic()) as model:
-        assert text_of(await told(model, CONVERSATION)) == "ok"
+        assert text_of(await events_of(model, CONVERSATION)) == "ok"
     (asked,) = running.posts()
     assert asked.headers["anthropic-version"] == "2023-06-01"
     assert asked.json() == {
@@ -250,7 +250,7 @@ async def test_a_schema_becomes_a_call_that_is_the_answer() -> None:
     )
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
     async with serving(server) as running, model_at(running.origin, Anthropic()) as model:
-        events = await told(model, asks(response_schema=schema))
+        events = await events_of(model, asks(response_schema=schema))
     assert events == [TextDelta(text='{"a"'), TextDelta(text=": 1}"), Finished(reason="stop")]
     body = running.posts()[0].json()
     assert body["tool_choice"] == {"type": "tool", "name": "answer"}
@@ -264,7 +264,7 @@ async def test_a_whole_message_with_calls_is_read() -> None:
     ]
     server = anthropic({"type": "message", "content": content, "stop_reason": "tool_use"})
     async with serving(server) as running, model_at(running.origin, Anthropic()) as model:
-        events = await told(model, asks(tools=(READ_FILE,)))
+        events = await events_of(model, asks(tools=(READ_FILE,)))
     assert calls_of(events) == [("read_file", {"path": "x"})]
     assert events[0] == ReasoningDelta(text="Hm")
 
@@ -297,7 +297,7 @@ async def test_anthropics_refusals_are_adapted_to(
         await PROTOCOLS["anthropic"].server()(asked, wire)
 
     async with serving(answer) as running, model_at(running.origin, Anthropic()) as model:
-        await told(model, request_)
+        await events_of(model, request_)
     assert running.posts()[-1].json().get(changed[0]) == changed[1]
 
 
@@ -316,5 +316,5 @@ async def test_an_overloaded_service_is_asked_again() -> None:
             await PROTOCOLS["anthropic"].server()(asked, wire)
 
     async with serving(answer) as running, model_at(running.origin, Anthropic()) as model:
-        events = await told(model)
+        events = await events_of(model)
     assert events[0].kind == "restarted"

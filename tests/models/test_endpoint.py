@@ -1,4 +1,4 @@
-"""Addresses: one spelling of an origin, and none that a prompt must not go to."""
+"""Addresses of model servers: one spelling per origin, and refused addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every fault of a model server, over all HTTP adapters: bounded, and recovered from or told clearly."""
+"""Every fault of a model server, over all HTTP adapters: bounded, and recovered from or reported clearly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ import pytest
 from planloom.domain.errors import ModelFailed
 from planloom.models.port import CallMade, Finished, Restarted, UsageReported
 from tests.models.protocols import CALLS, PROTOCOLS, TEXT
-from tests.models.support import PATIENT, QUICK, READ_FILE, Waits, asks, calls_of, model_at, text_of, told
+from tests.models.support import (
+    PATIENT,
+    QUICK,
+    READ_FILE,
+    Waits,
+    asks,
+    calls_of,
+    events_of,
+    model_at,
+    text_of,
+)
 from tests.support.hostile_server import FAULTS, READ_ALL_THE_SAME, by_seed, chosen, hostile
 from tests.support.http_server import serving
 
@@ -28,7 +38,7 @@ FATAL = {
     "unknown_compression": "model_output_invalid",
     "page_instead": "model_unavailable",
 }
-"""Faults that are told at once, with the code; every other is recovered from."""
+"""Faults that fail at once with this code; all others are recovered from."""
 WORDS = {
     "too_many_for_hours": "600 minutes",
     "unauthorized": "refused the key",
@@ -78,14 +88,14 @@ async def test_one_fault_is_survived_or_told(protocol: str, fault: str) -> None:
         request = asks(tools=(READ_FILE,))
         if fault in FATAL:
             with pytest.raises(ModelFailed) as caught:
-                await told(model, request)
+                await events_of(model, request)
             assert caught.value.code == FATAL[fault]
             assert caught.value.message.endswith((".", "!"))
             assert WORDS.get(fault, "") in caught.value.message
             assert caught.value.hint
             assert waits.seconds == []
             return
-        events = await told(model, request)
+        events = await events_of(model, request)
     assert text_of(events) == TEXT
     assert calls_of(events) == CALLS
     assert events[-1] == Finished(reason="tool_calls")
@@ -116,7 +126,7 @@ async def test_faults_without_end_are_given_up(protocol: str) -> None:
         model_at(running.origin, spoken.adapter(), waits=waits) as model,
     ):
         with pytest.raises(ModelFailed, match=r"broke off.*tried 3 times") as caught:
-            await told(model)
+            await events_of(model)
     assert caught.value.code == "model_unavailable"
     assert waits.seconds == [0.5, 1.0]
 
@@ -136,7 +146,7 @@ async def test_memory_is_bounded(protocol: str, fault: str) -> None:
         tracemalloc.start()
         try:
             with pytest.raises(ModelFailed):
-                await told(model)
+                await events_of(model)
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
@@ -145,15 +155,15 @@ async def test_memory_is_bounded(protocol: str, fault: str) -> None:
 
 @every_protocol
 async def test_no_connection_is_left_open(protocol: str) -> None:
-    """A fault closes its connection at once; the server sees the client leave."""
+    """A fault closes its connection at once, which the server notices."""
     spoken = PROTOCOLS[protocol]
     faults = ["hangs_between_tokens", "stays_open", "endless_line"]
     async with serving(hostile(spoken.server(), faults)) as running:
         async with model_at(running.origin, spoken.adapter()) as model:
-            await told(model)
+            await events_of(model)
         async with model_at(running.origin, spoken.adapter(), timeouts=PATIENT) as model:
             with pytest.raises(ModelFailed):
-                await told(model)
+                await events_of(model)
         async with asyncio.timeout(2):
             await running.all_left()
 
@@ -170,7 +180,7 @@ async def test_any_sequence_of_faults_ends_in_time(protocol: str, seed: int) -> 
     ):
         for _ in range(4):
             try:
-                events = await told(model, asks(tools=(READ_FILE,)))
+                events = await events_of(model, asks(tools=(READ_FILE,)))
             except ModelFailed as failure:
                 assert failure.message
                 assert failure.hint
@@ -189,7 +199,7 @@ async def test_a_server_that_misbehaves_now_and_then_is_worked_with() -> None:
     ):
         for _ in range(60):
             try:
-                right += text_of(await told(model)) == TEXT
+                right += text_of(await events_of(model)) == TEXT
             except ModelFailed:
                 continue
     assert right >= 45

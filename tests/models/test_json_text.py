@@ -1,4 +1,4 @@
-"""JSON that is not trusted, and calls in fragments: right however they are cut, and never an exception."""
+"""Untrusted JSON and fragmented calls are parsed however they are split, without exceptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys: sent to their own origin alone, and to be found nowhere else."""
+"""Keys are sent only to their own origin, and appear nowhere else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from planloom.models.offline.recording import Recording, RecordingModel
 from planloom.models.selection.select import list_models, pick
 from planloom.settings import ModelSettings, Settings
 from tests.models.protocols import PROTOCOLS, TEXT
-from tests.models.support import asks, model_at, text_of, told
+from tests.models.support import asks, events_of, model_at, text_of
 from tests.support.http_server import Answer, Asked, Wire, serving
 
 CANARY = "sk-canary-0123456789abcdef"
@@ -106,19 +106,21 @@ def test_stand_ins_for_keys_do_not_spoil_texts() -> None:
 
 
 def echoing(fault: str) -> Answer:
-    """A server that says the key it was sent wherever it can."""
+    """A server that echoes the key wherever it can."""
 
     async def answer(asked: Asked, wire: Wire) -> None:
-        said = asked.headers.get("authorization", "") + asked.headers.get("x-api-key", "")
+        sent_key = asked.headers.get("authorization", "") + asked.headers.get("x-api-key", "")
         if fault == "redirect":
-            await wire.head(307, location=f"http://127.0.0.1:9/{said}", content_length="0")
+            await wire.head(307, location=f"http://127.0.0.1:9/{sent_key}", content_length="0")
         elif fault == "stream" and asked.method == "POST":
-            await wire.head(content_type="text/event-stream", x_echo=said)
-            await wire.events({"error": {"message": f"bad: {said}", "code": 400}})
+            await wire.head(content_type="text/event-stream", x_echo=sent_key)
+            await wire.events({"error": {"message": f"bad: {sent_key}", "code": 400}})
         elif fault == "page":
-            await wire.reply(200, f"<p>{said}</p>".encode(), content_type=f"text/html; x={said}")
+            await wire.reply(200, f"<p>{sent_key}</p>".encode(), content_type=f"text/html; x={sent_key}")
         else:
-            await wire.json(int(fault) if fault.isdigit() else 401, {"error": {"message": f"bad key {said}"}})
+            await wire.json(
+                int(fault) if fault.isdigit() else 401, {"error": {"message": f"bad key {sent_key}"}}
+            )
 
     return answer
 
@@ -144,7 +146,7 @@ async def test_the_key_is_in_no_log_error_trace_or_recording(
             assert model is not None
             recorded = RecordingModel(model, Recording(tmp_path / "x.jsonl", keys.redact))
             try:
-                await told(recorded, asks(f"my key is {CANARY}"))
+                await events_of(recorded, asks(f"my key is {CANARY}"))
             except PlanloomError as error:
                 logging.getLogger("test").exception("It failed: %r", error)
                 seen = [repr(error), str(error), str(error.hint), str(error.details), traceback.format_exc()]
@@ -169,9 +171,9 @@ async def test_a_key_that_is_given_later_is_sent_from_then_on() -> None:
     async with serving(PROTOCOLS["openai"].server()) as running:
         keys = Keyring({})
         async with model_at(running.origin, find_key=lambda: keys.find("openai", running.origin)) as model:
-            await told(model)
+            await events_of(model)
             keys.put("openai", CANARY, running.origin)
-            assert text_of(await told(model)) == TEXT
+            assert text_of(await events_of(model)) == TEXT
     assert [asked.headers.get("authorization") for asked in running.posts()] == [None, f"Bearer {CANARY}"]
 
 
@@ -184,7 +186,7 @@ async def test_proxies_and_netrc_of_the_environment_are_not_used(
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, proxy.origin)
         async with model_at(running.origin) as model:
-            assert text_of(await told(model)) == TEXT
+            assert text_of(await events_of(model)) == TEXT
         assert proxy.asked == []
         assert "authorization" not in running.posts()[0].headers
 
@@ -200,12 +202,12 @@ async def test_a_redirect_is_not_followed() -> None:
             key.origin = running.origin
             async with model_at(running.origin, find_key=lambda: key) as model:
                 with pytest.raises(ModelFailed, match=r"redirects to http://127\.0\.0\.1"):
-                    await told(model)
+                    await events_of(model)
         assert sink.asked == []
 
 
 async def test_a_name_that_leads_to_a_forbidden_address_gets_nothing() -> None:
-    """The address is judged when the connection stands, so a name that was rebound is caught too."""
+    """The address is checked after the connection is made, so DNS rebinding is caught too."""
     from planloom.models.http import transport
 
     class Peer:
@@ -225,9 +227,9 @@ async def test_a_name_that_leads_to_a_forbidden_address_gets_nothing() -> None:
 
 async def test_cancelling_while_connecting_leaves_nothing_behind() -> None:
     async with serving(PROTOCOLS["openai"].server()) as running, model_at(running.origin) as model:
-        task = asyncio.ensure_future(told(model))
+        task = asyncio.ensure_future(events_of(model))
         await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert text_of(await told(model)) == TEXT
+        assert text_of(await events_of(model)) == TEXT

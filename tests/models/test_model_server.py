@@ -1,4 +1,4 @@
-"""The scripted server of the tests: what it streams is what its script says, in a process of its own too."""
+"""The scripted server of the tests streams its script, also in a process of its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from planloom.models.offline.scripted import When, fails, makes, says
 from planloom.models.port import Finished, ReasoningDelta, UsageReported
 from planloom.models.selection.select import pick
 from planloom.settings import ModelSettings, Settings
-from tests.models.support import PATIENT, READ_FILE, asks, calls_of, model_at, text_of, told
+from tests.models.support import PATIENT, READ_FILE, asks, calls_of, events_of, model_at, text_of
 from tests.support.model_server import model_server
 
 WRITE = ("write_file", {"path": "ü/x.ts", "content": 'say("hi")\n' * 5})
@@ -30,15 +30,15 @@ async def test_a_script_is_streamed_in_fragments() -> None:
         model_server(turns) as (running, server),
         model_at(running.origin, timeouts=PATIENT, retries=0) as model,
     ):
-        events = await told(model, asks("first", tools=(READ_FILE,)))
+        events = await events_of(model, asks("first", tools=(READ_FILE,)))
         assert calls_of(events) == [WRITE, ("list_files", {})]
         assert text_of(events) == "Now."
         assert ReasoningDelta(text="Hm.") in events
         assert UsageReported(prompt_tokens=5, completion_tokens=6) in events
         assert events[-1] == Finished(reason="tool_calls")
-        assert text_of(await told(model, asks("second"))) == "late"
+        assert text_of(await events_of(model, asks("second"))) == "late"
         with pytest.raises(ModelFailed):
-            await told(model)
+            await events_of(model)
         assert (await model.capabilities()).context_tokens == 32_768
     assert [request["messages"][-1]["content"] for request in server.requests] == ["first", "second", "Hi"]
 
@@ -65,7 +65,7 @@ async def test_it_runs_as_a_process(module: str, tmp_path: Path) -> None:
         assert model is not None
         assert model.identity.name == "scripted"
         if module == "model_server":
-            assert [text_of(await told(model)) for _ in range(2)] == ["one", "two"]
+            assert [text_of(await events_of(model)) for _ in range(2)] == ["one", "two"]
         await model.close()
     finally:
         process.terminate()

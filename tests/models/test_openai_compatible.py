@@ -1,4 +1,4 @@
-"""Chat completions: what is sent, and every form in which servers answer."""
+"""Chat completions: requests, and all forms of servers' answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from planloom.models.port import (
     UsageReported,
 )
 from planloom.models.providers.openai_compatible import OpenAICompatible
-from tests.models.support import READ_FILE, Waits, asks, calls_of, final, model_at, text_of, told
+from tests.models.support import READ_FILE, Waits, asks, calls_of, events_of, final, model_at, text_of
 from tests.support.http_server import Answer, Asked, Wire, serving
 
 
@@ -39,7 +39,7 @@ def fragment(index: int | None = None, **more: object) -> dict[str, object]:
 
 
 def streams(*data: object) -> Answer:
-    """A server that tells nothing of itself and streams these events."""
+    """A server without metadata that streams these events."""
 
     async def answer(asked: Asked, wire: Wire) -> None:
         if asked.method == "GET":
@@ -63,7 +63,7 @@ async def test_text_reasoning_and_usage_are_streamed() -> None:
         "[DONE]",
     )
     async with serving(server) as running, model_at(running.origin) as model:
-        assert await told(model) == [
+        assert await events_of(model) == [
             ReasoningDelta(text="Hm."),
             ReasoningDelta(text="So."),
             TextDelta(text="Hel"),
@@ -148,7 +148,7 @@ async def test_fragments_are_joined_to_calls(
 ) -> None:
     server = streams(*(chunk(tool_calls=list(part)) for part in fragments), chunk("tool_calls"), "[DONE]")
     async with serving(server) as running, model_at(running.origin) as model:
-        events = await told(model, asks(tools=(READ_FILE,)))
+        events = await events_of(model, asks(tools=(READ_FILE,)))
     assert calls_of(events) == calls
     assert events[-1] == Finished(reason="tool_calls")
     ids = [event.call.call_id for event in events if isinstance(event, CallMade)]
@@ -167,7 +167,7 @@ async def test_an_id_that_the_conversation_has_used_is_replaced() -> None:
         )
     )
     async with serving(server) as running, model_at(running.origin) as model:
-        (call, _) = await told(model, request)
+        (call, _) = await events_of(model, request)
     assert isinstance(call, CallMade)
     assert call.call.call_id not in {"a", ""}
 
@@ -200,7 +200,7 @@ async def test_an_id_that_the_conversation_has_used_is_replaced() -> None:
 )
 async def test_answers_end_as_the_server_meant(data: Sequence[object], text: str | None, reason: str) -> None:
     async with serving(streams(*data)) as running, model_at(running.origin) as model:
-        events = await told(model)
+        events = await events_of(model)
     assert events[-1] == Finished.model_validate({"reason": reason})
     assert text is None or text_of(events) == text
 
@@ -220,7 +220,7 @@ async def test_what_is_sent_is_what_the_request_says() -> None:
         temperature=0.5,
     )
     async with serving(streams(chunk("stop", content="a"))) as running, model_at(running.origin) as model:
-        await told(model, request)
+        await events_of(model, request)
     (asked,) = running.posts()
     assert asked.path == "/v1/chat/completions"
     assert "authorization" not in asked.headers
@@ -308,9 +308,9 @@ async def test_a_field_that_the_server_refuses_is_left_out_from_then_on(
 
     waits = Waits()
     async with serving(answer) as running, model_at(running.origin, waits=waits) as model:
-        assert text_of(await told(model, asks(**more))) == "fine"
+        assert text_of(await events_of(model, asks(**more))) == "fine"
         refused = len(running.posts()) - 1
-        assert text_of(await told(model, asks(**more))) == "fine"
+        assert text_of(await events_of(model, asks(**more))) == "fine"
         assert len(running.posts()) == refused + 2
         expected = Capabilities(tools=True, json_schema=True).model_copy(update=capabilities)
         assert await model.capabilities() == expected
@@ -366,7 +366,7 @@ async def test_closing_the_stream_aborts_the_connection_at_once() -> None:
 async def test_a_prompt_that_cannot_fit_is_never_sent() -> None:
     async with serving(streams()) as running, model_at(running.origin, context_tokens=1000) as model:
         with pytest.raises(ContextOverflow, match="takes 1000"):
-            await told(model, asks("word " * 2000))
+            await events_of(model, asks("word " * 2000))
     assert running.posts() == []
 
 
@@ -376,17 +376,17 @@ async def test_a_schema_takes_room_only_where_it_stands_in_the_prompt(takes_sche
 
     async def answer(asked: Asked, wire: Wire) -> None:
         if asked.method == "POST" and not takes_schema:
-            told = "response_format json_schema is not available"
-            await wire.json(400, {"error": {"message": told, "type": "invalid_request_error"}})
+            message = "response_format json_schema is not available"
+            await wire.json(400, {"error": {"message": message, "type": "invalid_request_error"}})
         else:
             await streams(chunk("stop", content="fine"))(asked, wire)
 
     async with serving(answer) as running, model_at(running.origin, context_tokens=1000) as model:
         if takes_schema:
-            assert text_of(await told(model, asks(response_schema=schema))) == "fine"
+            assert text_of(await events_of(model, asks(response_schema=schema))) == "fine"
         else:
             with pytest.raises(ContextOverflow, match="takes 1000"):
-                await told(model, asks(response_schema=schema))
+                await events_of(model, asks(response_schema=schema))
     assert all("word word" not in str(asked.json()["messages"]) for asked in running.posts())
 
 
@@ -400,7 +400,7 @@ async def test_an_overflow_that_the_server_finds_is_told_as_one() -> None:
 
     async with serving(answer) as running, model_at(running.origin) as model:
         with pytest.raises(ContextOverflow, match="maximum context"):
-            await told(model)
+            await events_of(model)
 
 
 async def test_a_server_that_cannot_read_its_own_model_is_not_gone() -> None:
@@ -410,7 +410,7 @@ async def test_a_server_that_cannot_read_its_own_model_is_not_gone() -> None:
 
     async with serving(answer) as running, model_at(running.origin) as model:
         with pytest.raises(ModelFailed, match="could not read what its model wrote") as failure:
-            await told(model)
+            await events_of(model)
         assert failure.value.code == "model_output_invalid"
         assert len(running.posts()) == 3
 
@@ -431,7 +431,7 @@ async def test_a_broken_stream_is_asked_again_and_the_reader_told() -> None:
 
     waits = Waits()
     async with serving(answer) as running, model_at(running.origin, waits=waits) as model:
-        events = await told(model)
+        events = await events_of(model)
     assert text_of(events) == "try 3"
     assert [event.attempt for event in events if isinstance(event, Restarted)] == [2, 3]
     assert waits.seconds == [0.5, 1.0]
@@ -443,14 +443,14 @@ async def test_an_error_in_the_stream_is_told() -> None:
     waits = Waits()
     async with serving(server) as running, model_at(running.origin, waits=waits, retries=1) as model:
         with pytest.raises(ModelFailed, match=r"GPU on fire.*tried 2 times"):
-            await told(model)
+            await events_of(model)
     assert waits.seconds == [0.5]
 
 
 async def test_nothing_at_all_is_invalid_output() -> None:
     async with serving(streams(chunk("stop"), "[DONE]")) as running, model_at(running.origin) as model:
         with pytest.raises(ModelFailed) as caught:
-            await told(model)
+            await events_of(model)
     assert caught.value.code == "model_output_invalid"
 
 

@@ -1,4 +1,4 @@
-"""A real, weak model over real HTTP: what it writes is not judged, only that all of it is read right."""
+"""A real, weak model over real HTTP: checks that its answers are parsed, not their quality."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from planloom.models.port import Finished, Message, Model, ModelRequest, TextDel
 from planloom.models.providers.catalog import detect_server
 from planloom.models.selection.select import pick
 from planloom.settings import ModelSettings, Settings
-from tests.models.support import READ_FILE, asks, calls_of, text_of, told
+from tests.models.support import READ_FILE, asks, calls_of, events_of, text_of
 from tests.support.real_model import MISSING, model_file, real_model
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(model_file() is None, reason=MISSING)]
@@ -52,7 +52,7 @@ async def test_its_capabilities_are_found_out(model: Model) -> None:
 
 
 async def test_an_answer_is_streamed_and_counted(model: Model) -> None:
-    events = await told(model, asks("Say hello.", max_tokens=12))
+    events = await events_of(model, asks("Say hello.", max_tokens=12))
     assert sum(isinstance(event, TextDelta) for event in events) >= 2
     (usage,) = (event for event in events if isinstance(event, UsageReported))
     assert 0 < usage.completion_tokens <= 12
@@ -61,7 +61,7 @@ async def test_an_answer_is_streamed_and_counted(model: Model) -> None:
 
 
 async def test_an_answer_without_room_is_told_as_cut(model: Model) -> None:
-    events = await told(model, asks("Write a long story about a sea.", max_tokens=4))
+    events = await events_of(model, asks("Write a long story about a sea.", max_tokens=4))
     assert events[-1] == Finished(reason="length")
 
 
@@ -75,7 +75,7 @@ async def test_a_schema_binds_the_answer(model: Model) -> None:
         "required": ["path", "size"],
         "additionalProperties": False,
     }
-    events = await told(model, asks("Name a file.", response_schema=schema, max_tokens=60))
+    events = await events_of(model, asks("Name a file.", response_schema=schema, max_tokens=60))
     assert events[-1] == Finished(reason="stop")
     answer = json.loads(text_of(events))
     assert set(answer) == {"path", "size"}
@@ -83,8 +83,8 @@ async def test_a_schema_binds_the_answer(model: Model) -> None:
 
 
 async def test_tools_that_it_would_drop_reach_it_in_words(model: Model) -> None:
-    plain = await told(model, asks("Hi", max_tokens=1))
-    offered = await told(model, asks("Hi", tools=(READ_FILE,), max_tokens=1))
+    plain = await events_of(model, asks("Hi", max_tokens=1))
+    offered = await events_of(model, asks("Hi", tools=(READ_FILE,), max_tokens=1))
     counts = [
         next(event.prompt_tokens for event in events if event.kind == "usage") for events in (plain, offered)
     ]
@@ -94,7 +94,7 @@ async def test_tools_that_it_would_drop_reach_it_in_words(model: Model) -> None:
 
 async def test_a_prompt_beyond_its_context_is_not_sent(model: Model) -> None:
     with pytest.raises(ContextOverflow, match="takes 2048"):
-        await told(model, asks("word " * 4000))
+        await events_of(model, asks("word " * 4000))
 
 
 async def test_the_estimate_learns_from_its_counts(model: Model) -> None:
@@ -103,7 +103,7 @@ async def test_the_estimate_learns_from_its_counts(model: Model) -> None:
         max_tokens=1,
     )
     counter = model.inner.counter  # type: ignore[attr-defined]
-    real = next(event.prompt_tokens for event in await told(model, request) if event.kind == "usage")
+    real = next(event.prompt_tokens for event in await events_of(model, request) if event.kind == "usage")
     assert abs(counter.request(request) - real) < 0.1 * real
 
 
@@ -112,4 +112,4 @@ async def test_a_cancelled_answer_frees_the_only_slot(model: Model) -> None:
     async with contextlib.aclosing(model.stream(asks("Tell a very long story.", max_tokens=1500))) as stream:
         await anext(stream)
     async with asyncio.timeout(20):
-        assert await told(model, asks("Hi", max_tokens=2))
+        assert await events_of(model, asks("Hi", max_tokens=2))

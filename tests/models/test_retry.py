@@ -1,4 +1,4 @@
-"""Retries: which failures, after which waits, and what the reader is told."""
+"""Retries: which failures are retried, the waits, and the reader's events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DONE = Finished(reason="stop")
 
 
 def failing(*failures: BaseException) -> Callable[[], AsyncGenerator[ModelEvent]]:
-    """Attempts that fail like this, each after one word; then one that ends."""
+    """Attempts that fail with these failures, each after one word; then one that succeeds."""
     ahead = list(failures)
 
     async def attempt() -> AsyncGenerator[ModelEvent]:

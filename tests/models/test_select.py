@@ -1,4 +1,4 @@
-"""Which model is picked, from what, and what a user is told."""
+"""The choice of the model, and its reasons for the user."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from planloom.models.selection.candidates import Choice
 from planloom.models.selection.select import ReselectingModel, list_models, pick
 from planloom.settings import ModelSettings, Settings
 from tests.models.protocols import PROTOCOLS, TEXT
-from tests.models.support import PATIENT, asks, calls_of, model_at, text_of, told
+from tests.models.support import PATIENT, asks, calls_of, events_of, model_at, text_of
 from tests.support.http_server import Answer, Asked, Wire, serving
 
 NOWHERE = "http://127.0.0.1:9"
@@ -34,7 +34,7 @@ def settings(**model: object) -> Settings:
 
 
 class Editor:
-    """An editor with a model of its own."""
+    """An editor that offers a model."""
 
     def __init__(self, answer: EditorAnswer | None = None) -> None:
         self.asked: list[tuple[str, ModelRequest]] = []
@@ -49,7 +49,7 @@ class Editor:
 
 
 def spec(kind: str, names: list[str], status: int = 200) -> Answer:
-    """A server that lists these models, and answers as its kind does."""
+    """A server of this kind that lists these models."""
 
     async def answer(asked: Asked, wire: Wire) -> None:
         if status != 200:
@@ -71,7 +71,7 @@ def spec(kind: str, names: list[str], status: int = 200) -> Answer:
 
 @contextlib.asynccontextmanager
 async def around(**kinds: Answer) -> AsyncIterator[dict[str, str]]:
-    """An environment in which these servers run, with keys for the vendors among them."""
+    """An environment with these servers, and with keys for the vendors among them."""
     async with contextlib.AsyncExitStack() as stack:
         environment = {"OLLAMA_HOST": NOWHERE}
         for kind, answer in kinds.items():
@@ -137,7 +137,7 @@ async def test_a_dead_base_url_with_nothing_else_fails_by_its_name() -> None:
     model = (await pick(settings(base_url=NOWHERE, name="m"), {"OLLAMA_HOST": NOWHERE})).model
     assert model is not None
     with pytest.raises(ModelFailed, match=r"Nothing answers at http://127\.0\.0\.1:9") as caught:
-        await told(model)
+        await events_of(model)
     assert caught.value.code == "model_unavailable"
     assert "model.baseUrl" in (caught.value.hint or "")
 
@@ -156,7 +156,7 @@ async def test_ollama_answers_at_its_own_path_even_where_the_url_names_the_other
     async with around(base=spec("ollama", ["small"])) as environment:
         model = (await pick(settings(base_url=environment["BASE"] + "/v1"), environment)).model
         assert model is not None
-        assert text_of(await told(model)) == TEXT
+        assert text_of(await events_of(model)) == TEXT
         await model.close()
 
 
@@ -165,7 +165,7 @@ async def test_a_server_that_lists_nothing_is_asked_all_the_same(provider: str) 
     async with around(base=PROTOCOLS["openai"].server()) as environment:
         model = (await pick(settings(base_url=environment["BASE"], provider=provider), environment)).model
         assert model is not None
-        assert text_of(await told(model)) == TEXT
+        assert text_of(await events_of(model)) == TEXT
         await model.close()
 
 
@@ -199,7 +199,7 @@ async def test_what_was_asked_for_and_cannot_be_had_says_so_when_asked(
     assert chosen is not None
     await chosen.capabilities()
     with pytest.raises(ModelFailed, match=message) as caught:
-        await told(chosen)
+        await events_of(chosen)
     assert caught.value.code == "model_unavailable"
     assert hint in (caught.value.hint or "")
     await chosen.close()
@@ -214,7 +214,7 @@ async def test_replay_reads_the_base_url_as_a_path(tmp_path: Path) -> None:
     script.write_text(json.dumps({"text": "hello"}))
     model = (await pick(settings(provider="replay", base_url=str(script)), {})).model
     assert isinstance(model, ReplayModel)
-    assert text_of(await told(model)) == "hello"
+    assert text_of(await events_of(model)) == "hello"
 
 
 async def test_the_editors_model_answers_as_any_other() -> None:
@@ -222,7 +222,7 @@ async def test_the_editors_model_answers_as_any_other() -> None:
     editor = Editor(EditorAnswer(text="hi", tool_calls=(call,), prompt_tokens=3))
     model = (await pick(settings(provider="editor", name="fast"), {}, editor)).model
     assert model is not None
-    events = await told(model)
+    events = await events_of(model)
     assert events[0] == TextDelta(text="hi")
     assert calls_of(events) == [("f", {})]
     assert events[-1] == Finished(reason="tool_calls")
@@ -237,7 +237,7 @@ async def test_an_editor_that_says_nothing_is_told(answer: EditorAnswer | None, 
     model = (await pick(slow, {}, Editor(answer))).model
     assert model is not None
     with pytest.raises(ModelFailed) as caught:
-        await told(model)
+        await events_of(model)
     assert caught.value.code == code
 
 
@@ -249,10 +249,10 @@ async def test_auto_looks_around_again_after_a_failure() -> None:
         return Choice(second, second.identity)
 
     model = ReselectingModel(Choice(first, first.identity), again)
-    assert text_of(await told(model)) == "one"
+    assert text_of(await events_of(model)) == "one"
     with pytest.raises(ModelFailed):
-        await told(model)
-    assert text_of(await told(model)) == "two"
+        await events_of(model)
+    assert text_of(await events_of(model)) == "two"
     assert first.closed
     assert model.identity.name == "other"
 
@@ -283,8 +283,8 @@ async def test_an_answer_in_hand_is_read_to_its_end_when_another_model_is_picked
         answer = model.stream(asks())
         assert await anext(answer) == TextDelta(text="one ")
         with pytest.raises(ModelFailed):
-            await told(model, asks("fail"))
-        assert text_of(await told(model)) == "other"
+            await events_of(model, asks("fail"))
+        assert text_of(await events_of(model)) == "other"
         go_on.set()
         assert text_of([event async for event in answer]) == "two"
         async with asyncio.timeout(20):

@@ -1,4 +1,4 @@
-"""The token estimate: near enough from the start, and learning from what servers report."""
+"""The token estimate is close from the start, and learns from servers' counts."""
 
 from __future__ import annotations
 

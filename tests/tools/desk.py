@@ -1,4 +1,4 @@
-"""A workspace with a step's context in it: what the tests of tools stand on."""
+"""A test workspace with the context of a step, for the tests of tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.workspace.room import Room
 
 
 class Desk(Room):
-    """A room whose files a step works on."""
+    """A `Room` with an overlay and a tool context."""
 
     def __init__(self, folder: Path, files: Mapping[str, str | bytes] = {}, **more: Any) -> None:
         super().__init__(folder, files)
@@ -30,14 +30,14 @@ class Desk(Room):
         return result
 
     async def staged(self, name: str) -> str | None:
-        """What a file holds with what is staged; None if it is not there."""
+        """The text of a file with staged changes; None if it does not exist."""
         return (await self.context.files.peek(self.uri(name))).text
 
     def changes(self) -> Changeset:
         return self.context.files.changeset()
 
     def notes(self) -> tuple[str, ...]:
-        """What the person who approves is told."""
+        """The notes for the person who approves."""
         return tuple(
             note for change in self.changes().changes if change.kind == "edit" for note in change.notes
         )

@@ -1,4 +1,4 @@
-"""`edit_file` and `write_file`: what is found, what is refused, and what is said of it."""
+"""`edit_file` and `write_file`: what is found, what is refused, and the messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check(text: str, old: str, new: str, expected: str, grade: Grade) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "old", "said"),
+    ("text", "old", "words"),
     [
         pytest.param(CODE, "        return 3\n", ["was not found", ":         return "], id="missing"),
         pytest.param(CODE, "nothing like it", ["was not found", "Read the file again"], id="far"),
@@ -40,10 +40,10 @@ def check(text: str, old: str, new: str, expected: str, grade: Grade) -> None:
         pytest.param(CODE, "", ["old_text is empty", "write_file"], id="empty"),
     ],
 )
-def test_refuses_what_is_not_there_once(text: str, old: str, said: list[str]) -> None:
+def test_refuses_what_is_not_there_once(text: str, old: str, words: list[str]) -> None:
     result = replace(text, old, "new")
     assert isinstance(result, NoMatch)
-    assert all(each in result.reason for each in said), result.reason
+    assert all(each in result.reason for each in words), result.reason
     assert result.reason.count("\n") <= 22
 
 

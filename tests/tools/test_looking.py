@@ -1,4 +1,4 @@
-"""Reading and listing: which lines, which names, and one dialect of globs for every tool that takes one."""
+"""Reading and listing files, and the globs of all tools."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TREE: dict[str, str | bytes] = {
 
 
 async def looked(desk: Desk, tool: str, **args: Any) -> list[str]:
-    """The paths that a tool found, without what it says beside."""
+    """The paths that a tool found, without its notes."""
     result = await desk.call(tool, **args)
     assert result.ok and isinstance(result.value, list), result.text
     return sorted({each["path"] if isinstance(each, dict) else str(each) for each in result.value})  # type: ignore[type-var]

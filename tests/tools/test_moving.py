@@ -1,4 +1,4 @@
-"""Renaming and deleting: what is staged, what is told, and what stays where it is."""
+"""Renaming and deleting: staged changes, messages and refusals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def test_files_and_folders_are_renamed(path: str, new_path: str, at: str, 
 
 
 @pytest.mark.parametrize(
-    ("path", "new_path", "said"),
+    ("path", "new_path", "message"),
     [
         ("a.txt", "b.txt", "exists already"),
         ("d", "d/e/f", "into itself"),
@@ -41,11 +41,11 @@ async def test_files_and_folders_are_renamed(path: str, new_path: str, at: str, 
     ],
 )
 async def test_a_rename_that_cannot_be_made_is_refused(
-    path: str, new_path: str, said: str, tmp_path: Path
+    path: str, new_path: str, message: str, tmp_path: Path
 ) -> None:
     desk = Desk(tmp_path / "w", FILES)
     result = await desk.call("rename_path", path=path, new_path=new_path)
-    assert not result.ok and said in result.text, result.text
+    assert not result.ok and message in result.text, result.text
     assert desk.changes().changes == ()
 
 

@@ -1,4 +1,4 @@
-"""Runs of lines are found wherever they stand, however they overlap themselves, in linear time."""
+"""Runs of lines are found in linear time, even if they overlap themselves."""
 
 from __future__ import annotations
 

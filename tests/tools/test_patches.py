@@ -90,7 +90,7 @@ async def test_patches_apply(text: str, patch: str, expected: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("patch", "said"),
+    ("patch", "message"),
     [
         pytest.param("@@\n-one\n+1\n two\n@@\n two\n-three\n+3\n", "overlap", id="overlap"),
         pytest.param("@@\n-one\n+1\n@@\n-nine\n+9\n", "Hunk 2 of the patch was not found", id="one-missing"),
@@ -101,10 +101,10 @@ async def test_patches_apply(text: str, patch: str, expected: str, tmp_path: Pat
         pytest.param("@@\n-one\nwhat\n", "must begin with a space", id="bad-line"),
     ],
 )
-async def test_a_patch_that_does_not_fit_stages_nothing(patch: str, said: str, tmp_path: Path) -> None:
+async def test_a_patch_that_does_not_fit_stages_nothing(patch: str, message: str, tmp_path: Path) -> None:
     desk = Desk(tmp_path, {"x": TEXT + "x\nx\n", "y": ""})
     result = await desk.call("edit_file", path="x", patch=patch)
-    assert not result.ok and said in result.text, result.text
+    assert not result.ok and message in result.text, result.text
     assert desk.changes().changes == ()
 
 

@@ -1,4 +1,4 @@
-"""Real child processes: their output, their limits, and that nothing of them is left."""
+"""Real child processes: output, limits, and cleanup."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def sh(command: str, folder: Path, seconds: float = 20, **more: Any) -> Pr
 
 
 async def gone(pid: int) -> bool:
-    """Whether a process ends within the two seconds that it is given."""
+    """Whether a process ends within two seconds."""
     until = time.monotonic() + 2
     while alive(pid) and time.monotonic() < until:
         await asyncio.sleep(0.01)
@@ -130,24 +130,24 @@ async def test_a_command_that_is_cancelled_in_the_moment_of_its_start_is_gone(tm
 
 
 async def test_output_is_heard_as_it_comes(tmp_path: Path) -> None:
-    heard: list[tuple[str, str]] = []
+    outputs: list[tuple[str, str]] = []
     await sh(
         "echo a; echo b >&2; printf '\\033[1m'",
         tmp_path,
-        on_output=lambda kind, text: heard.append((kind, text)),
+        on_output=lambda kind, text: outputs.append((kind, text)),
     )
-    assert sorted(heard) == [("stderr", "b\n"), ("stdout", "a\n")]
+    assert sorted(outputs) == [("stderr", "b\n"), ("stdout", "a\n")]
 
 
 async def test_a_flood_is_bounded(tmp_path: Path) -> None:
-    heard: list[str] = []
+    outputs: list[str] = []
     ended = await sh(
-        "yes | head -c 20000000; echo end", tmp_path, on_output=lambda _, text: heard.append(text)
+        "yes | head -c 20000000; echo end", tmp_path, on_output=lambda _, text: outputs.append(text)
     )
     assert ended.bytes_total == 20_000_004 and ended.shortened
     assert len(ended.output) < 50_000 and ended.output.startswith("y\n") and ended.output.endswith("end\n")
     assert "bytes left out" in ended.output
-    assert sum(map(len, heard)) < 2_000_000 and "not shown" in heard[-1] + heard[-2]
+    assert sum(map(len, outputs)) < 2_000_000 and "not shown" in outputs[-1] + outputs[-2]
 
 
 async def test_no_secret_reaches_a_command(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A workspace folder with everything that an edit needs: view, editor, journal, grant."""
+"""A test workspace with everything that an edit needs: view, editor, journal and grant."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GRANT = Grant(plan_id=PlanId("plan"), version=1, source="approval")
 
 @dataclass
 class FakeJournal:
-    """Remembers what it was told, in order."""
+    """A journal that records its calls in order."""
 
     intents: list[tuple[JournalFile, ...]] = field(default_factory=list)
     settlements: list[Settlement] = field(default_factory=list)
@@ -40,7 +40,7 @@ class FakeJournal:
 
 
 class Room:
-    """One workspace folder under `folder`, and the people in it."""
+    """One workspace folder under `folder`, with a view, an editor and a journal."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Room:
 
 
 def tree(folder: Path) -> dict[str, str | None]:
-    """Every file with its text, and every folder with None."""
+    """Every file with its text, and every folder with None, by path."""
     return {
         str(path.relative_to(folder)): path.read_bytes().decode() if path.is_file() else None
         for path in sorted(folder.rglob("*"))

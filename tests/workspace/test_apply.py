@@ -1,4 +1,4 @@
-"""Applying a changeset: what the user sees, what the journal holds, whatever the editor can or does."""
+"""Applying a changeset: the resulting files, buffers and journal, for editors of all capabilities."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ async def test_a_buffer_told_late_is_waited_for(tmp_path: Path) -> None:
 
 
 async def test_a_file_that_the_edit_itself_opens_is_waited_for(tmp_path: Path) -> None:
-    """It is told first as it was, and a moment later with the change."""
+    """The editor reports a newly opened file first with the old text, then with the change."""
     room = Room(tmp_path, {"a.txt": BEFORE}, tells="late")
     outcome = await room.apply(room.edit("a.txt", BEFORE, AFTER), room.create("b.txt", "new\n"), patience=5)
     assert outcome.kind == "applied"

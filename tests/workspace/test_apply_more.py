@@ -1,4 +1,4 @@
-"""Applying when things are not as they were: other texts, other files, links, encodings, crowds."""
+"""Applying a changeset to files that have changed: other texts, renames, links, encodings, many files."""
 
 from __future__ import annotations
 
@@ -335,7 +335,7 @@ async def test_a_cancel_takes_effect_between_batches(tmp_path: Path) -> None:
 async def test_a_thousand_keystrokes_race_the_edits_and_none_is_lost(
     tmp_path: Path, seed: int, capabilities: EditorCapabilities
 ) -> None:
-    """A user types, saves and closes while edits arrive; each keystroke is a mark that must be found."""
+    """A user types, saves and closes while edits arrive; every typed mark must survive."""
     chance = random.Random(seed)
     room = Room(tmp_path, {"a": TEXT}, capabilities=capabilities)
     path = room.path("a")
@@ -390,7 +390,7 @@ async def test_a_thousand_keystrokes_race_the_edits_and_none_is_lost(
 
 
 async def test_a_rename_that_half_an_edit_has_made_is_not_made_again(tmp_path: Path) -> None:
-    """Though the file has got its other changes, and a word of the user, since."""
+    """The file has since got other changes, and text of the user."""
     text = "".join(f"line {n}\n" for n in range(9))
     room = Room(tmp_path, {"a.txt": text, "b.txt": text}, script=[ApplyOnly(2, says=False)])
     after = text.replace("line 3", "LINE 3")

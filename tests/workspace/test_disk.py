@@ -1,4 +1,4 @@
-"""The disk: whole files or none, mode and owner kept, no way out through a link put in the path."""
+"""Changes on disk: atomic writes, mode and owner kept, no link in the path followed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Open documents: every keystroke arrives, in the editor's own words."""
+"""The store of open documents applies every change of the editor."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def test_one_document_is_found_under_all_its_spellings() -> None:
 
 def test_listeners_hear_of_everything_in_order() -> None:
     store = DocumentStore()
-    heard: list[str] = []
-    stop = store.listen(heard.append)
+    notified: list[str] = []
+    stop = store.listen(notified.append)
     store.did_open("file:///a", "text", 1, "x")
     store.did_change("file:///a", 2, (ContentChange(text="y"),))
     store.did_save("file:///a")
@@ -79,7 +79,7 @@ def test_listeners_hear_of_everything_in_order() -> None:
     store.did_close("file:///a")
     assert store.did_change("file:///a", 3, ()) is None
     assert store.did_save("file:///a") is None
-    assert heard == ["file:///a"] * 4
+    assert notified == ["file:///a"] * 4
     stop()
     store.did_open("file:///b", "text", 1, "x")
-    assert len(heard) == 4
+    assert len(notified) == 4

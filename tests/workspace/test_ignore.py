@@ -1,4 +1,4 @@
-"""Ignore patterns: as git reads them, and in bounded time whatever they hold."""
+"""Ignore patterns match as in git, and in bounded time."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def test_patterns_mean_what_git_says(tmp_path: Path, patterns: str) -> None:
     paths = [*PATHS.split(), "sp ace", "trailing ", "trailing"]
     asked = "\0".join(paths).encode() + b"\0"
     command = [git, "-C", str(tmp_path), "check-ignore", "-z", "--no-index", "--stdin"]
-    told = subprocess.run(command, input=asked, stdout=subprocess.PIPE, check=False).stdout
+    output = subprocess.run(command, input=asked, stdout=subprocess.PIPE, check=False).stdout
     rules = read_rules(tmp_path / ".gitignore")
-    assert [path for path in paths if hidden(rules, path)] == told.decode().split("\0")[:-1]
+    assert [path for path in paths if hidden(rules, path)] == output.decode().split("\0")[:-1]
 
 
 @pytest.mark.parametrize("line", ["", "#x", "  ", "[a-", "\\", "!", "/", "a" * 5000])

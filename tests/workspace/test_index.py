@@ -1,4 +1,4 @@
-"""The file index: what is listed, how it stays fresh, how it is searched."""
+"""The file index: listing, updates and search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Staging: what is read back, which changes come of it, and how overlays lie over each other."""
+"""Staging: reads through an overlay, its changeset, and stacked overlays."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from planloom.workspace.edits.overlay import Overlay
 from tests.workspace.room import Room
 
 
-def told(changes: tuple[FileChange, ...], room: Room) -> list[str]:
-    """Changes in short: kind, names below the folder."""
+def summaries(changes: tuple[FileChange, ...], room: Room) -> list[str]:
+    """Each change as its kind and its paths below the folder."""
     root = room.uri("x")[:-1]
     short = []
     for change in changes:
@@ -119,7 +119,7 @@ async def test_changes_are_one_a_file_and_in_order(tmp_path: Path, acts: str, ch
     overlay = Overlay(room.view)
     for act in acts.split("; "):
         assert await _act(overlay, room, act) is None, act
-    assert told(overlay.changeset().changes, room) == changes
+    assert summaries(overlay.changeset().changes, room) == changes
     outcome = await room.apply(*overlay.changeset().changes)
     assert outcome.kind == "applied"
 
@@ -199,7 +199,7 @@ async def test_a_step_over_its_plan_hands_its_changes_down(tmp_path: Path) -> No
     assert first.changeset().changes == ()
     assert await second.merge_down() == ()
     assert (await plan.peek(room.uri("a"))).text == "ONE\ntwo\nTHREE\n"
-    assert told(plan.changeset().changes, room) == ["edit a", "rename b c"]
+    assert summaries(plan.changeset().changes, room) == ["edit a", "rename b c"]
     third = Overlay(plan)
     await third.read(room.uri("a"))
     await third.stage_write(room.uri("a"), "one\ntwo\nTHREE\n")

@@ -1,4 +1,4 @@
-"""Two steps side by side: every effect of both is in what the plan has staged, or is named as left out."""
+"""Two parallel steps: every effect of both is staged for the plan, or reported as a conflict."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def both(folder: Path, one: list[tuple[str, ...]], other: list[tuple[str, 
 
 
 async def texts(plan: Overlay, folder: Uri) -> dict[Uri, str | None]:
-    """Every file as the plan has staged it."""
+    """Every file with the plan's staged changes."""
     found: dict[Uri, str | None] = {}
     for entry in (await plan.list_folder(folder)).entries:
         if entry.kind == "folder":
@@ -56,7 +56,7 @@ async def texts(plan: Overlay, folder: Uri) -> dict[Uri, str | None]:
 
 
 async def work(room: Room, step: Overlay, does: list[tuple[str, ...]], word: str) -> None:
-    """Stage what can be staged; what is refused is no effect."""
+    """Stage the actions, ignoring those that are refused."""
     for n, (kind, name, target) in enumerate(does):
         uri = room.uri(name)
         match kind:

@@ -1,4 +1,4 @@
-"""The path resolver: what is inside is found in its real spelling, all else is refused with a way out."""
+"""The path resolver: a path inside the workspace gets its real spelling, any other is refused with advice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from planloom.workspace.paths.uris import from_path, to_path
 
 @pytest.fixture
 def app(tmp_path: Path) -> Path:
-    """A workspace `app` with neighbours that nobody may reach."""
+    """A workspace `app` with neighbouring folders that must stay out of reach."""
     app = tmp_path / "app"
     for name in ("src/deep", "Docs", ".git/hooks", ".planloom", "a b", "store.git/objects", "store.git/refs"):
         (app / name).mkdir(parents=True)
@@ -200,10 +200,10 @@ def test_links_are_followed_inside_and_refused_outside(
             (app / name.strip()).mkdir()
     assert check(app, text) == expected
     result = resolve(Roots((root_at(app),)), text, for_="write")
-    said = result.reason if isinstance(result, PathRefused) else " ".join(result.notes)
-    assert names in said
+    text = result.reason if isinstance(result, PathRefused) else " ".join(result.notes)
+    assert names in text
     if isinstance(result, ResolvedPath):
-        assert "link" in said
+        assert "link" in text
 
 
 def test_a_chain_of_more_than_forty_links_is_a_loop(app: Path) -> None:
@@ -240,7 +240,7 @@ def test_a_name_that_differs_in_case_is_noted(app: Path) -> None:
 
 
 class Forgiving:
-    """A file system in memory that ignores case, as those of many laptops do."""
+    """A case-insensitive file system in memory."""
 
     def __init__(self, *files: str) -> None:
         self.entries = {Path("/"): 1}

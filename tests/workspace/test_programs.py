@@ -1,4 +1,4 @@
-"""Programs that Planloom starts by itself: which, with what, and that an opened folder runs none of its own."""
+"""Programs that Planloom starts by itself, their environment, and that an opened folder cannot run its own."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STARTS = {
     "tools/processes/child_process.py": "commands that a person has approved",
     "workspace/index/programs.py": "the starter of everything else",
 }
-"""The only modules that start a process, and which."""
+"""The only modules that may start a process, and the programs they start."""
 
 
 def git(root: Path, *arguments: str) -> str:
@@ -36,7 +36,7 @@ def git(root: Path, *arguments: str) -> str:
 
 
 def plant_promisor(root: Path, sprung: Path) -> None:
-    """A repository whose skip-worktree .gitignore must be fetched, from a remote that is a command."""
+    """A repository whose missing .gitignore would be fetched from a remote that is a command."""
     root.mkdir(parents=True)
     (root / ".gitignore").write_text("x\n")
     (root / "a.txt").write_text("hi\n")
@@ -56,13 +56,13 @@ def plant_promisor(root: Path, sprung: Path) -> None:
 
 
 def plant_own(folder: Path, sprung: Path) -> Path:
-    """The opened folder is such a repository."""
+    """The opened folder is the malicious repository."""
     plant_promisor(folder / "w", sprung)
     return folder / "w"
 
 
 def plant_nested(folder: Path, sprung: Path) -> Path:
-    """An unpacked archive below the user's own clean repository is one."""
+    """A folder below the user's own clean repository is the malicious repository."""
     mine = folder / "mine"
     mine.mkdir()
     git(mine, "init", "-q", ".")
@@ -74,7 +74,7 @@ def plant_nested(folder: Path, sprung: Path) -> Path:
 
 
 def plant_bare(folder: Path, sprung: Path) -> Path:
-    """A folder of a pure clone holds the files of a git folder, with a work tree of its own."""
+    """A folder of a clean clone contains the files of a bare repository with a work tree."""
     plant_promisor(folder / "own", sprung)
     inner = folder / "up" / "example"
     inner.mkdir(parents=True)
@@ -119,7 +119,7 @@ async def test_git_is_not_run_in_repositories_that_are_not_the_folders_own(
 
 
 def recorded(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, script: str) -> Path:
-    """Put a program of this name first on the search path; where its starts are written down."""
+    """Put a program of this name first on the search path; returns the file that logs its starts."""
     program = folder / "bin" / name
     program.parent.mkdir(exist_ok=True)
     program.write_text(f"#!/bin/sh\n{script}\n")

@@ -1,4 +1,4 @@
-"""Turns at files: in order where they meet, side by side where they do not, and never a deadlock."""
+"""Path locks: overlapping requests run in order, others in parallel, and there is no deadlock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Undo: what an edit did goes, what was typed since stays, and the undo can be undone."""
+"""Undo removes what an edit did, keeps what was typed since, and can be undone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""File URIs: one spelling for one document, and back to the very same path."""
+"""File URIs have one spelling per document, and convert back to the same path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The view: buffer, then what the editor acknowledged, then disk; each as it is at that moment."""
+"""The view reads the buffer, else text the editor acknowledged, else the disk."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ async def test_dirty_is_found_by_comparing_with_the_disk(tmp_path: Path) -> None
 
 
 async def test_a_buffer_is_not_unsaved_because_the_disk_changed_under_it(tmp_path: Path) -> None:
-    """As `git checkout` does it, or a formatter: the editor reloads the file now, later or never."""
+    """A file changes on disk, as by `git checkout`; the editor reloads it now, later or never."""
     room = Room(tmp_path, {"a": "one", "kept": "old"})
     room.editor.open(room.path("a"))
     assert not await room.view.is_dirty(room.uri("a"))

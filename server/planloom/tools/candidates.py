@@ -17,7 +17,7 @@ from planloom.workspace.index.file_index import MOST_FILES, FileIndex
 from planloom.workspace.index.ignore import IgnoreChain, chain_of, top_chain
 from planloom.workspace.index.scan import walk_files
 from planloom.workspace.paths.resolver import ResolvedPath
-from planloom.workspace.paths.uris import child, is_below, normalized, to_path
+from planloom.workspace.paths.uris import child, is_at_or_below, is_below, normalized, to_path
 from planloom.workspace.view import WorkspaceView
 
 INDEX_SECONDS: Final = 20.0
@@ -57,7 +57,7 @@ async def scope_below(context: ToolContext, place: ResolvedPath) -> SearchScope:
     names = set(listed)
     live: dict[str, Uri] = {}
     for old, new in _moves(context.files):
-        moved = [name for name in names if _is_at(child(place.uri, name), old)]
+        moved = [name for name in names if is_at_or_below(child(place.uri, name), old)]
         names.difference_update(moved)
         if new is not None and (is_below(new, place.uri) or new == place.uri):
             for name in moved:
@@ -146,10 +146,6 @@ def _is_shown(place: ResolvedPath, name: str, exclude: Sequence[str]) -> bool:
     top = top_chain(root, exclude) if chain_at(place, exclude) is not None else IgnoreChain()
     chain = chain_of(root, folder, top)
     return chain is not None and not chain.inside(f"{folder}/" if folder else "")(last, False)
-
-
-def _is_at(uri: Uri, place: Uri) -> bool:
-    return uri == place or is_below(uri, place)
 
 
 def _relative(uri: Uri, folder: Uri) -> str:

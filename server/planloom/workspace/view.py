@@ -22,7 +22,7 @@ from planloom.workspace.path_locks import PathLocks
 from planloom.workspace.paths.listings import Entry, Listing, list_on_disk
 from planloom.workspace.paths.resolver import PathRefused, Purpose, ResolvedPath, resolve_uri
 from planloom.workspace.paths.roots import Roots
-from planloom.workspace.paths.uris import is_below, normalized, parent, to_path
+from planloom.workspace.paths.uris import is_at_or_below, normalized, parent, to_path
 from planloom.workspace.real_paths import RealPathIndex, resolve_real_paths
 from planloom.workspace.snapshots import BOM, Snapshot, of_acknowledged, of_disk, of_document
 
@@ -75,7 +75,7 @@ class WorkspaceView:
         """
         key = normalized(uri)
         places = (document.uri for document in self.documents.all())
-        there = tuple(place for place in places if place == key or is_below(place, key))
+        there = tuple(place for place in places if is_at_or_below(place, key))
         fresh = tuple(place for place in there if place not in self._stale)
         self._stale.update(fresh)
         return fresh

@@ -12,7 +12,7 @@ from planloom.domain.values import Uri, Value
 from planloom.workspace.edits.rebase import three_way
 from planloom.workspace.edits.staging import Move, Stage, Staged, entry_at, named, staged_snapshot
 from planloom.workspace.paths.listings import Listing
-from planloom.workspace.paths.uris import child, is_below, normalized, parent
+from planloom.workspace.paths.uris import child, is_at_or_below, is_below, normalized, parent
 from planloom.workspace.snapshots import BOM, Snapshot
 from planloom.workspace.view import WorkspaceView
 
@@ -93,7 +93,7 @@ class Overlay:
                 entries.setdefault(direct, entry_at(direct, folder=True))
             there = there or is_below(move.new, key)
         for place, staged in self._stage.staged.items():
-            there = there or (not staged.deleted and (place == key or is_below(place, key)))
+            there = there or (not staged.deleted and is_at_or_below(place, key))
             if not is_below(place, key):
                 continue
             direct = Uri(key + "/" + place[len(key) + 1 :].partition("/")[0])
@@ -254,7 +254,7 @@ class Overlay:
                 unmerged.append(refused)
                 moves.append(move)
         for place, staged in self._stage.staged.items():
-            unmoved = next((move for move in moves if place == move.new or is_below(place, move.new)), None)
+            unmoved = next((move for move in moves if is_at_or_below(place, move.new)), None)
             if unmoved is not None:
                 reason = f"{named(place)} is not changed, since {named(unmoved.old)} was not renamed."
                 refused = Unmerged(uri=place, reason=reason)

@@ -32,7 +32,7 @@ from planloom.workspace.edits.staging import named
 from planloom.workspace.edits.touched_places import TouchedPlace, judge
 from planloom.workspace.paths.names import shown
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
-from planloom.workspace.paths.uris import is_below, normalized, parent
+from planloom.workspace.paths.uris import is_at_or_below, is_below, normalized, parent
 from planloom.workspace.snapshots import BOM, Snapshot, of_document
 from planloom.workspace.view import ResolvedSnapshot, WorkspaceView, confined_path
 
@@ -253,7 +253,7 @@ def _place(view: WorkspaceView, uri: Uri, file: ResolvedSnapshot) -> ResolvedPat
 def _before_renames(uri: Uri, renames: Sequence[RenameFile]) -> Uri | None:
     place = uri
     for rename in reversed(renames):
-        if _is_at(place, rename.new_uri):
+        if is_at_or_below(place, rename.new_uri):
             place = Uri(rename.uri + place.removeprefix(rename.new_uri))
     return place if place != uri else None
 
@@ -261,8 +261,7 @@ def _before_renames(uri: Uri, renames: Sequence[RenameFile]) -> Uri | None:
 def _is_freed(uri: Uri, targets: Mapping[RenameFile, ResolvedSnapshot]) -> bool:
     """Whether a pending rename of the same changeset moves away what is at the URI."""
     return any(
-        (uri == rename.uri or is_below(uri, rename.uri)) and not target.snapshot.exists
-        for rename, target in targets.items()
+        is_at_or_below(uri, rename.uri) and not target.snapshot.exists for rename, target in targets.items()
     )
 
 
@@ -307,7 +306,7 @@ async def _before_moves(view: WorkspaceView, effects: Sequence[PlannedEffect]) -
     others: list[PlannedEffect] = []
     for effect in effects:
         moved = effect.change.kind == "edit" and effect.source != effect.change.uri
-        if not moved or not any(_is_at(effect.source, place) for place in moves):
+        if not moved or not any(is_at_or_below(effect.source, place) for place in moves):
             others.append(effect)
         elif effect.document is None or not await view.is_dirty(effect.source):
             others.append(replace(effect, executor="disk"))
@@ -350,8 +349,8 @@ async def _protect_unsaved(
         for document in view.documents.all() if _is_under_buffers(effect) else ():
             here = document.uri
             elsewhere = [place for place in of_their_own if is_below(place, effect.source)]
-            if not _is_at(here, effect.source) or any(
-                _is_at(here, place) for place in (*by_editor, *elsewhere)
+            if not is_at_or_below(here, effect.source) or any(
+                is_at_or_below(here, place) for place in (*by_editor, *elsewhere)
             ):
                 continue
             if not await view.is_dirty(here):
@@ -380,10 +379,6 @@ def _is_under_buffers(effect: PlannedEffect) -> bool:
     return effect.executor == "disk" and effect.change.kind not in ("create", "createFolder")
 
 
-def _is_at(key: Uri, place: Uri) -> bool:
-    return key == place or is_below(key, place)
-
-
 def _parents(effects: Sequence[PlannedEffect]) -> tuple[tuple[Uri, ConfinedPath], ...]:
     """The missing parent folders of new files that the changeset does not create itself."""
     own = {effect.change.uri for effect in effects if effect.change.kind == "createFolder"}
@@ -399,7 +394,7 @@ def _parents(effects: Sequence[PlannedEffect]) -> tuple[tuple[Uri, ConfinedPath]
             continue
         while len(here.names) > 1:
             uri, here = parent(uri), ConfinedPath(here.root, here.names[:-1])
-            if here.path.is_dir() or any(uri == place or is_below(uri, place) for place in places):
+            if here.path.is_dir() or any(is_at_or_below(uri, place) for place in places):
                 break
             if uri not in own:
                 found[uri] = here

@@ -19,7 +19,7 @@ from planloom.domain.text.positions import FileForm, dominant_eol
 from planloom.domain.values import Uri
 from planloom.workspace.paths.listings import Entry
 from planloom.workspace.paths.names import shown
-from planloom.workspace.paths.uris import is_below, to_path
+from planloom.workspace.paths.uris import is_at_or_below, is_below, to_path
 from planloom.workspace.snapshots import Snapshot
 
 
@@ -67,9 +67,9 @@ class Stage:
     def origin(self, key: Uri) -> Uri | None:
         """The URI below the overlay; None if a staged rename moved the file away."""
         for move in reversed(self.moves):
-            if _is_at(key, move.new):
+            if is_at_or_below(key, move.new):
                 key = Uri(move.old + key.removeprefix(move.new))
-            elif _is_at(key, move.old):
+            elif is_at_or_below(key, move.old):
                 return None
         return key
 
@@ -82,7 +82,7 @@ class Stage:
 
     def keep_folders(self, key: Uri) -> None:
         """Cancel staged deletions of folders at or above the URI."""
-        for place in [p for p, staged in self.staged.items() if staged.deleted and _is_at(key, p)]:
+        for place in [p for p, staged in self.staged.items() if staged.deleted and is_at_or_below(key, p)]:
             if self.staged[place].base.problem == "folder":
                 del self.staged[place]
 
@@ -109,12 +109,12 @@ class Stage:
             start = earlier.old if earlier is not None else old
             if start != new:
                 self.moves.append(Move(start, new, before, folder=found.problem == "folder"))
-        for key in [key for key in self.staged if _is_at(key, old)]:
+        for key in [key for key in self.staged if is_at_or_below(key, old)]:
             staged = self.staged.pop(key)
             place = Uri(new + key.removeprefix(old))
             base = staged.base.model_copy(update={"uri": place})
             self.staged[place] = replace(staged, base=base)
-        for key in [key for key in self.read if _is_at(key, old)]:
+        for key in [key for key in self.read if is_at_or_below(key, old)]:
             place = Uri(new + key.removeprefix(old))
             self.read[place] = self.read.pop(key).model_copy(update={"uri": place})
 
@@ -145,10 +145,10 @@ class Stage:
         places = [place for move in self.moves for place in (move.old, move.new)]
         renames = tuple(RenameFile(uri=m.old, new_uri=m.new, before=m.before) for m in self.moves)
         # A change at a URI that a rename frees or fills must come after that rename.
-        early = any(_is_at(key, place) for key in self.staged for place in places)
+        early = any(is_at_or_below(key, place) for key in self.staged for place in places)
         changes = [_change(place, staged) for place, staged in self.staged.items()]
         folders = _of_kind(changes, "createFolder")
-        moved = tuple(f for f in folders if any(_is_at(f.uri, place) for place in places))
+        moved = tuple(f for f in folders if any(is_at_or_below(f.uri, place) for place in places))
         deleted = sorted(_of_kind(changes, "delete"), key=_deletion_order)
         # Files are moved out of a folder before it is deleted.
         emptied = tuple(c for c in deleted if c.kind == "delete" and c.before is None)
@@ -198,10 +198,6 @@ def named(uri: Uri) -> str:
 def _name(uri: Uri) -> str:
     path = to_path(uri)
     return uri if path is None else path.name or str(path)
-
-
-def _is_at(key: Uri, place: Uri) -> bool:
-    return key == place or is_below(key, place)
 
 
 def _change(place: Uri, staged: Staged) -> FileChange:

@@ -14,7 +14,7 @@ from planloom.domain.safety.remote_schemas import remote_schema
 from planloom.domain.values import Uri
 from planloom.workspace.paths.names import shown
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
-from planloom.workspace.paths.uris import is_below, to_path
+from planloom.workspace.paths.uris import is_at_or_below, is_below, to_path
 from planloom.workspace.view import WorkspaceView
 
 MOST_INSIDE: Final = 50_000
@@ -117,7 +117,7 @@ def _inside(
     origin = change.uri
     for before in reversed(earlier):
         if isinstance(before, RenameFile):
-            if _is_at(origin, before.new_uri):
+            if is_at_or_below(origin, before.new_uri):
                 origin = Uri(before.uri + origin.removeprefix(before.new_uri))
             if is_below(before.new_uri, change.uri):
                 found[_relative(before.new_uri, change.uri)] = None
@@ -133,10 +133,6 @@ def _inside(
         if len(found) > MOST_INSIDE:
             return None
     return tuple(found)
-
-
-def _is_at(uri: Uri, place: Uri) -> bool:
-    return uri == place or is_below(uri, place)
 
 
 def _relative(uri: str, folder: str) -> str:

@@ -85,6 +85,11 @@ def is_below(uri: str, folder: str) -> bool:
     return normalized(uri).startswith(normalized(folder).rstrip("/") + "/")
 
 
+def is_at_or_below(uri: str, place: str) -> bool:
+    """Whether the URI, normalised like `place`, is that place or inside it."""
+    return uri == place or is_below(uri, place)
+
+
 def _host(uri: str) -> str:
     rest = uri[len("file:") :]
     if not rest.startswith("//"):
