@@ -1,4 +1,4 @@
-"""How long it takes to resolve a path, and to apply an approved changeset to many files by either way."""
+"""Measures how long it takes to resolve a path, and to apply a changeset to many files by the editor or on disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILES = 500
 
 
 async def applied(capabilities: EditorCapabilities) -> tuple[float, float]:
-    """Seconds on the clock, and of this process, for one line in each of many files."""
+    """Seconds of wall time and of processor time to change one line in each of many files."""
     with tempfile.TemporaryDirectory() as folder:
         names = [f"d/{number}" for number in range(FILES)]
         room = Room(Path(folder), dict.fromkeys(names, "old\n"), capabilities=capabilities, closed="disk")
@@ -31,7 +31,7 @@ async def applied(capabilities: EditorCapabilities) -> tuple[float, float]:
 
 
 def resolved() -> float:
-    """Microseconds to resolve one path of two names."""
+    """Microseconds to resolve a path with two components."""
     with tempfile.TemporaryDirectory() as folder:
         room = Room(Path(folder), {f"d/{number}": "" for number in range(200)})
         roots = Roots((root_at(folder),))

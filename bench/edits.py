@@ -1,4 +1,4 @@
-"""How small and how fast the edits of a changed text are, beside difflib and beside replacing everything."""
+"""Measures the size and time of the edits between two texts, against difflib and against replacing the whole text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from planloom.domain.text.positions import (
     apply_edits,
 )
 
-# difflib is quadratic and worse: above this it is not run.
+# difflib is at least quadratic, so it is not run on longer texts.
 MOST_FOR_DIFFLIB = 200_000
 
 
@@ -36,7 +36,7 @@ class Case(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One case: edits and characters sent, milliseconds, and peak memory as a multiple of the text."""
+    """One case: the number of edits, the characters sent, milliseconds, and peak memory as a multiple of the text."""
 
     case: str
     edits: int
@@ -81,12 +81,12 @@ def _crlf(text: str, middle: int) -> tuple[str, str]:
 
 
 def milliseconds(work: Callable[[], object], times: int = 3) -> float:
-    taken: list[float] = []
+    times_taken: list[float] = []
     for _ in range(times):
         start = time.perf_counter()
         work()
-        taken.append(time.perf_counter() - start)
-    return statistics.median(taken) * 1000
+        times_taken.append(time.perf_counter() - start)
+    return statistics.median(times_taken) * 1000
 
 
 def peak(work: Callable[[], object]) -> int:
@@ -119,9 +119,9 @@ def measured(case: Case) -> Row:
 
 
 def others(many: str) -> dict[str, float]:
-    """Milliseconds of the other work on 20 MB: an index, a keystroke, a merge of two changes."""
-    place = Position(line=400_000, character=3)
-    change = ContentChange(range=Range(start=place, end=place), text="x")
+    """Milliseconds of other work on 20 MB: an index, a keystroke, merges of two changes."""
+    position = Position(line=400_000, character=3)
+    change = ContentChange(range=Range(start=position, end=position), text="x")
     theirs, mine = "X" + many, many + "Y\n"
     here, there = many.index("entry 40000 "), many.index("entry 40005 ")
     live = LiveText(many).changed(change, "utf-16")

@@ -1,7 +1,7 @@
-"""How close the conductor comes to the best possible time, what a step costs, and how plans fare under a hostile model.
+"""Measures the conductor against the best possible makespan, the cost of a step, and plans under a hostile model.
 
-Steps sleep in virtual time, so that makespans are exact; waves run the same graphs beside it. The naive loop runs
-the same seeds of the hostile model without reading printed calls, without refusing early answers, without retries.
+Steps sleep in virtual time, so makespans are exact; the baseline runs the same graphs in waves. The naive loop gets the
+same seeds of the hostile model, but does not parse calls in text, refuse early answers or retry.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Fold = tuple[Plan, ev.Recorded, Plan]
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """A loop whose clock jumps to the next timer as soon as nothing else is left to do."""
+    """An event loop whose clock jumps to the next timer as soon as nothing else is ready."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 class Sleeping:
-    """Steps that take the time they are given."""
+    """Runs each step by sleeping for its duration."""
 
     def __init__(self, durations: Sequence[float]) -> None:
         self._durations = durations
@@ -73,7 +73,7 @@ class Sleeping:
 
 
 def graph_of(count: int, chance: random.Random) -> tuple[tuple[Step, ...], list[float]]:
-    """A random graph in layers of uneven width, with durations from short to long."""
+    """A random graph of steps, and a duration for each."""
     durations = [round(min(30.0, chance.lognormvariate(0, 1)), 3) for _ in range(count)]
     steps = []
     for n in range(count):
@@ -93,25 +93,25 @@ def step_of(number: int, dependencies: Sequence[int] = ()) -> Step:
 
 
 def bound(steps: Sequence[Step], durations: Sequence[float], cap: int) -> float:
-    """No schedule is shorter than the longest path, nor than all work shared out."""
-    links = dependency_graph(steps)
+    """A lower bound of the makespan: the longest path, or all work divided by the number of workers."""
+    graph = dependency_graph(steps)
     end = [0.0] * len(steps)
-    for place in ordered(links):
-        end[place] = durations[place] + max((end[need] for need in links.dependencies[place]), default=0.0)
+    for index in ordered(graph):
+        end[index] = durations[index] + max((end[need] for need in graph.dependencies[index]), default=0.0)
     return max(*end, sum(durations) / cap)
 
 
 def waves(steps: Sequence[Step], durations: Sequence[float], cap: int) -> float:
-    """The time of the usual way: everything that is ready together, then the next wave."""
-    links = dependency_graph(steps)
+    """The makespan of the usual schedule: run everything that is ready, and wait for all of it before the next wave."""
+    graph = dependency_graph(steps)
     level = [0] * len(steps)
-    for place in ordered(links):
-        level[place] = 1 + max((level[need] for need in links.dependencies[place]), default=0)
+    for index in ordered(graph):
+        level[index] = 1 + max((level[need] for need in graph.dependencies[index]), default=0)
     total = 0.0
     for number in range(1, max(level) + 1):
         workers = [0.0] * cap
-        for place in (place for place, at in enumerate(level) if at == number):
-            heapq.heapreplace(workers, workers[0] + durations[place])
+        for index in (index for index, wave in enumerate(level) if wave == number):
+            heapq.heapreplace(workers, workers[0] + durations[index])
         total += max(workers)
     return total
 
@@ -156,7 +156,7 @@ def makespans() -> list[dict[str, float]]:
 
 
 def overheads() -> list[dict[str, float]]:
-    """Microseconds a step, of this process, for independent steps and for a chain."""
+    """Microseconds of processor time for each step, for independent steps and for a chain."""
     rows = []
     for count in COUNTS:
         independent = [step_of(n) for n in range(count)]
@@ -174,10 +174,10 @@ def overheads() -> list[dict[str, float]]:
 
 
 def parts(count: int) -> dict[str, float]:
-    """Microseconds a step, part by part, of the events of a chain: what happened is done again, one part at a time.
+    """Microseconds for each step of a chain by part: the recorded events are replayed through one part at a time.
 
-    Two anchors of the same run stand beside them: bare commits of the same events, and the copies that the plan
-    would take if its steps were a tuple.
+    Two baselines of the same run: bare commits of the same events, and the copies that the plan would need if its
+    steps were a tuple.
     """
     store = MemoryStore()
     steps = [step_of(n, [n - 1] if n else []) for n in range(count)]
@@ -192,19 +192,19 @@ def parts(count: int) -> dict[str, float]:
     schedule = Schedule(folds[0][0])
     limits = do.Limits(max_parallel_steps=8)
 
-    def look(_: Plan, recorded: ev.Recorded, after: Plan) -> None:
+    def follow(_: Plan, recorded: ev.Recorded, after: Plan) -> None:
         schedule.update(recorded.event, after)
         schedule.directives(after, limits)
 
     with tempfile.TemporaryDirectory() as folder:
         ledger = Ledger(Path(folder) / "ledger.db")
-        known = folds[0][0]
-        ledger.append([each for each in store.events(PLAN) if each.seq <= known.seq], known)
+        first = folds[0][0]
+        ledger.append([each for each in store.events(PLAN) if each.seq <= first.seq], first)
         commit = bare_commits(Path(folder) / "bare.db")
         row = {
             "steps": count,
             "fold": again(folds, lambda before, recorded, _: apply(before, recorded)),
-            "schedule": again(folds, look),
+            "schedule": again(folds, follow),
             "ledger": again(
                 folds,
                 lambda before, recorded, after: ledger.append(
@@ -220,7 +220,7 @@ def parts(count: int) -> dict[str, float]:
 
 
 def again(folds: Sequence[Fold], act: Callable[[Plan, ev.Recorded, Plan], object]) -> float:
-    """The microseconds of this process that something takes over all of the events."""
+    """Microseconds of processor time to call `act` for all of the events."""
     began = time.process_time()
     for fold in folds:
         act(*fold)
@@ -228,7 +228,7 @@ def again(folds: Sequence[Fold], act: Callable[[Plan, ev.Recorded, Plan], object
 
 
 def bare_commits(path: Path) -> Callable[[ev.Recorded], None]:
-    """One row in one transaction an event, with nothing around it."""
+    """A function that inserts one row in one transaction for each event, and nothing else."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
@@ -257,7 +257,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--plans", type=int, default=500)
     parser.add_argument("--chance", type=float, default=0.3)
-    asked = parser.parse_args()
+    args = parser.parse_args()
     spans, costs, shares = makespans(), overheads(), [parts(count) for count in COUNTS]
     print("makespan / lower bound        steps     cap  conductor   worst   waves")
     for row in spans:
@@ -268,9 +268,9 @@ def main() -> None:
     print("of these, in a chain      " + "".join(f"{name:>14}" for name in shares[0]))
     for row in shares:
         print(f"{'':26}" + "".join(f"{value:14}" for value in row.values()))
-    tally = asyncio.run(fates(asked.plans, asked.chance))
+    tally = asyncio.run(fates(args.plans, args.chance))
     for name, counts in tally.items():
-        print(f"{name:14} {asked.plans} plans, each answer off with {asked.chance}: {counts}")
+        print(f"{name:14} {args.plans} plans, each answer hostile with probability {args.chance}: {counts}")
     print(
         json.dumps(
             {

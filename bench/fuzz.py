@@ -1,12 +1,12 @@
-"""A coverage-guided fuzzer over everything that reads texts of models and users.
+"""Fuzzes every parser of texts from models and users, guided by coverage.
 
 `python -m bench.fuzz --target plans|calls|detection|references|rules|patches --seconds 60` needs atheris
-(`pip install -e '.[fuzz]'`), which guides by the edges of the readers' own code. Texts grow from the tests' own
-examples and messy outputs by splicing, repeating and the words of the formats. `bench/fuzz_targets.py` says what
-must hold. The first text of each failure is made smaller and printed as a test case; time is tried afterwards, by
-blowing up the slowest texts and all that reached new code, against prose of the same size read in the same run.
+(`pip install -e '.[fuzz]'`), which is guided by the edges reached in the parsers. Texts are made from the tests'
+examples by splicing, repeating and inserting words of the formats. `bench/fuzz_targets.py` states what must hold. The
+first text of each failure is minimised and printed as a test case. Then the slowest texts, and all that reached new
+code, are repeated to a large size and timed against prose of the same size.
 
-Figures of the last long runs, on a busy machine: target, seconds, executions, edges, lines of the readers reached.
+Figures of the last long runs, on a busy machine: target, seconds, executions, edges, lines of the parsers reached.
 
     calls       480   25,379  1,332  1,609 of 1,687
     plans       480    6,991    944    962 of 1,053
@@ -42,29 +42,29 @@ PACKAGES = {
         f"planloom.tools.files.{name}" for name in ("patches", "patching", "replacing", "fuzzy_match")
     ),
 }
-"""The code that each target is guided by."""
-LONGEST = 1_500
-"""Bytes of a text."""
-KEPT = 12
+"""The modules that each target instruments."""
+MAX_BYTES = 1_500
+"""The most bytes of a text."""
+SLOWEST = 12
 """How many of the slowest texts are kept."""
 
 
 def main() -> None:
-    """Fuzz one target in a process of its own, then minimise and print what was found."""
+    """Fuzz one target in a child process, then minimise and print the findings."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--target", choices=tuple(PACKAGES), required=True)
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--corpus", type=Path, help="a folder that keeps texts between runs")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.child is not None:
-        _fuzz(given.target, given.seconds, given.corpus, given.child)
+    args = parser.parse_args()
+    if args.child is not None:
+        _fuzz(args.target, args.seconds, args.corpus, args.child)
     else:
-        sys.exit(run(given.target, given.seconds, given.corpus))
+        sys.exit(run(args.target, args.seconds, args.corpus))
 
 
 def run(target: str, seconds: int, corpus: Path | None = None) -> int:
-    """Fuzz a target and print what was found; the number of findings."""
+    """Fuzz a target and print the findings; returns their number."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
         corpus = corpus or out / "corpus"
@@ -78,39 +78,39 @@ def run(target: str, seconds: int, corpus: Path | None = None) -> int:
             text=True,
             errors="replace",
         )
-        # Only here, since in the child the readers must be loaded by the fuzzer.
+        # Imported here, since in the child the fuzzer must instrument the parsers as it imports them.
         from bench.fuzz_findings import report
 
         return report(target, PACKAGES[target], corpus, out, child)
 
 
 def _fuzz(name: str, seconds: int, corpus: Path, out: Path) -> None:
-    """The process that fuzzes: it notes what it finds and goes on, until the fuzzer ends it."""
+    """The child process: writes each finding to a file and continues, until the fuzzer ends the process."""
     import atheris
 
     with atheris.instrument_imports(include=list(PACKAGES[name])):
         from bench.fuzz_targets import TARGETS
     target = TARGETS[name]
-    seen: set[str] = set()
-    slowest = [0.0] * KEPT
+    signatures: set[str] = set()
+    slowest = [0.0] * SLOWEST
 
     def one(data: bytes) -> None:
         text = decoded(data)
         began = time.thread_time()
         try:
             target.read(text)
-            pace = (time.thread_time() - began) / (len(text) + 200)
+            seconds_per_character = (time.thread_time() - began) / (len(text) + 200)
             target.check(text, chance_of(text))
         except Exception as error:
             signature = signature_of(error)
-            if signature not in seen:
-                seen.add(signature)
-                (out / f"found-{len(seen)}").write_bytes(data)
+            if signature not in signatures:
+                signatures.add(signature)
+                (out / f"found-{len(signatures)}").write_bytes(data)
             return
-        if pace > slowest[0]:
-            slowest[0] = pace
+        if seconds_per_character > slowest[0]:
+            slowest[0] = seconds_per_character
             slowest.sort()
-            (out / f"slow-{int(pace * 1e9):012}").write_bytes(data)
+            (out / f"slow-{int(seconds_per_character * 1e9):012}").write_bytes(data)
 
     seeds = tuple(target.seeds())
     for text in seeds:
@@ -123,7 +123,7 @@ def _fuzz(name: str, seconds: int, corpus: Path, out: Path) -> None:
             return bytes(atheris.Mutate(data, size))
         return encoded(changed(decoded(data), seeds, target.words, chance))[:size]
 
-    flags = [f"-max_total_time={seconds}", f"-max_len={LONGEST}", "-timeout=60", "-print_final_stats=1"]
+    flags = [f"-max_total_time={seconds}", f"-max_len={MAX_BYTES}", "-timeout=60", "-print_final_stats=1"]
     atheris.Setup(["fuzz", *flags, f"-artifact_prefix={out}/", str(corpus)], one, custom_mutator=mutate)
     atheris.Fuzz()
 

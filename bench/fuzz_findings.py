@@ -1,4 +1,4 @@
-"""What a run of the fuzzer has found: made small and printed, and tried for time, with the lines it reached."""
+"""Reports a run of the fuzzer: minimised findings, slow texts, and the number of lines reached."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ PROSE = (
 )
 SMALL, LARGE = 15_000, 60_000
 GROWTH = 2.0
-"""How much more than linearly the time of a text four times as long may grow before it is told."""
+"""The most by which time may grow beyond linear when a text becomes four times as long."""
 BUDGET = 60.0
-"""How many times slower than prose a character may be."""
+"""The most by which a character may be slower than one of prose."""
 SLOWEST = 12
-"""How many of the slowest texts are blown up."""
+"""How many of the slowest texts are repeated to a large size."""
 LIMIT = 10.0
-"""Seconds after which a reading is given up."""
+"""Seconds after which parsing a text is stopped."""
 
 
 def report(
     name: str, packages: tuple[str, ...], corpus: Path, out: Path, child: subprocess.CompletedProcess[str]
 ) -> int:
-    """Print what a run came to; the number of findings."""
+    """Print the report of a run; returns the number of findings."""
     target = TARGETS[name]
 
     def check(text: str, chance: random.Random) -> None:
@@ -77,7 +77,7 @@ def report(
 def _print_finding(check: Check, text: str) -> None:
     signature = _failure(check, text)
     if signature is None:
-        print(f"did not happen again, or took too long: {text[:300]!r}")
+        print(f"not reproduced, or too slow: {text[:300]!r}")
         return
     text = _smaller(text, lambda other: _failure(check, other) == signature)
     print(f"{signature}\n    check({text!r})")
@@ -92,31 +92,31 @@ def _failure(check: Check, text: str) -> str | None:
 
 
 def _smaller(text: str, fails: Callable[[str], bool], seconds: float = 20.0) -> str:
-    """The text with everything left out that the failure does not need."""
+    """The text without the parts that the failure does not need."""
     until = time.monotonic() + seconds
     size = len(text) // 2
     while size and time.monotonic() < until:
-        at = 0
-        while at < len(text) and time.monotonic() < until:
-            shorter = text[:at] + text[at + size :]
+        start = 0
+        while start < len(text) and time.monotonic() < until:
+            shorter = text[:start] + text[start + size :]
             if fails(shorter):
                 text = shorter
             else:
-                at += size
+                start += size
         size //= 2
     return text
 
 
 class TooLong(BaseException):
-    """A reading that is given up."""
+    """Parsing a text took longer than LIMIT."""
 
 
-def _give_up(_number: int, _frame: object) -> None:
+def _stop(_number: int, _frame: object) -> None:
     raise TooLong
 
 
 def _seconds(read: Callable[[str], object], text: str) -> float:
-    """How long a reading takes, at most about `LIMIT`."""
+    """Seconds to parse a text, at most about `LIMIT`."""
     signal.setitimer(signal.ITIMER_REAL, LIMIT)
     began = time.thread_time()
     try:
@@ -124,7 +124,7 @@ def _seconds(read: Callable[[str], object], text: str) -> float:
     except TooLong:
         return LIMIT
     except Exception as error:
-        # The blown-up text has found something else than time.
+        # The repeated text found another failure.
         print(f"{signature_of(error)}\n    read({text[:500]!r})")
         return 1_000.0
     finally:
@@ -133,8 +133,8 @@ def _seconds(read: Callable[[str], object], text: str) -> float:
 
 
 def _slow(read: Callable[[str], object], texts: list[str], seconds: float) -> tuple[float, str]:
-    """The worst of the texts blown up: how many times what is allowed, and what it was."""
-    signal.signal(signal.SIGALRM, _give_up)
+    """The slowest repeated text: its time as a multiple of what is allowed, and how to build it."""
+    signal.signal(signal.SIGALRM, _stop)
     until = time.monotonic() + seconds
     chance = random.Random(1)
     prose = max(_seconds(read, PROSE * (LARGE // len(PROSE))), 1e-4) / LARGE
@@ -152,7 +152,7 @@ def _slow(read: Callable[[str], object], texts: list[str], seconds: float) -> tu
             growth = long / short / (len(large) / len(small)) / GROWTH
             over = max(growth if long > 0.1 else 0.0, long / len(large) / prose / BUDGET)
             if over > 1:
-                # A busy machine looks the same as a slow reader, once.
+                # A busy machine can make one measurement slow, so the best of five counts.
                 short, long = (min(_seconds(read, size) for _ in range(5)) for size in (small, large))
                 growth = long / short / (len(large) / len(small)) / GROWTH
                 over = max(growth if long > 0.1 else 0.0, long / len(large) / prose / BUDGET)
@@ -161,7 +161,7 @@ def _slow(read: Callable[[str], object], texts: list[str], seconds: float) -> tu
 
 
 def _pieces(text: str, chance: random.Random) -> Iterator[tuple[str, str, str]]:
-    """Ways to blow a text up: as a whole, or a stretch in its middle."""
+    """Ways to lengthen a text as before, repeated piece, after: the whole text, or a piece in its middle."""
     if not text:
         return
     yield "", text, ""
@@ -172,7 +172,7 @@ def _pieces(text: str, chance: random.Random) -> Iterator[tuple[str, str, str]]:
 
 
 def _lines_reached(packages: tuple[str, ...], check: Check, texts: list[str]) -> tuple[int, int]:
-    """How many lines of the readers the texts reach, and how many there are."""
+    """The number of lines of the parsers that the texts reach, and the number of all lines."""
     every: set[tuple[str, int]] = set()
     for name, module in tuple(sys.modules.items()):
         if name.startswith(packages) and module.__file__ is not None:
@@ -198,7 +198,7 @@ def _lines_reached(packages: tuple[str, ...], check: Check, texts: list[str]) ->
 
 
 def _functions(code: CodeType) -> Iterator[CodeType]:
-    """The functions inside of some code, at any depth, but not the code that makes classes."""
+    """The functions in a code object at any depth, without the bodies of classes."""
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             if inner.co_flags & 0x2:

@@ -1,4 +1,4 @@
-"""What the fuzzer's texts grow from: examples of every format, and the words that mean something in each."""
+"""The fuzzer's seeds: examples of every format, and the words that have a meaning in each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the fuzzer feeds with texts, and what must hold whatever they are."""
+"""The fuzzer's targets: the parsers, and what must hold for every text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _RULES = {name: ToolRules(effect="write", check=lambda _: ()) for name in TOOLS}
 
 
 class Target(NamedTuple):
-    """`read` is what is timed; `check` raises AssertionError where the reading is wrong."""
+    """`read` parses a text and is timed; `check` raises AssertionError if the result is wrong."""
 
     read: Callable[[str], object]
     check: Callable[[str, random.Random], None]
@@ -40,7 +40,7 @@ class Target(NamedTuple):
 
 
 def divided(text: str, chance: random.Random) -> list[str]:
-    """The text in chunks: single characters, or cut at random."""
+    """The text in chunks: single characters, or pieces cut at random."""
     if chance.random() < 0.3:
         return list(text)
     cuts = sorted(chance.randrange(len(text) + 1) for _ in range(chance.randint(1, 9)))
@@ -48,21 +48,21 @@ def divided(text: str, chance: random.Random) -> list[str]:
 
 
 def comes_from(part: str, whole: str) -> bool:
-    """Whether the letters and digits of a part stand in the whole, in their order: nothing was invented."""
+    """Whether the letters and digits of a part occur in the whole in the same order, so that nothing was invented."""
     letters = (sign for sign in whole if sign.isalnum())
     return all(sign in letters for sign in part if sign.isalnum())
 
 
-def _announced(chunks: Sequence[str]) -> tuple[list[DraftStep], PlanText | NoPlan]:
+def _streamed(chunks: Sequence[str]) -> tuple[list[DraftStep], PlanText | NoPlan]:
     stream = PlanStream(TOOLS)
     return [step for chunk in chunks for step in stream.feed(chunk)], stream.close()
 
 
 def check_plan(text: str, chance: random.Random) -> None:
     plan = read_plan(text, TOOLS)
-    announced, whole = _announced([text])
+    steps, whole = _streamed([text])
     assert whole == plan, "the stream ends in another plan"
-    assert _announced(divided(text, chance)) == (announced, plan), "the chunks matter"
+    assert _streamed(divided(text, chance)) == (steps, plan), "the chunks matter"
     assert read_plan(text.replace("\r\n", "\n").replace("\n", "\r\n"), TOOLS) == plan, "line ends matter"
     if isinstance(plan, NoPlan):
         return
@@ -72,7 +72,7 @@ def check_plan(text: str, chance: random.Random) -> None:
         assert step.description.strip() and step.instruction.strip(), "an empty step"
         assert "\n" not in step.description, "a description of several lines"
         made.add(step)
-        # An escape stands for another letter, and a tool's name is what describes a step without words.
+        # An escape stands for another letter, and a step without a description gets one from its tool.
         if "\\" not in text and not (plan.format == "json" and step.tool):
             assert comes_from(step.description, text), "a description that is not in the text"
             assert comes_from(step.instruction, text), "an instruction that is not in the text"
@@ -81,14 +81,14 @@ def check_plan(text: str, chance: random.Random) -> None:
 
 
 def check_calls(text: str, chance: random.Random) -> None:
-    def said(chunks: Sequence[str]) -> object:
+    def read_chunks(chunks: Sequence[str]) -> object:
         reader = CallReader(offered_tools())
         events = [event for chunk in chunks for event in reader.feed(chunk)]
         return gathered((*events, *reader.close()))
 
     reader = CallReader(offered_tools())
     read = gathered((*reader.feed(text), *reader.close()))
-    assert said(divided(text, chance)) == read, "the chunks matter"
+    assert read_chunks(divided(text, chance)) == read, "the chunks matter"
     text = mend(text)
     shown = iter(text)
     assert all(sign in shown for sign in read.visible_text), "visible text that is not in the text"
@@ -153,7 +153,7 @@ def check_rules(text: str, _: random.Random) -> None:
 
 
 def _apply(text: str) -> None:
-    """Read a patch and apply it to the lines that it takes away or keeps."""
+    """Parse a patch and apply it to the lines that it removes or keeps."""
     files = read_patch(text)
     for file in () if isinstance(files, BadPatch) else files:
         apply_hunks("\n".join(line for hunk in file.hunks for line in hunk.old), file.hunks)
@@ -188,7 +188,7 @@ def check_patches(text: str, _: random.Random) -> None:
 
 TARGETS = {
     "plans": Target(
-        lambda text: _announced([text]),
+        lambda text: _streamed([text]),
         check_plan,
         seeds.plans,
         (*seeds.PLAN_WORDS, *seeds.SIGNS),

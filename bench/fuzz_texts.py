@@ -1,4 +1,4 @@
-"""Texts as the fuzzer keeps them, and what it changes in them."""
+"""Encodes and mutates the fuzzer's texts."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def encoded(text: str) -> bytes:
 
 
 def chance_of(text: str) -> random.Random:
-    """The same division into chunks whenever the same text is checked."""
+    """A generator seeded by the text, so that a check of the same text cuts the same chunks."""
     return random.Random(zlib.crc32(encoded(text)))
 
 
 def signature_of(error: BaseException) -> str:
-    """What tells one finding from another: the kind of error, its place, and what it says of it."""
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    said = str(error).partition("\n")[0][:60] if isinstance(error, AssertionError) else ""
-    return f"{type(error).__name__} {Path(place.filename).name}:{place.lineno} {said}".strip()
+    """Identifies a finding by the type, place and message of its error."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    message = str(error).partition("\n")[0][:60] if isinstance(error, AssertionError) else ""
+    return f"{type(error).__name__} {Path(frame.filename).name}:{frame.lineno} {message}".strip()
 
 
 def changed(text: str, seeds: tuple[str, ...], words: tuple[str, ...], chance: random.Random) -> str:
-    """The text after one or a few changes that keep its structure: words, lines and pieces of other texts."""
+    """The text after one to four mutations with words, lines and pieces of other texts."""
     for _ in range(chance.choice((1, 1, 2, 4))):
         a, b = sorted(chance.randrange(len(text) + 1) for _ in range(2))
         b = min(b, a + 80) if chance.random() < 0.7 else b

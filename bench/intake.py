@@ -1,8 +1,8 @@
-"""How fast the intake is: index, completion, detection and adversarial text, each beside the naive way.
+"""Measures the index, completion, detection and adversarial texts, each against a naive implementation.
 
     python -m bench.intake [--files 100000] [--rounds 5]
 
-Pairs are timed in turn and medians are compared, since machines are shared. The last line is JSON.
+Pairs are timed alternately and medians are compared, since machines are shared. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ QUERIES = tuple("order_menu12.ts"[:length] for length in range(1, 13)) + tuple(
 
 
 def main() -> None:
-    """Run everything and print it."""
+    """Run every measurement and print it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=5)
@@ -104,7 +104,7 @@ def main() -> None:
 
 
 def generate(root: Path, count: int) -> None:
-    """A repository of `count` visible files, 12 a folder, under nested ignore rules that hide as many again by four."""
+    """Create a git repository of `count` visible files, 12 to a folder, and a quarter as many ignored ones."""
     rng = random.Random(20261122)
     folders = sorted(
         {
@@ -126,9 +126,9 @@ def generate(root: Path, count: int) -> None:
             if made == count:
                 break
     hidden = [folders[rng.randrange(len(folders))] for _ in range(max(1, count // 1000))]
-    for place, folder in enumerate(hidden):
+    for index, folder in enumerate(hidden):
         (root / folder / ".gitignore").write_text("*.log\n/out/\n!keep.log\ncache_*/\n")
-        out = root / folder / ("out" if place % 2 else "node_modules")
+        out = root / folder / ("out" if index % 2 else "node_modules")
         out.mkdir(exist_ok=True)
         for number in range(250):
             (out / f"generated{number}.js").touch()
@@ -145,8 +145,8 @@ def git(root: Path, *arguments: str) -> None:
 
 
 def listing(root: Path, rounds: int) -> dict[str, Any]:
-    """The first listing beside programs that only list."""
-    ways: dict[str, Callable[[], Any]] = {
+    """Time the first listing against programs that only list."""
+    variants: dict[str, Callable[[], Any]] = {
         "git ls-files -co": lambda: run("git", "-C", root, "ls-files", "-co", "--exclude-standard", "-z"),
         "index, through git": lambda: asyncio.run(indexed(root, git=True)),
         "index, own walk": lambda: asyncio.run(indexed(root, git=False)),
@@ -154,13 +154,13 @@ def listing(root: Path, rounds: int) -> dict[str, Any]:
         "pathspec on every file": lambda: unpruned(root),
     }
     if shutil.which("rg"):
-        ways["rg --files"] = lambda: run("rg", "--files", "--hidden", "--glob", "!.git", root)
-    times: dict[str, list[float]] = {name: [] for name in ways}
+        variants["rg --files"] = lambda: run("rg", "--files", "--hidden", "--glob", "!.git", root)
+    times: dict[str, list[float]] = {name: [] for name in variants}
     details: dict[str, list[dict[str, float]]] = {}
     for _ in range(rounds):
-        for name, way in ways.items():
+        for name, measure in variants.items():
             started = time.perf_counter()
-            detail = way()
+            detail = measure()
             taken = time.perf_counter() - started
             if isinstance(detail, dict):
                 taken = detail["listed"]
@@ -168,7 +168,7 @@ def listing(root: Path, rounds: int) -> dict[str, Any]:
             times[name].append(taken)
     figures = {name: statistics.median(values) * 1000 for name, values in times.items()}
     print("\nListing, ms (median); ÷ git ls-files, ÷ pruned pathspec of the same rounds")
-    for name in ways:
+    for name in variants:
         cells = [f"{figures[name]:9.0f}"]
         for other in ("git ls-files -co", "pathspec, pruned walk"):
             pairs = zip(times[name], times[other], strict=True)
@@ -187,7 +187,7 @@ def run(*command: object) -> None:
 
 
 async def indexed(root: Path, *, git: bool) -> dict[str, float]:
-    """Build an index, asking it for completions until the first one comes; stalls beside those of an idle loop."""
+    """Time the build of an index, its first completion, and the stalls of the loop against those of an idle loop."""
     index = FileIndex([root_at(root)], git="find" if git else None)
     started = time.perf_counter()
     building = asyncio.create_task(index.build())
@@ -216,7 +216,7 @@ async def indexed(root: Path, *, git: bool) -> dict[str, float]:
 
 
 async def longest_stall() -> float:
-    """How late the loop came back at worst, in seconds, until this is cancelled."""
+    """The longest delay of the event loop in seconds, until this is cancelled."""
     worst = 0.0
     try:
         while True:
@@ -228,7 +228,7 @@ async def longest_stall() -> float:
 
 
 def pruned(root: Path) -> None:
-    """The naive walk that asks pathspec about folders before it enters them."""
+    """A naive walk that matches folders by pathspec before it enters them."""
     from pathspec import GitIgnoreSpec
 
     stack: list[tuple[str, list[tuple[str, GitIgnoreSpec]]]] = [("", [])]
@@ -250,17 +250,17 @@ def pruned(root: Path) -> None:
 
 
 def unpruned(root: Path) -> None:
-    """The most naive one: every file, then the root's patterns."""
+    """The most naive walk: every file is matched against the root's patterns."""
     from pathspec import GitIgnoreSpec
 
     spec = GitIgnoreSpec.from_lines((root / ".gitignore").read_text().splitlines())
     base = len(str(root)) + 1
-    paths = (os.path.join(at, name)[base:] for at, _, names in os.walk(root) for name in names)  # noqa: PTH118
+    paths = (os.path.join(folder, name)[base:] for folder, _, names in os.walk(root) for name in names)  # noqa: PTH118
     list(spec.match_files(paths, negate=True))
 
 
 async def completion(root: Path, rounds: int) -> dict[str, Any]:
-    """Every query beside fzf, and beside the naive filter, on the same list."""
+    """Time every query against fzf and a naive filter on the same list."""
     index = FileIndex([root_at(root)])
     await index.build()
     paths = [path for path in await index.below("", 10_000_000) if not path.endswith("/")]
@@ -306,7 +306,7 @@ def subsequence(query: str, path: str) -> bool:
 
 
 def memory(root: Path) -> dict[str, float]:
-    """What the index adds to a process of its own, beside a list of the same paths."""
+    """Memory that the index adds to a fresh process, against a list of the same paths."""
     script = """
 import asyncio, gc, os, sys
 from pathlib import Path
@@ -338,19 +338,21 @@ asyncio.run(main())
 
 
 def messages() -> dict[str, float]:
-    """Microseconds a message for what runs at every keystroke or request."""
+    """Microseconds for each message of what runs at every keystroke or request."""
     print("\nMicroseconds a message (median of messages)")
-    ways: dict[str, Callable[[str], object]] = {
+    variants: dict[str, Callable[[str], object]] = {
         "detect": detect,
         "find_references": find_references,
         "qualify": lambda text: qualify(text, (), detect(text)),
     }
     result = {}
-    for name, way in ways.items():
+    for name, measure in variants.items():
         values = []
         for message in MESSAGES:
-            way(message)
-            values.append(min(repeated(lambda way=way, message=message: way(message)) for _ in range(5)))
+            measure(message)
+            values.append(
+                min(repeated(lambda measure=measure, message=message: measure(message)) for _ in range(5))
+            )
         result[name] = round(statistics.median(values) * 1e6, 1)
         row(name, f"{result[name]:9.1f}", f"slowest {max(values) * 1e6:8.1f}")
     return result
@@ -364,16 +366,18 @@ def repeated(call: Callable[[], object], times: int = 200) -> float:
 
 
 def adversarial() -> dict[str, float]:
-    """Seconds for text that is made to be slow, whole and half as long: linear means a ratio about 2."""
+    """Milliseconds for adversarial texts at full and half length; linear time gives a ratio of about 2."""
     print("\nAdversarial text, ms; doubled ÷ single")
     result = {}
     for name, text in ADVERSARIAL.items():
         cells = []
-        for way in (detect, find_references):
-            half = min(repeated(lambda way=way, text=text: way(text[: len(text) // 2]), 1) for _ in range(3))
-            whole = min(repeated(lambda way=way, text=text: way(text), 1) for _ in range(3))
-            cells.append(f"{way.__name__} {whole * 1000:8.1f} (× {whole / half:4.1f})")
-            result[f"{name}, {way.__name__}"] = round(whole * 1000, 2)
+        for parse in (detect, find_references):
+            half = min(
+                repeated(lambda parse=parse, text=text: parse(text[: len(text) // 2]), 1) for _ in range(3)
+            )
+            whole = min(repeated(lambda parse=parse, text=text: parse(text), 1) for _ in range(3))
+            cells.append(f"{parse.__name__} {whole * 1000:8.1f} (× {whole / half:4.1f})")
+            result[f"{name}, {parse.__name__}"] = round(whole * 1000, 2)
         row(name, *cells)
     return result
 

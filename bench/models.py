@@ -1,4 +1,4 @@
-"""What the adapter adds to a model's answer, paired in turn with a bare loop of httpx calls in the same run."""
+"""Measures the time that the adapter adds to a model's answer, against a bare httpx client in the same run."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from tests.support.http_server import Asked, Wire, serving
 from tests.support.model_server import ScriptedServer
 
 ROUNDS = 120
-WARM = 10
+WARM_UP = 10
 TURN = Turn(text="A word and another. " * 20, repeat=True)
 
 
 class Marks(NamedTuple):
-    """Moments of one question: asked, first byte at the server, last byte sent, told as finished."""
+    """Times of one request: sent, first byte at the server, last byte of the answer, end of the stream."""
 
-    asked: float
+    sent: float
     first_byte: float
     last_byte: float
     finished: float
 
     @property
     def to_server(self) -> float:
-        return 1000 * (self.first_byte - self.asked)
+        return 1000 * (self.first_byte - self.sent)
 
     @property
     def to_finish(self) -> float:
@@ -44,11 +44,11 @@ class Marks(NamedTuple):
 
     @property
     def whole(self) -> float:
-        return 1000 * (self.finished - self.asked)
+        return 1000 * (self.finished - self.sent)
 
 
 class TimedServer:
-    """The scripted server, which remembers when a question came in and when its answer was out."""
+    """The scripted server, with the times at which a request arrived and its answer was sent."""
 
     def __init__(self) -> None:
         self.inner = ScriptedServer([TURN])
@@ -90,11 +90,11 @@ async def bare(client: httpx.AsyncClient, request: ModelRequest) -> AsyncIterato
 
 
 async def marked(server: TimedServer, words: AsyncIterator[None]) -> Marks:
-    asked = time.perf_counter()
+    sent = time.perf_counter()
     async for _ in words:
         pass
     finished = time.perf_counter()
-    return Marks(asked, server.first_byte, server.last_byte, finished)
+    return Marks(sent, server.first_byte, server.last_byte, finished)
 
 
 async def measure(size: int) -> dict[str, dict[str, float]]:
@@ -110,12 +110,12 @@ async def measure(size: int) -> dict[str, dict[str, float]]:
         )
         model = (await pick(settings, {})).model
         assert isinstance(model, HttpModel)
-        for number in range(ROUNDS + WARM):
+        for number in range(ROUNDS + WARM_UP):
             pair = {
                 "httpx": await marked(server, bare(client, request)),
                 "planloom": await marked(server, through_planloom(model, request)),
             }
-            if number >= WARM:
+            if number >= WARM_UP:
                 for name, marks in pair.items():
                     taken[name].append(marks)
         await model.close()

@@ -1,4 +1,4 @@
-"""How many messy outputs of models are read right, per format and fault, and how fast: a table and a JSON line."""
+"""Measures how many malformed model outputs are parsed correctly, by format and fault, and how fast."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ADVERSARIAL = ("{", "[", '{"a":', "<", "```\n", "1. a - b\n", "STEP 1: a\n", "- 
 
 
 def same(case: Case) -> bool:
-    """Whether a case is read as it was meant, cut flag included."""
+    """Whether a case is parsed as expected, with its `cut` flag."""
     plan = read_plan(case.text)
     if isinstance(plan, NoPlan):
         return not case.expected
@@ -37,7 +37,7 @@ def _loose(text: str) -> str:
 
 
 def main() -> None:
-    """Read every case once; then a megabyte of each adversarial piece."""
+    """Parse every case once, then a megabyte of each adversarial piece."""
     per_format: dict[str, list[bool]] = defaultdict(list)
     per_fault: dict[tuple[str, str], list[bool]] = defaultdict(list)
     slowest = 0.0

@@ -1,7 +1,7 @@
-"""How long a custom request takes there and back against stock pygls, and how soon an event is told.
+"""Measures the round trip of a custom request against stock pygls, and the time until an event is sent.
 
-Both servers run at once and are asked in turn, so that what else runs on the machine weighs on both. Prints a
-table and a JSON line.
+Both servers run at once and get requests alternately, so that other load on the machine affects both. Prints a table
+and a JSON line.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ TEXT = {"text": "1. Create the page\n2. Write its tests"}
 
 
 def ask(peer: Peer, ident: int) -> float:
-    """One request; ms there and back."""
+    """Milliseconds of one round trip."""
     begun = time.perf_counter()
     peer.ask(ident, "planloom/detect", TEXT)
     return (time.perf_counter() - begun) * 1000
 
 
 def percentile(values: list[float], share: float) -> float:
-    """The value below which this share lies."""
+    """The value below which this share of the values lies."""
     return sorted(values)[min(int(len(values) * share), len(values) - 1)]
 
 
 def requests(count: int) -> dict[str, float]:
-    """Ask both servers in turn."""
+    """Send requests to both servers alternately."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"PLANLOOM_CONFIG": f"{folder}/none.json", "XDG_STATE_HOME": folder}
         ours = Peer([sys.executable, "-m", "planloom", "serve", "--stdio"])
@@ -67,7 +67,7 @@ def requests(count: int) -> dict[str, float]:
 
 
 async def events(count: int) -> dict[str, float]:
-    """The time from an event's append, durable in the ledger, to its bytes leaving the server."""
+    """Milliseconds from recording an event in the ledger until its bytes leave the server."""
     from planloom.domain.events import catalog as ev
     from tests.support.lsp_client import connected
     from tests.support.real_application import real_application
@@ -90,7 +90,7 @@ async def events(count: int) -> dict[str, float]:
 
 
 def main() -> None:
-    """Run both and print."""
+    """Run both measurements and print them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=1000)
     count: int = parser.parse_args().count
@@ -98,8 +98,8 @@ def main() -> None:
     goals = {"p50_ratio": "0.70", "event_p50_ms": "5.00"}
     for name, value in figures.items():
         print(f"{name:16}{value:10.2f}" + (f"   goal {goals[name]}" if name in goals else ""))
-    told = {name: round(value, 3) for name, value in figures.items()}
-    print(json.dumps({"bench": "roundtrip", "count": count, **told}))
+    rounded = {name: round(value, 3) for name, value in figures.items()}
+    print(json.dumps({"bench": "roundtrip", "count": count, **rounded}))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""How long an editor waits for the answer to `initialize`, against a bare server of the protocol library.
+"""Measures the time until the answer to `initialize`, against a bare pygls server.
 
-Both are started in turn, in pairs, so that what else runs on the machine weighs on both. Prints a table and a
-JSON line; the ratio is the median of the pairs' ratios.
+The two are started alternately, so that other load on the machine affects both. Prints a table and a JSON line; the
+ratio is the median of the ratios of the pairs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PARAMS = {
 
 
 class Peer:
-    """A server process, spoken to by hand so that the client costs nothing."""
+    """A server process with a minimal client, whose own cost is negligible."""
 
     def __init__(self, command: list[str]) -> None:
         self.started = time.perf_counter()
@@ -39,14 +39,14 @@ class Peer:
         )
 
     def ask(self, ident: int, method: str, params: Any) -> dict[str, Any]:
-        """Send a request and wait for its answer, passing over what else comes."""
+        """Send a request and wait for its answer; other messages are ignored."""
         self.tell(method, params, ident)
         while (message := self._read()).get("id") != ident or "method" in message:
             pass
         return message
 
     def tell(self, method: str, params: Any, ident: int | None = None) -> None:
-        """Send a message."""
+        """Send a notification, or with `ident` a request."""
         message = {"jsonrpc": "2.0", "method": method, "params": params}
         if ident is not None:
             message["id"] = ident
@@ -66,7 +66,7 @@ class Peer:
         return message
 
     def memory(self) -> float:
-        """Resident memory in MB, where the system tells."""
+        """Resident memory in MB; 0 where the system has no /proc."""
         try:
             status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
         except OSError:
@@ -74,7 +74,7 @@ class Peer:
         return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmRSS"))
 
     def cpu(self) -> float:
-        """Processor time so far in ms, where the system tells; other work on the machine weighs less on it."""
+        """Processor time so far in ms, which other load affects less than wall time; 0 without /proc."""
         try:
             spent = Path(f"/proc/{self.process.pid}/schedstat").read_text(encoding="ascii").split()[0]
         except OSError:
@@ -82,20 +82,20 @@ class Peer:
         return int(spent) / 1e6
 
     def end(self) -> None:
-        """Stop it, however it is."""
+        """Kill the process."""
         self.process.kill()
         self.process.communicate()
 
 
 def start(command: list[str]) -> tuple[Peer, float, float]:
-    """Start a server; the time and the processor time in ms until it has answered `initialize`."""
+    """Start a server; returns the wall and processor time in ms until the answer to `initialize`."""
     peer = Peer(command)
     peer.ask(1, "initialize", PARAMS)
     return peer, (time.perf_counter() - peer.started) * 1000, peer.cpu()
 
 
-def whole(command: list[str]) -> Peer:
-    """Start a server and let it load everything, as a first start does."""
+def warm_up(command: list[str]) -> Peer:
+    """Start a server and let it import everything, so that all bytecode is cached."""
     peer = start(command)[0]
     peer.tell("initialized", {})
     with contextlib.suppress(ValueError):
@@ -109,15 +109,15 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=10)
     pairs: int = parser.parse_args().pairs
     with tempfile.TemporaryDirectory() as folder:
-        # Both start as installed: with what Python has compiled once kept, here in a place of its own.
+        # Both start as installed, with cached bytecode, which is kept in a temporary folder here.
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         os.environ |= {"PYTHONPYCACHEPREFIX": f"{folder}/code", "PLANLOOM_CONFIG": f"{folder}/none.json"}
         os.environ["XDG_STATE_HOME"] = folder
-        # As editors start it: the script that is installed.
+        # Editors start the installed script.
         ours = [sys.executable, str(Path(sys.executable).with_name("planloom")), "serve", "--stdio"]
         bare = [sys.executable, "-c", BARE]
         for command in (bare, ours):
-            whole(command).end()
+            warm_up(command).end()
         rows: list[dict[str, float]] = []
         for _ in range(pairs):
             row: dict[str, float] = {}
@@ -139,8 +139,8 @@ def main() -> None:
     }
     for (name, value), goal in zip(ratios.items(), ("1.00", "1.00", "1.35"), strict=True):
         print(f"{name:18}{value:10.2f}   goal {goal}")
-    told = {name: round(value, 3) for name, value in (figures | ratios).items()}
-    print(json.dumps({"bench": "startup", "pairs": pairs, **told}))
+    rounded = {name: round(value, 3) for name, value in (figures | ratios).items()}
+    print(json.dumps({"bench": "startup", "pairs": pairs, **rounded}))
 
 
 if __name__ == "__main__":

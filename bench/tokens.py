@@ -1,4 +1,4 @@
-"""How far the token estimate is off for English, code and CJK, beside a real tokenizer (`make real-model`)."""
+"""Measures the error of the token estimate for English, code and CJK, against a real tokenizer (`make real-model`)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CJK = (
 
 
 class Row(NamedTuple):
-    """One kind of text: tokens a character, and the estimate's error before and after calibration."""
+    """One kind of text: tokens per character, and the estimate's error before and after calibration."""
 
     kind: str
     samples: int
@@ -39,7 +39,7 @@ class Row(NamedTuple):
     first_worst: float
     learned_median: float
     learned_worst: float
-    at_most_held: int
+    at_most_bounded: int
 
 
 def corpora() -> dict[str, str]:
@@ -56,12 +56,12 @@ def corpora() -> dict[str, str]:
 
 
 def samples(text: str, size: int) -> list[ModelRequest]:
-    pieces = [text[at : at + size] for at in range(0, len(text) - size // 2, size)]
+    pieces = [text[start : start + size] for start in range(0, len(text) - size // 2, size)]
     return [ModelRequest(messages=(Message(role="user", text=piece),)) for piece in pieces]
 
 
 async def counted(client: httpx.AsyncClient, request: ModelRequest, template: int) -> int:
-    """What the tokenizer counts, with what the chat template adds."""
+    """The tokenizer's count, plus the tokens of the chat template."""
     answer = await client.post("/tokenize", json={"content": request.messages[0].text})
     return len(answer.json()["tokens"]) + template
 
@@ -83,27 +83,27 @@ async def measure(origin: str) -> list[Row]:
             for kind, requests in texts.items()
         }
     counter = TokenCounter()
-    # Every other sample is reported, the kinds in turn as a session meets them; the rest is judged.
+    # The counter learns from every other sample, with the kinds mixed as in a session; the rest is tested.
     for number in range(0, max(map(len, texts.values())), 2):
         for kind, requests in texts.items():
             if number < len(requests):
                 counter.learn(requests[number], real[kind][number])
     for kind, requests in texts.items():
-        judged = list(zip(requests[1::2], real[kind][1::2], strict=True))
-        first = [abs(TokenCounter().request(request) / count - 1) for request, count in judged]
-        learned = [abs(counter.request(request) / count - 1) for request, count in judged]
-        held = sum(TokenCounter().at_most(request) >= count for request, count in judged)
-        characters = sum(len(request.messages[0].text) for request, _ in judged)
+        tested = list(zip(requests[1::2], real[kind][1::2], strict=True))
+        first = [abs(TokenCounter().request(request) / count - 1) for request, count in tested]
+        learned = [abs(counter.request(request) / count - 1) for request, count in tested]
+        bounded = sum(TokenCounter().at_most(request) >= count for request, count in tested)
+        characters = sum(len(request.messages[0].text) for request, _ in tested)
         rows.append(
             Row(
                 kind,
-                len(judged),
-                sum(count for _, count in judged) / characters,
+                len(tested),
+                sum(count for _, count in tested) / characters,
                 statistics.median(first),
                 max(first),
                 statistics.median(learned),
                 max(learned),
-                round(100 * held / len(judged)),
+                round(100 * bounded / len(tested)),
             )
         )
     return rows
@@ -111,7 +111,7 @@ async def measure(origin: str) -> list[Row]:
 
 def main() -> None:
     if model_file() is None:
-        sys.exit(f"No tokenizer at hand: {MISSING}")
+        sys.exit(f"There is no tokenizer: {MISSING}")
     with real_model() as origin:
         rows = asyncio.run(measure(origin))
     heads = (
@@ -130,7 +130,7 @@ def main() -> None:
         print(
             f"{row.kind:>16}{row.samples:>16}{row.tokens_per_character:>16.2f}"
             + "".join(f"{share:>15.1%} " for share in shares)
-            + f"{row.at_most_held:>15}%"
+            + f"{row.at_most_bounded:>15}%"
         )
     print(json.dumps({"bench": "tokens", "rows": [row._asdict() for row in rows]}))
 

@@ -1,4 +1,4 @@
-"""How fast printed calls are read, how much text is held back, and how many cases of each family are right."""
+"""Measures the parser of tool calls in text: speed, text held back while streaming, and correct cases by family."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ MARKS = ("<", "{", "\n{", "\n\n{", "[", "`", "7", '"', "<tool_call>")
 
 
 def megabytes_per_second(unit: str, size: int) -> float:
-    """Megabytes of text that one second of processor time reads, in chunks of `size` characters."""
+    """Megabytes of text parsed in one second of processor time, in chunks of `size` characters."""
     text = (unit * (MEGABYTE // len(unit) + 1))[:MEGABYTE]
     began = time.process_time()
-    stream_tool_calls([text[at : at + size] for at in range(0, len(text), size)])
+    stream_tool_calls([text[start : start + size] for start in range(0, len(text), size)])
     return MEGABYTE / 1e6 / (time.process_time() - began)
 
 
 def held_back(text: str) -> tuple[float, int]:
-    """Characters that wait on average, and at most, while a text without calls streams token by token."""
+    """Characters held back on average, and at most, while a text without calls streams token by token."""
     reader = CallReader(offered_tools())
-    came = shown = worst = total = chunks = 0
-    for at in range(0, len(text), TOKEN):
-        piece = text[at : at + TOKEN]
-        came += len(piece)
+    received = shown = worst = total = chunks = 0
+    for start in range(0, len(text), TOKEN):
+        piece = text[start : start + TOKEN]
+        received += len(piece)
         shown += sum(len(event.text) for event in reader.feed(piece) if isinstance(event, VisibleText))
-        worst = max(worst, came - shown)
-        total += came - shown
+        worst = max(worst, received - shown)
+        total += received - shown
         chunks += 1
     return total / chunks, worst
 
 
 def right_by_family() -> dict[int, tuple[int, int]]:
-    """Cases that read as they should, and all cases, of each family."""
+    """The number of correctly parsed cases, and of all cases, by family."""
     right: Counter[int] = Counter()
     every: Counter[int] = Counter()
     for case in ALL:

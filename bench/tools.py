@@ -1,4 +1,4 @@
-"""How fast the search is beside ripgrep alone, and what a gigabyte of a command's output costs."""
+"""Measures the search tools against ripgrep alone, and the cost of a gigabyte of command output."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ WORDS = (
 
 
 class Row(NamedTuple):
-    """One search in seconds; `lines` are what ours returned."""
+    """One search in seconds; `lines` is the number of lines that our search returned."""
 
     search: str
     with_ripgrep: float
@@ -55,22 +55,22 @@ class Row(NamedTuple):
 
 
 def generate(folder: Path, files: int) -> None:
-    """Source files of about 2 kB each, a hundred to a folder, with a rare word in one of a thousand."""
+    """Create source files of about 2 kB, a hundred to a folder, with a rare word in one of a thousand."""
     chance = random.Random(1)
     for number in range(files):
-        place = folder / f"pkg{number // 10_000}" / f"mod{number // 100}"
+        package = folder / f"pkg{number // 10_000}" / f"mod{number // 100}"
         if number % 100 == 0:
-            place.mkdir(parents=True, exist_ok=True)
+            package.mkdir(parents=True, exist_ok=True)
         lines = [
             f"def {chance.choice(WORDS)}_{n}(a, b):\n    return a + {chance.random()}\n" for n in range(40)
         ]
         if number % 1000 == 7:
             lines.append(f"# zanzibar_{number}\n")
-        (place / f"file_{number}.py").write_text("".join(lines))
+        (package / f"file_{number}.py").write_text("".join(lines))
 
 
 async def search_rows(folder: Path) -> list[Row]:
-    """Each search with ripgrep, without, and ripgrep by itself in the same folder."""
+    """Each search with ripgrep, without it, and ripgrep alone in the same folder."""
     view = WorkspaceView(Roots((root_at(folder),)), DocumentStore())
     index = FileIndex(view.roots.folders)
     began = time.perf_counter()
@@ -122,13 +122,13 @@ def ripgrep(folder: Path, options: list[str]) -> float | None:
 
 
 async def flood(megabytes: int) -> dict[str, float]:
-    """One command that prints so much: seconds, megabytes a second, and how far memory rose at most."""
+    """Run a command that prints this much; returns its time, its speed and the growth of peak memory."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    heard = 0
+    received = 0
 
     def on_output(_: str, text: str) -> None:
-        nonlocal heard
-        heard += len(text)
+        nonlocal received
+        received += len(text)
 
     began = time.perf_counter()
     ended = await run_process(
@@ -147,7 +147,7 @@ async def flood(megabytes: int) -> dict[str, float]:
         "megabytes_a_second": round(megabytes / took),
         "memory_grown_megabytes": round(grown, 1),
         "kept_characters": len(ended.output),
-        "heard_characters": heard,
+        "received_characters": received,
     }
 
 
@@ -174,5 +174,5 @@ if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--files", type=int, default=100_000)
     options.add_argument("--megabytes", type=int, default=1_000)
-    given = options.parse_args()
-    asyncio.run(main(given.files, given.megabytes))
+    args = options.parse_args()
+    asyncio.run(main(args.files, args.megabytes))

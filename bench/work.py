@@ -1,7 +1,7 @@
-"""What the way around a model costs: from a request to the model's first byte, between turns, in prompt bytes.
+"""Measures the overhead around a model: from a request to its first byte, between turns, and in prompt bytes.
 
-Everything is real but the model: the application over an editor in memory, the HTTP adapter, a scripted server on
-loopback. The anchor is a bare loop of httpx calls to the same server in the same run.
+Everything is real except the model: the application over an editor in memory, the HTTP adapter, and a scripted server
+on loopback. The baseline is a bare loop of httpx calls to the same server in the same run.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ WORK = (
 
 
 class Timed:
-    """A scripted server that notes when each request begins and when each answer has been sent."""
+    """A scripted server, with the times at which each request arrived and each answer was sent."""
 
     def __init__(self, turns: tuple[Turn, ...]) -> None:
         self.inner = ScriptedServer(turns)
@@ -61,7 +61,7 @@ class Timed:
 
 
 async def planned(at: Studio) -> Plan:
-    """A plan of one step for a model, approved by nobody yet."""
+    """A plan of one step for a model, pending approval."""
     plan = await at.ask("Look around and write b.txt", mode="plan")
     gone = [RemoveStep(step_id=step.step_id) for step in plan.steps]
     step = StepChanges(description="Look and write", instruction="Look, then write b.txt", kind="processing")
@@ -71,7 +71,7 @@ async def planned(at: Studio) -> Plan:
 
 
 async def one_round() -> dict[str, Any]:
-    """Draft with the model, then work with it; the moments of both."""
+    """Draft a plan with the model and run it; returns the delays and the prompts."""
     with tempfile.TemporaryDirectory() as folder:
         timed = Timed((says(PLAN), says(PLAN), *WORK))
         async with serving(timed) as running:
@@ -102,7 +102,7 @@ async def one_round() -> dict[str, Any]:
 
 
 async def bare() -> list[float]:
-    """The anchor: from the last byte of one answer to the first of the next request, with nothing between."""
+    """The baseline: milliseconds from the last byte of one answer to the first byte of the next request."""
     timed = Timed((says("ok", repeat=True),))
     async with serving(timed) as running, httpx.AsyncClient(trust_env=False) as client:
         body = {"model": "m", "messages": [{"role": "user", "content": "x" * 8000}], "stream": True}
@@ -115,24 +115,24 @@ async def bare() -> list[float]:
 
 
 def shares(prompts: list[str]) -> list[float]:
-    """How much of each prompt is the start of the one before, in per cent."""
-    return [100 * _same(before, after) / len(after) for before, after in pairwise(prompts)]
+    """The share of each prompt that equals the start of the one before, in per cent."""
+    return [100 * _common_prefix(before, after) / len(after) for before, after in pairwise(prompts)]
 
 
-def _same(before: str, after: str) -> int:
-    """How many characters both begin with."""
+def _common_prefix(before: str, after: str) -> int:
+    """The length of the common prefix."""
     return next(
         (n for n, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]), len(before)
     )
 
 
 async def main() -> None:
-    """Rounds in turn, medians."""
+    """Run rounds of both alternately and print medians."""
     await one_round()
-    rounds, anchors = [], []
+    rounds, baselines = [], []
     for _ in range(ROUNDS):
         rounds.append(await one_round())
-        anchors += (await bare())[1:]
+        baselines += (await bare())[1:]
     to_model = [each["to_model"] for each in rounds]
     between = [one for each in rounds for one in each["between"]]
     prompts = rounds[-1]["prompts"]
@@ -142,7 +142,7 @@ async def main() -> None:
         "the same, slowest turn of each round, ms": statistics.median(
             max(each["between"]) for each in rounds
         ),
-        "a bare loop of httpx calls, ms": statistics.median(anchors),
+        "a bare loop of httpx calls, ms": statistics.median(baselines),
         "prompt bytes a turn (first, last)": f"{len(prompts[0])}, {len(prompts[-1])}",
         "share identical to the turn before, %": statistics.median(shares(prompts)),
     }
