@@ -104,8 +104,8 @@ def measured(case: Case) -> Row:
     by_difflib: tuple[int | None, float | None] = (None, None)
     if len(case.before) <= MOST_FOR_DIFFLIB or len(old) <= 6000 < len(case.before):
         matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-        taken = milliseconds(matcher.get_opcodes, times=1)
-        by_difflib = sum(step[0] != "equal" for step in matcher.get_opcodes()), taken
+        duration = milliseconds(matcher.get_opcodes, times=1)
+        by_difflib = sum(step[0] != "equal" for step in matcher.get_opcodes()), duration
     return Row(
         case=case.name,
         edits=len(edits),
@@ -147,8 +147,8 @@ def main() -> None:
             f"{beside:>9}{slow:>10}{row.whole_sent:12}"
         )
     more = others(made[2].before)
-    for name, taken in more.items():
-        print(f"{name:42}{taken:25.1f}")
+    for name, duration in more.items():
+        print(f"{name:42}{duration:25.1f}")
     ratio = more["keystroke in an open 20 MB"] / more["change of 20 MB as a whole"]
     print(f"{'keystroke, to a change of the whole':42}{ratio:25.4f}")
     figures = {"bench": "edits", "python": platform.python_version(), "rows": [row._asdict() for row in rows]}

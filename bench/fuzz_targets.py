@@ -167,7 +167,7 @@ def _patched(text: str) -> None:
     for file in files:
         for hunk in file.hunks:
             for _sign, line in hunk.ops:
-                assert any(given.endswith(line) for given in lines), "a new line"
+                assert any(other.endswith(line) for other in lines), "a new line"
         old = [line for hunk in file.hunks for line in hunk.old]
         for other in ("", "\n", "a\n\n"):
             apply_hunks(other, file.hunks)

@@ -161,11 +161,11 @@ def listing(root: Path, rounds: int) -> dict[str, Any]:
         for name, measure in variants.items():
             started = time.perf_counter()
             detail = measure()
-            taken = time.perf_counter() - started
+            duration = time.perf_counter() - started
             if isinstance(detail, dict):
-                taken = detail["listed"]
+                duration = detail["listed"]
                 details.setdefault(name, []).append(detail)
-            times[name].append(taken)
+            times[name].append(duration)
     figures = {name: statistics.median(values) * 1000 for name, values in times.items()}
     print("\nListing, ms (median); ÷ git ls-files, ÷ pruned pathspec of the same rounds")
     for name in variants:

@@ -100,7 +100,7 @@ async def marked(server: TimedServer, words: AsyncIterator[None]) -> Marks:
 async def measure(size: int) -> dict[str, dict[str, float]]:
     server = TimedServer()
     request = question(size)
-    taken: dict[str, list[Marks]] = {"httpx": [], "planloom": []}
+    measured: dict[str, list[Marks]] = {"httpx": [], "planloom": []}
     async with (
         serving(server) as running,
         httpx.AsyncClient(base_url=running.origin, trust_env=False) as client,
@@ -117,7 +117,7 @@ async def measure(size: int) -> dict[str, dict[str, float]]:
             }
             if number >= WARM_UP:
                 for name, marks in pair.items():
-                    taken[name].append(marks)
+                    measured[name].append(marks)
         await model.close()
     return {
         name: {
@@ -126,7 +126,7 @@ async def measure(size: int) -> dict[str, dict[str, float]]:
             "whole_ms": statistics.median(mark.whole for mark in marks),
             "whole_p95_ms": statistics.quantiles((mark.whole for mark in marks), n=20)[-1],
         }
-        for name, marks in taken.items()
+        for name, marks in measured.items()
     }
 
 

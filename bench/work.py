@@ -60,14 +60,14 @@ class Timed:
             self.ended.append(time.perf_counter())
 
 
-async def planned(at: Studio) -> Plan:
+async def planned(harness: Studio) -> Plan:
     """A plan of one step for a model, pending approval."""
-    plan = await at.ask("Look around and write b.txt", mode="plan")
-    gone = [RemoveStep(step_id=step.step_id) for step in plan.steps]
+    plan = await harness.ask("Look around and write b.txt", mode="plan")
+    removals = [RemoveStep(step_id=step.step_id) for step in plan.steps]
     step = StepChanges(description="Look and write", instruction="Look, then write b.txt", kind="processing")
-    added = AddStep(place="last", step_id=StepId("work"), step=step)
-    plan = await at.app.plans.edit(plan.plan_id, plan.version, (added,))
-    return await at.app.plans.edit(plan.plan_id, plan.version, gone)
+    addition = AddStep(place="last", step_id=StepId("work"), step=step)
+    plan = await harness.app.plans.edit(plan.plan_id, plan.version, (addition,))
+    return await harness.app.plans.edit(plan.plan_id, plan.version, removals)
 
 
 async def one_round() -> dict[str, Any]:
@@ -79,18 +79,18 @@ async def one_round() -> dict[str, Any]:
             settings = resolve({"user": values}).settings
             model = (await pick(settings, {})).model
             assert model is not None
-            async with studio(Path(folder), {"a.txt": "a\n" * 200}, model=model, settings=values) as at:
+            async with studio(Path(folder), {"a.txt": "a\n" * 200}, model=model, settings=values) as harness:
                 await model.capabilities()
-                await at.ask("Look at everything and add a page", mode="plan")
+                await harness.ask("Look at everything and add a page", mode="plan")
                 asked = time.perf_counter()
-                await at.ask("Look at everything and add a page", mode="plan")
+                await harness.ask("Look at everything and add a page", mode="plan")
                 to_model = 1000 * (timed.begun[1] - asked)
-                at.model.model = None
-                plan = await planned(at)
-                at.model.model = model
-                plan = await at.approve(plan)
+                harness.model.model = None
+                plan = await planned(harness)
+                harness.model.model = model
+                plan = await harness.approve(plan)
                 while plan.pending.approvals:
-                    plan = await at.respond(plan)
+                    plan = await harness.respond(plan)
                 assert plan.status == "completed", plan.status
             await model.close()
         work = slice(2, None)

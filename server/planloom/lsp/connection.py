@@ -151,7 +151,7 @@ class Connection:
             self.jobs.start("register", self._register(wanted))
 
     async def _leave_with_parent(self) -> None:
-        if self.client.process is not None and await parent_process.gone(self.client.process):
+        if self.client.process is not None and await parent_process.wait_until_ended(self.client.process):
             logger.warning("The editor's process %d has ended", self.client.process)
             self.protocol.on_exit(1)
 

@@ -200,8 +200,8 @@ def problems(details: Any) -> list[str]:
 def _problem(item: Mapping[str, Any]) -> str:
     """A problem of a step or a field, or an ambiguous reference with its candidates."""
     if item.get("problem"):
-        place = " ".join(str(item[key]) for key in ("stepId", "field") if item.get(key))
-        return visible(f"{place}: {item['problem']}")
+        where = " ".join(str(item[key]) for key in ("stepId", "field") if item.get(key))
+        return visible(f"{where}: {item['problem']}")
     candidates = item.get("candidates") or []
     if candidates:
         return visible(f"{item.get('reference', '')} may be {', '.join(map(str, candidates[:20]))}")

@@ -8,7 +8,7 @@ import os
 POLL_SECONDS = 3.0
 
 
-async def gone(process: int, every: float = POLL_SECONDS) -> bool:
+async def wait_until_ended(process: int, every: float = POLL_SECONDS) -> bool:
     """Wait until a running process ends; return False at once if it cannot be watched.
 
     The editor may run in another container. On Windows `os.kill(process, 0)` would end the process.

@@ -33,8 +33,8 @@ class StepFields(Closed):
 
     @model_serializer(mode="wrap")
     def _only_set_fields(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        given = {to_camel(name) for name in self.model_fields_set}
-        return {name: value for name, value in write(self).items() if name in given}
+        present = {to_camel(name) for name in self.model_fields_set}
+        return {name: value for name, value in write(self).items() if name in present}
 
 
 class NewStep(StepFields):

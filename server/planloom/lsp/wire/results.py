@@ -11,6 +11,7 @@ from planloom.lsp.wire.plan import Args, Detection, Plan, PlanSummary, Progress,
 from planloom.lsp.wire.review import Attachment, Unresolved
 
 Event = Annotated[dict[str, JsonValue], Field()]
+"""An event as plain JSON (see `events`). The empty `Field()` lets `codegen` tell it from any other object."""
 
 
 class PlanResult(Wire):
