@@ -13,7 +13,7 @@ from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Approval
 from planloom.models.port import Model, ModelIdentity
 from planloom.service.application import Application
-from planloom.service.models import Listing
+from planloom.service.models import AvailableModels
 from planloom.service.requests import CreateRequest, Until
 from planloom.settings import resolve
 from planloom.storage.ledger import Ledger
@@ -47,8 +47,8 @@ class OneModel:
     async def current(self) -> Model | None:
         return self.model
 
-    async def list(self) -> Listing:
-        return Listing((), self.identity)
+    async def list(self) -> AvailableModels:
+        return AvailableModels((), self.identity)
 
     async def set_secret(self, provider: str, value: str | None) -> None:
         """Nothing is asked for a key."""
