@@ -1,4 +1,4 @@
-"""What became of the calls of a step: the fold knows it after every event, in ledgers of older versions too."""
+"""The fold keeps the outcome of every call and change of a step, also for ledgers of older versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Order, readiness and doom, on plans written as one line."""
+"""Order, readiness and unreachable steps, on plans written as one line."""
 
 from __future__ import annotations
 

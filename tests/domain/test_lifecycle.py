@@ -1,4 +1,4 @@
-"""What can happen to a plan, and when: a table, and random histories."""
+"""Which events can happen to a plan in which status: a table, and random histories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text that is typed in, held against applying each change to the whole."""
+"""A LiveText equals the result of applying each change to the whole text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that are dangerous, secret or never touched, in every spelling that reaches the same file."""
+"""Names that are dangerous, secret or never changed, in every spelling of the same file."""
 
 from __future__ import annotations
 

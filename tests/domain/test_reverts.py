@@ -1,4 +1,4 @@
-"""What stands after undos and redos, whatever a crash has left half done."""
+"""Which edits are in force after undos and redos, also after a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schedule that counts says the same as the rules that look at every step."""
+"""The incremental schedule gives the same directives as the rule that examines every step."""
 
 from __future__ import annotations
 

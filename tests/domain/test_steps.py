@@ -1,4 +1,4 @@
-"""A step is what its author writes and what has happened to it; each field is one of the two."""
+"""Each field of a step is either written by its author or set by its runs."""
 
 from __future__ import annotations
 

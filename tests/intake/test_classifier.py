@@ -1,4 +1,4 @@
-"""Asking a model about an ambiguous request: what it is asked, what is read, and what happens without an answer."""
+"""Asking a model about an ambiguous request: the question, the answer, and no answer."""
 
 from __future__ import annotations
 

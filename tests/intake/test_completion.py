@@ -1,4 +1,4 @@
-"""Completion of references: what is being typed, what fits, in which order, and how it is written."""
+"""Completion of references: the text being typed, the matches, their order and their spelling."""
 
 from __future__ import annotations
 

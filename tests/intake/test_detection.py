@@ -1,4 +1,4 @@
-"""Detection: every rule at its borders, in the order in which the rules decide."""
+"""Detection: every rule at its limits, in the order of the rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Qualification and routing: the rules' verdicts, what settings and modes make of them, and a model's say."""
+"""Qualification and routing: by rules, settings and modes, and by a model."""
 
 from __future__ import annotations
 

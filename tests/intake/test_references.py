@@ -1,4 +1,4 @@
-"""The grammar of references: what is one, where it ends, and what is none."""
+"""The grammar of references: what is one, where it ends, and what is not one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resolving references: where each is looked for, what is attached of it, and why one is not."""
+"""Resolving references: where each is searched for, what is attached, and why one is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deployments wait for the work that stands before them, whatever the model has left open."""
+"""Deployments depend on the work before them, even if the model has left the dependency out."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def deploy(*needs: str) -> Step:
 def test_a_deployment_waits_for_the_ends_of_the_work_before_it(
     before: list[Step], needs: tuple[str, ...], expected: tuple[str, ...]
 ) -> None:
-    steps, told = deployments_in_turn([*before, deploy(*needs), step("later", "Write the notes")])
+    steps, warnings = deployments_in_turn([*before, deploy(*needs), step("later", "Write the notes")])
     out = next(each for each in steps if each.step_id == "out")
     assert out.depends_on == expected
-    assert len(told) == (expected != needs)
-    assert all(problem.severity == "warning" and problem.step_id == "out" for problem in told)
+    assert len(warnings) == (expected != needs)
+    assert all(problem.severity == "warning" and problem.step_id == "out" for problem in warnings)
 
 
 def command(line: str) -> dict[str, Any]:

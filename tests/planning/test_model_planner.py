@@ -1,4 +1,4 @@
-"""Planning with a model: what it is asked, what is announced, when its plan is sent back, and how that ends."""
+"""Planning with a model: its prompts, announced steps, and plans that are sent back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The author with three views, away from everything around it: what it costs at most, and how it is left."""
+"""The planner with three reports, by itself: its limits and how it is closed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents' reports: asked for field by field, read in whatever form a model has written them."""
+"""Agents' reports: their fields, and the forms in which models write them."""
 
 from __future__ import annotations
 

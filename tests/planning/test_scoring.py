@@ -1,4 +1,4 @@
-"""What a plan takes and what it risks."""
+"""Estimates of a plan's duration and risk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an author is shown of a workspace: facts first, upper levels before deeper ones, never more than fits."""
+"""The summary of a workspace: facts first, upper levels before deeper ones, never more than fits."""
 
 from __future__ import annotations
 

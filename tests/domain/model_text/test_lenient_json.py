@@ -1,4 +1,4 @@
-"""Lenient JSON: what both readers take, what only plans may lose, and that a part of a text is never guessed at."""
+"""Lenient JSON: what both readers accept, what only plans may lose, and that missing parts are never guessed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reasoning is taken out of a text alike, whole or in pieces."""
+"""Reasoning is removed from a text in the same way, whole or in pieces."""
 
 from __future__ import annotations
 

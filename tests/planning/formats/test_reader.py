@@ -1,4 +1,4 @@
-"""Plans in a model's words: every format, as it comes, and what is no plan."""
+"""Plans as models write them, in every format, and texts that are not plans."""
 
 from __future__ import annotations
 

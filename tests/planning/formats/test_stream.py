@@ -1,4 +1,4 @@
-"""Steps are announced while the model still writes, however its words are cut into chunks."""
+"""Steps are announced while the model still writes, however its text is cut into chunks."""
 
 from __future__ import annotations
 
