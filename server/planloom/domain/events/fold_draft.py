@@ -1,105 +1,35 @@
-"""Folds the events of drafting and review."""
+"""The rules of events of drafting and review."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, assert_never
+from typing import Any
 
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.fold_calls import close_run, with_staged
-from planloom.domain.events.folding import as_plan_steps, renew_budget, updated, with_creation_time
+from planloom.domain.events.folding import (
+    ALIVE,
+    DRAFT,
+    REVIEW,
+    as_plan_steps,
+    folds,
+    renew_budget,
+    updated,
+    with_creation_time,
+)
 from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import Pending, Plan, Step
 from planloom.domain.values import Instant
 
-DraftEvent = (
-    ev.PlanRouted
-    | ev.PlanDrafting
-    | ev.PlanDirect
-    | ev.PerspectiveStart
-    | ev.PerspectiveComplete
-    | ev.TaskCreated
-    | ev.PlanReady
-    | ev.PlanEdited
-)
+
+@folds(ev.PlanRouted, when=DRAFT)
+def plan_routed(plan: Plan, event: ev.PlanRouted, _at: Instant) -> Plan:
+    """The plan with the model's verdict on its route."""
+    return updated(plan, detection=event.detection, qualification=event.qualification, route=event.route)
 
 
-def fold_draft(plan: Plan, event: DraftEvent, at: Instant) -> Plan:
-    """The plan after an event of drafting or editing."""
-    match event:
-        case ev.PlanRouted():
-            return updated(
-                plan, detection=event.detection, qualification=event.qualification, route=event.route
-            )
-        case ev.PlanDrafting():
-            return _drafting(plan)
-        case ev.PlanDirect():
-            return updated(
-                plan,
-                status="executing",
-                route="direct",
-                steps=as_plan_steps(event.steps, at),
-                sequential=event.sequential,
-                author=event.author,
-                review=event.review or plan.review,
-                version=plan.version + 1,
-                approved_version=plan.version + 1,
-                approved_at=at,
-                pending=Pending(),
-            )
-        case ev.PerspectiveStart():
-            return plan
-        case ev.PerspectiveComplete():
-            if event.perspective is None:
-                return plan
-            others = tuple(each for each in plan.perspectives if each.agent != event.agent)
-            return updated(plan, perspectives=(*others, event.perspective))
-        case ev.TaskCreated():
-            return updated(plan, steps=plan.steps.appended(with_creation_time(event.task, at)))
-        case ev.PlanReady() if event.restored and plan.before_draft is not None:
-            return _restored(plan.before_draft, plan, event)
-        case ev.PlanReady():
-            for step in plan.steps:
-                plan = close_run(plan, step.step_id) if step.status == "running" else plan
-            return _to_review(
-                plan,
-                version=event.version,
-                steps=as_plan_steps(with_calls(plan, event.steps), at),
-                summary=event.summary,
-                sequential=event.sequential,
-                author=event.author,
-                estimated_duration=event.estimated_duration,
-                overall_risk=event.overall_risk,
-                usage=plan.usage.plus(event.usage),
-                before_draft=None,
-            )
-        case ev.PlanEdited():
-            return updated(
-                renew_budget(updated(plan, steps=as_plan_steps(with_calls(plan, event.steps), at))),
-                status="pending_approval",
-                version=event.version,
-                overall_risk=event.overall_risk or plan.overall_risk,
-                approved_version=None,
-                pause_reason=None,
-                pause_detail=None,
-                pending=Pending(),
-            )
-        case _:
-            assert_never(event)
-
-
-def with_calls(plan: Plan, steps: Iterable[Step]) -> Iterator[Step]:
-    """The steps with the calls of the present plan, which plan edits of older ledgers lack."""
-    for step in steps:
-        current = plan.step(step.step_id)
-        if current is not None and len(current.tools_executed) >= len(step.tools_executed):
-            facts = {"tools_executed": current.tools_executed, "calls_closed": current.calls_closed}
-            yield with_staged(updated(step, **facts))
-        else:
-            yield with_staged(step)
-
-
-def _drafting(plan: Plan) -> Plan:
+@folds(ev.PlanDrafting, when=DRAFT | REVIEW | {"rejected", "paused", "failed", "cancelled"})
+def plan_drafting(plan: Plan, _event: ev.PlanDrafting, _at: Instant) -> Plan:
     """Begin a draft. A plan that has a version is kept in `before_draft`, and its completed steps stay."""
     if plan.version == 0:
         return updated(
@@ -115,6 +45,92 @@ def _drafting(plan: Plan) -> Plan:
         pause_reason=None,
         pause_detail=None,
     )
+
+
+@folds(ev.PlanDirect, when=DRAFT | REVIEW)
+def plan_direct(plan: Plan, event: ev.PlanDirect, at: Instant) -> Plan:
+    """The plan as a direct run, executing without a review."""
+    return updated(
+        plan,
+        status="executing",
+        route="direct",
+        steps=as_plan_steps(event.steps, at),
+        sequential=event.sequential,
+        author=event.author,
+        review=event.review or plan.review,
+        version=plan.version + 1,
+        approved_version=plan.version + 1,
+        approved_at=at,
+        pending=Pending(),
+    )
+
+
+@folds(ev.PerspectiveStart, when=DRAFT)
+def perspective_start(plan: Plan, _event: ev.PerspectiveStart, _at: Instant) -> Plan:
+    """Nothing changes before the report is there."""
+    return plan
+
+
+@folds(ev.PerspectiveComplete, when=DRAFT)
+def perspective_complete(plan: Plan, event: ev.PerspectiveComplete, _at: Instant) -> Plan:
+    """The plan with an agent's report, if there is one."""
+    if event.perspective is None:
+        return plan
+    others = tuple(each for each in plan.perspectives if each.agent != event.agent)
+    return updated(plan, perspectives=(*others, event.perspective))
+
+
+@folds(ev.TaskCreated, when=DRAFT)
+def task_created(plan: Plan, event: ev.TaskCreated, at: Instant) -> Plan:
+    """The plan with one more step."""
+    return updated(plan, steps=plan.steps.appended(with_creation_time(event.task, at)))
+
+
+@folds(ev.PlanReady, when=DRAFT | ALIVE)
+def plan_ready(plan: Plan, event: ev.PlanReady, at: Instant) -> Plan:
+    """The drafted plan in review, or the one before a regeneration that came to nothing."""
+    if event.restored and plan.before_draft is not None:
+        return _restored(plan.before_draft, plan, event)
+    for step in plan.steps:
+        plan = close_run(plan, step.step_id) if step.status == "running" else plan
+    return _to_review(
+        plan,
+        version=event.version,
+        steps=as_plan_steps(with_calls(plan, event.steps), at),
+        summary=event.summary,
+        sequential=event.sequential,
+        author=event.author,
+        estimated_duration=event.estimated_duration,
+        overall_risk=event.overall_risk,
+        usage=plan.usage.plus(event.usage),
+        before_draft=None,
+    )
+
+
+@folds(ev.PlanEdited, when=REVIEW | {"paused"})
+def plan_edited(plan: Plan, event: ev.PlanEdited, at: Instant) -> Plan:
+    """The plan with its edited steps, in review as a new version."""
+    return updated(
+        renew_budget(updated(plan, steps=as_plan_steps(with_calls(plan, event.steps), at))),
+        status="pending_approval",
+        version=event.version,
+        overall_risk=event.overall_risk or plan.overall_risk,
+        approved_version=None,
+        pause_reason=None,
+        pause_detail=None,
+        pending=Pending(),
+    )
+
+
+def with_calls(plan: Plan, steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps with the calls of the present plan, which plan edits of older ledgers lack."""
+    for step in steps:
+        current = plan.step(step.step_id)
+        if current is not None and len(current.tools_executed) >= len(step.tools_executed):
+            facts = {"tools_executed": current.tools_executed, "calls_closed": current.calls_closed}
+            yield with_staged(updated(step, **facts))
+        else:
+            yield with_staged(step)
 
 
 def _restored(before: Plan, draft: Plan, event: ev.PlanReady) -> Plan:

@@ -1,9 +1,9 @@
-"""Folds edits and decisions of the user: approvals, conflicts, answers, recoveries."""
+"""The rules of events of edits, and of decisions of the user: approvals, conflicts, answers, recoveries."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from typing import Any, Literal, assert_never
+from typing import Any, Literal
 
 from planloom.domain.changes import EditRecord
 from planloom.domain.events import catalog as ev
@@ -15,61 +15,85 @@ from planloom.domain.events.fold_calls import (
     fold_rejected,
     fold_reverted,
 )
-from planloom.domain.events.folding import change_step, updated, with_usage, without_questions
+from planloom.domain.events.folding import (
+    ALIVE,
+    UNDOABLE,
+    change_step,
+    folds,
+    updated,
+    with_usage,
+    without_questions,
+)
 from planloom.domain.events.reverts import State, states_after
 from planloom.domain.plans.plan import Plan, Question, Recovery, Step
-from planloom.domain.values import Args, EditId, Uri
-
-EditEvent = ev.EditStarted | ev.EditApplied | ev.EditRejected | ev.EditReverted | ev.EditConflict
+from planloom.domain.values import Args, EditId, Instant, Uri
 
 
-def fold_edit(plan: Plan, event: EditEvent) -> Plan:
-    """The plan after an event of an edit: started, applied, rejected, reverted or in conflict."""
-    match event:
-        case ev.EditStarted():
-            record = EditRecord(
-                edit_id=event.edit_id,
-                step_id=event.task_id,
-                files=event.files,
-                state="intended",
-                reverts=event.reverts,
-                partly=event.partly,
-                args=_args(plan, event),
-                settles=event.settles,
-            )
-            return updated(plan, edits=plan.edits.appended(record))
-        case ev.EditApplied():
-            intent = plan.edits.find(event.edit_id)
-            whole = len(event.files) == len(intent.files if intent else ())
-            if intent:
-                plan = fold_applied(plan, intent, event.files, whole=whole)
-            made = _edited(
-                plan,
-                event.edit_id,
-                state="applied",
-                files=event.files,
-                merged=event.merged,
-                outcome=event.outcome,
-                whole=whole,
-            )
-            edit = made.edits.find(event.edit_id)
-            return (
-                made
-                if edit is None or not edit.reverts
-                else _with_states(made, states_after(made.edits, edit))
-            )
-        case ev.EditRejected():
-            refused = plan.edits.find(event.edit_id)
-            plan = fold_rejected(plan, refused, event) if refused else plan
-            return _edited(plan, event.edit_id, state="rejected")
-        case ev.EditReverted():
-            return _fold_reverted(plan, event)
-        case ev.EditConflict():
-            conflicts = (*plan.pending.conflicts, event.conflict)
-            paused = updated(plan, pending=updated(plan.pending, conflicts=conflicts))
-            return _edited(paused, event.conflict.edit_id, state="conflict")
-        case _:
-            assert_never(event)
+@folds(ev.EditStarted, when=ALIVE | UNDOABLE)
+def edit_started(plan: Plan, event: ev.EditStarted, _at: Instant) -> Plan:
+    """The plan with the intent of an edit."""
+    record = EditRecord(
+        edit_id=event.edit_id,
+        step_id=event.task_id,
+        files=event.files,
+        state="intended",
+        reverts=event.reverts,
+        partly=event.partly,
+        args=_args(plan, event),
+        settles=event.settles,
+    )
+    return updated(plan, edits=plan.edits.appended(record))
+
+
+@folds(ev.EditApplied, when=ALIVE | UNDOABLE)
+def edit_applied(plan: Plan, event: ev.EditApplied, _at: Instant) -> Plan:
+    """The plan with an edit applied, and what that edit reverts reverted."""
+    intent = plan.edits.find(event.edit_id)
+    whole = len(event.files) == len(intent.files if intent else ())
+    if intent:
+        plan = fold_applied(plan, intent, event.files, whole=whole)
+    made = _edited(
+        plan,
+        event.edit_id,
+        state="applied",
+        files=event.files,
+        merged=event.merged,
+        outcome=event.outcome,
+        whole=whole,
+    )
+    edit = made.edits.find(event.edit_id)
+    return made if edit is None or not edit.reverts else _with_states(made, states_after(made.edits, edit))
+
+
+@folds(ev.EditRejected, when=ALIVE | UNDOABLE)
+def edit_rejected(plan: Plan, event: ev.EditRejected, _at: Instant) -> Plan:
+    """The plan with an edit rejected."""
+    refused = plan.edits.find(event.edit_id)
+    plan = fold_rejected(plan, refused, event) if refused else plan
+    return _edited(plan, event.edit_id, state="rejected")
+
+
+@folds(ev.EditReverted, when=UNDOABLE)
+def edit_reverted(plan: Plan, event: ev.EditReverted, _at: Instant) -> Plan:
+    """Fold the revert of an edit, by the user in the editor or by an undo or redo that is already applied."""
+    target = plan.edits.find(event.edit_id)
+    if target is None:
+        return plan
+    reverted_uris = {file.uri for file in event.files}
+    whole = all(file.uri in reverted_uris for file in target.files)
+    states: dict[EditId, State] = {target.edit_id: "reverted" if whole else "applied"}
+    if whole and target.state == "applied":
+        states |= dict.fromkeys(target.reverts, "applied")
+    plan = fold_reverted(plan, target, event.files, back=False)
+    return _with_states(plan, states, partly=frozenset() if whole else frozenset({target.edit_id}))
+
+
+@folds(ev.EditConflict, when=ALIVE)
+def edit_conflict(plan: Plan, event: ev.EditConflict, _at: Instant) -> Plan:
+    """The plan with an edit that waits for the user to resolve a conflict."""
+    conflicts = (*plan.pending.conflicts, event.conflict)
+    paused = updated(plan, pending=updated(plan.pending, conflicts=conflicts))
+    return _edited(paused, event.conflict.edit_id, state="conflict")
 
 
 def _edited(plan: Plan, edit_id: EditId, **changes: Any) -> Plan:
@@ -83,20 +107,6 @@ def _edited(plan: Plan, edit_id: EditId, **changes: Any) -> Plan:
 def _args(plan: Plan, event: ev.EditStarted) -> Args | None:
     step = plan.step(event.task_id) if event.task_id is not None else None
     return step.args if step is not None else None
-
-
-def _fold_reverted(plan: Plan, event: ev.EditReverted) -> Plan:
-    """Fold the revert of an edit, by the user in the editor or by an undo or redo that is already applied."""
-    target = plan.edits.find(event.edit_id)
-    if target is None:
-        return plan
-    reverted_uris = {file.uri for file in event.files}
-    whole = all(file.uri in reverted_uris for file in target.files)
-    states: dict[EditId, State] = {target.edit_id: "reverted" if whole else "applied"}
-    if whole and target.state == "applied":
-        states |= dict.fromkeys(target.reverts, "applied")
-    plan = fold_reverted(plan, target, event.files, back=False)
-    return _with_states(plan, states, partly=frozenset() if whole else frozenset({target.edit_id}))
 
 
 def _with_states(plan: Plan, states: Mapping[EditId, State], partly: Set[EditId] = frozenset()) -> Plan:
@@ -130,70 +140,44 @@ def _how_much(states: Set[str], *, partly: bool) -> Literal["whole", "part"] | N
     return "part" if "applied" in states else "whole"
 
 
-DecisionEvent = (
-    ev.ApprovalRequested
-    | ev.ApprovalResolved
-    | ev.ConflictResolved
-    | ev.ClarificationRequest
-    | ev.ClarificationProvided
-    | ev.RecoveryRequest
-    | ev.RecoveryChosen
-)
+@folds(ev.ApprovalRequested, when=ALIVE)
+def approval_requested(plan: Plan, event: ev.ApprovalRequested, _at: Instant) -> Plan:
+    """The plan with one more pending approval."""
+    approvals = (*plan.pending.approvals, event.approval)
+    return updated(plan, pending=updated(plan.pending, approvals=approvals))
 
 
-def fold_decision(plan: Plan, event: DecisionEvent) -> Plan:
-    """The plan after the user was asked for a decision, or has decided. Raises IllegalTransition."""
-    pending = plan.pending
-    match event:
-        case ev.ApprovalRequested():
-            return updated(plan, pending=updated(pending, approvals=(*pending.approvals, event.approval)))
-        case ev.ApprovalResolved():
-            left = tuple(each for each in pending.approvals if each.approval_id != event.approval_id)
-            resolved = updated(fold_approval(plan, event), pending=updated(pending, approvals=left))
-            return updated(resolved, left_out=_left_out(plan, event))
-        case ev.ConflictResolved():
-            conflicts = tuple(each for each in pending.conflicts if each.edit_id != event.edit_id)
-            return updated(fold_conflict(plan, event), pending=updated(pending, conflicts=conflicts))
-        case ev.ClarificationRequest():
-            question = Question(step_id=event.task_id, question=event.question, options=event.options)
-            waiting = change_step(
-                close_run(plan, event.task_id),
-                event.task_id,
-                {"pending", "running"},
-                lambda step: updated(step, status="needs_clarification", question=event.question),
-            )
-            return updated(waiting, pending=updated(pending, questions=(*pending.questions, question)))
-        case ev.ClarificationProvided():
-            return _answered(plan, event)
-        case ev.RecoveryRequest():
-            recovery = Recovery(
-                step_id=event.task_id,
-                error=event.error,
-                code=event.code,
-                options=event.options,
-                proposal=event.proposal,
-            )
-            others = tuple(each for each in pending.recoveries if each.step_id != event.task_id)
-            waiting = updated(plan, pending=updated(pending, recoveries=(*others, recovery)))
-            return with_usage(waiting, event.usage)
-        case ev.RecoveryChosen():
-            return _recovered(plan, event)
-        case _:
-            assert_never(event)
+@folds(ev.ApprovalResolved, when=ALIVE)
+def approval_resolved(plan: Plan, event: ev.ApprovalResolved, _at: Instant) -> Plan:
+    """The plan without a pending approval, and with the files that were denied."""
+    left = tuple(each for each in plan.pending.approvals if each.approval_id != event.approval_id)
+    resolved = updated(fold_approval(plan, event), pending=updated(plan.pending, approvals=left))
+    return updated(resolved, left_out=_left_out(plan, event))
 
 
-def _left_out(plan: Plan, event: ev.ApprovalResolved) -> tuple[Uri, ...]:
-    """The files whose changes the user does not allow, after one more decision."""
-    approval = next((each for each in plan.pending.approvals if each.approval_id == event.approval_id), None)
-    if approval is None or event.decision in ("cancel", "superseded"):
-        return plan.left_out
-    files = {file.uri for file in approval.files}
-    allowed = set() if event.decision == "deny" else files if event.files is None else files & {*event.files}
-    before = tuple(uri for uri in plan.left_out if uri not in allowed)
-    return (*before, *(f.uri for f in approval.files if f.uri not in allowed and f.uri not in before))
+@folds(ev.ConflictResolved, when=ALIVE)
+def conflict_resolved(plan: Plan, event: ev.ConflictResolved, _at: Instant) -> Plan:
+    """The plan without a pending conflict."""
+    conflicts = tuple(each for each in plan.pending.conflicts if each.edit_id != event.edit_id)
+    return updated(fold_conflict(plan, event), pending=updated(plan.pending, conflicts=conflicts))
 
 
-def _answered(plan: Plan, event: ev.ClarificationProvided) -> Plan:
+@folds(ev.ClarificationRequest, when=ALIVE)
+def clarification_request(plan: Plan, event: ev.ClarificationRequest, _at: Instant) -> Plan:
+    """The plan with a step that waits for an answer."""
+    question = Question(step_id=event.task_id, question=event.question, options=event.options)
+    waiting = change_step(
+        close_run(plan, event.task_id),
+        event.task_id,
+        {"pending", "running"},
+        lambda step: updated(step, status="needs_clarification", question=event.question),
+    )
+    return updated(waiting, pending=updated(plan.pending, questions=(*plan.pending.questions, question)))
+
+
+@folds(ev.ClarificationProvided, when=ALIVE)
+def clarification_provided(plan: Plan, event: ev.ClarificationProvided, _at: Instant) -> Plan:
+    """The plan with the answer in the step's instruction, and the step pending again."""
     step = plan.step(event.task_id)
     question = step.question if step else None
     note = f"{question}\nAnswer: {event.answer}" if question else f"Answer: {event.answer}"
@@ -206,7 +190,24 @@ def _answered(plan: Plan, event: ev.ClarificationProvided) -> Plan:
     return without_questions(answered, event.task_id)
 
 
-def _recovered(plan: Plan, event: ev.RecoveryChosen) -> Plan:
+@folds(ev.RecoveryRequest, when=ALIVE)
+def recovery_request(plan: Plan, event: ev.RecoveryRequest, _at: Instant) -> Plan:
+    """The plan with the question of what to do about a failed step."""
+    recovery = Recovery(
+        step_id=event.task_id,
+        error=event.error,
+        code=event.code,
+        options=event.options,
+        proposal=event.proposal,
+    )
+    others = tuple(each for each in plan.pending.recoveries if each.step_id != event.task_id)
+    waiting = updated(plan, pending=updated(plan.pending, recoveries=(*others, recovery)))
+    return with_usage(waiting, event.usage)
+
+
+@folds(ev.RecoveryChosen, when=ALIVE)
+def recovery_chosen(plan: Plan, event: ev.RecoveryChosen, _at: Instant) -> Plan:
+    """The plan without the question; a failed step that is retried is pending again."""
     if event.action == "model":
         return plan
     left = tuple(each for each in plan.pending.recoveries if each.step_id != event.task_id)
@@ -228,3 +229,14 @@ def _recovered(plan: Plan, event: ev.RecoveryChosen) -> Plan:
             failures=0,
         ),
     )
+
+
+def _left_out(plan: Plan, event: ev.ApprovalResolved) -> tuple[Uri, ...]:
+    """The files whose changes the user does not allow, after one more decision."""
+    approval = next((each for each in plan.pending.approvals if each.approval_id == event.approval_id), None)
+    if approval is None or event.decision in ("cancel", "superseded"):
+        return plan.left_out
+    files = {file.uri for file in approval.files}
+    allowed = set() if event.decision == "deny" else files if event.files is None else files & {*event.files}
+    before = tuple(uri for uri in plan.left_out if uri not in allowed)
+    return (*before, *(f.uri for f in approval.files if f.uri not in allowed and f.uri not in before))

@@ -1,58 +1,84 @@
-"""Folds the events that change the status of the whole plan."""
+"""The rules of events that change the status of the whole plan."""
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.fold_calls import close_run, settle_staged
-from planloom.domain.events.folding import IllegalTransition, renew_budget, reset_step, updated
+from planloom.domain.events.folding import (
+    ALIVE,
+    DRAFT,
+    OPEN,
+    REVIEW,
+    IllegalTransition,
+    folds,
+    renew_budget,
+    reset_step,
+    updated,
+)
 from planloom.domain.plans.plan import SETTLED, Fate, Pending, Plan, PlanError, PlanStatus
 from planloom.domain.values import Instant
 
-PlanEvent = (
-    ev.PlanApproved
-    | ev.PlanRejected
-    | ev.PlanExecuting
-    | ev.PlanPaused
-    | ev.PlanResumed
-    | ev.PlanCompleted
-    | ev.PlanFailed
-    | ev.PlanCancelled
-)
+
+@folds(ev.PlanApprovalRequest, when=REVIEW)
+def plan_approval_request(plan: Plan, _event: ev.PlanApprovalRequest, _at: Instant) -> Plan:
+    """Nothing changes: `plan_ready` has put the plan to review."""
+    return plan
 
 
-def fold_status(plan: Plan, event: PlanEvent, at: Instant) -> Plan:
-    """The plan after an event that changes its status. Raises IllegalTransition."""
-    match event:
-        case ev.PlanApproved():
-            if event.version != plan.version:
-                raise IllegalTransition(
-                    f"version {event.version} approved, but the plan is at {plan.version}"
-                )
-            return updated(
-                plan, status="approved", approved_version=event.version, review=event.review, approved_at=at
-            )
-        case ev.PlanRejected():
-            return updated(plan, status="rejected", rejected_at=at, rejection_reason=event.reason)
-        case ev.PlanExecuting():
-            return updated(plan, status="executing")
-        case ev.PlanPaused():
-            return updated(plan, status="paused", pause_reason=event.reason, pause_detail=event.detail)
-        case ev.PlanResumed():
-            return updated(renew_budget(plan), status="executing", pause_reason=None, pause_detail=None)
-        case ev.PlanCompleted():
-            open_steps = [step.step_id for step in plan.steps if step.status not in SETTLED]
-            if open_steps:
-                raise IllegalTransition(f"completed with open steps {open_steps}")
-            return _ended(plan, "completed", event.summary, None, at)
-        case ev.PlanFailed():
-            plan = updated(plan, usage=plan.usage.plus(event.usage))
-            return _ended(plan, "failed", event.summary, event.error, at)
-        case ev.PlanCancelled():
-            return _ended(plan, "cancelled", event.summary, None, at)
-        case _:
-            assert_never(event)
+@folds(ev.PlanApproved, when=REVIEW)
+def plan_approved(plan: Plan, event: ev.PlanApproved, at: Instant) -> Plan:
+    """The plan with its present version approved."""
+    if event.version != plan.version:
+        raise IllegalTransition(f"version {event.version} approved, but the plan is at {plan.version}")
+    return updated(
+        plan, status="approved", approved_version=event.version, review=event.review, approved_at=at
+    )
+
+
+@folds(ev.PlanRejected, when=REVIEW)
+def plan_rejected(plan: Plan, event: ev.PlanRejected, at: Instant) -> Plan:
+    """The plan, rejected."""
+    return updated(plan, status="rejected", rejected_at=at, rejection_reason=event.reason)
+
+
+@folds(ev.PlanExecuting, when={"approved"})
+def plan_executing(plan: Plan, _event: ev.PlanExecuting, _at: Instant) -> Plan:
+    """The approved plan, executing."""
+    return updated(plan, status="executing")
+
+
+@folds(ev.PlanPaused, when={"approved", "executing", "paused"})
+def plan_paused(plan: Plan, event: ev.PlanPaused, _at: Instant) -> Plan:
+    """The plan, paused; a second pause replaces the reason."""
+    return updated(plan, status="paused", pause_reason=event.reason, pause_detail=event.detail)
+
+
+@folds(ev.PlanResumed, when={"paused"})
+def plan_resumed(plan: Plan, _event: ev.PlanResumed, _at: Instant) -> Plan:
+    """The plan, executing again, with a new budget if it had run out."""
+    return updated(renew_budget(plan), status="executing", pause_reason=None, pause_detail=None)
+
+
+@folds(ev.PlanCompleted, when={"executing"})
+def plan_completed(plan: Plan, event: ev.PlanCompleted, at: Instant) -> Plan:
+    """The plan, completed. Every step must be settled."""
+    open_steps = [step.step_id for step in plan.steps if step.status not in SETTLED]
+    if open_steps:
+        raise IllegalTransition(f"completed with open steps {open_steps}")
+    return _ended(plan, "completed", event.summary, None, at)
+
+
+@folds(ev.PlanFailed, when=DRAFT | ALIVE)
+def plan_failed(plan: Plan, event: ev.PlanFailed, at: Instant) -> Plan:
+    """The plan, failed."""
+    plan = updated(plan, usage=plan.usage.plus(event.usage))
+    return _ended(plan, "failed", event.summary, event.error, at)
+
+
+@folds(ev.PlanCancelled, when=OPEN)
+def plan_cancelled(plan: Plan, event: ev.PlanCancelled, at: Instant) -> Plan:
+    """The plan, cancelled."""
+    return _ended(plan, "cancelled", event.summary, None, at)
 
 
 def _ended(plan: Plan, status: PlanStatus, summary: str, error: PlanError | None, at: Instant) -> Plan:

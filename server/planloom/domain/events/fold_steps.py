@@ -1,8 +1,8 @@
-"""Folds the events of single steps, their calls and their checks."""
+"""The rules of events of single steps, their calls and their checks."""
 
 from __future__ import annotations
 
-from typing import assert_never
+from functools import reduce
 
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.fold_calls import (
@@ -16,8 +16,13 @@ from planloom.domain.events.fold_calls import (
     with_staged,
 )
 from planloom.domain.events.folding import (
+    ALIVE,
+    ANY,
+    DRAFT,
+    REVIEW,
     IllegalTransition,
     change_step,
+    folds,
     reset_step,
     updated,
     with_usage,
@@ -26,86 +31,30 @@ from planloom.domain.events.folding import (
 from planloom.domain.plans.plan import Plan, Step, StepResult
 from planloom.domain.values import Instant
 
-StepEvent = ev.TaskStarted | ev.TaskUpdate | ev.TaskCompleted | ev.TaskFailed | ev.TaskSkipped
+
+@folds(ev.TaskStarted, when={"executing"})
+def task_started(plan: Plan, event: ev.TaskStarted, at: Instant) -> Plan:
+    """The plan with a step running, which its approved version holds."""
+    if plan.approved_version != plan.version:
+        raise IllegalTransition(f"{event.task_id} started without approval of version {plan.version}")
+    return change_step(
+        plan,
+        event.task_id,
+        {"pending"},
+        lambda step: updated(
+            step,
+            status="running",
+            attempts=step.attempts + 1,
+            started_at=step.started_at or at,
+            progress=None,
+            result=None,
+            completed_at=None,
+        ),
+    )
 
 
-def fold_step(plan: Plan, event: StepEvent, at: Instant) -> Plan:
-    """The plan after an event that changes the status of a step. Raises IllegalTransition."""
-    match event:
-        case ev.TaskStarted():
-            if plan.approved_version != plan.version:
-                raise IllegalTransition(f"{event.task_id} started without approval of version {plan.version}")
-            return change_step(
-                plan,
-                event.task_id,
-                {"pending"},
-                lambda step: updated(
-                    step,
-                    status="running",
-                    attempts=step.attempts + 1,
-                    started_at=step.started_at or at,
-                    progress=None,
-                    result=None,
-                    completed_at=None,
-                ),
-            )
-        case ev.TaskUpdate():
-            return _fold_update(plan, event)
-        case ev.TaskCompleted():
-            if event.staged:
-                # Older ledgers record the staging only in this event.
-                plan = settle_staged(plan, event.task_id, "staged")
-            done = change_step(
-                accept_doubtful(close_run(plan, event.task_id), event.task_id),
-                event.task_id,
-                {"running", "needs_clarification", "pending"},
-                lambda step: with_staged(
-                    updated(step, status="completed", result=event.result, completed_at=at, progress=100)
-                ),
-            )
-            return with_usage(done, event.usage)
-        case ev.TaskFailed():
-            result = StepResult(ok=False, error=event.error, duration_ms=event.duration_ms, timestamp=at)
-            status = "pending" if event.will_retry else "failed"
-            failed = change_step(
-                close_run(plan, event.task_id),
-                event.task_id,
-                {"running", "pending"},
-                lambda step: updated(
-                    step,
-                    status=status,
-                    result=result,
-                    completed_at=at,
-                    failures=step.failures + 1,
-                    calls_before=len(step.tools_executed),
-                    calls_closed=len(step.tools_executed),
-                ),
-            )
-            return with_usage(failed, event.usage)
-        case ev.TaskSkipped():
-            step = plan.step(event.task_id)
-            reopened = step is not None and (step.staged or step.was_turned_down)
-            if reopened:
-                plan = settle_staged(plan, event.task_id, "denied")
-            skipped = change_step(
-                close_run(plan, event.task_id),
-                event.task_id,
-                {"pending", "failed", "running", "needs_clarification"}
-                | ({"completed"} if reopened else set()),
-                lambda step: updated(
-                    step,
-                    status="skipped",
-                    staged=False,
-                    completed_at=at,
-                    calls_closed=len(step.tools_executed),
-                ),
-            )
-            return without_questions(skipped, event.task_id)
-        case _:
-            assert_never(event)
-
-
-def _fold_update(plan: Plan, event: ev.TaskUpdate) -> Plan:
+@folds(ev.TaskUpdate, when=ALIVE | REVIEW)
+def task_update(plan: Plan, event: ev.TaskUpdate, _at: Instant) -> Plan:
     """Update a running step, or settle the staged changes of a step that no longer runs."""
     step = plan.step(event.task_id)
     is_at_rest = step is not None and step.status in ("pending", "completed")
@@ -132,24 +81,111 @@ def _fold_update(plan: Plan, event: ev.TaskUpdate) -> Plan:
     return with_usage(settle_held(changed, event), event.usage)
 
 
-def fold_call(plan: Plan, event: ev.ToolStarted | ev.ToolCompleted | ev.CheckCompleted) -> Plan:
-    """The plan after a call of a step started or settled, or a check ran. Raises IllegalTransition."""
-    match event:
-        case ev.ToolStarted():
-            return open_call(plan, event)
-        case ev.ToolCompleted():
-            return complete_call(plan, event)
-        case ev.CheckCompleted():
-            key = (event.check.kind, event.check.path, event.check.text, event.check.command)
+@folds(ev.TaskCompleted, when=ALIVE)
+def task_completed(plan: Plan, event: ev.TaskCompleted, at: Instant) -> Plan:
+    """The plan with a step completed."""
+    if event.staged:
+        # Older ledgers record the staging only in this event.
+        plan = settle_staged(plan, event.task_id, "staged")
+    done = change_step(
+        accept_doubtful(close_run(plan, event.task_id), event.task_id),
+        event.task_id,
+        {"running", "needs_clarification", "pending"},
+        lambda step: with_staged(
+            updated(step, status="completed", result=event.result, completed_at=at, progress=100)
+        ),
+    )
+    return with_usage(done, event.usage)
 
-            def with_check(step: Step) -> Step:
-                same = [
-                    event.check if (each.kind, each.path, each.text, each.command) == key else each
-                    for each in step.checks
-                ]
-                listed = any(each is event.check for each in same)
-                return updated(step, checks=tuple(same) if listed else (*step.checks, event.check))
 
-            return change_step(plan, event.task_id, None, with_check)
-        case _:
-            assert_never(event)
+@folds(ev.TaskFailed, when=ALIVE)
+def task_failed(plan: Plan, event: ev.TaskFailed, at: Instant) -> Plan:
+    """The plan with a step failed, or pending if it is retried."""
+    result = StepResult(ok=False, error=event.error, duration_ms=event.duration_ms, timestamp=at)
+    status = "pending" if event.will_retry else "failed"
+    failed = change_step(
+        close_run(plan, event.task_id),
+        event.task_id,
+        {"running", "pending"},
+        lambda step: updated(
+            step,
+            status=status,
+            result=result,
+            completed_at=at,
+            failures=step.failures + 1,
+            calls_before=len(step.tools_executed),
+            calls_closed=len(step.tools_executed),
+        ),
+    )
+    return with_usage(failed, event.usage)
+
+
+@folds(ev.TaskSkipped, when=ALIVE)
+def task_skipped(plan: Plan, event: ev.TaskSkipped, at: Instant) -> Plan:
+    """The plan with a step skipped; a completed one only if none of its changes is made."""
+    step = plan.step(event.task_id)
+    reopened = step is not None and (step.staged or step.was_turned_down)
+    if reopened:
+        plan = settle_staged(plan, event.task_id, "denied")
+    skipped = change_step(
+        close_run(plan, event.task_id),
+        event.task_id,
+        {"pending", "failed", "running", "needs_clarification"} | ({"completed"} if reopened else set()),
+        lambda step: updated(
+            step, status="skipped", staged=False, completed_at=at, calls_closed=len(step.tools_executed)
+        ),
+    )
+    return without_questions(skipped, event.task_id)
+
+
+@folds(ev.TasksList, when=ANY)
+def tasks_list(plan: Plan, event: ev.TasksList, _at: Instant) -> Plan:
+    """The plan with the staged changes of the named steps settled."""
+    return reduce(lambda now, step_id: settle_staged(now, step_id, event.staged), event.settled, plan)
+
+
+@folds(ev.ToolStarted, when=ALIVE | DRAFT)
+def tool_started(plan: Plan, event: ev.ToolStarted, _at: Instant) -> Plan:
+    """The plan with one more open call."""
+    return open_call(plan, event)
+
+
+@folds(ev.ToolCompleted, when=ALIVE | DRAFT)
+def tool_completed(plan: Plan, event: ev.ToolCompleted, _at: Instant) -> Plan:
+    """The plan with a call closed and kept by its step."""
+    return complete_call(plan, event)
+
+
+@folds(ev.CheckCompleted, when=ALIVE)
+def check_completed(plan: Plan, event: ev.CheckCompleted, _at: Instant) -> Plan:
+    """The plan with the outcome of a check, in the place of that check's last one."""
+    key = (event.check.kind, event.check.path, event.check.text, event.check.command)
+
+    def with_check(step: Step) -> Step:
+        same = [
+            event.check if (each.kind, each.path, each.text, each.command) == key else each
+            for each in step.checks
+        ]
+        listed = any(each is event.check for each in same)
+        return updated(step, checks=tuple(same) if listed else (*step.checks, event.check))
+
+    return change_step(plan, event.task_id, None, with_check)
+
+
+@folds(ev.ContextCompacted, when=ALIVE)
+def context_compacted(plan: Plan, event: ev.ContextCompacted, _at: Instant) -> Plan:
+    """The plan with the summary that replaces the results of these steps in prompts."""
+    summarized = plan.summarized.union(event.steps)
+    return updated(plan, context_summary=event.summary, summarized=summarized)
+
+
+@folds(ev.Answer, when=ALIVE)
+def answer(plan: Plan, _event: ev.Answer, _at: Instant) -> Plan:
+    """Nothing changes: the answer is for the user."""
+    return plan
+
+
+@folds(ev.Log, when=ANY)
+def log(plan: Plan, _event: ev.Log, _at: Instant) -> Plan:
+    """Nothing changes: the message is for the user."""
+    return plan

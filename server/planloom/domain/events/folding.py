@@ -1,13 +1,13 @@
-"""Helpers that the folds of events share."""
+"""Declares the rule of an event: when it can happen, and how it changes the plan; and helpers for these rules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Set
+from typing import Any, Final, NamedTuple, TypeVar, get_args
 
 from planloom.domain.changes import EditRecord
 from planloom.domain.plans.indexed_tuple import IndexedTuple
-from planloom.domain.plans.plan import Pending, Plan, Step, Usage
+from planloom.domain.plans.plan import ENDED, Pending, Plan, PlanStatus, Step, Usage
 from planloom.domain.values import Instant, StepId
 
 
@@ -16,6 +16,40 @@ class IllegalTransition(Exception):
 
 
 V = TypeVar("V", Plan, Step, Pending, EditRecord)
+E = TypeVar("E")
+Fold = Callable[[Plan, E, Instant], Plan]
+
+DRAFT: Final[frozenset[PlanStatus]] = frozenset({"draft"})
+REVIEW: Final[frozenset[PlanStatus]] = frozenset({"pending_approval"})
+ALIVE: Final[frozenset[PlanStatus]] = frozenset({"executing", "paused"})
+ANY: Final[frozenset[PlanStatus]] = frozenset(get_args(PlanStatus))
+UNDOABLE: Final[frozenset[PlanStatus]] = frozenset({"paused", "completed", "failed", "cancelled"})
+OPEN: Final[frozenset[PlanStatus]] = ANY - ENDED - {"rejected"}
+
+
+class Rule(NamedTuple):
+    """The statuses of a plan in which an event can happen, and the plan after it.
+
+    `fold` gets the plan, the event and its time. It raises IllegalTransition if the event cannot happen after all.
+    """
+
+    when: frozenset[PlanStatus]
+    fold: Fold[Any]
+
+
+RULES: Final[dict[type[Any], Rule]] = {}
+"""The rule of every event but `plan_start`, by its class; filled by `folds`."""
+
+
+def folds(event: type[E], when: Set[PlanStatus]) -> Callable[[Fold[E]], Fold[E]]:
+    """Declares the decorated function as the rule of an event."""
+
+    def declare(fold: Fold[E]) -> Fold[E]:
+        assert event not in RULES, f"{event.__name__} has two rules"
+        RULES[event] = Rule(frozenset(when), fold)
+        return fold
+
+    return declare
 
 
 def change_step(plan: Plan, step_id: StepId, allowed: set[str] | None, by: Callable[[Step], Step]) -> Plan:
