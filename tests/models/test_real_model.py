@@ -40,7 +40,7 @@ async def test_it_is_recognised_and_named_from_its_own_list(origin: str, model: 
     assert model.identity.provider == "openai"
     assert model.identity.name.endswith(".gguf")
     found = await detect_server(origin, settings=Settings(), environment={}, keys=Keyring())
-    assert found.spec == "openai"
+    assert found.provider == "openai"
 
 
 async def test_its_capabilities_are_found_out(model: Model) -> None:

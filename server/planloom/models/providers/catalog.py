@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from planloom.models.http.adapter import ProviderAdapter
     from planloom.models.http.http_model import HttpModel
 
-ProviderSpec = Literal["openai", "ollama", "anthropic"]
+ProviderName = Literal["openai", "ollama", "anthropic"]
 
 OLLAMA_PORT = 11434
 PROXY_VARIABLE = "PLANLOOM_PROXY"
@@ -47,18 +47,18 @@ class ModelListing(NamedTuple):
     answered: bool
     models: tuple[ListedModel, ...] = ()
     problem: str = ""
-    spec: ProviderSpec | None = None
+    provider: ProviderName | None = None
 
 
-def home_of(spec: ProviderSpec, environment: Mapping[str, str]) -> str:
+def home_of(provider: ProviderName, environment: Mapping[str, str]) -> str:
     """The default base URL of a provider."""
-    if spec == "ollama":
+    if provider == "ollama":
         return _ollama_home(environment.get("OLLAMA_HOST", ""))
-    return environment.get(VARIABLES[spec][1]) or HOME[spec]
+    return environment.get(VARIABLES[provider][1]) or HOME[provider]
 
 
 def open_model(
-    spec: ProviderSpec,
+    provider: ProviderName,
     url: str,
     name: str,
     reason: str,
@@ -72,14 +72,14 @@ def open_model(
     from planloom.models.http.http_model import HttpModel, Options
     from planloom.models.http.transport import Timeouts
 
-    endpoint = _endpoint(spec, url)
+    endpoint = _endpoint(provider, url)
     chosen = settings.model
     return HttpModel(
-        _adapter(spec),
+        _adapter(provider),
         endpoint,
-        ModelIdentity(provider=spec, name=name, reason=reason),
-        find_key=lambda: keys.find(spec, endpoint.origin),
-        key_advice=key_advice(spec, endpoint.origin),
+        ModelIdentity(provider=provider, name=name, reason=reason),
+        find_key=lambda: keys.find(provider, endpoint.origin),
+        key_advice=key_advice(provider, endpoint.origin),
         options=Options(
             timeouts=Timeouts(
                 connect=chosen.connect_timeout_seconds,
@@ -95,14 +95,14 @@ def open_model(
 
 
 async def models_at(
-    spec: ProviderSpec, url: str, *, settings: Settings, environment: Mapping[str, str], keys: Keyring
+    provider: ProviderName, url: str, *, settings: Settings, environment: Mapping[str, str], keys: Keyring
 ) -> ModelListing:
     """List the models of the server at `url`. Raises `ModelFailed` if the URL cannot be used."""
-    client = open_model(spec, url, "", "", settings=settings, environment=environment, keys=keys)
+    client = open_model(provider, url, "", "", settings=settings, environment=environment, keys=keys)
     try:
-        if spec == "ollama":
+        if provider == "ollama":
             return await _ollama_models(client)
-        return await _listed_models(client, spec)
+        return await _listed_models(client, provider)
     finally:
         await client.close()
 
@@ -114,13 +114,13 @@ async def detect_server(
     found = await models_at("openai", url, settings=settings, environment=environment, keys=keys)
     if not found.answered:
         return found
-    if found.spec == "ollama" or not found.models:
+    if found.provider == "ollama" or not found.models:
         tags = await models_at("ollama", url, settings=settings, environment=environment, keys=keys)
         if tags.models:
             return tags
-    if found.spec == "anthropic":
+    if found.provider == "anthropic":
         return await models_at("anthropic", url, settings=settings, environment=environment, keys=keys)
-    return found._replace(spec="openai")
+    return found._replace(provider="openai")
 
 
 async def accepts(url: str) -> bool:
@@ -137,8 +137,8 @@ async def accepts(url: str) -> bool:
     return True
 
 
-def _adapter(spec: ProviderSpec) -> ProviderAdapter:
-    match spec:
+def _adapter(provider: ProviderName) -> ProviderAdapter:
+    match provider:
         case "openai":
             from planloom.models.providers.openai_compatible import OpenAICompatible
 
@@ -153,25 +153,25 @@ def _adapter(spec: ProviderSpec) -> ProviderAdapter:
             return Anthropic()
 
 
-def _endpoint(spec: ProviderSpec, url: str) -> Endpoint:
-    if spec == "ollama":
+def _endpoint(provider: ProviderName, url: str) -> Endpoint:
+    if provider == "ollama":
         # Users give Ollama's address with the path of its OpenAI-compatible API.
         endpoint = endpoint_of(url)
         return endpoint._replace(path=endpoint.path.removesuffix("/v1").removesuffix("/api"))
     return endpoint_of(url, default_path="/v1")
 
 
-async def _listed_models(client: HttpModel, spec: ProviderSpec) -> ModelListing:
+async def _listed_models(client: HttpModel, provider: ProviderName) -> ModelListing:
     reply = await client.get(f"{client.endpoint.base}/models")
     if reply.status == 0:
         return ModelListing(False, problem=reply.problem)
     if reply.status >= 400:
         # Only Anthropic wraps errors in an object of type "error".
-        kind: ProviderSpec = "anthropic" if reply.data.get("type") == "error" else spec
-        return ModelListing(True, problem=f"it answered {reply.status}: {reply.problem}", spec=kind)
+        kind: ProviderName = "anthropic" if reply.data.get("type") == "error" else provider
+        return ModelListing(True, problem=f"it answered {reply.status}: {reply.problem}", provider=kind)
     entries = [object_of(entry) for entry in list_of(reply.data.get("data"))]
     models = []
-    kind = spec
+    kind = provider
     for entry in entries:
         name = text_of(entry.get("id"))
         if not name:
@@ -186,7 +186,7 @@ async def _listed_models(client: HttpModel, spec: ProviderSpec) -> ModelListing:
             ),
             None,
         )
-        models.append(ListedModel(provider=spec, name=name, context_tokens=context, reachable=True))
+        models.append(ListedModel(provider=provider, name=name, context_tokens=context, reachable=True))
     return ModelListing(True, tuple(models), reply.problem, kind)
 
 

@@ -14,7 +14,7 @@ from planloom.models.port import Capabilities, Model, ModelEvent, ModelIdentity,
 from planloom.models.providers.catalog import (
     PREFERRED,
     ModelListing,
-    ProviderSpec,
+    ProviderName,
     accepts,
     detect_server,
     home_of,
@@ -24,8 +24,8 @@ from planloom.models.providers.catalog import (
 from planloom.models.providers.editor_model import EditorCompletion, EditorModel
 from planloom.settings import Settings
 
-KEYED_PROVIDERS: tuple[ProviderSpec, ...] = ("openai", "anthropic")
-HTTP_PROVIDERS: tuple[ProviderSpec, ...] = (*KEYED_PROVIDERS, "ollama")
+KEYED_PROVIDERS: tuple[ProviderName, ...] = ("openai", "anthropic")
+HTTP_PROVIDERS: tuple[ProviderName, ...] = (*KEYED_PROVIDERS, "ollama")
 STRICT = "strict"
 """The `model.name` with which a replay fails at the first prompt that differs from the recording."""
 
@@ -72,11 +72,11 @@ class SelectionContext(NamedTuple):
     editor: EditorCompletion | None
     keys: Keyring
 
-    def open(self, spec: ProviderSpec, url: str, name: str, reason: str) -> Model:
+    def open(self, provider: ProviderName, url: str, name: str, reason: str) -> Model:
         """The model at a URL; an `UnavailableModel` if the URL cannot be used."""
         try:
             return open_model(
-                spec,
+                provider,
                 url,
                 name,
                 reason,
@@ -85,23 +85,25 @@ class SelectionContext(NamedTuple):
                 keys=self.keys,
             )
         except ModelFailed as failure:
-            return UnavailableModel(ModelIdentity(provider=spec, name=name, reason=failure.message), failure)
+            return UnavailableModel(
+                ModelIdentity(provider=provider, name=name, reason=failure.message), failure
+            )
 
-    async def listed(self, spec: ProviderSpec, url: str) -> ModelListing:
+    async def listed(self, provider: ProviderName, url: str) -> ModelListing:
         """The models that a server lists; an unusable URL counts as one without an answer."""
         try:
             return await models_at(
-                spec, url, settings=self.settings, environment=self.environment, keys=self.keys
+                provider, url, settings=self.settings, environment=self.environment, keys=self.keys
             )
         except ModelFailed as failure:
             return ModelListing(False, problem=failure.message)
 
 
-async def choose_configured(context: SelectionContext, provider: str) -> Choice:
+async def choose_configured(context: SelectionContext, configured: str) -> Choice:
     """The model of the provider in the settings."""
     chosen = context.settings.model
-    reason = f"`model.provider` is {provider}"
-    match provider:
+    reason = f"`model.provider` is {configured}"
+    match configured:
         case "embedded":
             return _embedded(reason)
         case "editor":
@@ -110,18 +112,18 @@ async def choose_configured(context: SelectionContext, provider: str) -> Choice:
             try:
                 return _choice(await open_replay(chosen.base_url, strict=chosen.name == STRICT))
             except ModelFailed as failure:
-                identity = ModelIdentity(provider=provider, name=chosen.base_url, reason=failure.message)
+                identity = ModelIdentity(provider=configured, name=chosen.base_url, reason=failure.message)
                 return _choice(UnavailableModel(identity, failure))
-    spec = cast(ProviderSpec, provider)
-    url = chosen.base_url or home_of(spec, context.environment)
+    provider = cast(ProviderName, configured)
+    url = chosen.base_url or home_of(provider, context.environment)
     name = chosen.name
     if not name:
-        found = await context.listed(spec, url)
-        name = _pick_name("", found, spec) or _default_name(found, spec)
+        found = await context.listed(provider, url)
+        name = _pick_name("", found, provider) or _default_name(found, provider)
         if not name:
-            return _choice(_without_name(spec, url, found))
+            return _choice(_without_name(provider, url, found))
         reason += " and this is the first model that it lists"
-    return _choice(context.open(spec, url, name, reason))
+    return _choice(context.open(provider, url, name, reason))
 
 
 async def choose_automatically(context: SelectionContext) -> Choice:
@@ -132,8 +134,8 @@ async def choose_automatically(context: SelectionContext) -> Choice:
         choice = await _auto_base_url(context, base_url, rejected)
         if choice is not None:
             return choice
-    for spec in KEYED_PROVIDERS:
-        choice = await _auto_key(context, spec, rejected)
+    for provider in KEYED_PROVIDERS:
+        choice = await _auto_key(context, provider, rejected)
         if choice is not None:
             return choice._replace(rejected=tuple(rejected))
     choice = await _auto_ollama(context, rejected)
@@ -161,24 +163,24 @@ async def _auto_base_url(context: SelectionContext, url: str, rejected: list[str
     if not found.answered:
         rejected.append(f"{url} (`model.baseUrl`) does not answer: {found.problem}")
         return None
-    spec: ProviderSpec = found.spec or "openai"
-    name = context.settings.model.name or _pick_name("", found, spec) or _default_name(found, spec)
+    provider: ProviderName = found.provider or "openai"
+    name = context.settings.model.name or _pick_name("", found, provider) or _default_name(found, provider)
     if not name:
-        return _choice(_without_name(spec, url, found))
-    return _choice(context.open(spec, url, name, f"{url} (`model.baseUrl`) answers"))
+        return _choice(_without_name(provider, url, found))
+    return _choice(context.open(provider, url, name, f"{url} (`model.baseUrl`) answers"))
 
 
-async def _auto_key(context: SelectionContext, spec: ProviderSpec, rejected: list[str]) -> Choice | None:
-    url = home_of(spec, context.environment)
-    key = key_source(context, spec, url)
+async def _auto_key(context: SelectionContext, provider: ProviderName, rejected: list[str]) -> Choice | None:
+    url = home_of(provider, context.environment)
+    key = key_source(context, provider, url)
     if key is None:
         return None
-    found = await context.listed(spec, url)
-    name = _pick_name(_own_name(context), found, spec) or _own_name(context)
+    found = await context.listed(provider, url)
+    name = _pick_name(_own_name(context), found, provider) or _own_name(context)
     if not found.answered or not name or (found.problem and not found.models):
         rejected.append(f"{url} (a key is in {key}) cannot be used: {found.problem or 'set `model.name`'}")
         return None
-    return _choice(context.open(spec, url, name, f"a key is in {key}" + _rejections(rejected)))
+    return _choice(context.open(provider, url, name, f"a key is in {key}" + _rejections(rejected)))
 
 
 async def _auto_ollama(context: SelectionContext, rejected: list[str]) -> Choice | None:
@@ -188,16 +190,16 @@ async def _auto_ollama(context: SelectionContext, rejected: list[str]) -> Choice
         return None
     found = await context.listed("ollama", url)
     name = _own_name(context) or _pick_name("", found, "ollama")
-    if found.spec != "ollama" or not name:
+    if found.provider != "ollama" or not name:
         rejected.append(found.problem or f"no Ollama answers at {url}")
         return None
     return _choice(context.open("ollama", url, name, f"Ollama answers at {url}" + _rejections(rejected)))
 
 
-def key_source(context: SelectionContext, spec: ProviderSpec, url: str) -> str | None:
+def key_source(context: SelectionContext, provider: ProviderName, url: str) -> str | None:
     """Where the key for a provider's default URL comes from; None if there is none."""
     try:
-        key = context.keys.find(spec, origin_of(url))
+        key = context.keys.find(provider, origin_of(url))
     except ModelFailed:
         return None
     return key.source if key is not None else None
@@ -208,22 +210,22 @@ def _own_name(context: SelectionContext) -> str:
     return "" if context.settings.model.base_url else context.settings.model.name
 
 
-def _pick_name(wanted: str, found: ModelListing, spec: ProviderSpec) -> str:
+def _pick_name(wanted: str, found: ModelListing, provider: ProviderName) -> str:
     """The wanted model if it is listed; without one, the first that is not an embedding model."""
     names = [model.name for model in found.models]
     if wanted:
         return next((name for name in names if name in {wanted, f"{wanted}:latest"}), "")
-    if spec == "openai" and any(name.startswith("gpt-") for name in names):
+    if provider == "openai" and any(name.startswith("gpt-") for name in names):
         return next((name for name in PREFERRED if name in names), "")
     return next((name for name in names if "embed" not in name.lower()), "")
 
 
-def _default_name(found: ModelListing, spec: ProviderSpec) -> str:
+def _default_name(found: ModelListing, provider: ProviderName) -> str:
     """The name for a server that lists no models: one that runs a single model accepts any."""
-    return "default" if spec == "openai" and found.answered and not found.models else ""
+    return "default" if provider == "openai" and found.answered and not found.models else ""
 
 
-def _without_name(spec: ProviderSpec, url: str, found: ModelListing) -> UnavailableModel:
+def _without_name(provider: ProviderName, url: str, found: ModelListing) -> UnavailableModel:
     """The failure if a server is configured but the name of the model is unknown."""
     names = ", ".join(model.name for model in found.models[:8])
     if names:
@@ -231,10 +233,10 @@ def _without_name(spec: ProviderSpec, url: str, found: ModelListing) -> Unavaila
     else:
         message = f"{url} names no model to use: {found.problem or 'it lists none'}"
         advice = "Set" if found.answered else "Start it, or set"
-        pull = f" Ollama: `ollama serve`, then `ollama pull {LOCAL_MODEL}`." if spec == "ollama" else ""
+        pull = f" Ollama: `ollama serve`, then `ollama pull {LOCAL_MODEL}`." if provider == "ollama" else ""
         hint = f"{advice} `model.baseUrl` and `model.name`.{pull}"
     failure = ModelFailed("model_unavailable", message, hint=hint)
-    return UnavailableModel(ModelIdentity(provider=spec, name="", reason=message), failure)
+    return UnavailableModel(ModelIdentity(provider=provider, name="", reason=message), failure)
 
 
 def _editor(context: SelectionContext, reason: str) -> Model:

@@ -14,7 +14,7 @@ from planloom.models.port import Capabilities, Model, ModelEvent, ModelIdentity,
 from planloom.models.providers.catalog import (
     ListedModel,
     ModelListing,
-    ProviderSpec,
+    ProviderName,
     accepts,
     detect_server,
     home_of,
@@ -69,7 +69,7 @@ async def list_models(
     """Every model that could be chosen now, in the order of `auto`, the embedded rules last."""
     context = SelectionContext(settings, environment, editor, keys or _keys(settings, environment))
     listings = await asyncio.gather(
-        _at_base_url(context), *(_at_home(context, spec) for spec in HTTP_PROVIDERS)
+        _at_base_url(context), *(_at_home(context, provider) for provider in HTTP_PROVIDERS)
     )
     listed = [model for listing in listings for model in listing]
     if editor is not None:
@@ -149,26 +149,26 @@ async def _at_base_url(context: SelectionContext) -> tuple[ListedModel, ...]:
     if not url or provider in {"replay", "editor", "embedded"}:
         return ()
     if provider != "auto":
-        return _listing(await context.listed(cast(ProviderSpec, provider), url), provider, context)
+        return _listing(await context.listed(cast(ProviderName, provider), url), provider, context)
     try:
         found = await detect_server(
             url, settings=context.settings, environment=context.environment, keys=context.keys
         )
     except ModelFailed as failure:
         found = ModelListing(False, problem=failure.message)
-    return _listing(found, found.spec or "openai", context)
+    return _listing(found, found.provider or "openai", context)
 
 
-async def _at_home(context: SelectionContext, spec: ProviderSpec) -> tuple[ListedModel, ...]:
-    url = home_of(spec, context.environment)
-    wanted = context.settings.model.provider == spec and not context.settings.model.base_url
-    if spec == "ollama":
+async def _at_home(context: SelectionContext, provider: ProviderName) -> tuple[ListedModel, ...]:
+    url = home_of(provider, context.environment)
+    wanted = context.settings.model.provider == provider and not context.settings.model.base_url
+    if provider == "ollama":
         if not await accepts(url):
             problem = ModelListing(False, problem=f"no Ollama answers at {url}: start it by `ollama serve`")
-            return _listing(problem, spec, context) if wanted else ()
-    elif not wanted and key_source(context, spec, url) is None:
+            return _listing(problem, provider, context) if wanted else ()
+    elif not wanted and key_source(context, provider, url) is None:
         return ()
-    return _listing(await context.listed(spec, url), spec, context)
+    return _listing(await context.listed(provider, url), provider, context)
 
 
 def _listing(found: ModelListing, provider: str, context: SelectionContext) -> tuple[ListedModel, ...]:
