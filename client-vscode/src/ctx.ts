@@ -212,9 +212,11 @@ export class Ctx implements vscode.Disposable {
         this.log.error(`The plan ${planId} could not be read: ${errorData(error).message}`),
       );
     }
-    // Only the plan that was displayed before is displayed again; the others are listed under the composer.
-    if (this.state.current === undefined && kept !== undefined && live.includes(kept))
-      this.state = select(this.state, kept);
+    // The plan that was displayed before is displayed again; the others are listed under the composer. An editor that
+    // ends at once may not have stored which one it was: then a single plan can only be that.
+    const [only] = live.length === 1 ? live : [];
+    const displayed = kept !== undefined && live.includes(kept) ? kept : only;
+    if (this.state.current === undefined && displayed !== undefined) this.state = select(this.state, displayed);
     this.panel.reset();
     this.changed();
   }
