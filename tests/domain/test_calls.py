@@ -265,3 +265,17 @@ def test_a_command_of_an_older_ledger(ok: bool, summary: str, end: CommandEnd) -
 def test_a_command_that_was_open_when_an_older_server_ended_may_have_run() -> None:
     begun = ev.ToolStarted(task_id=S, call_id=CallId("o"), tool="run_command", args={})
     assert [each.command for each in after(*START, begun, PENDING).steps[0].tools_executed] == ["cut_off"]
+
+
+def test_a_file_that_was_renamed_and_not_edited_yet_has_a_call_made_and_one_left() -> None:
+    renamed = EditedFile(uri=A, change="rename", new_uri=B)
+    meant = (renamed, EditedFile(uri=B, change="edit"))
+    happened = (
+        *call(1, A, B, tool="rename_path"),
+        *call(2, B),
+        ev.EditStarted(task_id=S, edit_id=EditId("e"), files=meant),
+        ev.EditRejected(task_id=S, edit_id=EditId("e"), files=meant[1:], reason="It was cut off."),
+        ev.EditApplied(task_id=S, edit_id=EditId("e"), files=meant[:1], merged=False, outcome="verified"),
+        PENDING,
+    )
+    assert fates(after(*START, *happened)) == [{"a": "made", "b": "made"}, {"b": "lost"}]

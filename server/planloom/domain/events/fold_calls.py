@@ -154,20 +154,31 @@ def fold_applied(plan: Plan, edit: EditRecord, files: Collection[EditedFile], *,
     if edit.reverts:
         return plan
     uris = _uris(files)
+    # A renamed file may still lack its new text: then only the call that renamed it is made.
+    unmade = _uris(file for file in edit.files if file not in files)
     for step_id in edit.references:
         step = plan.step(step_id)
         if step is None:
             continue
         of_plan = edit.step_id != step_id
 
-        def made(uri: str, fate: Fate, of_plan: bool = of_plan) -> Fate:
+        def made(call: ExecutedTool, uri: str, fate: Fate, of_plan: bool = of_plan) -> Fate:
             if fate == "held" and of_plan and _is_uri(uri):
                 # The step has changed the file again since it staged the text that was applied now.
                 return fate
             is_made = _matches(uri, uris) or (of_plan and whole and not _is_uri(uri))
+            if _matches(uri, unmade) and call.tool != "rename_path":
+                return fate
             return "made" if fate in _UNSETTLED and is_made else fate
 
-        plan = _with_step(plan, step, _with_fates(step, made))
+        calls = tuple(
+            call.model_copy(
+                update={"files": {uri: made(call, uri, fate) for uri, fate in call.files.items()}}
+            )
+            for call in step.tools_executed
+        )
+        if calls != step.tools_executed:
+            plan = _with_step(plan, step, _with_calls(step, calls))
     return plan
 
 
