@@ -96,7 +96,9 @@ def close_run(plan: Plan, step_id: StepId) -> Plan:
     return _with_step(
         plan,
         step,
-        _with_fates(step, lambda uri, fate: "lost" if fate == "held" and not _matches(uri, meant) else fate),
+        _with_fates(
+            step, lambda _, uri, fate: "lost" if fate == "held" and not _matches(uri, meant) else fate
+        ),
     )
 
 
@@ -117,7 +119,7 @@ def settle_held(plan: Plan, event: ev.TaskUpdate) -> Plan:
         plan.step(event.task_id) or step,
         _with_fates(
             step,
-            lambda uri, each: (
+            lambda _, uri, each: (
                 fate
                 if (each == "held" and not event.files) or (each in ("held", "staged") and uri in event.files)
                 else each
@@ -134,7 +136,7 @@ def accept_doubtful(plan: Plan, step_id: StepId) -> Plan:
         return plan
     last = {uri: fate for call in step.tools_executed for uri, fate in call.files.items()}
     now = _with_fates(
-        step, lambda uri, fate: "same" if fate == "doubtful" and last[uri] == "doubtful" else fate
+        step, lambda _, uri, fate: "same" if fate == "doubtful" and last[uri] == "doubtful" else fate
     )
     return _with_step(plan, step, now)
 
@@ -145,7 +147,7 @@ def settle_staged(plan: Plan, step_id: StepId, fate: Fate, why: str | None = Non
     if step is None:
         return plan
     return _with_step(
-        plan, step, _with_fates(step, lambda _, each: fate if each in ("held", "staged") else each, why)
+        plan, step, _with_fates(step, lambda _, __, each: fate if each in ("held", "staged") else each, why)
     )
 
 
@@ -171,14 +173,7 @@ def fold_applied(plan: Plan, edit: EditRecord, files: Collection[EditedFile], *,
                 return fate
             return "made" if fate in _UNSETTLED and is_made else fate
 
-        calls = tuple(
-            call.model_copy(
-                update={"files": {uri: made(call, uri, fate) for uri, fate in call.files.items()}}
-            )
-            for call in step.tools_executed
-        )
-        if calls != step.tools_executed:
-            plan = _with_step(plan, step, _with_calls(step, calls))
+        plan = _with_step(plan, step, _with_fates(step, made))
     return plan
 
 
@@ -190,7 +185,7 @@ def fold_rejected(plan: Plan, edit: EditRecord, event: ev.EditRejected) -> Plan:
         if step is not None:
             now = _with_fates(
                 step,
-                lambda uri, fate: "doubtful" if fate in _UNSETTLED and _matches(uri, doubtful) else fate,
+                lambda _, uri, fate: "doubtful" if fate in _UNSETTLED and _matches(uri, doubtful) else fate,
                 event.reason,
             )
             plan = _with_step(plan, step, now)
@@ -206,7 +201,7 @@ def fold_reverted(plan: Plan, edit: EditRecord, files: Collection[EditedFile], *
         step = plan.step(step_id)
         if step is not None:
             now = _with_fates(
-                step, lambda uri, fate: after if fate == before and _matches(uri, uris) else fate
+                step, lambda _, uri, fate: after if fate == before and _matches(uri, uris) else fate
             )
             plan = _with_step(plan, step, now)
     return plan
@@ -250,7 +245,7 @@ def _deny(plan: Plan, step_id: StepId | None, uris: Collection[str], why: str | 
     steps = tuple(plan.steps) if step_id is None else filter(None, (plan.step(step_id),))
     for step in steps:
         now = _with_fates(
-            step, lambda uri, fate: "denied" if fate in waits and _matches(uri, uris) else fate, why
+            step, lambda _, uri, fate: "denied" if fate in waits and _matches(uri, uris) else fate, why
         )
         plan = _with_step(plan, step, now)
     return plan
@@ -327,11 +322,11 @@ def _without_replaced(step: Step, replaced_uris: Collection[str], files: Iterabl
     return _with_calls(step, tuple(calls))
 
 
-def _with_fates(step: Step, by: Callable[[str, Fate], Fate], why: str | None = None) -> Step:
-    """The step with each fate replaced by `by(uri, fate)`; `why` is the reason for those that change."""
+def _with_fates(step: Step, by: Callable[[ExecutedTool, str, Fate], Fate], why: str | None = None) -> Step:
+    """The step with each fate replaced by `by(call, uri, fate)`; `why` is the reason for those that change."""
     calls = []
     for call in step.tools_executed:
-        files = {uri: by(uri, fate) for uri, fate in call.files.items()}
+        files = {uri: by(call, uri, fate) for uri, fate in call.files.items()}
         now = call
         if files != call.files:
             now = call.model_copy(update={"files": files, "why": why})

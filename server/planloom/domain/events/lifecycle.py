@@ -6,11 +6,11 @@ Each event has one rule, a function of its name in a `fold_…` module, which is
 from __future__ import annotations
 
 from planloom.domain.events import catalog as ev
-from planloom.domain.events import fold_draft, fold_effects, fold_status, fold_steps
+
+# Each of these declares its rules when it is imported.
+from planloom.domain.events import fold_draft, fold_effects, fold_status, fold_steps  # noqa: F401
 from planloom.domain.events.folding import RULES, IllegalTransition
 from planloom.domain.plans.plan import Plan
-
-__all__ = ["apply", "fold_draft", "fold_effects", "fold_status", "fold_steps"]
 
 
 def apply(plan: Plan | None, recorded: ev.Recorded) -> Plan:
