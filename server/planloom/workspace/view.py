@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from planloom.domain.text.positions import Decoded, with_eol
+from planloom.domain.text.positions import Decoded, differ_only_in_eol
 from planloom.domain.values import Uri
 from planloom.workspace.disk import (
     TEXT_LIMIT,
@@ -182,7 +182,7 @@ class WorkspaceView:
             return document.dirty
         text = document.text.removeprefix(BOM)
         saved = found.decoded.text if found.decoded is not None else None
-        if saved == text or (saved is not None and not document.dirty and _alike(saved, text)):
+        if saved == text or (saved is not None and not document.dirty and differ_only_in_eol(saved, text)):
             self.documents.note_saved(uri, document.text)
             return False
         return not self.documents.is_saved(uri)
@@ -223,11 +223,6 @@ class WorkspaceView:
             return of_acknowledged(place.uri, acknowledged.text, found)
         del self._acknowledged[place.uri]
         return of_disk(place.uri, found)
-
-
-def _alike(one: str, other: str) -> bool:
-    """Whether two texts differ only in line ends, which an editor makes uniform when it opens a file."""
-    return with_eol(one, "\n") == with_eol(other, "\n")
 
 
 def confined_path(place: ResolvedPath) -> ConfinedPath:

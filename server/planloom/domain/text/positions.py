@@ -189,6 +189,11 @@ def with_eol(text: str, eol: Eol) -> str:
     return text if eol == "\n" else text.replace("\n", eol)
 
 
+def differ_only_in_eol(one: str, other: str) -> bool:
+    """Whether two texts are equal but for their line ends, which an editor makes uniform when it opens a file."""
+    return one == other or with_eol(one, "\n") == with_eol(other, "\n")
+
+
 def adapt_eol(new: str, before: str) -> str:
     """`new` with the line ends of `before`, the text that it replaces.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planloom.domain.text.diff import text_edits
-from planloom.domain.text.positions import FileForm, encode, with_eol
+from planloom.domain.text.positions import FileForm, differ_only_in_eol, encode
 from planloom.workspace.disk import ConfinedPath, DiskRefused, FileOnDisk, fingerprint_at, read
 from planloom.workspace.disk_changes import create_folders, delete_file, delete_folder, rename, write
 from planloom.workspace.editor import (
@@ -132,6 +132,6 @@ def _write(
 
 def _differs(confined: ConfinedPath, found: FileOnDisk, before: str) -> DiskRefused | None:
     text = found.decoded.text if found.decoded is not None else None
-    if text is not None and (text == before or with_eol(text, "\n") == with_eol(before, "\n")):
+    if text is not None and differ_only_in_eol(text, before):
         return None
     return DiskRefused(cause="changed", reason=f"{shown(str(confined.path))} has changed on disk meanwhile.")

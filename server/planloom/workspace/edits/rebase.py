@@ -18,7 +18,7 @@ from planloom.domain.changes import (
 )
 from planloom.domain.text import merge
 from planloom.domain.text.lines import changed_blocks, split_lines
-from planloom.domain.text.positions import FileForm, dominant_eol, with_eol
+from planloom.domain.text.positions import FileForm, differ_only_in_eol, dominant_eol, with_eol
 from planloom.domain.values import Uri, Value
 from planloom.workspace.edits.staging import named
 from planloom.workspace.snapshots import Snapshot
@@ -120,7 +120,7 @@ def _edit(change: EditFile, live: Snapshot) -> Rebased:
     if merged.text == live.text and change.form is None:
         return AlreadyDone()
     moved = change.model_copy(update={"before": live.text, "after": merged.text})
-    if _alike(change.before, live.text):
+    if differ_only_in_eol(change.before, live.text):
         return Ready(change=moved)
     if hunks(change.before, change.after) == hunks(live.text, merged.text):
         return Ready(change=moved, merged=True)
@@ -132,7 +132,7 @@ def _create(change: CreateFile, live: Snapshot) -> Rebased:
         return Ready(change=change)
     if live.text is None:
         return _unreadable(live)
-    if _alike(live.text, change.after):
+    if differ_only_in_eol(live.text, change.after):
         return AlreadyDone()
     merged = merge.merge("", live.text, change.after)
     if merged.kind == "conflicted":
@@ -153,7 +153,7 @@ def _delete(change: DeleteFile, live: Snapshot) -> Rebased:
     if live.text is None:
         return _unreadable(live)
     now = DeleteFile(uri=change.uri, before=live.text)
-    return Ready(change=now) if _alike(live.text, change.before) else Different(change=now)
+    return Ready(change=now) if differ_only_in_eol(live.text, change.before) else Different(change=now)
 
 
 def _rename(change: RenameFile, live: Snapshot, target: Snapshot | None, *, renamed: bool) -> Rebased:
@@ -179,10 +179,6 @@ def _folder(change: CreateFolder, live: Snapshot) -> Rebased:
 def _unreadable(live: Snapshot) -> Impossible:
     why = live.detail or f"it is {(live.problem or 'unreadable').replace('_', ' ')} now"
     return Impossible(reason=f"{named(live.uri)} cannot be changed: {why}.")
-
-
-def _alike(one: str, other: str) -> bool:
-    return one == other or with_eol(one, "\n") == with_eol(other, "\n")
 
 
 def hunks(before: str, after: str) -> list[tuple[list[str], list[str]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from planloom.domain.changes import Changeset, ConflictFile
-from planloom.domain.text.positions import FileForm, with_eol
+from planloom.domain.text.positions import FileForm, differ_only_in_eol
 from planloom.domain.values import Uri, Value
 from planloom.workspace.edits.outcomes import JournalFile
 from planloom.workspace.edits.overlay import Overlay, StageRefused
@@ -142,7 +142,7 @@ async def _reverse_create(overlay: Overlay, uri: Uri, after: str, our_texts: _Te
     live = await overlay.read(uri)
     if not live.exists:
         return None
-    same = live.text is not None and with_eol(live.text, "\n") == with_eol(after, "\n")
+    same = live.text is not None and differ_only_in_eol(live.text, after)
     if same or await _is_emptied(overlay, live, our_texts):
         return _not_reverted(uri, await overlay.stage_delete(uri))
     return await _reverse_edit(overlay, uri, "", after, {})
