@@ -1,4 +1,4 @@
-"""The words of requests: verbs, connecting words and programs; and what steps are called by them."""
+"""Word lists for requests (verbs, connecting words, programs), and descriptions of steps made from their words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from planloom.domain.plans.perspectives import Agent
 from planloom.intake import words
 
 DESCRIPTION_LIMIT = 120
-"""Characters of a description; what is longer is cut at a word."""
+"""The most characters of a description; a longer one is cut at a word."""
 
 _LITERAL = "append ask copy delete deploy execute insert install list mkdir move read remove rename replace run touch"
 _OTHERS = """
@@ -31,16 +31,16 @@ _OTHERS = """
 """
 
 VERBS = frozenset((*words.VERBS, *_LITERAL.split()))
-"""Verbs before which a comma or "and" begins another task: those of detection, and those of literal calls."""
+"""Verbs that begin another task after a comma or "and": those of detection and of literal calls."""
 
 KNOWN_VERBS = VERBS | frozenset(_OTHERS.split())
-"""Verbs by which a task may begin."""
+"""Verbs with which a task may begin."""
 
 CONNECTING = (
     r"(?:and|but|plus|also|please|then|next|after that|afterwards|finally|last(?:ly)?|first(?:ly)?|second(?:ly)?"
     r"|third(?:ly)?)"
 )
-"""Words between two tasks of one sentence, in a text whose white space is collapsed."""
+"""Words between two tasks of a sentence, in a text with collapsed white space."""
 
 _JS = "add audit build ci dev format i install lint list ls outdated remove run start t test typecheck uninstall"
 PROGRAMS: Mapping[str, str] = {
@@ -57,7 +57,7 @@ PROGRAMS: Mapping[str, str] = {
     **dict.fromkeys(("ls", "mypy", "pytest", "tox", "tsc", "vitest", "jest", "eslint"), ""),
     **dict.fromkeys(("python", "python3", "node"), ""),
 }
-"""The programs whose command lines are known without marks around them, and their commands."""
+"""Programs whose command lines are recognized without quotes, with their subcommands."""
 
 COMMAND_START = "|".join(
     rf"{program} (?:{'|'.join(commands.split())})(?!\S)"
@@ -65,11 +65,11 @@ COMMAND_START = "|".join(
     else rf"{program}(?= \S*[-./]|\s*(?:$|\n|[.,;]))"
     for program, commands in PROGRAMS.items()
 )
-"""How such a command line begins."""
+"""A pattern of the beginning of such a command line."""
 
 _PROGRAMS = frozenset({*PROGRAMS, "mkdir", "touch"})
 _DOUBLED = re.compile(r"[^aeiou]*[aeiou][^aeiouwxy]|begin|commit|debug|format|reset|submit")
-"""Verbs that double their last letter: those of one syllable with one vowel and one consonant behind it, and some."""
+"""Verbs that double their last letter: one syllable that ends in one vowel and one consonant, and some others."""
 
 
 def gerund(verb: str) -> str:
@@ -93,7 +93,7 @@ _LOOKED_AT = 2_000
 
 
 def agent_for(*texts: str) -> Agent:
-    """Whose work a step in words is: Devo's where it runs, installs or deploys something, else Koda's."""
+    """The agent for a step in words: Devo if it runs, installs or deploys something, else Koda."""
     return "devo" if any(_OPERATIONS.search(text[:_LOOKED_AT]) for text in texts) else "koda"
 
 
@@ -101,7 +101,7 @@ _FIRST_WORD = re.compile(r"[A-Za-z]+")
 
 
 def active_form(description: str) -> str:
-    """What a step is called while it runs: "Create folder src" becomes "Creating folder src"."""
+    """The description of a step while it runs: "Create folder src" becomes "Creating folder src"."""
     text = " ".join(description.split()).rstrip(".")
     first = _FIRST_WORD.match(text)
     if (
@@ -115,7 +115,7 @@ def active_form(description: str) -> str:
 
 
 def description_of(text: str) -> str:
-    """One line with a capital in front and no full stop, at most DESCRIPTION_LIMIT characters."""
+    """The text as one line with a capital first letter and no full stop, at most DESCRIPTION_LIMIT characters."""
     line = " ".join(text.split()).rstrip(" ,;:")
     if line.endswith(".") and not line.endswith(("..", " .", "/.")):
         line = line[:-1]

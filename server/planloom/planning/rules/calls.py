@@ -8,13 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from planloom.domain.values import Args
-from planloom.planning.rules.literals import LINES, PLACE, Masked, written_path
+from planloom.planning.rules.literals import LINES, PLACEHOLDER, Masked, written_path
 from planloom.planning.wording import COMMAND_START, CONNECTING, PROGRAMS
 
 
 @dataclass(frozen=True, slots=True)
 class LiteralCall:
-    """One call that the words spell out, and what to call it."""
+    """A tool call that the words spell out, with the description of its step."""
 
     tool: str
     args: Args
@@ -22,28 +22,28 @@ class LiteralCall:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that it leaves written, by their paths."""
+        """The paths of the files that it writes."""
         written = {"write_file": "path", "edit_file": "path", "rename_path": "new_path"}.get(self.tool)
         return () if written is None else (str(self.args[written]),)
 
 
 class _NoCall(Exception):
-    """The words have the form of a call, and lack what it needs."""
+    """The words have the form of a call but lack an argument."""
 
 
 _NOUNS = "contents hierarchy layout listing structure structures tree"
 _NO_NAMES = frozenset(f"{_NOUNS} and called for it named that them there this with".split())
 _HERE = frozenset({"root", "workspace", "project", "repository", "repo", "here", ".", "./"})
-_TOKEN = rf"(?:@?{PLACE}|[^\s,;{PLACE}]+)"
+_TOKEN = rf"(?:@?{PLACEHOLDER}|[^\s,;{PLACEHOLDER}]+)"
 _FOLDER = r"(?:folder|directory|dir|subfolder|subdirectory)"
 
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """An imperative that has the form of a call, read by the names of its slots.
+    """A match of a form, with access to its slots by name.
 
-    A slot that may stand at several places of a form has a group for each: `path`, `path_2`. What is asked of
-    the words and not there raises `_NoCall`.
+    A slot that has several positions in a form has a group for each: `path`, `path_2`. A missing argument raises
+    `_NoCall`.
     """
 
     found: re.Match[str]
@@ -51,7 +51,7 @@ class _Match:
     references: Mapping[str, str]
 
     def slot(self, name: str) -> Masked:
-        """The words of a slot with their literals, empty where the form has none."""
+        """The words of a slot with their literals; empty if the slot was not filled."""
         groups = self.found.groupdict()
         filled = next((each for each in (name, f"{name}_2", f"{name}_3") if groups.get(each)), None)
         return self.masked.cut(*(self.found.span(filled) if filled else (0, 0)))
@@ -60,7 +60,7 @@ class _Match:
         return self.slot(name).text
 
     def paths(self, name: str, *, certain: bool = False) -> list[str]:
-        """Every path of a list ("a, b and c"). `certain`: words before it ("folder") make any word a path."""
+        """Every path of a list ("a, b and c"). `certain`: the words before it ("folder") make any word a path."""
         slot = self.slot(name)
         words = [found for found in re.finditer(_TOKEN, slot.text) if found[0].lower() != "and"]
         named = [written_path(slot.cut(*word.span()), self.references, certain=certain) for word in words]
@@ -70,11 +70,11 @@ class _Match:
         return sure
 
     def path(self, name: str, *, certain: bool = False) -> str:
-        """The one path that a slot names."""
+        """The first path of a slot."""
         return self.paths(name, certain=certain)[0]
 
     def placed(self, path: str) -> str:
-        """The path inside the folder that the words put it in."""
+        """The path, below the folder that the words name, if any."""
         for slot in ("front", "place", "behind"):
             if self[slot] and self[slot].lower().rstrip(".") not in {*_HERE, ""}:
                 certain = bool(self["in_folder"]) or slot == "behind" or "/" not in self[slot]
@@ -85,33 +85,35 @@ class _Match:
 _Calls = Iterable[LiteralCall]
 
 
-def _folders(said: _Match) -> _Calls:
+def _folders(match: _Match) -> _Calls:
     # "Make the folder private" says what becomes of one that is there.
-    named = PLACE in said["paths"] or re.match(r"make (?:the|this|my|our) ", said.found[0], re.I) is None
-    for path in said.paths("paths", certain=named and not said["before_noun"]):
-        whole = said.placed(path.rstrip("/") or path)
+    named = (
+        PLACEHOLDER in match["paths"] or re.match(r"make (?:the|this|my|our) ", match.found[0], re.I) is None
+    )
+    for path in match.paths("paths", certain=named and not match["before_noun"]):
+        whole = match.placed(path.rstrip("/") or path)
         yield LiteralCall("create_folder", {"path": whole}, f"Create folder {whole}")
 
 
-def _write(said: _Match) -> _Calls:
-    content = said.slot("content").literals
-    for path in said.paths("paths", certain=bool(said["file"])):
-        whole = said.placed(path)
+def _write(match: _Match) -> _Calls:
+    content = match.slot("content").literals
+    for path in match.paths("paths", certain=bool(match["file"])):
+        whole = match.placed(path)
         if whole.endswith("/"):
             raise _NoCall
         title = f"Write {whole}" if content else f"Create empty file {whole}"
         yield LiteralCall("write_file", {"path": whole, "content": content[0].text if content else ""}, title)
 
 
-def _replace(said: _Match) -> _Calls:
-    path = said.path("path")
+def _replace(match: _Match) -> _Calls:
+    path = match.path("path")
     old, new = (
-        taken.text.removesuffix("\n") if taken.kind == "block" else taken.text
-        for taken in (*said.slot("old").literals, *said.slot("new").literals)
+        literal.text.removesuffix("\n") if literal.kind == "block" else literal.text
+        for literal in (*match.slot("old").literals, *match.slot("new").literals)
     )
     if not old:
         raise _NoCall
-    every: Args = {"replace_all": True} if said["all"] else {}
+    every: Args = {"replace_all": True} if match["all"] else {}
     yield LiteralCall(
         "edit_file",
         {"path": path, "old_text": old, "new_text": new, **every},
@@ -119,9 +121,9 @@ def _replace(said: _Match) -> _Calls:
     )
 
 
-def _append(said: _Match) -> _Calls:
-    path, text = said.path("path"), said.slot("content").literals[0].text
-    if not text or (said["add"] and not said["end"]):
+def _append(match: _Match) -> _Calls:
+    path, text = match.path("path"), match.slot("content").literals[0].text
+    if not text or (match["add"] and not match["end"]):
         raise _NoCall
     # A patch whose only hunk adds lines puts them at the end of the file.
     added = "".join(f"+{line}\n" for line in text.removesuffix("\n").split("\n"))
@@ -129,55 +131,55 @@ def _append(said: _Match) -> _Calls:
     yield LiteralCall("edit_file", {"path": path, "patch": patch}, f"Append to {path}")
 
 
-def _rename(said: _Match) -> _Calls:
-    old, new = said.path("old", certain=bool(said["noun"])), said.path("new", certain=True)
+def _rename(match: _Match) -> _Calls:
+    old, new = match.path("old", certain=bool(match["noun"])), match.path("new", certain=True)
     folder, _, base = old.rstrip("/").rpartition("/")
-    if said["verb"].lower() == "move":
-        into = new.endswith("/") or said["folder"] or said["into"].lower() == "into"
+    if match["verb"].lower() == "move":
+        into = new.endswith("/") or match["folder"] or match["into"].lower() == "into"
         if into or ("." in base.lstrip(".") and "." not in new.rpartition("/")[2]):
             new = f"{new.rstrip('/')}/{base}"
     elif "/" not in new and folder:
         new = f"{folder}/{new}"
     old, new = old.rstrip("/") or old, new.rstrip("/") or new
-    title = f"{said['verb'].capitalize()} {old} to {new}"
+    title = f"{match['verb'].capitalize()} {old} to {new}"
     old, new = old.rstrip("/") or old, new.rstrip("/") or new
     yield LiteralCall("rename_path", {"path": old, "new_path": new}, title)
 
 
-def _delete(said: _Match) -> _Calls:
+def _delete(match: _Match) -> _Calls:
     # "Delete the file upload" may mean a feature, "the file README" does not.
-    folder = not said["noun"].lower().startswith("file") or not said["paths"].islower()
-    for path in said.paths("paths", certain=bool(said["noun"]) and folder):
+    folder = not match["noun"].lower().startswith("file") or not match["paths"].islower()
+    for path in match.paths("paths", certain=bool(match["noun"]) and folder):
         if not path.strip("./"):
             raise _NoCall
         yield LiteralCall("delete_path", {"path": path.rstrip("/")}, f"Delete {path.rstrip('/')}")
 
 
-def _run(said: _Match) -> _Calls:
-    if (marked := said.slot("marked").literals) and marked[0].text.strip():
+def _run(match: _Match) -> _Calls:
+    if (marked := match.slot("marked").literals) and marked[0].text.strip():
         command = marked[0].text.strip("\n")
-        clear = marked[0].kind != "quote" or bool(said["noun"])
+        clear = marked[0].kind != "quote" or bool(match["noun"])
     else:
-        command = said.slot("command").source
-        clear = bool(command) and all(taken.source[0] in "\"'" for taken in said.masked.literals)
+        command = match.slot("command").source
+        clear = bool(command) and all(literal.source[0] in "\"'" for literal in match.masked.literals)
     if not clear:
         raise _NoCall
     args: Args = {"command": command}
-    if said["place"] and said["place"].lower() not in _HERE:
-        args["cwd"] = said.path("place", certain=bool(marked or said["in_folder"]))
+    if match["place"] and match["place"].lower() not in _HERE:
+        args["cwd"] = match.path("place", certain=bool(marked or match["in_folder"]))
     yield LiteralCall("run_command", args, f"Run `{_short(command)}`")
 
 
-def _read(said: _Match) -> _Calls:
-    first, last = said["first"], said["last"]
-    ranged = LINES.fullmatch(said["paths"].rstrip(".!"))
-    if ranged is not None and PLACE not in ranged[0] and ranged["path"].startswith("@"):
-        # A reference that carries its own lines: `@src/a.py:10-20`.
+def _read(match: _Match) -> _Calls:
+    first, last = match["first"], match["last"]
+    ranged = LINES.fullmatch(match["paths"].rstrip(".!"))
+    if ranged is not None and PLACEHOLDER not in ranged[0] and ranged["path"].startswith("@"):
+        # A reference with line numbers: `@src/a.py:10-20`.
         first, last = ranged["first"], ranged["last"]
-        path = said.references.get(ranged[0]) or written_path(Masked(ranged["path"], ()), {})
+        path = match.references.get(ranged[0]) or written_path(Masked(ranged["path"], ()), {})
         paths = [path or "/"]
     else:
-        paths = said.paths("paths")
+        paths = match.paths("paths")
     if any(path.endswith("/") for path in paths) or (ranged is not None and " " in ranged[0]):
         raise _NoCall
     for path in paths:
@@ -185,12 +187,12 @@ def _read(said: _Match) -> _Calls:
         yield LiteralCall("read_file", {"path": path, **lines}, f"Read {path}")
 
 
-def _list(said: _Match) -> _Calls:
-    deep: Args = {"recursive": True} if said["deep"] else {}
-    if not said["place"] or said["place"].lower() in _HERE - {"."}:
+def _list(match: _Match) -> _Calls:
+    deep: Args = {"recursive": True} if match["deep"] else {}
+    if not match["place"] or match["place"].lower() in _HERE - {"."}:
         yield LiteralCall("list_files", deep, "List files")
     else:
-        path = said.path("place", certain=True)
+        path = match.path("place", certain=True)
         path = path.rstrip("/") or path
         yield LiteralCall("list_files", {"path": path, **deep}, f"List files in {path}")
 
@@ -201,7 +203,7 @@ def _short(text: str) -> str:
 
 
 def _in(prepositions: str) -> str:
-    """The folder of a call, which may be left out."""
+    """The pattern of the optional folder of a call."""
     return rf"(?: (?:{prepositions}) (?:the )?(?P<in_folder>{_FOLDER} )?(?P<place>{_TOKEN})(?: {_FOLDER})?)?"
 
 
@@ -217,7 +219,7 @@ _FOR_CONTENT = (
 )
 _TEXT = r"(?:the )?(?:(?:text|word|string|line|lines|phrase|content|following) )*"
 _ARGUMENT = (
-    rf"(?:--?[A-Za-z][\w-]*(?:=[^\s,;{PLACE}]+)?|{PLACE}|[\w@.~^-]*[./:][\w@./:~^*-]*|[0-9]+"
+    rf"(?:--?[A-Za-z][\w-]*(?:=[^\s,;{PLACEHOLDER}]+)?|{PLACEHOLDER}|[\w@.~^-]*[./:][\w@./:~^*-]*|[0-9]+"
     r"|HEAD|origin|main|master|up|down|tidy|pop)"
 )
 
@@ -228,26 +230,26 @@ _FORMS: Mapping[Callable[[_Match], _Calls], tuple[str, ...]] = {
         rf"(?:create|make|add) {_ARTICLES}(?P<paths>{_TOKEN}) (?P<before_noun>{_FOLDER}){_PLACED}",
     ),
     _write: (
-        rf"(?:write|save|put) (?:the )?(?:(?:text|content|contents|line|code|string) )?(?P<content>{PLACE})"
+        rf"(?:write|save|put) (?:the )?(?:(?:text|content|contents|line|code|string) )?(?P<content>{PLACEHOLDER})"
         rf" (?:to|into|in|as) {_ARTICLES}(?P<file>(?:file|script) )?{_NAMED}(?P<paths>{_TOKEN})",
         rf"(?:in (?:the )?(?:{_FOLDER} )?(?P<front>{_TOKEN}),? )?"
         rf"(?:create|write|make|add|generate|save|overwrite) {_ARTICLES}"
         rf"(?P<file>(?:file|script|document|module) )?{_NAMED}(?P<paths>{_TOKEN}){_PLACED}"
-        rf"(?:,? {_FOR_CONTENT}|: ?| )(?P<content>{PLACE})"
+        rf"(?:,? {_FOR_CONTENT}|: ?| )(?P<content>{PLACEHOLDER})"
         rf"(?: (?:in|inside|under) (?:the )?{_FOLDER} (?P<behind>{_TOKEN}))?",
         rf"(?:(?:create|make|add) {_ARTICLES}files? {_NAMED}|touch |(?:create|make|add) (?:an? )?empty )"
         rf"(?P<paths>{_TOKENS}?){_PLACED}",
     ),
     _replace: (
         rf"(?:in {_FILE}(?P<path_2>{_TOKEN}),? )?(?:replace|change) "
-        rf"(?P<all>(?:all|every|each)(?: (?:occurrences?|instances?))?(?: of)? )?{_TEXT}(?P<old>{PLACE})"
-        rf" (?:with|by|to|into) {_TEXT}(?P<new>{PLACE})(?P<all_2> everywhere)?"
+        rf"(?P<all>(?:all|every|each)(?: (?:occurrences?|instances?))?(?: of)? )?{_TEXT}(?P<old>{PLACEHOLDER})"
+        rf" (?:with|by|to|into) {_TEXT}(?P<new>{PLACEHOLDER})(?P<all_2> everywhere)?"
         rf"(?: (?:in|inside|within) {_FILE}(?P<path>{_TOKEN}))?(?P<all_3> everywhere)?",
     ),
     _append: (
-        rf"(?:append|(?P<add>add)) {_TEXT}:? ?(?P<content>{PLACE}) (?:to|at) "
+        rf"(?:append|(?P<add>add)) {_TEXT}:? ?(?P<content>{PLACEHOLDER}) (?:to|at) "
         rf"(?P<end>(?:the )?(?:end|bottom) of )?{_FILE}(?P<path>{_TOKEN})",
-        rf"append {_TEXT}to (?:the end of )?{_FILE}(?P<path>{_TOKEN}?):? (?P<content>{PLACE})",
+        rf"append {_TEXT}to (?:the end of )?{_FILE}(?P<path>{_TOKEN}?):? (?P<content>{PLACEHOLDER})",
     ),
     _rename: (
         rf"(?P<verb>rename|move) {_ARTICLES}(?P<noun>(?:file|{_FOLDER}|path) )?(?P<old>{_TOKEN}) (?P<into>to|as|into)"
@@ -258,8 +260,8 @@ _FORMS: Mapping[Callable[[_Match], _Calls], tuple[str, ...]] = {
     ),
     _run: (
         r"(?:run|execute):? (?:the )?(?P<noun>(?:following )?(?:shell )?(?:commands?|script|cmd) ?)?:? ?"
-        rf"(?P<marked>{PLACE}){_in('in|inside|from')}",
-        # A command line without marks is read in small letters only, as a shell would.
+        rf"(?P<marked>{PLACEHOLDER}){_in('in|inside|from')}",
+        # An unquoted command line must be in lower case, as in a shell.
         r"(?:(?:run|execute):? (?:(?:the (?:following )?command):? )?)?(?-i:(?P<command>"
         rf"(?:{COMMAND_START}|yarn|(?<=[Rr]un )make(?: [\w.-]+)?)"
         rf"(?:(?<= run) [\w:.-]+|(?<= -m) [\w.]+|(?<= compose) \w+| {_ARGUMENT})*){_in('in')})",
@@ -276,7 +278,7 @@ _FORMS: Mapping[Callable[[_Match], _Calls], tuple[str, ...]] = {
         rf"(?P<deep_2> recursively)?{_in('in|inside|under|of|within|from')}(?P<deep_3> recursively)?",
     ),
 }
-"""The forms that calls may have; the first that fits and has all that it needs counts."""
+"""The forms of calls; the first that matches with all its arguments is used."""
 _COMPILED = [(re.compile(form, re.IGNORECASE), read) for read, forms in _FORMS.items() for form in forms]
 
 _BETWEEN = re.compile(
@@ -286,20 +288,19 @@ _BETWEEN = re.compile(
     r"|in [^ ]+,? (?:replace|change|create|make|write|add|generate) )",
     re.IGNORECASE,
 )
-"""What stands between two calls, with the beginning of the second."""
+"""The text between two calls; a lookahead requires the beginning of the second."""
 _FRONTED = re.compile(rf"in (?:the )?(?:file |{_FOLDER} )?{_TOKEN},? ", re.IGNORECASE)
-"""`In src/a.py, …`: the place of every call of the sentence, up to the next such words."""
+"""`In src/a.py, …`: the path of every following call of the sentence, up to the next such words."""
 _TAIL = re.compile(r"(?:,? (?:please|now|for me|too|as well|again|first|thanks|thank you))+$", re.IGNORECASE)
-"""Words behind a call that say nothing of the work."""
+"""Words after a call that do not change it."""
 _SHORT = 60
 _LIMIT = 2_000
 
 
 def literal_calls(sentence: Masked, references: Mapping[str, str]) -> tuple[LiteralCall, ...]:
-    """The calls that a sentence consists of; empty if one word of it is neither a call nor between calls.
+    """The calls of a sentence that consists of calls and nothing else; empty for any other sentence.
 
-    The words that lead in are left out of the sentence; `references` leads from references as they are written
-    to workspace paths.
+    The sentence has no lead-in words. `references` maps references as written to workspace paths.
     """
     if len(sentence.text) > _LIMIT:
         return ()
@@ -312,9 +313,9 @@ def literal_calls(sentence: Masked, references: Mapping[str, str]) -> tuple[Lite
             front, at = line.cut(*fronted.span()), fronted.end()
         cut = _BETWEEN.search(line.text, at)
         end, following = cut.span() if cut else (len(line.text), len(line.text) + 1)
-        said = line.cut(at, end)
-        words = front.text + _TAIL.sub("", said.text)
-        found = _calls_of(Masked(words, front.literals + said.literals), references)
+        match = line.cut(at, end)
+        words = front.text + _TAIL.sub("", match.text)
+        found = _calls_of(Masked(words, front.literals + match.literals), references)
         if not found:
             return ()
         calls += found
@@ -322,10 +323,10 @@ def literal_calls(sentence: Masked, references: Mapping[str, str]) -> tuple[Lite
     return tuple(calls)
 
 
-def _calls_of(said: Masked, references: Mapping[str, str]) -> tuple[LiteralCall, ...]:
+def _calls_of(match: Masked, references: Mapping[str, str]) -> tuple[LiteralCall, ...]:
     for form, read in _COMPILED:
-        found = form.fullmatch(said.text)
+        found = form.fullmatch(match.text)
         if found is not None:
             with suppress(_NoCall):
-                return tuple(read(_Match(found, said, references)))
+                return tuple(read(_Match(found, match, references)))
     return ()

@@ -1,4 +1,4 @@
-"""A request as its sentences and list items, and which of them cannot be taken at their word."""
+"""Divides a request into sentences and list items, and finds those that may not be instructions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from planloom.intake.words import any_of
-from planloom.planning.rules.literals import PLACE, Masked
+from planloom.planning.rules.literals import PLACEHOLDER, Masked
 from planloom.planning.wording import COMMAND_START, CONNECTING, KNOWN_VERBS, VERBS
 
 
 def _spaced(pattern: str) -> re.Pattern[str]:
-    """A pattern of words in which a space stands for any white space."""
+    """A pattern of words in which a space matches any white space."""
     return re.compile(pattern.replace(" ", r"\s+"), re.IGNORECASE)
 
 
@@ -37,16 +37,16 @@ _LEAD = (
     rf"|{_ORDERS}{_IN_ORDER}: ))*+[\s,;]*+"
 )
 _LEADING = _spaced(_LEAD)
-"""Words in front of a task that say nothing of the work itself."""
+"""Words before a task that do not describe it."""
 _FRAME = _spaced(
     rf"{_LEAD}[*_\s]*(?:(?:(?:(?:the|my|our) )?{_TASKS}|{_ORDERS}){_IN_ORDER}|do|(?:can|could|would|will) you"
     r"|i (?:want|need) you to|you should)?[*_:.\s]*",
 )
-"""The words that may stand above tasks: a closed list. Under all others, what reads as a task may be a quotation."""
+"""The headings under which tasks are instructions: a closed list. Under any other, they may be quoted."""
 _FRAME_LIMIT = 200
 _MOST_TASKS = 100
 _MOST_PARTS = 2_000
-"""Tasks of a sentence, and parts of a request: a text with more of them is no list of tasks."""
+"""The most tasks of a sentence, and parts of a request. A text with more of them is not a list of tasks."""
 _POLITE = _spaced(r"(?:can|could|would|will) you\b")
 _LINE = re.compile(
     r"^(?P<indent>[ \t]*)(?=\S)(?:(?P<quoted>>)|(?P<lead>(?P<heading>#{1,6}[ \t]+)|(?P<mark>"
@@ -87,17 +87,17 @@ _OPEN = _spaced(
     r"|grammar|wording|spelling|tone"
     rf"|it|its|them|this|these|those|above|below|following|to (?:{_ANY_KNOWN}))(?![\w-])|[:：](?=\s|$)"
 )
-"""Words that leave open whether what follows belongs to them, or that speak of a text: behind them nothing is split
-off, and beside a sentence with one of them no call is sure."""
+"""Words that may govern what follows, or that refer to a text. After them a sentence is not split, and a request with
+such a sentence has no certain calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of a masked text: a sentence, a list item, or a passage that is one task at most.
+    """A part of a masked text: a sentence, a list item, or a passage that is at most one task.
 
-    `polite` tells that "can you" or the like stood in front. `whole` marks words that introduce something
-    together with it, and what is ticked off: nothing in it is surely to be done. `heads` marks a line without
-    a full stop above others, which may introduce them, `item` the first sentence of a list item.
+    `polite`: "can you" or the like came before it. `whole`: an introduction with what it introduces, or a ticked
+    item, so nothing in it is certain to be an instruction. `heads`: a line without a full stop above others, which
+    it may introduce. `item`: the first sentence of a list item.
     """
 
     start: int
@@ -110,7 +110,7 @@ class Part:
 
 @dataclass(slots=True)
 class _Block:
-    """Lines that belong together: a paragraph, or one item of a list with what is indented under it."""
+    """A paragraph, or one list item with the lines indented under it."""
 
     start: int
     end: int
@@ -126,14 +126,14 @@ class _Block:
 
 
 def parts(masked: Masked) -> tuple[Part, ...]:
-    """The parts of a request in the text's order, without marks, lead-in words and closing full stops.
+    """The parts of a request in order, without list marks, lead-in words and final full stops.
 
-    No word is left out but courtesies and the closed list of words that may stand above tasks.
+    The only words left out are courtesies and the closed list of headings.
     """
     text = masked.text
     blocks = _blocks(text)
     if {"+", "-"} <= {block.first["bullet"] for block in blocks}:
-        # It may be a diff, whose signs are no bullets.
+        # It may be a diff, whose signs are not bullets.
         return (Part(blocks[0].start, blocks[-1].end, whole=True),)
     raw = list(islice(_of_blocks(text, blocks), _MOST_PARTS + 1))
     if len(raw) > _MOST_PARTS:
@@ -144,7 +144,7 @@ def parts(masked: Masked) -> tuple[Part, ...]:
 
 
 def tasks(text: str, part: Part) -> tuple[Part, ...]:
-    """A sentence in words, divided into the tasks that it names; itself where that is in doubt."""
+    """The tasks of a sentence; the sentence itself if they are in doubt."""
     if part.whole or not _begins(text, part, KNOWN_VERBS):
         return (part,)
     opens = _OPEN.search(text, part.start, part.end)
@@ -153,7 +153,7 @@ def tasks(text: str, part: Part) -> tuple[Part, ...]:
     here = part.start
     for cut in _BETWEEN_TASKS.finditer(text, here, part.end):
         before = text[max(here, cut.start() - 20) : cut.start()].lower().split()
-        # "Check read and write access": a verb right before is no task by itself.
+        # "Check read and write access": the verb just before is not a task by itself.
         if cut.start() > stop or not {*VERBS, "up"}.isdisjoint(before[-1:]):
             continue
         if len(found) == _MOST_TASKS:
@@ -164,11 +164,11 @@ def tasks(text: str, part: Part) -> tuple[Part, ...]:
 
 
 def is_plain(text: str, part: Part) -> bool:
-    """Whether a sentence in words surely is a task of its own, so that it says nothing of those beside it."""
+    """Whether a sentence is certainly a task of its own and does not change the meaning of its neighbours."""
     return (
         not part.whole
         and not part.heads
-        # One item of a list does not speak of the others, as "Explain" and "Translate" do between sentences.
+        # A list item does not refer to the other items, but sentences with "Explain" or "Translate" may.
         and _begins(text, part, KNOWN_VERBS if part.item else VERBS)
         and _OPEN.search(text, part.start, part.end) is None
         and "?" not in text[part.start : part.end + 1]
@@ -217,7 +217,7 @@ def _of_blocks(text: str, blocks: list[_Block]) -> Iterator[Part]:
 
 
 def _blocks(text: str) -> list[_Block]:
-    """The lines of a text gathered into headings, paragraphs and list items."""
+    """Groups the lines of a text into headings, paragraphs and list items."""
     blocks: list[_Block] = []
     current: _Block | None = None
     before = 0
@@ -227,7 +227,7 @@ def _blocks(text: str) -> list[_Block]:
         before = line.end()
         if current is not None:
             below = len(line["indent"]) > len(current.first["indent"]) + (line["mark"] is not None)
-            if (current.listed and below) or not begins or line[0].strip() == PLACE or line["quoted"]:
+            if (current.listed and below) or not begins or line[0].strip() == PLACEHOLDER or line["quoted"]:
                 current.end = end
                 continue
         block = _Block(line.end("lead") if line["lead"] else line.start(), end, line)
@@ -237,7 +237,7 @@ def _blocks(text: str) -> list[_Block]:
 
 
 def _of_block(text: str, block: _Block) -> Iterator[Part]:
-    """The sentences of one block, and those of the numbered items inside of it (`1. …, 2. …`, rising by one)."""
+    """The sentences of a block and of the numbered items in it (`1. …, 2. …`, numbered without a gap)."""
     number = int(block.first["number"] or -1) + 1 if block.listed else 1
     marks: list[re.Match[str]] = []
     for mark in _INLINE_NUMBER.finditer(text, block.start, block.end) if number else ():
@@ -264,7 +264,7 @@ def _of_block(text: str, block: _Block) -> Iterator[Part]:
 
 
 def _sentences(text: str, start: int, end: int) -> Iterator[Part]:
-    """The sentences between two places. A line that ends with a colon introduces all that is left."""
+    """The sentences between two positions. A line that ends with a colon introduces everything after it."""
     here = start
     for found in _BOUNDARY.finditer(text, start, end):
         if found.start() < here or (found["end"] and not _ends_sentence(text, here, found, end)):
@@ -298,12 +298,12 @@ def _ends_sentence(text: str, here: int, found: re.Match[str], end: int) -> bool
 
 
 def _is_frame(text: str, start: int, end: int) -> bool:
-    """Whether these words only announce tasks."""
+    """Whether the words are one of the headings that only announce tasks."""
     return end - start <= _FRAME_LIMIT and _FRAME.fullmatch(text, start, end) is not None
 
 
 def _stripped(text: str, part: Part) -> Part | None:
-    """The part without lead-in words, white space and closing marks; None if no word is left.
+    """The part without lead-in words, white space and final punctuation; None if no word is left.
 
     A dot that is part of the last word (`src/.`, `..`, `e.g.`) stays.
     """
@@ -312,7 +312,7 @@ def _stripped(text: str, part: Part) -> Part | None:
     words = text[start : part.end].rstrip(" \t\n,;")
     if words.endswith((".", "!")) and words[-2:-1] not in (" ", ".", "/"):
         words = words[:-1]
-    if re.search(rf"[^\W_]|{PLACE}", words) is None:
+    if re.search(rf"[^\W_]|{PLACEHOLDER}", words) is None:
         return None
     polite = _POLITE.search(text, part.start, start) is not None
     return replace(part, start=start, end=start + len(words), polite=polite)

@@ -1,4 +1,4 @@
-"""The tokens of a request: quoted, fenced and heredoc text, taken out before anything is split, and paths."""
+"""The tokens of a request: literals (quoted, fenced and heredoc text), which placeholders replace, and paths."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-PLACE = "\ufdd0"
-"""Stands for one taken-out literal: a character that Unicode gives to no text."""
+PLACEHOLDER = "\ufdd0"
+"""Replaces one literal: a code point that Unicode assigns to no character."""
 
 LiteralKind = Literal["quote", "code", "block"]
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """One literal: `text` as it is meant, `source` as it was written with its marks.
+class LiteralText:
+    """A literal: `text` is its content, `source` the same as written, with its marks.
 
     A quote's text is verbatim, backslashes included; only an escaped closing mark (`\\"`) loses its
-    backslash, as there is no other way to write it. A block (fence or heredoc) ends with a newline.
+    backslash, since it cannot be written otherwise. A block (fence or heredoc) ends with a newline.
     """
 
     kind: LiteralKind
@@ -31,25 +31,25 @@ class Taken:
 
 @dataclass(frozen=True)
 class Masked:
-    """A text in which each literal is one PLACE, and these literals in their order."""
+    """A text in which each literal is one placeholder, and the literals in order."""
 
     text: str
-    literals: tuple[Taken, ...]
+    literals: tuple[LiteralText, ...]
 
     @cached_property
     def _places(self) -> list[int]:
-        return [found.start() for found in re.finditer(PLACE, self.text)]
+        return [found.start() for found in re.finditer(PLACEHOLDER, self.text)]
 
     def cut(self, start: int, end: int) -> Masked:
-        """The stretch between two positions, with its literals."""
+        """The text between two positions, with its literals."""
         literals = slice(bisect_left(self._places, start), bisect_left(self._places, end))
         return Masked(self.text[start:end], self.literals[literals])
 
     @property
     def source(self) -> str:
-        """The text with its literals as they were written."""
+        """The text with its literals as written."""
         literals = iter(self.literals)
-        return re.sub(PLACE, lambda _: next(literals).source, self.text)
+        return re.sub(PLACEHOLDER, lambda _: next(literals).source, self.text)
 
 
 _CANDIDATE = re.compile(
@@ -59,7 +59,7 @@ _CANDIDATE = re.compile(
 _FENCE_OPENS = re.compile(r"[ \t]*[\w.+#/ \t-]{0,80}\n")
 _CURLY: Mapping[str, str] = {"“": "”", "‘": "’", "«": "»"}
 _NO_MORE = r"(?=[.,;:!?)\]}]{0,3}(?:[ \t\n…—–]|\Z))"
-"""Behind a straight quote that may end a quotation: no more of a word or expression."""
+"""After a straight quote that may end a quotation: the word or expression must not go on."""
 _ENDS: Mapping[str, re.Pattern[str]] = {
     "quote": re.compile(rf"\\[\\\"']|([\"']){_NO_MORE}"),
     "curly": re.compile(r"([”’»])"),
@@ -69,7 +69,7 @@ _ENDS: Mapping[str, re.Pattern[str]] = {
     "heredoc": re.compile(r"^[^\S\n]*([A-Za-z_]\w*)[^\S\n]*$", re.MULTILINE),
     "paragraph": re.compile(r"^()[^\S\n]*$", re.MULTILINE),
 }
-"""What each kind of literal may end with, the mark as a group; escaped marks are none, and a paragraph ends with a
+"""The end of each kind of literal, with the mark as a group. An escaped mark ends nothing; a paragraph ends with a
 blank line."""
 _NESTED: Mapping[str, re.Pattern[str]] = {
     mark: re.compile(
@@ -77,15 +77,15 @@ _NESTED: Mapping[str, re.Pattern[str]] = {
     )
     for mark in "\"'"
 }
-"""What a quotation holds: others inside an expression, as in `f("x")` or `a="x"`, escaped marks, and its end."""
+"""The parts of a quotation: quotations in an expression (`f("x")`, `a="x"`), escaped marks, and its end."""
 
 _MOST_FAILURES = 50
 _MOST_SEARCHED = 100_000
-"""Searches for a nested end, and characters in all of them, that may be in vain, so that time stays linear."""
+"""The most failed searches for a nested end, and the most characters in them, so that time stays linear."""
 
 
 class _Scan:
-    """A text, with the places where each kind of literal may end, so that no search runs twice."""
+    """A text with an index of the positions where each kind of literal may end, so that no search runs twice."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -97,13 +97,13 @@ class _Scan:
         self._failures = self._searched = 0
 
     def next(self, kind: str, mark: str, start: int) -> int | None:
-        """The first place behind another where a literal of this kind and mark may end."""
+        """The first position after `start` where a literal of this kind and mark may end."""
         places = self.ends[kind].get(mark, [])
         index = bisect_right(places, start)
         return places[index] if index < len(places) else None
 
     def nested(self, mark: str, start: int) -> int | None:
-        """Where a quotation ends if quotations inside it (`print("hi")`) are stepped over."""
+        """The end of a quotation that contains quotations (`print("hi")`); None if it has none."""
         if self._failures > _MOST_FAILURES or self._searched > _MOST_SEARCHED:
             return None
         for found in _NESTED[mark].finditer(self.text, start + 1):
@@ -114,11 +114,11 @@ class _Scan:
         return None
 
     def in_paragraph(self, start: int, end: int) -> bool:
-        """Whether no blank line lies between two positions."""
+        """Whether there is no blank line between two positions."""
         return (self.next("paragraph", "", start) or end) >= end
 
     def line_end(self, at: int) -> int:
-        """Where the line ends that a position is in."""
+        """The end of the line at a position."""
         end = self.text.find("\n", at)
         return len(self.text) if end < 0 else end
 
@@ -130,35 +130,35 @@ _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
 def mask(text: str) -> Masked:
-    """Take the literals out of a text and normalize the white space around them; time is linear.
+    """Replace the literals of a text by placeholders and normalize white space outside of them, in linear time.
 
-    Line ends become LF outside of the literals and inside.
+    Line ends become LF, in literals too.
     """
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace(PLACE, " ")
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace(PLACEHOLDER, " ")
     scan = _Scan(text)
     pieces: list[str] = []
-    literals: list[Taken] = []
+    literals: list[LiteralText] = []
     done = 0
     while (found := _CANDIDATE.search(text, done)) is not None:
-        taken = _take(scan, found)
-        if taken is None:
+        match = _extract(scan, found)
+        if match is None:
             pieces.append(text[done : found.end()])
             done = found.end()
         else:
-            literal, rest, end = taken
+            literal, rest, end = match
             literals.append(literal)
-            pieces += (text[done : found.start()], PLACE, rest)
+            pieces += (text[done : found.start()], PLACEHOLDER, rest)
             done = end
     calm = _NOTHING.sub("", _SPACES.sub(" ", "".join((*pieces, text[done:]))))
     return Masked(_BLANK_LINES.sub("\n\n", _LONG_SPACE.sub(" " * 8, calm)), tuple(literals))
 
 
-_Found = tuple[Taken, str, int]
-"""A literal, the rest of the line that it begins in where its body stands below, and where it ends."""
+_Extracted = tuple[LiteralText, str, int]
+"""A literal, the rest of its first line if its body begins below, and its end."""
 
 
-def _take(scan: _Scan, found: re.Match[str]) -> _Found | None:
-    """The literal that begins at a candidate."""
+def _extract(scan: _Scan, found: re.Match[str]) -> _Extracted | None:
+    """The literal that begins at a candidate; None if none does."""
     sign = found[0]
     if sign.startswith("<<"):
         return _heredoc(scan, found)
@@ -168,7 +168,7 @@ def _take(scan: _Scan, found: re.Match[str]) -> _Found | None:
     return _quote(scan, found.start(), sign)
 
 
-def _fence(scan: _Scan, start: int, sign: str) -> _Found | None:
+def _fence(scan: _Scan, start: int, sign: str) -> _Extracted | None:
     text = scan.text
     opening = _FENCE_OPENS.match(text, start + len(sign))
     if opening is None:
@@ -183,10 +183,10 @@ def _fence(scan: _Scan, start: int, sign: str) -> _Found | None:
     if content and not content.endswith("\n"):
         content += "\n"
     after = scan.line_end(end)
-    return Taken("block", content, text[start:after]), "", after
+    return LiteralText("block", content, text[start:after]), "", after
 
 
-def _heredoc(scan: _Scan, found: re.Match[str]) -> _Found | None:
+def _heredoc(scan: _Scan, found: re.Match[str]) -> _Extracted | None:
     body = scan.line_end(found.end()) + 1
     end = scan.next("heredoc", found["word"], body - 1)
     if end is None:
@@ -196,10 +196,10 @@ def _heredoc(scan: _Scan, found: re.Match[str]) -> _Found | None:
         content = re.sub(r"(?m)^\t+", "", content)
     after = scan.line_end(end)
     source = f"{found[0]}\n{scan.text[body:after]}"
-    return Taken("block", content, source), scan.text[found.end() : body - 1], after
+    return LiteralText("block", content, source), scan.text[found.end() : body - 1], after
 
 
-def _code(scan: _Scan, start: int, sign: str) -> _Found | None:
+def _code(scan: _Scan, start: int, sign: str) -> _Extracted | None:
     close = scan.next("code", sign, start)
     if close is None or not scan.in_paragraph(start, close):
         return None
@@ -207,10 +207,10 @@ def _code(scan: _Scan, start: int, sign: str) -> _Found | None:
     if content.startswith(" ") and content.endswith(" ") and "`" in content:
         content = content[1:-1]
     end = close + len(sign)
-    return Taken("code", content, scan.text[start:end]), "", end
+    return LiteralText("code", content, scan.text[start:end]), "", end
 
 
-def _quote(scan: _Scan, start: int, sign: str) -> _Found | None:
+def _quote(scan: _Scan, start: int, sign: str) -> _Extracted | None:
     if sign in _CURLY:
         close = scan.next("curly", _CURLY[sign], start)
     else:
@@ -221,11 +221,11 @@ def _quote(scan: _Scan, start: int, sign: str) -> _Found | None:
         return None
     source = scan.text[start : close + 1]
     content = source[1:-1] if sign in _CURLY else source[1:-1].replace("\\" + sign, sign)
-    return Taken("quote", content, source), "", close + 1
+    return LiteralText("quote", content, source), "", close + 1
 
 
 LINES = re.compile(r"(?P<path>.+?):(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?")
-"""A reference that carries lines: `src/a.py:10-20`."""
+"""A reference with line numbers: `src/a.py:10-20`."""
 
 _FILES = re.compile(r"(?:make|docker|proc|gem|rake|jenkins|vagrant|just|brew|pip|caddy)file")
 _PRODUCTS = """
@@ -239,10 +239,10 @@ _PATTERN = re.compile(r"[*?<>|{}$…]")
 
 
 def written_path(token: Masked, references: Mapping[str, str], *, certain: bool = False) -> str | None:
-    """The workspace path that a token names, or None if it names none.
+    """The workspace path that a token names, or None.
 
-    The token is a word or one literal; `references` leads from references to their paths; `certain` tells
-    that the words in front ("folder", "file") announce a path, so that any word is one.
+    The token is a word or one literal. `references` maps references to paths. `certain`: the words before the
+    token ("folder", "file") announce a path, so any word is one.
     """
     word = token.text
     if word.startswith("@"):
@@ -256,7 +256,7 @@ def written_path(token: Masked, references: Mapping[str, str], *, certain: bool 
         text = token.literals[0].text.strip()
         clear = token.literals[0].kind != "block"
     else:
-        # One sign of punctuation may follow a path; dots that trail off leave open what is meant.
+        # A path may be followed by one punctuation mark; trailing dots are ambiguous.
         text = word[:-1] if word.endswith(("!", ":")) else word
         clear = not (_PATTERN.search(text) or (text.strip("./") and re.search(r"[^/]\.$", text)))
     if (

@@ -1,4 +1,4 @@
-"""The deterministic planner: a request becomes steps by rules alone, without any model."""
+"""Plans a request by rules alone, without a model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from planloom.planning.estimates import estimated_duration, overall_risk
 from planloom.planning.port import PlanDrafted, PlannerEvent, PlanningRequest, StepDrafted
 from planloom.planning.rules.calls import LiteralCall, literal_calls
 from planloom.planning.rules.clauses import Part, is_plain, parts, tasks
-from planloom.planning.rules.literals import LINES, PLACE, Masked, Taken, mask, written_path
+from planloom.planning.rules.literals import LINES, PLACEHOLDER, LiteralText, Masked, mask, written_path
 from planloom.planning.wording import active_form, agent_for, capitalized, description_of
 from planloom.tools.registry import Registry
 
@@ -28,7 +28,7 @@ _ASKED_OF_USER = re.compile(
 )
 _FIRST_FILE = re.compile(
     r"(?:(?:create|write|add|generate)|make\s+(?:a|an|the))\s+(?:(?:a|an|the|new|file)\s+)*"
-    rf"(?P<path>@?{PLACE}|[^\s,;{PLACE}]*[\w-]\.[A-Za-z]\w{{0,7}})"
+    rf"(?P<path>@?{PLACEHOLDER}|[^\s,;{PLACEHOLDER}]*[\w-]\.[A-Za-z]\w{{0,7}})"
     r"(?=$|,|\s+(?:and|containing|for|from|in|that|using|which|with)\b)",
     re.IGNORECASE,
 )
@@ -36,14 +36,14 @@ _SHORT_LITERAL = 40
 
 
 class RulesPlanner:
-    """The author that needs no model: drafts by rules alone. `note` is told to the person who reviews the plan."""
+    """The planner that needs no model. `note` is a warning of every plan, for whoever reviews it."""
 
     def __init__(self, tools: Registry, *, note: str = "") -> None:
         self._tools = tools
         self._note = note
 
     async def draft(self, request: PlanningRequest) -> AsyncGenerator[PlannerEvent, None]:
-        """Say every step, then the plan. Raises ModelFailed if the text holds no word to plan by."""
+        """Yield every step, then the plan. Raises ModelFailed if the request contains no word."""
         rules = self._tools.rules()
         attached = tuple(each.attachment for each in request.attachments)
 
@@ -51,7 +51,7 @@ class RulesPlanner:
             return tool in rules and not rules[tool].check(args)
 
         written = plan_by_rules(request.text, self._tools.names(), attached, takes=takes)
-        steps = _besides(written, request.finished)
+        steps = _without_finished(written, request.finished)
         if not steps:
             raise ModelFailed("model_output_invalid", "The request holds nothing that could become a step.")
         for step in steps:
@@ -80,17 +80,17 @@ def plan_by_rules(
 ) -> tuple[Step, ...]:
     """The steps that a request spells out, in its own order; they form a sequential plan.
 
-    `tools` are the names of the tools there are; `takes` tells whether a tool takes these arguments (left out:
-    whether they are those that all tools of this name have, `edit_file` no `patch`). A call that is not to be
-    had becomes a processing step. `references` are the request's attachments: each step names those that its
-    words name, and a literal call has the paths that they resolved to.
-    Empty only for a text without any word. Quotations, fences and heredocs are kept byte for byte.
+    `tools` are the names of the available tools. `takes(tool, args)` says whether a tool accepts these arguments;
+    the default accepts all but `edit_file` with `patch`. A call that is not available becomes a processing step.
+    `references` are the request's attachments: each step has those that its words mention, and a literal call
+    uses the paths to which they resolved. Quotations, fences and heredocs are kept byte for byte. The result is
+    empty only for a text without any word.
 
     Calls are literal only where nothing in the request puts them in doubt. If something does, and there are
     calls that change anything, the request is one step in words.
     """
     masked = mask(text)
-    quoted = masked.text.strip() == PLACE and masked.literals[0].kind == "quote"
+    quoted = masked.text.strip() == PLACEHOLDER and masked.literals[0].kind == "quote"
     if quoted:
         masked = mask(masked.literals[0].text)
     paths = _paths(references)
@@ -105,39 +105,39 @@ def plan_by_rules(
     for sentence in sentences:
         calls = sentence.calls if sure else ()
         available = all(call.tool in tools and accepts(call.tool, call.args) for call in calls)
-        literal = [_call_step(call, sentence.said) for call in calls if available]
+        literal = [_call_step(call, sentence.words) for call in calls if available]
         found = literal or list(_in_words(masked, sentence))
         attached = _attached(masked.cut(sentence.part.start, sentence.part.end).source, references)
         steps += [step.model_copy(update={"attachments": attached}) for step in found]
-    return _told_apart(steps)
+    return _with_ids(steps)
 
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """A part of the request as it is read. `plain` tells that it is surely a task, or only calls."""
+    """A part of the request with the calls in it. `plain`: it is certainly a task, or consists of calls."""
 
     part: Part
-    said: Masked
+    words: Masked
     calls: tuple[LiteralCall, ...]
     plain: bool
 
     @property
     def changes(self) -> bool:
-        """Whether it reads as a call that does more than look."""
+        """Whether it contains a call that changes something."""
         return any(call.tool not in _READING for call in self.calls)
 
 
 def _read(masked: Masked, part: Part, paths: Mapping[str, str]) -> _Sentence:
-    said = masked.cut(part.start, part.end)
-    statement = Masked(said.text.rstrip("?"), said.literals)
+    words = masked.cut(part.start, part.end)
+    statement = Masked(words.text.rstrip("?"), words.literals)
     calls = literal_calls(statement, paths)
-    asks = said.text.endswith("?") and not part.polite
-    plain = bool(calls) or _ASKED_OF_USER.match(said.text) is not None or is_plain(masked.text, part)
-    return _Sentence(part, statement if part.polite else said, calls, plain and not asks and not part.whole)
+    asks = words.text.endswith("?") and not part.polite
+    plain = bool(calls) or _ASKED_OF_USER.match(words.text) is not None or is_plain(masked.text, part)
+    return _Sentence(part, statement if part.polite else words, calls, plain and not asks and not part.whole)
 
 
 def _in_words(masked: Masked, sentence: _Sentence) -> Iterator[Step]:
-    """The steps of a sentence that is no literal call: one for each task, or one where that is in doubt."""
+    """The steps of a sentence that is not a literal call: one for each task, or a single one if that is in doubt."""
     question = _question(sentence)
     if question is not None:
         yield question
@@ -146,25 +146,25 @@ def _in_words(masked: Masked, sentence: _Sentence) -> Iterator[Step]:
     pieces = () if sentence.changes else tasks(masked.text, sentence.part)
     if len(pieces) > 1:
         split = [_read(masked, piece, {}) for piece in pieces]
-        # Where one piece would be a call by itself, nobody knows whether the others belong to it.
+        # If one piece would be a call by itself, the others may belong to it.
         read = read if any(piece.changes for piece in split) else split
     for each in read:
-        described = description_of(_shown(each.said))
+        described = description_of(_shown(each.words))
         yield Step(
             step_id=_UNNAMED,
             description=described,
-            instruction=each.said.source.strip(),
+            instruction=each.words.source.strip(),
             active_form=active_form(described),
-            agent=agent_for(each.said.text),
-            expected_files=_expected(each.said),
+            agent=agent_for(each.words.text),
+            expected_files=_expected(each.words),
         )
 
 
-def _besides(steps: tuple[Step, ...], finished: tuple[Step, ...]) -> tuple[Step, ...]:
-    """The steps without those that are finished already, their ids apart from the finished ones'."""
+def _without_finished(steps: tuple[Step, ...], finished: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The steps without the finished ones, with ids that no finished step has."""
     done = [(step.instruction, step.tool, step.args) for step in finished]
-    taken = {step.step_id for step in finished}
-    free = (ident for number in count(1) if (ident := StepId(f"step_{number}")) not in taken)
+    used = {step.step_id for step in finished}
+    free = (ident for number in count(1) if (ident := StepId(f"step_{number}")) not in used)
     left: list[Step] = []
     for step in steps:
         key = (step.instruction, step.tool, step.args)
@@ -175,8 +175,8 @@ def _besides(steps: tuple[Step, ...], finished: tuple[Step, ...]) -> tuple[Step,
     return tuple(left)
 
 
-def _told_apart(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """The steps with their ids; of those with one description, the later ones are numbered."""
+def _with_ids(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps with ids; steps with equal descriptions get a number from the second on."""
     seen: Counter[str] = Counter()
     named: list[Step] = []
     for number, step in enumerate(steps, 1):
@@ -188,7 +188,7 @@ def _told_apart(steps: Sequence[Step]) -> tuple[Step, ...]:
 
 
 def _paths(references: Sequence[Attachment]) -> Mapping[str, str]:
-    """The workspace paths that references resolved to, where they were written in short: `@a.py` for `src/a.py`."""
+    """The workspace path of each reference, which may be shorter: `@a.py` for `src/a.py`."""
     paths: dict[str, str] = {}
     for each in references:
         ranged = LINES.fullmatch(each.reference)
@@ -202,11 +202,11 @@ def _paths(references: Sequence[Attachment]) -> Mapping[str, str]:
 _UNNAMED = StepId("step")
 
 
-def _call_step(call: LiteralCall, said: Masked) -> Step:
+def _call_step(call: LiteralCall, words: Masked) -> Step:
     return Step(
         step_id=_UNNAMED,
         description=description_of(call.description),
-        instruction=said.source.strip(),
+        instruction=words.source.strip(),
         active_form=active_form(call.description),
         kind="tool_call",
         agent="devo" if call.tool == "run_command" else "koda",
@@ -218,45 +218,45 @@ def _call_step(call: LiteralCall, said: Masked) -> Step:
 
 
 def _question(sentence: _Sentence) -> Step | None:
-    """What the request wants the user to be asked. A question of the user's own is none."""
-    said = sentence.said
-    asked = _ASKED_OF_USER.match(said.text)
+    """The step that asks the user what the request wants asked; None for a question of the user's own."""
+    words = sentence.words
+    asked = _ASKED_OF_USER.match(words.text)
     if asked is None or sentence.part.whole:
         return None
-    rest = " ".join(said.cut(asked.end(), len(said.text)).source.split()).rstrip("?.")
+    rest = " ".join(words.cut(asked.end(), len(words.text)).source.split()).rstrip("?.")
     if not rest:
         return None
     return Step(
         step_id=_UNNAMED,
-        description=description_of(_shown(said)),
-        instruction=said.source.strip(),
+        description=description_of(_shown(words)),
+        instruction=words.source.strip(),
         active_form="Waiting for an answer",
         kind="clarification",
         question=capitalized(rest) + "?",
     )
 
 
-def _shown(said: Masked) -> str:
-    """The words with short literals as they were written and long ones left out."""
+def _shown(words: Masked) -> str:
+    """The words with short literals as written; long ones become an ellipsis."""
     shown = (
-        Taken(taken.kind, taken.text, "…")
-        if taken.kind == "block" or len(taken.source) > _SHORT_LITERAL or "\n" in taken.source
-        else taken
-        for taken in said.literals
+        LiteralText(each.kind, each.text, "…")
+        if each.kind == "block" or len(each.source) > _SHORT_LITERAL or "\n" in each.source
+        else each
+        for each in words.literals
     )
-    return Masked(said.text, tuple(shown)).source
+    return Masked(words.text, tuple(shown)).source
 
 
-def _expected(said: Masked) -> tuple[str, ...]:
-    """The file that a step says it creates, by name."""
-    line = Masked(" ".join(said.text.split()), said.literals)
+def _expected(words: Masked) -> tuple[str, ...]:
+    """The path of the file that the words create, if they name one."""
+    line = Masked(" ".join(words.text.split()), words.literals)
     found = _FIRST_FILE.match(line.text)
     path = written_path(line.cut(*found.span("path")), {}) if found else None
     return (path,) if path and "." in path and " " not in path else ()
 
 
 def _attached(source: str, references: Sequence[Attachment]) -> tuple[AttachmentId, ...]:
-    """The attachments whose reference stands in a part, as a whole word."""
+    """The attachments whose reference occurs in the text as a whole word."""
     return tuple(
         each.attachment_id
         for each in references
