@@ -1,4 +1,4 @@
-"""The author that needs no model: a request that spells out tool calls literally becomes them.
+"""The planner that needs no model: a request that spells out tool calls literally becomes them.
 
 Read `planner`, then `clauses` and `calls`.
 """
