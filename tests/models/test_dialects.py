@@ -14,6 +14,7 @@ from planloom.models.port import (
     Image,
     Message,
     ModelRequest,
+    Reasoning,
     ReasoningDelta,
     TextDelta,
     ToolCall,
@@ -166,7 +167,7 @@ async def test_ollamas_thinking_counts_and_end_are_read() -> None:
             ReasoningDelta(text="Hm"),
             TextDelta(text="yes"),
             UsageReported(prompt_tokens=5, completion_tokens=2),
-            Finished(reason="length"),
+            Finished(reason="length", reasoning=(Reasoning(provider="ollama", data={"thinking": "Hm"}),)),
         ]
 
 
@@ -222,7 +223,7 @@ async def test_anthropic_is_sent_its_own_form() -> None:
                 "role": "user",
                 "content": [
                     {"type": "tool_result", "tool_use_id": "c1", "content": "content"},
-                    {"type": "text", "text": "go on"},
+                    {"type": "text", "text": "go on", "cache_control": {"type": "ephemeral"}},
                 ],
             },
         ],

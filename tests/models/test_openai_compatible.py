@@ -17,6 +17,7 @@ from planloom.models.port import (
     Image,
     Message,
     ModelRequest,
+    Reasoning,
     ReasoningDelta,
     Restarted,
     TextDelta,
@@ -69,7 +70,12 @@ async def test_text_reasoning_and_usage_are_streamed() -> None:
             TextDelta(text="Hel"),
             TextDelta(text="lo"),
             UsageReported(prompt_tokens=9, completion_tokens=4),
-            Finished(reason="stop"),
+            Finished(
+                reason="stop",
+                reasoning=(
+                    Reasoning(provider="openai", data={"reasoning_content": "Hm.", "reasoning": "So."}),
+                ),
+            ),
         ]
 
 

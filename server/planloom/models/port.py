@@ -35,11 +35,22 @@ class ToolCall(Value):
     arguments: Args
 
 
+class Reasoning(Value):
+    """Reasoning as a provider sent it, to be sent back unchanged with the message that it belongs to.
+
+    `data` is one block or the fields of a message, in the provider's form. Other providers ignore it.
+    """
+
+    provider: str
+    data: dict[str, Json]
+
+
 class Message(Value):
     """One turn of a conversation. A tool message answers the call `tool_call_id`."""
 
     role: Literal["system", "user", "assistant", "tool"]
     text: str
+    reasoning: tuple[Reasoning, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: CallId | None = None
     images: tuple[Image, ...] = ()
@@ -80,6 +91,7 @@ class CallBroken(Value):
     """A native tool call whose arguments are not a JSON object; it is not run, and the model gets the problem."""
 
     kind: Literal["broken_call"] = "broken_call"
+    call_id: CallId = CallId("")
     name: str
     arguments_text: str
     problem: str
@@ -107,10 +119,14 @@ class Restarted(Value):
 
 
 class Finished(Value):
-    """The last event of a stream. `length`: the answer was cut off and is incomplete."""
+    """The last event of a stream. `length`: the answer was cut off and is incomplete.
+
+    `reasoning` is what the provider wants back with this answer in later requests.
+    """
 
     kind: Literal["finished"] = "finished"
     reason: Literal["stop", "length", "tool_calls", "refused"]
+    reasoning: tuple[Reasoning, ...] = ()
 
 
 ModelEvent = Annotated[

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from planloom.domain.errors import ModelFailed
 from planloom.domain.model_text.surrogates import Joiner
+from planloom.domain.values import Json
 from planloom.models.http.bounded import AnswerBroken
+from planloom.models.http.json_text import list_of
 from planloom.models.port import (
     Finished,
+    Message,
     ModelEvent,
     ModelRequest,
+    Reasoning,
     ReasoningDelta,
     TextDelta,
     UsageReported,
@@ -39,11 +44,18 @@ BLANK_RUN = 1_024
 class StreamAccumulator:
     """The state of one answer; see `AnswerReader` for `progress`, `complete` and `stopped`."""
 
+    provider = ""
+    """The provider in whose form reasoning is sent back."""
+
     def __init__(self, request: ModelRequest) -> None:
         self.progress = 0
         self.complete = False
         self.stopped = False
         self.calls = CallFragments(request)
+        self.kept: list[Reasoning] = []
+        """Blocks of reasoning that go back with this answer."""
+        self._fields: dict[str, Json] = {}
+        self._parts: dict[tuple[str, str], dict[str, Json]] = {}
         self._text = Joiner()
         self._reasoning = Joiner()
         self._reason: Reason | None = None
@@ -72,6 +84,28 @@ class StreamAccumulator:
         self.progress += 1
         text = self._reasoning.add(piece)
         return (ReasoningDelta(text=text),) if text else ()
+
+    def reasoned(self, field: str, piece: str) -> None:
+        """Keep a piece of reasoning that the server wants back in this field of the message."""
+        if piece:
+            self._fields[field] = f"{self._fields.get(field, '')}{piece}"
+
+    def reasoned_in_parts(self, field: str, parts: Iterable[Mapping[str, Json]]) -> None:
+        """Keep pieces of a list of reasoning; pieces with one `index` belong together, and their texts are joined."""
+        for part in parts:
+            whole = self._parts.setdefault((field, str(part.get("index", len(self._parts)))), {})
+            for name, value in part.items():
+                before = whole.get(name)
+                joined = (
+                    name in ("text", "summary", "data") and isinstance(value, str) and isinstance(before, str)
+                )
+                whole[name] = f"{before}{value}" if joined else value if value is not None else before
+
+    def _returned(self) -> tuple[Reasoning, ...]:
+        fields = dict(self._fields)
+        for (field, _), part in self._parts.items():
+            fields[field] = [*list_of(fields.get(field)), part]
+        return (*self.kept, *([Reasoning(provider=self.provider, data=fields)] if fields else ()))
 
     def finish(self, word: str) -> None:
         """Mark the answer as complete, with the server's finish reason."""
@@ -107,4 +141,14 @@ class StreamAccumulator:
         prompt, completion = self._usage
         if prompt is not None or completion is not None:
             events.append(UsageReported(prompt_tokens=prompt or 0, completion_tokens=completion or 0))
-        return (*events, Finished(reason=reason))
+        return (*events, Finished(reason=reason, reasoning=self._returned()))
+
+
+def returned(message: Message, provider: str) -> dict[str, Json]:
+    """The fields of a message in which a provider gets its reasoning back."""
+    return {
+        name: value
+        for each in message.reasoning
+        if each.provider == provider
+        for name, value in each.data.items()
+    }

@@ -12,7 +12,7 @@ from planloom.domain.values import Json
 from planloom.models.http.adapter import AnswerRefused, HttpRequest, ProbeClient
 from planloom.models.http.failures import Refusal, refusal_in
 from planloom.models.http.json_text import count_of, list_of, object_of, text_of
-from planloom.models.port import Capabilities, Message, ModelEvent, ModelRequest
+from planloom.models.port import Capabilities, Message, ModelEvent, ModelRequest, Reasoning
 from planloom.models.providers.accumulator import StreamAccumulator
 from planloom.models.providers.openai_compatible import FINAL_STATUSES
 from planloom.models.providers.text_tools import describe_in_prompt
@@ -51,16 +51,15 @@ class Anthropic:
         body: dict[str, Json] = {
             "model": name,
             "max_tokens": wanted if self._longest is None else min(wanted, self._longest),
-            "messages": _messages(request),
+            "messages": _messages(request, self.provider),
             "stream": True,
         }
         system = "\n\n".join(message.text for message in request.messages if message.role == "system")
         if system:
             block: dict[str, Json] = {"type": "text", "text": system}
-            if self._caches:
-                # Tools and system prompt stay the same between requests, so they are cached.
-                block["cache_control"] = {"type": "ephemeral"}
             body["system"] = [block]
+            if self._caches:
+                _mark_for_cache(block, body["messages"])
         if request.tools:
             body["tools"] = [
                 {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
@@ -117,12 +116,25 @@ class Anthropic:
         return KNOWN.model_copy(update={"context_tokens": context}) if context else KNOWN
 
 
+def _mark_for_cache(system: dict[str, Json], messages: Json) -> None:
+    """Have tools, system prompt and the conversation so far cached: the next request repeats and extends them.
+
+    https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching
+    """
+    system["cache_control"] = {"type": "ephemeral"}
+    last = object_of(list_of(messages)[-1]) if messages else {}
+    blocks = [block for block in list_of(last.get("content")) if isinstance(block, dict)]
+    if blocks and blocks[-1].get("type") in ("text", "tool_result", "image", "tool_use"):
+        blocks[-1]["cache_control"] = {"type": "ephemeral"}
+
+
 class AnthropicReader(StreamAccumulator):
     """Reads the events of one answer, or a whole answer from a server that does not stream."""
 
     def __init__(self, request: ModelRequest, *, forced: bool) -> None:
         super().__init__(request)
         self._forced = forced
+        self._thinking: dict[int, dict[str, Json]] = {}
 
     def feed(self, data: Mapping[str, Json]) -> tuple[ModelEvent, ...]:
         """The events of one object. Raises `AnswerRefused` if it reports an error."""
@@ -155,13 +167,22 @@ class AnthropicReader(StreamAccumulator):
         if block.get("type") == "tool_use":
             arguments = block.get("input") or None
             return self._call(index, text_of(block.get("id")), text_of(block.get("name")), arguments)
+        if block.get("type") == "redacted_thinking":
+            self._thinking[_number(index)] = {"type": "redacted_thinking", "data": text_of(block.get("data"))}
         return self._delta(index, block)
 
     def _delta(self, index: Json, delta: Mapping[str, Json]) -> tuple[ModelEvent, ...]:
         if delta.get("type") == "input_json_delta":
             return self._call(index, "", "", delta.get("partial_json"))
+        thought, signature = text_of(delta.get("thinking")), text_of(delta.get("signature"))
+        if thought or signature:
+            block = self._thinking.setdefault(
+                _number(index), {"type": "thinking", "thinking": "", "signature": ""}
+            )
+            block["thinking"] = f"{block.get('thinking', '')}{thought}"
+            block["signature"] = f"{block.get('signature', '')}{signature}"
         return (
-            *self.add_reasoning(text_of(delta.get("thinking"))),
+            *self.add_reasoning(thought),
             *self.add_text(text_of(delta.get("text"))),
         )
 
@@ -185,6 +206,12 @@ class AnthropicReader(StreamAccumulator):
 
     def _finish(self, reason: Json) -> None:
         if isinstance(reason, str) and reason:
+            # The API refuses a thinking block without its signature.
+            self.kept = [
+                Reasoning(provider=Anthropic.provider, data=block)
+                for block in self._thinking.values()
+                if block.get("signature") or block.get("data")
+            ]
             self.finish("stop" if self._forced and reason == "tool_use" else reason)
 
 
@@ -193,7 +220,11 @@ def _is_forced(request: ModelRequest) -> bool:
     return schema is not None and schema.get("type") == "object" and not request.tools
 
 
-def _messages(request: ModelRequest) -> list[Json]:
+def _number(index: Json) -> int:
+    return index if isinstance(index, int) else 0
+
+
+def _messages(request: ModelRequest, provider: str) -> list[Json]:
     """The conversation with successive messages of one side, including tool results, joined to one message."""
     turns: list[tuple[str, list[Json]]] = []
     for message in request.messages:
@@ -202,6 +233,7 @@ def _messages(request: ModelRequest) -> list[Json]:
         role = "assistant" if message.role == "assistant" else "user"
         if not turns or turns[-1][0] != role:
             turns.append((role, []))
+        turns[-1][1].extend(dict(each.data) for each in message.reasoning if each.provider == provider)
         turns[-1][1].extend(_blocks(message))
     return [{"role": role, "content": blocks} for role, blocks in turns if blocks]
 

@@ -115,9 +115,14 @@ class CallFragments:
             problem = arguments.problem if isinstance(arguments, Unreadable) else "the call names no tool"
             if cut:
                 problem = f"the answer was cut: {problem}"
-            return CallBroken(name=call.name, arguments_text=text, problem=problem)
+            return CallBroken(
+                call_id=self._id(call.call_id, number), name=call.name, arguments_text=text, problem=problem
+            )
         if cut and not text.strip() and call.value is None:
-            return CallBroken(name=call.name, arguments_text="", problem="the answer was cut before them")
+            problem = "the answer was cut before them"
+            return CallBroken(
+                call_id=self._id(call.call_id, number), name=call.name, arguments_text="", problem=problem
+            )
         return CallMade(
             call=ToolCall(call_id=self._id(call.call_id, number), name=call.name, arguments=arguments)
         )

@@ -10,7 +10,7 @@ from planloom.models.http.adapter import AnswerRefused, HttpRequest, ProbeClient
 from planloom.models.http.failures import Refusal, refusal_in
 from planloom.models.http.json_text import count_of, list_of, object_of, text_of
 from planloom.models.port import Capabilities, Message, ModelEvent, ModelRequest
-from planloom.models.providers.accumulator import StreamAccumulator
+from planloom.models.providers.accumulator import StreamAccumulator, returned
 from planloom.models.providers.openai_compatible import FINAL_STATUSES, NO_TOOLS, tool_list
 from planloom.models.providers.text_tools import describe_in_prompt
 
@@ -49,7 +49,10 @@ class Ollama:
         body: dict[str, Json] = {
             "model": name,
             "messages": [
-                _message(message, names.get(message.tool_call_id or CallId(""), ""))
+                {
+                    **_message(message, names.get(message.tool_call_id or CallId(""), "")),
+                    **returned(message, self.provider),
+                }
                 for message in request.messages
             ],
             "stream": True,
@@ -112,11 +115,14 @@ class Ollama:
 class OllamaReader(StreamAccumulator):
     """Reads the lines of one answer."""
 
+    provider = "ollama"
+
     def feed(self, data: Mapping[str, Json]) -> tuple[ModelEvent, ...]:
         """The events of one line. Raises `AnswerRefused` if it reports an error."""
         if data.get("error"):
             raise AnswerRefused(refusal_in(data))
         message = object_of(data.get("message"))
+        self.reasoned("thinking", text_of(message.get("thinking")))
         events = (
             *self.add_reasoning(text_of(message.get("thinking"))),
             *self.add_text(text_of(message.get("content"))),
@@ -131,7 +137,7 @@ class OllamaReader(StreamAccumulator):
         return events
 
 
-def _message(message: Message, tool_name: str) -> Json:
+def _message(message: Message, tool_name: str) -> dict[str, Json]:
     wire: dict[str, Json] = {"role": message.role, "content": message.text}
     if message.role == "tool":
         wire["tool_name"] = tool_name

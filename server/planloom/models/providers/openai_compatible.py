@@ -14,7 +14,7 @@ from planloom.models.http.json_text import count_of, list_of, object_of, text_of
 from planloom.models.http.payloads import DONE
 from planloom.models.port import Capabilities, Message, ModelEvent, ModelRequest
 from planloom.models.providers import capabilities as probing
-from planloom.models.providers.accumulator import StreamAccumulator
+from planloom.models.providers.accumulator import StreamAccumulator, returned
 from planloom.models.providers.text_tools import describe_in_prompt
 
 FINAL_STATUSES = frozenset({401, 402, 403, 408, 409, 413, 429, 503})
@@ -52,7 +52,13 @@ class OpenAICompatible:
         )
         body: dict[str, Json] = {
             "model": name,
-            "messages": [_message(message) for message in request.messages],
+            "messages": [
+                {
+                    **_message(message),
+                    **({} if "reasoning" in self._refused else returned(message, self.provider)),
+                }
+                for message in request.messages
+            ],
             "stream": True,
         }
         if "stream_options" not in self._refused:
@@ -110,6 +116,8 @@ class OpenAICompatible:
 class OpenAIReader(StreamAccumulator):
     """Reads the chunks of one answer, or a whole answer from a server that does not stream."""
 
+    provider = "openai"
+
     def feed(self, data: Mapping[str, Json]) -> tuple[ModelEvent, ...]:
         """The events of one chunk. Raises `AnswerRefused` if it reports an error."""
         if DONE in data and not self.complete and self.progress:
@@ -138,8 +146,10 @@ class OpenAIReader(StreamAccumulator):
         for field in ("reasoning_content", "reasoning"):
             if thought := text_of(delta.get(field)):
                 # Some servers send the same text in both fields.
+                self.reasoned(field, thought)
                 events.extend(self.add_reasoning(thought))
                 break
+        self.reasoned_in_parts("reasoning_details", map(object_of, list_of(delta.get("reasoning_details"))))
         content = delta.get("content")
         if isinstance(content, str):
             events.extend(self.add_text(content))
@@ -167,7 +177,7 @@ def tool_list(request: ModelRequest) -> list[Json]:
     ]
 
 
-def _message(message: Message) -> Json:
+def _message(message: Message) -> dict[str, Json]:
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.tool_call_id or "", "content": message.text}
     wire: dict[str, Json] = {"role": message.role, "content": message.text}
@@ -205,6 +215,12 @@ def _refused_field(words: str, request: ModelRequest, refused: set[str]) -> str 
     if request.response_schema is not None and NO_SCHEMA.search(words):
         # A server may refuse only `strict`; the schema itself is dropped last.
         return next((field for field in ("strict", "response_format") if field not in refused), None)
+    if (
+        "reasoning" not in refused
+        and "reasoning" in lower
+        and any(each.reasoning for each in request.messages)
+    ):
+        return "reasoning"
     if request.tools and "tools" not in refused and NO_TOOLS.search(words):
         return "tools"
     return None
