@@ -491,23 +491,34 @@ async def test_a_request_is_told_what_the_session_did_before(tmp_path: Path) -> 
         assert "EARLIER IN THIS SESSION" in prompt and "Changed files: notes.txt" in prompt
 
 
-async def test_prompts_stay_within_their_room_and_older_results_go_to_the_summary(tmp_path: Path) -> None:
+@pytest.mark.parametrize("can", [{"tools": True}, {"json_schema": True}], ids=["native", "json"])
+async def test_prompts_stay_within_their_room_and_older_results_are_shortened(
+    tmp_path: Path, can: dict[str, bool]
+) -> None:
     lines = "\n".join(f"line {number} of the file with some words in it" for number in range(300))
     files = {f"src/f{number}.py": f"# file {number}\n{lines}\n" for number in range(8)}
-    reads = [makes(("read_file", {"path": f"src/f{number}.py"})) for number in range(8)]
-    model = ScriptedModel([*reads, makes(DONE)], capabilities=Capabilities(tools=True, context_tokens=8_000))
+    calls = [("read_file", {"path": path}) for path in files]
+    native = [*map(makes, calls), makes(DONE)]
+    printed = [
+        *(says(json.dumps({"tool_calls": [{"name": name, "arguments": args}]})) for name, args in calls),
+        says(json.dumps({"tool_calls": [], "task_completed": "Looked."})),
+    ]
+    capabilities = Capabilities(context_tokens=8_000, **can)
+    model = ScriptedModel(native if can.get("tools") else printed, capabilities=capabilities)
     async with studio(tmp_path, files) as at:
         plan = await planned(at, "Work", ("Look", "look"))
-        at.model.model = ScriptedModel(
-            [*reads, makes(DONE)], capabilities=Capabilities(tools=True, context_tokens=8_000)
-        )
-        model = at.model.model
+        at.model.model = model
         plan = await allowed(at, plan)
         assert plan.status == "completed"
-        assert happened(at, ev.ContextCompacted)
-        assert all(len(asked(request)) < 24_000 for request in model.requests)
+        assert all(len(asked(request)) < 26_000 for request in model.requests)
         last = asked(model.requests[-1])
-        assert "CONTEXT SUMMARY" in last and "src/f0.py" in last and "ask for a part" in last
+        if can.get("tools"):
+            assert "# file 0\n[shortened to make room" in last
+            assert [message.role for message in model.requests[-1].messages[-2:]] == ["assistant", "tool"]
+            assert "line 299" in model.requests[-1].messages[-1].text
+        else:
+            assert happened(at, ev.ContextCompacted)
+            assert "CONTEXT SUMMARY" in last and "src/f0.py" in last and "ask for a part" in last
 
 
 @pytest.mark.parametrize(

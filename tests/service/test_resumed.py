@@ -197,7 +197,7 @@ async def test_a_step_whose_changes_were_all_denied_is_skipped(tmp_path: Path) -
             event.reason for recorded in at.events if isinstance(event := recorded.event, ev.TaskSkipped)
         ] == ["approval_denied"]
         shown = [prompt for prompt in prompts(at) if "edit_file [SUCCESS]" in prompt]
-        assert "The changes were not made: not that" in shown[-1].partition("TOOL RESULTS")[2]
+        assert "The changes were not made: not that" in shown[-1].partition("edit_file [SUCCESS]")[2]
         assert "not made" not in at.text("a.txt") and at.text("a.txt") == FILES["a.txt"]
 
 

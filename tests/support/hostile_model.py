@@ -99,7 +99,7 @@ class HostileModel:
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         self.requests += 1
         await asyncio.sleep(0)
-        calls = self._right(request.messages[-1].text)
+        calls = self._right("\n".join(message.text for message in request.messages))
         fault = self._random.choice(FAULTS) if self._random.random() < self._chance else None
         attempt = 0
         while fault in TRANSPORT:
@@ -117,11 +117,11 @@ class HostileModel:
 
     def _right(self, prompt: str) -> tuple[Call, ...]:
         """What a good model does: write what is not written yet, then say that the task is done."""
-        current = re.search(r"^CURRENT TASK\n(.*)$", prompt, re.MULTILINE)
-        task = self._tasks[current[1]] if current is not None else None
-        if task is None:
+        _, heading, now = prompt.rpartition("CURRENT TASK\n")
+        if not heading:
             return (("final_answer", {"text": "All is done."}),)
-        done = set(re.findall(r"(?:Created|Replaced) (\S+?\.txt)|(\S+\.txt) already has", prompt))
+        task = self._tasks[now.partition("\n")[0]]
+        done = set(re.findall(r"(?:Created|Replaced) (\S+?\.txt)|(\S+\.txt) already has", now))
         written = {name for pair in done for name in pair if name}
         left = [path for path in task.files if path not in written]
         calls: list[Call] = [("write_file", {"path": path, "content": task.files[path]}) for path in left]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
 from planloom.domain.values import Args
 from planloom.models.offline.scripted import ScriptedModel, Turn, makes
-from planloom.models.port import ModelEvent, ModelRequest
+from planloom.models.port import Message, ModelEvent, ModelRequest
 
 Wanted = tuple[str, Args]
 
@@ -25,23 +25,37 @@ class ObedientModel(ScriptedModel):
         self.prompts: list[str] = []
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
-        prompt = "\n".join(message.text for message in request.messages)
+        prompt = "\n".join(_shown(request.messages))
         self.prompts.append(prompt)
         for event in self._turn(prompt).played(len(self.prompts)):
             yield event
 
     def _turn(self, prompt: str) -> Turn:
-        task = next(name for name in self.tasks if f"CURRENT TASK\n{name}\n" in prompt)
-        results = prompt.partition("TOOL RESULTS\n")[2].partition("\n\nINSTRUCTIONS")[0]
+        current = prompt.rpartition("CURRENT TASK\n")[2]
+        task = next(name for name in self.tasks if current.startswith(f"{name}\n"))
         for name, args in self.tasks[task]:
-            if not _is_done(results, name, args):
+            if not _is_done(current, name, args):
                 return makes((name, args))
         return makes(("task_completed", {"summary": f"Done: {task}"}))
 
 
-def _is_done(results: str, name: str, args: Args) -> bool:
+def _shown(messages: Sequence[Message]) -> Iterator[str]:
+    """The text of each message; a result in a conversation as a prompt of one message shows it."""
+    calls = {call.call_id: call for message in messages for call in message.tool_calls}
+    for message in messages:
+        call = calls.get(message.tool_call_id) if message.tool_call_id is not None else None
+        if call is None:
+            yield message.text
+            continue
+        failed = message.text.startswith("[FAILED] ")
+        text = message.text.removeprefix("[FAILED] ")
+        args = json.dumps(call.arguments, sort_keys=True, ensure_ascii=False)
+        yield f"{call.name} [{'FAILED' if failed else 'SUCCESS'}] {args}\n{text}"
+
+
+def _is_done(prompt: str, name: str, args: Args) -> bool:
     head = re.escape(f"{json.dumps(args, sort_keys=True, ensure_ascii=False)}")
-    found = list(re.finditer(rf"^{name} \[(SUCCESS|FAILED)\] {head}\n(.*)$", results, re.MULTILINE))
+    found = list(re.finditer(rf"^{name} \[(SUCCESS|FAILED)\] {head}\n(.*)$", prompt, re.MULTILINE))
     if not found:
         return False
     return found[-1][1] == "SUCCESS" or "did not allow" in found[-1][2] or "denied" in found[-1][2]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Literal
 
-from planloom.domain.values import Args, Json, Value
-from planloom.models.port import ToolCall, ToolSpec
+from planloom.domain.values import Args, CallId, Json, Value
+from planloom.models.port import Reasoning, ToolCall, ToolSpec
 
 CONTROL = ("task_completed", "final_answer", "ask_user", "plan_actions", "report")
 """Names of the control tools, which steer the loop and change nothing themselves."""
@@ -16,17 +16,26 @@ Confidence = Literal["high", "medium", "low"]
 
 
 class Malformed(Value):
-    """A call that cannot be run as written. The model is shown `problem`, a phrase without a full stop."""
+    """A call that cannot be run as written. The model is shown `problem`, a phrase without a full stop.
 
+    `call_id` is empty for a call that the model has printed as text.
+    """
+
+    call_id: CallId = CallId("")
     name: str
     text: str
     problem: str
 
 
 class Turn(Value):
-    """One answer of a model. `cut`: it was cut off at its length limit."""
+    """One answer of a model. `cut`: it was cut off at its length limit.
+
+    `made` are all calls as the model wrote them, control calls too, and `reasoning` is what its provider wants back.
+    """
 
     text: str = ""
+    made: tuple[ToolCall, ...] = ()
+    reasoning: tuple[Reasoning, ...] = ()
     calls: tuple[ToolCall, ...] = ()
     malformed: tuple[Malformed, ...] = ()
     task_completed: str | None = None
@@ -133,9 +142,17 @@ def turn_of(
             continue
         problem = _read_control(call.name, call.arguments, control)
         if problem is not None:
-            wrong.append(Malformed(name=call.name, text=str(call.arguments), problem=problem))
+            text = str(call.arguments)
+            wrong.append(Malformed(call_id=call.call_id, name=call.name, text=text, problem=problem))
     return Turn.model_validate(
-        {"text": text, "calls": tuple(tools), "malformed": tuple(wrong), "cut": cut, **control}
+        {
+            "text": text,
+            "made": tuple(calls),
+            "calls": tuple(tools),
+            "malformed": tuple(wrong),
+            "cut": cut,
+            **control,
+        }
     )
 
 

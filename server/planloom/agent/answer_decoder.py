@@ -140,7 +140,7 @@ def checked_call(call: ToolCall, tools: Sequence[ToolSpec]) -> ToolCall | Malfor
         return call.model_copy(update={"name": read.name, "arguments": read.arguments})
     if read.cause == "unknown_tool":
         return call
-    return Malformed(name=call.name, text=read.text, problem=read.problem)
+    return Malformed(call_id=call.call_id, name=call.name, text=read.text, problem=read.problem)
 
 
 class StreamChunk(NamedTuple):

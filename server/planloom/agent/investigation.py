@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
 
 from planloom.agent.answer import Turn
-from planloom.agent.prompts import tool_results
+from planloom.agent.conversation import Conversation
+from planloom.agent.prompts import Brief, Section
+from planloom.agent.result_budget import FixedContextWindow
 from planloom.agent.task import CallRunner, GaveUp, RunLimits
 from planloom.agent.turns import LoopState, ask_model, run_calls
 from planloom.domain.values import Args
@@ -45,13 +47,14 @@ class Investigation(NamedTuple, Generic[R]):
     system: str
     question: str
     report: Report[R]
+    window: FixedContextWindow
     limits: RunLimits
     answer_tokens: int
 
 
 async def inquire(investigation: Investigation[R], model: Model, caller: CallRunner) -> R | GaveUp:
     """Let the model investigate until it reports. Raises ModelFailed and BudgetExhausted."""
-    loop_state = _State()
+    loop_state = _State(Conversation(investigation.window))
     for number in range(1, MAX_TURNS + 1):
         last = number == MAX_TURNS or loop_state.calls >= investigation.limits.limit
         turn = await _ask(investigation, model, loop_state, last=last)
@@ -63,8 +66,8 @@ async def inquire(investigation: Investigation[R], model: Model, caller: CallRun
 
 
 class _State(LoopState):
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, conversation: Conversation) -> None:
+        super().__init__(conversation)
         self.reminded = False
         self.corrected = False
         self.final = False
@@ -73,19 +76,21 @@ class _State(LoopState):
 async def _ask(investigation: Investigation[R], model: Model, loop_state: _State, *, last: bool) -> Turn:
     limits = investigation.limits._replace(tools=Registry(())) if last else investigation.limits
     limits.allow()
-    loop_state.results = list(await limits.window.fit(loop_state.results))
-    notes = "\n".join([*loop_state.notes, _NOW if last else _READY])
-    loop_state.notes = []
-    sections = [investigation.question]
-    if loop_state.results:
-        sections.append(tool_results(loop_state.results))
-    sections.append(f"INSTRUCTIONS\n{notes}")
-    prompt = "\n\n".join(sections)
+
+    def brief() -> Brief:
+        sections = (
+            Section("", investigation.question),
+            Section("EARLIER RESULTS", "\n".join(investigation.window.summary)),
+        )
+        return Brief(
+            investigation.system, tuple(each for each in sections if each.text), _NOW if last else _READY
+        )
+
     return await ask_model(
         limits,
         model,
-        investigation.system,
-        prompt,
+        loop_state.conversation,
+        brief,
         (investigation.report.spec,),
         most_tokens=investigation.answer_tokens,
     )
@@ -118,7 +123,7 @@ def _read_report(investigation: Investigation[R], loop_state: _State, args: Args
     if loop_state.corrected:
         return GaveUp(reason=f"The model's report could not be used, twice: {read}.")
     loop_state.corrected = True
-    loop_state.notes.append(f"Your report cannot be used: {read}. Call report again.")
+    loop_state.conversation.tell(f"Your report cannot be used: {read}. Call report again.")
     return None
 
 
@@ -129,7 +134,7 @@ def _in_words(investigation: Investigation[R], loop_state: _State, turn: Turn) -
         return found
     if not loop_state.reminded and not loop_state.final:
         loop_state.reminded = True
-        loop_state.notes.append(_TOO_LONG if turn.cut else _IN_WORDS)
+        loop_state.conversation.tell(_TOO_LONG if turn.cut else _IN_WORDS)
         return None
     read = investigation.report.from_words(turn.text)
     return read if read is not None else GaveUp(reason="The model gave no report.")

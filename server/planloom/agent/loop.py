@@ -9,7 +9,7 @@ from typing import Literal
 
 from planloom.agent.answer import Confidence, Turn, control_specs
 from planloom.agent.answer_decoder import mode_of, turn_request
-from planloom.agent.prompts import ToolNote, remaining, step_prompt, system_prompt
+from planloom.agent.prompts import Brief, remaining, system_prompt, task_brief
 from planloom.agent.task import (
     AgentTask,
     Evidence,
@@ -21,7 +21,7 @@ from planloom.agent.task import (
     ToolRunner,
 )
 from planloom.agent.turns import LoopState, ask_model, run_calls
-from planloom.domain.plans.plan import Plan, Step
+from planloom.domain.plans.plan import Plan
 from planloom.models.port import Capabilities, Model, ModelRequest
 from planloom.tools.registry import Registry
 
@@ -49,16 +49,17 @@ async def work_on(task: AgentTask, model: Model, runner: ToolRunner) -> LoopEnd:
         if state.idle == 0:
             state.reminded = False
         if state.idle >= MOST_IDLE:
-            last = f" The last note to it was: {state.notes[-1]}" if state.notes else ""
+            note = state.conversation.last_note
+            last = f" The last note to it was: {note}" if note else ""
             return GaveUp(reason=f"The model made no progress in {state.idle} turns.{last}")
     return GaveUp(reason=f"The task was not done after {most} turns of the model.")
 
 
-def frame_of(plan: Plan, step: Step, tools: Registry, can: Capabilities) -> ModelRequest:
+def frame_of(plan: Plan, tools: Registry, can: Capabilities) -> ModelRequest:
     """The part of every request of a task that never changes: the system prompt and the tools."""
     direct = plan.route == "direct"
     specs = (*tools.specs(), *control_specs(direct=direct))
-    frame = turn_request(mode_of(can), system_prompt(step.agent, direct=direct), "", specs)
+    frame = turn_request(mode_of(can), system_prompt(direct=direct), "", specs)
     return frame.model_copy(update={"response_schema": None})
 
 
@@ -66,7 +67,7 @@ class _State(LoopState):
     """The state of the loop over one task."""
 
     def __init__(self, task: AgentTask) -> None:
-        super().__init__(task.results)
+        super().__init__(task.conversation)
         self.calls = task.calls
         self.reminded = False
         self.early_answers = 0
@@ -76,21 +77,14 @@ class _State(LoopState):
 
 async def _ask(task: AgentTask, model: Model, state: _State) -> Turn:
     task.limits.allow()
-    state.results = list(await task.limits.window.fit(state.results))
-    plan = task.plan()
-    direct = plan.route == "direct"
-    prompt = step_prompt(
-        plan,
-        plan.step(task.step.step_id) or task.step,
-        attachments=task.attachments,
-        results=state.results,
-        notes=state.notes,
-        context_summary=plan.context_summary or "",
-        earlier=task.earlier,
-    )
-    state.notes = []
-    system = system_prompt(task.step.agent, direct=direct)
-    return await ask_model(task.limits, model, system, prompt, control_specs(direct=direct))
+
+    def brief() -> Brief:
+        plan = task.plan()
+        step = plan.step(task.step.step_id) or task.step
+        return task_brief(plan, step, task.background, task.conversation.steps)
+
+    controls = control_specs(direct=task.plan().route == "direct")
+    return await ask_model(task.limits, model, state.conversation, brief, controls)
 
 
 async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn) -> LoopEnd | None:
@@ -106,7 +100,9 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
     if turn.question is not None:
         return NeedsAnswer(question=turn.question, options=turn.options)
     if turn.cut and not turn.calls:
-        state.notes.append("Your answer was cut at its length limit. Answer shorter, one call at a time.")
+        state.conversation.tell(
+            "Your answer was cut at its length limit. Answer shorter, one call at a time."
+        )
         return None
     if turn.task_completed is not None and succeeded:
         return await _finish(task, runner, state, turn.task_completed, turn.final_answer, turn.confidence)
@@ -135,20 +131,19 @@ async def _finish(
     state.failed_changes = failed_changes
     missing = await runner.missing()
     if missing:
-        state.notes.append("The task is not done yet: " + " ".join(missing))
+        state.conversation.tell("The task is not done yet: " + " ".join(missing))
         return None
     challenged = await _challenge(task, runner, state)
     if challenged is not None:
         return challenged if isinstance(challenged, GaveUp) else None
     not_made = await runner.commit()
     if not_made is not None:
-        state.notes.append(not_made)
         # Later prompts show the calls that staged these changes as successful, so they must show this failure too.
-        state.results.append(ToolNote(name="changes", args="", ok=False, text=not_made))
+        state.conversation.add_failure("changes", not_made)
         return None
     failed_checks = await runner.failed_checks()
     if failed_checks:
-        state.notes.append("The task is not done yet: " + " ".join(failed_checks))
+        state.conversation.tell("The task is not done yet: " + " ".join(failed_checks))
         return None
     last = remaining(task.plan(), task.step) == 0
     return TaskDone(summary=summary, answer=answer if last else None, confidence=confidence if last else None)
@@ -170,7 +165,7 @@ async def _challenge(
     state.challenges += 1
     if state.challenges > MAX_REFUSALS:
         return GaveUp(reason="The model kept saying that the task is done, but it has done nothing.")
-    state.notes.append(
+    state.conversation.tell(
         "The task does not look done: what it names is not there, or nothing was changed. Do it with the tools first."
         + (
             " If there is truly nothing left to do, call task_completed again."
@@ -187,7 +182,7 @@ def _challenge_once(task: AgentTask, state: _State, evidence: Evidence) -> Liter
     if evidence != "idle" or state.challenges > 0 or not may_change:
         return None
     state.challenges += 1
-    state.notes.append(
+    state.conversation.tell(
         "Nothing was changed. If the request asks for a change, make it with the tools now; "
         "if it asks for words alone, give your answer again."
     )
@@ -200,7 +195,7 @@ async def _final_answer(task: AgentTask, runner: ToolRunner, state: _State, turn
     left = remaining(plan, task.step)
     answer = turn.final_answer or ""
     if turn.calls:
-        state.notes.append(
+        state.conversation.tell(
             f"Your final answer was set aside. {left + 1} of {len(plan.steps)} tasks remain, this one among them."
         )
         return None
@@ -211,7 +206,7 @@ async def _final_answer(task: AgentTask, runner: ToolRunner, state: _State, turn
         return await _finish(task, runner, state, answer, None, None)
     if state.early_answers > MAX_REFUSALS:
         return GaveUp(reason="The model kept giving a final answer instead of doing the task.")
-    state.notes.append(
+    state.conversation.tell(
         f"It is too early for final_answer: {left + 1} of {len(plan.steps)} tasks remain. "
         "Do the CURRENT TASK with tool calls, then call task_completed."
     )
@@ -232,7 +227,7 @@ async def _prose(task: AgentTask, runner: ToolRunner, state: _State, text: str) 
     if state.reminded:
         return GaveUp(reason="The model answered in words twice instead of doing the task with tools.")
     state.reminded = True
-    state.notes.append(
+    state.conversation.tell(
         "You answered in words, but nothing was done. Use the tools; when the task is done, call task_completed."
     )
     return None

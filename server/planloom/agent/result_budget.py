@@ -10,13 +10,14 @@ from planloom.models.tokens import TokenCounter
 from planloom.tools.tool import shortened
 
 _LINE_CHARACTERS = 300
+_SHORTENED = "[shortened to make room: make the call again to see its whole result]"
 
 
 def fitted(
     results: Sequence[ToolNote], most: int, count: Callable[[str], int]
 ) -> tuple[tuple[ToolNote, ...], tuple[ToolNote, ...]]:
     """Split results into those kept within `most` tokens and the older ones dropped, both in their order."""
-    kept = [_bounded(note, most // 2, count) for note in results]
+    kept = [note.model_copy(update={"text": bounded(note.text, most // 2, count)}) for note in results]
     costs = [count(note.text) + count(note.args) for note in kept]
     dropped = 0
     if sum(costs) > most:
@@ -33,6 +34,12 @@ def in_one_line(note: ToolNote) -> str:
     return f"{call}: {text}" if text else f"{call}."
 
 
+def beginning(text: str) -> str:
+    """The beginning of a result that has to make room, and how to see it whole again."""
+    short = f"{_whole_sentences(_first_line(text), _LINE_CHARACTERS)}\n{_SHORTENED}".strip()
+    return text if _SHORTENED in text or len(short) >= len(text) else short
+
+
 def _whole_sentences(text: str, most: int) -> str:
     if len(text) <= most:
         return text
@@ -43,27 +50,40 @@ def _first_line(text: str) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
-def _bounded(note: ToolNote, most: int, count: Callable[[str], int]) -> ToolNote:
-    if count(note.text) <= most:
-        return note
-    share = most / max(1, count(note.text))
-    shown = note.text[: int(len(note.text) * share * 0.9)]
+def bounded(text: str, most: int, count: Callable[[str], int]) -> str:
+    """The text, or its first lines within `most` tokens and how many characters are left out."""
+    size = count(text)
+    if size <= most:
+        return text
+    shown = text[: int(len(text) * most / max(1, size) * 0.9)]
     whole_lines = shown[: shown.rfind("\n") + 1] or shown
-    left = len(note.text) - len(whole_lines)
-    text = f"{whole_lines}[{left} more characters do not fit here: ask for a part, by lines or by a pattern]"
-    return note.model_copy(update={"text": text})
+    left = len(text) - len(whole_lines)
+    return f"{whole_lines}[{left} more characters do not fit here: ask for a part, by lines or by a pattern]"
 
 
 class FixedContextWindow:
-    """Fits tool results into a fixed token budget. Results that no longer fit are reduced to one line each."""
+    """A context of a fixed size. Results that no longer fit are reduced to one line each."""
 
-    def __init__(self, most: int, counter: TokenCounter) -> None:
-        """`most` is in tokens, as the counter counts them."""
-        self._most = most
+    def __init__(self, room: int, results: int, counter: TokenCounter) -> None:
+        """`room` for a whole request and `results` for its results are in tokens, as the counter counts them."""
+        self.room = room
+        self.summary: list[str] = []
+        self._most = results
         self._counter = counter
 
+    def size(self, request: ModelRequest) -> int:
+        return self._counter.request(request)
+
+    def text(self, text: str) -> int:
+        return self._counter.text(text)
+
+    def learn(self, request: ModelRequest, prompt_tokens: int) -> None:
+        self._counter.learn(request, prompt_tokens)
+
+    def overflowed(self, request: ModelRequest) -> None:
+        self.room = min(self.room, self.size(request) * 2 // 3)
+
     async def fit(self, results: Sequence[ToolNote]) -> tuple[ToolNote, ...]:
-        """The latest results in full, the older ones reduced to their first line."""
         kept, dropped = fitted(results, self._most, self._counter.text)
         reduced = (
             note.model_copy(update={"text": shortened(_first_line(note.text), _LINE_CHARACTERS)})
@@ -71,6 +91,6 @@ class FixedContextWindow:
         )
         return (*reduced, *kept)
 
-    def learn(self, request: ModelRequest, prompt_tokens: int) -> None:
-        """Correct the token estimates by the server's count for a request."""
-        self._counter.learn(request, prompt_tokens)
+    async def summarize(self, notes: Sequence[str]) -> None:
+        """Keep the first line of each note."""
+        self.summary += (shortened(_first_line(note), _LINE_CHARACTERS) for note in notes)

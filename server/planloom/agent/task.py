@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Literal, NamedTuple, Protocol
 
 from planloom.agent.answer import Confidence
-from planloom.agent.prompts import ToolNote
+from planloom.agent.conversation import Conversation
+from planloom.agent.prompts import Section
 from planloom.domain.plans.plan import Plan, Step, Usage
 from planloom.domain.values import Json, Value
-from planloom.models.port import ModelRequest, ToolCall
+from planloom.models.port import ToolCall
 from planloom.tools.registry import Registry
 from planloom.tools.tool import ToolResult
 
@@ -99,18 +100,6 @@ class ToolRunner(CallRunner, Protocol):
         ...
 
 
-class ContextWindow(Protocol):
-    """Keeps prompts within the model's context."""
-
-    async def fit(self, results: Sequence[ToolNote]) -> Sequence[ToolNote]:
-        """The results to show in the next prompt; those left out are summarized."""
-        ...
-
-    def learn(self, request: ModelRequest, prompt_tokens: int) -> None:
-        """Correct the token estimates by the server's count for a request."""
-        ...
-
-
 class RunLimits(NamedTuple):
     """The tools and limits of one run, and the callbacks for its output and cost.
 
@@ -119,7 +108,6 @@ class RunLimits(NamedTuple):
     """
 
     tools: Registry
-    window: ContextWindow
     limit: int
     completion_seconds: float
     fallback: bool
@@ -129,15 +117,14 @@ class RunLimits(NamedTuple):
 
 
 class AgentTask(NamedTuple):
-    """One task for the loop. `plan` returns the current plan; `earlier` describes the session's previous plan.
+    """One task for the loop. `plan` returns the current plan; `background` is what the model is told before the task.
 
-    `results` are those of the step's calls in earlier runs; `calls` of them count against the limit.
+    `calls` of the step's earlier runs count against the limit.
     """
 
     plan: Callable[[], Plan]
     step: Step
     limits: RunLimits
-    attachments: str
-    earlier: str = ""
-    results: tuple[ToolNote, ...] = ()
+    conversation: Conversation
+    background: tuple[Section, ...]
     calls: int = 0

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 
 from planloom.agent.answer import Malformed, Turn, call_key
-from planloom.agent.answer_decoder import AnswerDecoder, checked_call, mode_of, turn_request
-from planloom.agent.prompts import ToolNote
+from planloom.agent.answer_decoder import AnswerDecoder, checked_call, mode_of
+from planloom.agent.conversation import Conversation
+from planloom.agent.prompts import Brief
 from planloom.agent.task import CallRunner, GaveUp, RunLimits
-from planloom.domain.errors import BudgetExhausted, ModelFailed
+from planloom.domain.errors import BudgetExhausted, ContextOverflow, ModelFailed
 from planloom.models.one_question import Cost
 from planloom.models.port import (
     CallBroken,
@@ -27,16 +28,14 @@ from planloom.models.port import (
 )
 from planloom.tools.tool import ToolResult
 
-_ARGS_SHOWN = 200
+_REPEATED = "You have just made this very call. Use its result, or do something else."
 
 
 class LoopState:
-    """The state of a loop between turns. `notes` go into the next prompt only; `idle` counts the turns since a
-    call last succeeded."""
+    """What a loop counts between turns. `idle` counts the turns since a call last succeeded."""
 
-    def __init__(self, results: Sequence[ToolNote] = ()) -> None:
-        self.results: list[ToolNote] = list(results)
-        self.notes: list[str] = []
+    def __init__(self, conversation: Conversation) -> None:
+        self.conversation = conversation
         self.calls = 0
         self._last_key: str | None = None
         self._same = 0
@@ -52,7 +51,9 @@ class LoopState:
         return self._same
 
     def malformed(self, turn: Turn) -> GaveUp | None:
-        """Note for the model which calls cannot be run. The same one three times in a row ends the loop."""
+        """Tell the model which calls cannot be run. The same one three times in a row ends the loop."""
+        for each in turn.malformed:
+            self.conversation.add_malformed(each)
         if not turn.malformed:
             self._last_malformed = None
             return None
@@ -65,36 +66,51 @@ class LoopState:
                 reason=f"The model made the same malformed call of {first.name} three times: {first.problem}."
             )
         if self._malformed == 2:
-            self.notes.append(
+            self.conversation.tell(
                 f"You have made this very call of {first.name} twice, and it cannot be run: {first.problem}. "
                 "Write it in another way, or do something else."
             )
-        for each in turn.malformed:
-            text = f"Not run: {each.problem}."
-            self.results.append(ToolNote(name=each.name, args=each.text[:_ARGS_SHOWN], ok=False, text=text))
         return None
 
 
 async def ask_model(
     limits: RunLimits,
     model: Model,
-    system: str,
-    prompt: str,
+    conversation: Conversation,
+    brief: Callable[[], Brief],
     controls: Sequence[ToolSpec],
     *,
     most_tokens: int | None = None,
 ) -> Turn:
-    """Send one request in the most reliable mode the model supports, and decode the answer as it streams.
+    """Send the next request in the most reliable mode that the model supports, and decode the answer as it streams.
 
-    An answer is cut off after `most_tokens`. Raises ModelFailed.
+    An answer is cut off after `most_tokens`. A request that turns out too long for the model is compacted, and sent
+    once more. Raises ModelFailed and ContextOverflow.
     """
     mode = mode_of(await model.capabilities())
     tools = (*limits.tools.specs(), *controls)
-    request = turn_request(mode, system, prompt, tools).model_copy(update={"max_tokens": most_tokens})
-    return await _send(limits, model, request, AnswerDecoder(mode, tools, fallback=limits.fallback))
+    refused: ContextOverflow | None = None
+    while True:
+        request = await conversation.request(mode, brief, tools)
+        request = request.model_copy(update={"max_tokens": most_tokens})
+        if refused is not None and conversation.window.size(request) > conversation.window.room:
+            raise refused
+        decoder = AnswerDecoder(mode, tools, fallback=limits.fallback)
+        try:
+            turn = await _send(limits, model, conversation, request, decoder)
+        except ContextOverflow as error:
+            if refused is not None or mode != "native":
+                raise
+            refused = error
+            conversation.window.overflowed(request)
+        else:
+            conversation.add_answer(turn)
+            return turn
 
 
-async def _send(limits: RunLimits, model: Model, request: ModelRequest, decoder: AnswerDecoder) -> Turn:
+async def _send(
+    limits: RunLimits, model: Model, conversation: Conversation, request: ModelRequest, decoder: AnswerDecoder
+) -> Turn:
     cost = Cost()
     try:
         turn = await _decoded(limits, request, cost.of(model, request), decoder)
@@ -102,7 +118,7 @@ async def _send(limits: RunLimits, model: Model, request: ModelRequest, decoder:
         # Providers bill a request that fails in mid-stream, too.
         limits.spend(cost.usage)
         raise
-    limits.window.learn(request, cost.prompt_tokens)
+    conversation.window.learn(request, cost.prompt_tokens)
     limits.spend(cost.usage)
     return turn
 
@@ -110,9 +126,10 @@ async def _send(limits: RunLimits, model: Model, request: ModelRequest, decoder:
 async def _decoded(
     limits: RunLimits, request: ModelRequest, events: AsyncGenerator[ModelEvent, None], decoder: AnswerDecoder
 ) -> Turn:
+    made: list[ToolCall] = []
     calls: list[ToolCall] = []
     broken: list[Malformed] = []
-    cut = False
+    finished = Finished(reason="stop")
     async with aclosing(events):
         async for event in events:
             match event:
@@ -125,21 +142,31 @@ async def _decoded(
                 case ReasoningDelta():
                     limits.stream("reasoning", event.text)
                 case CallMade():
+                    made.append(event.call)
                     native = checked_call(event.call, request.tools)
                     if isinstance(native, ToolCall):
                         calls.append(native)
                     else:
                         broken.append(native)
                 case CallBroken():
+                    name = event.name or "call"
+                    made.append(ToolCall(call_id=event.call_id, name=name, arguments={}))
                     broken.append(
-                        Malformed(name=event.name, text=event.arguments_text, problem=event.problem)
+                        Malformed(
+                            call_id=event.call_id,
+                            name=event.name,
+                            text=event.arguments_text,
+                            problem=event.problem,
+                        )
                     )
                 case Restarted():
-                    calls, broken = [], []
+                    made, calls, broken = [], [], []
                     decoder.restart()
                 case Finished():
-                    cut = event.reason == "length"
-    return decoder.turn(calls, broken, cut=cut)
+                    finished = event
+    turn = decoder.turn(calls, broken, cut=finished.reason == "length")
+    native_calls = {"made": tuple(made)} if made else {}
+    return turn.model_copy(update={**native_calls, "reasoning": finished.reasoning})
 
 
 async def run_calls(
@@ -164,12 +191,7 @@ async def run_calls(
         if result is None:
             waited = f"{limits.completion_seconds:g} seconds"
             return GaveUp(reason=f"The call of {call.name} was still open {waited} after the step could end.")
-        text = result.text
-        if same == 2:
-            text += "\nYou have just made this very call. Use its result, or do something else."
-        args = key.removeprefix(f"{call.name} ")
-        shown = args if len(args) <= _ARGS_SHOWN else args[:_ARGS_SHOWN] + "…"
-        loop_state.results.append(ToolNote(name=call.name, args=shown, ok=result.ok, text=text))
+        loop_state.conversation.add_result(call, result, remark=_REPEATED if same == 2 else "")
         all_ok = all_ok and result.ok
         if result.ok:
             loop_state.idle = 0

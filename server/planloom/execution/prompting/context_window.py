@@ -18,13 +18,17 @@ from planloom.models.tokens import TokenCounter
 from planloom.settings import Settings
 
 _CHARACTERS_A_TOKEN = 4
+_ANSWER = 16_000
+"""Tokens that a conversation leaves for an answer, or a fifth of a smaller context."""
 
 
 class TokenBudget:
     """The tokens of a prompt, divided into shares for its sections."""
 
-    def __init__(self, whole: int) -> None:
+    def __init__(self, whole: int, frame: int = 0) -> None:
+        """`whole` is what the sections have, beside a constant `frame` of system prompt and tools."""
         self.whole = whole
+        self.room = frame + whole - min(_ANSWER, whole // 5)
         self.summary = max(120, min(2_000, whole // 12))
         self.results = max(400, whole * 2 // 5)
         self.tasks = max(200, min(4_000, whole // 8))
@@ -53,6 +57,7 @@ class StepContextWindow:
         self._counter = counter
         self._allow = allow
         self._spend = spend
+        self._room = shares.room
 
     async def fit(self, results: Sequence[ToolNote]) -> tuple[ToolNote, ...]:
         """The results to show in full. The others, and older steps, are moved into the plan's context summary."""
@@ -64,6 +69,23 @@ class StepContextWindow:
         if notes:
             await self._compact(plan, notes, tuple(step.step_id for _, step in older))
         return kept
+
+    @property
+    def room(self) -> int:
+        return self._room
+
+    def size(self, request: ModelRequest) -> int:
+        return self._counter.request(request)
+
+    def text(self, text: str) -> int:
+        return self._counter.text(text)
+
+    def overflowed(self, request: ModelRequest) -> None:
+        self._room = min(self._room, self.size(request) * 2 // 3)
+
+    async def summarize(self, notes: Sequence[str]) -> None:
+        """Merge the notes into the plan's context summary."""
+        await self._compact(self._plan_store.plan(self._plan_id), notes, ())
 
     def learn(self, request: ModelRequest, prompt_tokens: int) -> None:
         """Correct the token estimates by the server's count for a request."""
@@ -112,7 +134,7 @@ def shares_of(capabilities: Capabilities, settings: Settings, frame_tokens: int 
     """The shares of a prompt, by the settings or else the model's context, beside a constant frame."""
     whole = settings.context.budget_tokens or settings.model.context_tokens or capabilities.context_tokens
     whole = whole or UNKNOWN_CONTEXT
-    return TokenBudget(max(whole // 4, whole - frame_tokens))
+    return TokenBudget(max(whole // 4, whole - frame_tokens), frame_tokens)
 
 
 def _older_steps(plan: Plan, most: int, count: Callable[[str], int]) -> list[tuple[int, Step]]:

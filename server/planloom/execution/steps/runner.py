@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, NamedTuple
 
+from planloom.agent.conversation import Conversation
 from planloom.agent.loop import frame_of, work_on
+from planloom.agent.prompts import Section
 from planloom.agent.task import (
     AgentTask,
     ChangesDenied,
@@ -202,7 +204,6 @@ class Runner:
 
         limits = RunLimits(
             tools=tools,
-            window=await self._context_window(plan, step, tools, model),
             limit=settings.execution.max_tool_calls_per_step,
             completion_seconds=settings.execution.completion_timeout_seconds,
             fallback=settings.enable_fallback_function_parsing,
@@ -214,9 +215,10 @@ class Runner:
             plan=lambda: self._deps.plan_store.plan(plan.plan_id),
             step=step,
             limits=limits,
-            attachments=attachments,
-            earlier=self._deps.earlier(plan),
-            results=earlier_results(step),
+            conversation=Conversation(
+                await self._context_window(plan, step, tools, model), results=earlier_results(step)
+            ),
+            background=self._background(plan, attachments),
             calls=len(step.tools_executed) - step.calls_before,
         )
         with self._deps.context_factory.call_cache() as call_cache:
@@ -230,6 +232,14 @@ class Runner:
                 call_cache,
             )
             return self._outcome(plan, step, await work_on(task, model, runner))
+
+    def _background(self, plan: Plan, attachments: str) -> tuple[Section, ...]:
+        """What the model is told before the task; what is the same for all steps comes first."""
+        return (
+            Section("EARLIER IN THIS SESSION (data)", self._deps.earlier(plan)),
+            Section("USER REQUEST", plan.request.strip()),
+            Section("ATTACHMENTS", attachments),
+        )
 
     def _tools_of(self, plan: Plan, step: Step) -> Registry:
         """The tools that a step may use, in a literal call as in a model's calls."""
@@ -245,7 +255,7 @@ class Runner:
         plan_id, step_id = plan.plan_id, step.step_id
         can = await model.capabilities()
         counter = self._counters.setdefault(model.identity.name, TokenCounter())
-        frame = counter.request(frame_of(plan, step, tools, can))
+        frame = counter.request(frame_of(plan, tools, can))
         shares = shares_of(can, self._deps.settings(), frame)
         return StepContextWindow(
             self._deps.plan_store,

@@ -175,7 +175,6 @@ class PerspectivesPlanner:
 
         limits = RunLimits(
             tools=runner.tools,
-            window=FixedContextWindow(results, progress.counter),
             limit=self._limits.calls,
             completion_seconds=self._limits.call_seconds,
             fallback=self._fallback,
@@ -183,7 +182,10 @@ class PerspectivesPlanner:
             spend=spend,
             allow=progress.allow,
         )
-        return await inquire(Investigation(system, prompt.text, form, limits, answer), self._model, runner)
+        window = FixedContextWindow(whole - answer, results, progress.counter)
+        return await inquire(
+            Investigation(system, prompt.text, form, window, limits, answer), self._model, runner
+        )
 
     def _form(self, agent: Agent) -> Report[Perspective]:
         return Report(

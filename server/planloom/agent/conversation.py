@@ -1,0 +1,287 @@
+"""The conversation with a model about one task: what it is sent each turn, and what it has answered.
+
+An engine that takes tools gets an append-only conversation: the sections of the task, then the model's own messages
+and every result under its call. A section is sent again only when its text has changed. Any other engine gets one
+message a turn, with the same sections and results written anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
+
+from planloom.agent.answer import CONTROL, Malformed, Turn, call_key
+from planloom.agent.answer_decoder import ToolCallMode, turn_request
+from planloom.agent.prompts import Brief, ToolNote, tool_results
+from planloom.agent.result_budget import beginning, bounded
+from planloom.domain.values import CallId, StepId
+from planloom.models.port import Message, ModelRequest, ToolCall, ToolSpec
+from planloom.tools.tool import ToolResult
+
+ARGS_SHOWN = 200
+"""Most characters of a call's arguments in a prompt that is written anew; a native conversation has them whole."""
+_INSTRUCTIONS = "INSTRUCTIONS"
+_ACCEPTED = "Done."
+_ASKED = "The user has answered: see CURRENT TASK."
+FAILED = "[FAILED]"
+"""The beginning of a failed call's result."""
+_NOT_RUN = f"{FAILED} It was not run, since the run was interrupted."
+
+
+class ContextWindow(Protocol):
+    """Keeps prompts within the model's context. All sizes are in tokens."""
+
+    @property
+    def room(self) -> int:
+        """The largest request that is sent as it is; a longer conversation is compacted first."""
+        ...
+
+    def size(self, request: ModelRequest) -> int:
+        """The size of a whole request."""
+        ...
+
+    def text(self, text: str) -> int:
+        """The size of a text."""
+        ...
+
+    def learn(self, request: ModelRequest, prompt_tokens: int) -> None:
+        """Correct the sizes by the server's count for a request."""
+        ...
+
+    def overflowed(self, request: ModelRequest) -> None:
+        """Take note that the server has refused a request as too long."""
+        ...
+
+    async def fit(self, results: Sequence[ToolNote]) -> Sequence[ToolNote]:
+        """The results to show in a prompt that is written anew. Those left out, and older tasks, are summarized."""
+        ...
+
+    async def summarize(self, notes: Sequence[str]) -> None:
+        """Add to the summary that later sections show."""
+        ...
+
+
+class Thread(NamedTuple):
+    """A native conversation that a later task of the plan can continue.
+
+    `sent` has the text of each section as it was last sent, `open` the model's calls that have no result yet,
+    `steps` the tasks that were worked on in it.
+    """
+
+    messages: tuple[Message, ...] = ()
+    sent: Mapping[str, str] = MappingProxyType({})
+    open: tuple[ToolCall, ...] = ()
+    steps: frozenset[StepId] = frozenset()
+
+
+NEW_THREAD = Thread()
+
+
+class Conversation:
+    """One task's conversation. It continues `thread`; `results` are those of earlier, interrupted runs of the task."""
+
+    def __init__(
+        self, window: ContextWindow, thread: Thread = NEW_THREAD, results: Sequence[ToolNote] = ()
+    ) -> None:
+        self.window = window
+        self.steps = thread.steps
+        self.last_note = ""
+        self._is_native = True
+        self._messages = list(thread.messages)
+        self._sent = dict(thread.sent)
+        self._open = {call.call_id: call for call in thread.open}
+        self._earlier = tuple(results)
+        self._results = list(results)
+        self._notes: list[str] = []
+
+    @property
+    def thread(self) -> Thread:
+        """The conversation so far."""
+        return Thread(
+            tuple(self._messages), MappingProxyType(dict(self._sent)), tuple(self._open.values()), self.steps
+        )
+
+    def tell(self, note: str) -> None:
+        """Say something in the next request: in the answer to the model's control call, if it made one."""
+        self._notes.append(note)
+        self.last_note = note
+
+    def add_failure(self, what: str, text: str) -> None:
+        """Say that something failed that no call shows; a prompt that is written anew keeps it among the results."""
+        self._results.append(ToolNote(name=what, args="", ok=False, text=text))
+        self.tell(text)
+
+    def add_answer(self, turn: Turn) -> None:
+        """Add the model's answer. Its calls keep their ids, unless the conversation has used them already."""
+        if not self._is_native:
+            return
+        used = {call.call_id for message in self._messages for call in message.tool_calls}
+        self._open = {}
+        for call in turn.made:
+            own_id = call.call_id not in used
+            call_id = call.call_id if own_id else CallId(f"{call.call_id}_{len(self._messages)}")
+            self._open[call.call_id] = call.model_copy(update={"call_id": call_id})
+        calls = tuple(self._open.values())
+        # No provider takes a message without content.
+        text = turn.text if turn.text.strip() or calls else "…"
+        self._messages.append(
+            Message(role="assistant", text=text, reasoning=turn.reasoning, tool_calls=calls)
+        )
+
+    def add_result(self, call: ToolCall, result: ToolResult, *, remark: str = "") -> None:
+        """Add the result of a call; `remark` is a sentence for the model after it."""
+        text = f"{result.text}\n{remark}" if remark else result.text
+        self._results.append(ToolNote(name=call.name, args=_args(call), ok=result.ok, text=text))
+        self._answer(call.call_id, text if result.ok else f"{FAILED} {text}")
+
+    def add_malformed(self, call: Malformed) -> None:
+        """Say why a call cannot be run."""
+        text = f"Not run: {call.problem}."
+        self._results.append(ToolNote(name=call.name, args=call.text[:ARGS_SHOWN], ok=False, text=text))
+        written = f" You wrote:\n{call.text}" if call.text else ""
+        self._answer(call.call_id, f"{FAILED} {text}{written}")
+
+    def _answer(self, call_id: CallId, text: str) -> None:
+        """Answer the model's call; what is no call of its message is answered by a note."""
+        call = self._open.pop(call_id, None)
+        if call is not None:
+            self._messages.append(Message(role="tool", text=text, tool_call_id=call.call_id))
+        elif self._is_native:
+            self._notes.append(text)
+
+    async def request(
+        self, mode: ToolCallMode, brief: Callable[[], Brief], tools: Sequence[ToolSpec]
+    ) -> ModelRequest:
+        """The next request. `brief` is asked again after a compaction, which changes the summary in it."""
+        self._is_native = mode == "native"
+        if not self._is_native:
+            self._messages, self._sent, self._open = [], {}, {}
+            return await self._written_anew(mode, brief, tools)
+        self._answer_open_calls()
+        await self.window.fit(())
+        self._add_user_message(brief())
+        request = self._native(brief(), tools)
+        if self.window.size(request) > self.window.room:
+            await self._compact(brief, tools)
+            request = self._native(brief(), tools)
+        return request
+
+    async def _written_anew(
+        self, mode: ToolCallMode, brief: Callable[[], Brief], tools: Sequence[ToolSpec]
+    ) -> ModelRequest:
+        self._results = list(await self.window.fit(self._results))
+        now = brief()
+        parts = [section.shown for section in now.sections]
+        if self._results:
+            parts.append(tool_results(self._results).shown)
+        parts.append("\n".join([_INSTRUCTIONS, *self._notes, now.instructions]))
+        self._notes = []
+        return turn_request(mode, now.system, "\n\n".join(parts), tools)
+
+    def _native(self, brief: Brief, tools: Sequence[ToolSpec]) -> ModelRequest:
+        system = Message(role="system", text=brief.system)
+        return ModelRequest(messages=(system, *self._messages), tools=tuple(tools))
+
+    def _answer_open_calls(self) -> None:
+        """Give every call a result, as all engines demand. The notes answer the first control call."""
+        for call in self._open.values():
+            if call.name not in CONTROL:
+                text = _NOT_RUN
+            elif self._notes:
+                text = "\n".join(self._notes)
+                self._notes = []
+            else:
+                text = _ASKED if call.name == "ask_user" else _ACCEPTED
+            self._messages.append(Message(role="tool", text=text, tool_call_id=call.call_id))
+        self._open = {}
+
+    def _add_user_message(self, brief: Brief) -> None:
+        """Send the sections that are new or have changed, with the notes and what to do now."""
+        sections = list(brief.sections)
+        if self._earlier:
+            sections.append(tool_results(self._earlier))
+        changed = [section for section in sections if self._sent.get(section.name) != section.text]
+        self._sent.update((section.name, section.text) for section in changed)
+        is_answered = bool(self._messages) and self._messages[-1].role == "tool"
+        repeats = is_answered and not changed and self._sent.get(_INSTRUCTIONS) == brief.instructions
+        if repeats and not self._notes:
+            return
+        self._sent[_INSTRUCTIONS] = brief.instructions
+        lines = "\n".join([*self._notes, *([] if repeats else [brief.instructions])])
+        self._notes = []
+        parts = [section.shown for section in changed]
+        parts.append(f"{_INSTRUCTIONS}\n{lines}" if changed else lines)
+        self._messages.append(Message(role="user", text="\n\n".join(parts)))
+
+    async def _compact(self, brief: Callable[[], Brief], tools: Sequence[ToolSpec]) -> None:
+        """Make room: shorten old results first, then summarize old turns. What was not seen yet is kept."""
+        newest = self._newest_turn()
+        if newest is None:
+            return
+
+        def size() -> int:
+            return self.window.size(self._native(brief(), tools))
+
+        for index in range(newest):
+            message = self._messages[index]
+            if message.role == "tool":
+                text = beginning(message.text)
+                self._messages[index] = message.model_copy(update={"text": text})
+                if size() <= self.window.room // 2:
+                    return
+        if size() > self.window.room:
+            await self._summarize(newest, brief)
+        if size() > self.window.room:
+            self._bound_newest(size)
+
+    def _newest_turn(self) -> int | None:
+        """The index of the model's newest message; None if there is none."""
+        found = (
+            index
+            for index in reversed(range(len(self._messages)))
+            if self._messages[index].role == "assistant"
+        )
+        return next(found, None)
+
+    def _call(self, call_id: CallId | None, *, before: int) -> ToolCall | None:
+        return next(
+            (
+                call
+                for message in reversed(self._messages[:before])
+                for call in message.tool_calls
+                if call.call_id == call_id
+            ),
+            None,
+        )
+
+    async def _summarize(self, newest: int, brief: Callable[[], Brief]) -> None:
+        """Move all turns but the newest into the summary, and begin again with every section."""
+        notes: list[str] = []
+        for index, message in enumerate(self._messages[:newest]):
+            if message.role == "assistant" and message.text.strip():
+                notes.append(message.text)
+            elif message.role == "tool":
+                call = self._call(message.tool_call_id, before=index)
+                notes.append(f"{call.name} {_args(call)}: {message.text}" if call else message.text)
+        kept = self._messages[newest:]
+        self._messages, self._sent, self.steps = [], {}, frozenset()
+        if notes:
+            await self.window.summarize(notes)
+        self._add_user_message(brief())
+        self._messages += kept
+
+    def _bound_newest(self, size: Callable[[], int]) -> None:
+        """Cut new results that alone do not fit, and say in them how to get the rest."""
+        results = [index for index, message in enumerate(self._messages) if message.role == "tool"]
+        texts = [self._messages[index].text for index in results]
+        frame = size() - sum(map(self.window.text, texts))
+        share = max(100, (self.window.room - frame) // max(1, len(results)))
+        for index, text in zip(results, texts, strict=True):
+            cut = bounded(text, share, self.window.text)
+            self._messages[index] = self._messages[index].model_copy(update={"text": cut})
+
+
+def _args(call: ToolCall) -> str:
+    args = call_key(call).removeprefix(f"{call.name} ")
+    return args if len(args) <= ARGS_SHOWN else args[:ARGS_SHOWN] + "…"
