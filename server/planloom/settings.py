@@ -94,7 +94,12 @@ class ExecutionSettings(_Group):
     """How a plan is executed."""
 
     max_parallel_steps: int = Field(4, ge=1, le=64, description="The most steps that run in parallel.")
-    max_tool_calls_per_step: int = Field(25, ge=1, le=1000, description="The most tool calls of one step.")
+    max_tool_calls_per_step: int = Field(
+        200,
+        ge=1,
+        le=10_000,
+        description="The most tool calls that one step may make before the plan pauses and asks whether to go on.",
+    )
     step_timeout_seconds: float = Field(
         600,
         gt=0,

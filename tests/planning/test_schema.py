@@ -46,7 +46,7 @@ def test_there_is_one_variant_a_tool_with_the_agents_that_may_use_it() -> None:
         "write_file": ["koda", "devo"],
         "create_folder": ["koda", "devo"],
         "delete_path": ["koda", "devo"],
-        "run_command": ["devo"],
+        "run_command": ["koda", "devo", "chapo"],
     }
     assert len(variants) == 7
 

@@ -110,6 +110,22 @@ async def test_a_question_that_only_reads_needs_no_model(tmp_path: Path) -> None
         assert (plan.status, [step.tool for step in plan.steps]) == ("completed", ["read_file"])
 
 
+async def test_a_command_in_answer_to_a_question_is_asked_whatever_is_allowed(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [
+            makes(("run_command", {"command": "echo found > seen.txt; cat a.txt"})),
+            makes(("final_answer", {"text": "It is a file."})),
+        ]
+    )
+    async with studio(tmp_path, TWO_FILES, model=model, settings=ALL_ALLOWED) as at:
+        plan = await at.ask("What is a.txt?", mode="direct")
+        (approval,) = plan.pending.approvals
+        assert approval.command is not None and "question" in (approval.warning or "")
+        assert not at.path("seen.txt").exists()
+        plan = await at.respond(plan)
+        assert plan.status == "completed" and at.path("seen.txt").exists()
+
+
 async def test_a_model_that_answers_a_question_is_offered_no_tool_that_writes(tmp_path: Path) -> None:
     model = ScriptedModel(
         [makes(("delete_path", {"path": "a.txt"})), makes(("final_answer", {"text": "It is a file."}))]

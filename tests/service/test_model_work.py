@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -154,7 +155,7 @@ async def test_the_unsaved_content_of_a_reference_is_sent(tmp_path: Path) -> Non
         assert "class Unsaved {}" in prompt and "OnDisk" not in prompt
 
 
-async def test_a_question_gets_read_tools_only_and_prose_is_its_answer(tmp_path: Path) -> None:
+async def test_a_question_gets_no_tools_that_change_files_and_prose_is_its_answer(tmp_path: Path) -> None:
     model = ScriptedModel([says("It holds one line.")])
     async with studio(tmp_path, {"a.txt": "one\n"}, model=model) as at:
         plan = await at.ask("What is in @a.txt?")
@@ -166,6 +167,7 @@ async def test_a_question_gets_read_tools_only_and_prose_is_its_answer(tmp_path:
             "final_answer",
             "ask_user",
             "plan_actions",
+            "run_command",
         } | {
             tool.name
             for tool in model.requests[0].tools
@@ -300,7 +302,7 @@ async def test_some_files_of_an_approval_can_be_left_out(tmp_path: Path) -> None
     ("turns", "part"),
     [
         ([says("I will do it soon."), says("Still thinking.")], "words twice"),
-        ([makes(("read_file", {"path": "x"}), repeat=True)], "three times in a row"),
+        ([makes(("list_files", {}), repeat=True)], "no progress in 8 turns"),
         ([makes(("ask_user", {"question": ""}), repeat=True)], "same malformed call"),
         ([makes(("final_answer", {"text": "done"}), repeat=True)], "final answer"),
         ([says("And then", finish="length", repeat=True)], "no progress in 8 turns"),
@@ -315,6 +317,22 @@ async def test_a_model_that_goes_nowhere_fails_the_step(tmp_path: Path, turns: l
         plan = await at.approve(plan)
         assert plan.pause_reason == "recovery"
         assert part in plan.pending.recoveries[0].error
+
+
+async def test_a_command_may_be_run_again_and_again_and_each_result_is_told(tmp_path: Path) -> None:
+    """A test may be flaky: the same command is run as often as the model asks for it, even within one turn."""
+    count = ("run_command", {"command": "echo x >> log; wc -l < log"})
+    model = ScriptedModel(
+        [makes(count, count, count), makes(count), makes(("task_completed", {"summary": "Ran."}))]
+    )
+    settings = {"approvals.execute": "allow"}
+    async with studio(tmp_path, settings=settings) as at:
+        plan = await planned(at, "Work", ("Run the tests", "run them four times"))
+        at.model.model = model
+        plan = await allowed(at, plan)
+        assert plan.status == "completed"
+        told = [message.text for message in model.requests[-1].messages if message.role == "tool"]
+        assert [re.search(r"^ *(\d)$", text, re.MULTILINE)[1] for text in told] == ["1", "2", "3", "4"]  # type: ignore[index]
 
 
 async def test_words_and_malformed_calls_between_good_calls_are_forgiven(tmp_path: Path) -> None:

@@ -204,7 +204,7 @@ async def test_no_tool_that_changes_anything_is_within_reach(tmp_path: Path) -> 
         (fails("refused"), "The script says"),
         (says(""), "The model gave no report."),
         (makes(("report", {"concerns": []})), "could not be used, twice"),
-        (makes(("fly", {})), "three times in a row"),
+        (makes(("fly", {})), "The model gave no report."),
     ],
 )
 async def test_one_that_fails_is_recorded_and_the_others_go_on(

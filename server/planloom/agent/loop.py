@@ -178,7 +178,7 @@ async def _challenge(
 
 def _challenge_once(task: AgentTask, state: _State, evidence: Evidence) -> Literal["challenged"] | None:
     """A direct request may only want a text answer, so the model is challenged once at most."""
-    may_change = any(tool.effect != "read" for tool in task.limits.tools)
+    may_change = any(tool.writes for tool in task.limits.tools)
     if evidence != "idle" or state.challenges > 0 or not may_change:
         return None
     state.challenges += 1

@@ -28,7 +28,11 @@ from planloom.models.port import (
 )
 from planloom.tools.tool import ToolResult
 
-_REPEATED = "You have just made this very call. Use its result, or do something else."
+_REPEATED = "You have just made this very call, and it changes nothing. Use its result, or do something else."
+_ANNOUNCED = (10, 5, 1)
+_FEW_LEFT = (
+    "Calls left in this run: {left}. Finish, or call task_completed and say what is done and what is left."
+)
 
 
 class LoopState:
@@ -172,8 +176,9 @@ async def _decoded(
 async def run_calls(
     limits: RunLimits, caller: CallRunner, loop_state: LoopState, turn: Turn
 ) -> bool | GaveUp:
-    """Run calls in their order. True if all succeeded; GaveUp if the model repeats itself or a call does not end.
+    """Run calls in their order. True if all succeeded; GaveUp if a call does not end.
 
+    A call that only repeats the one before is no progress, except a command, which may end differently each time.
     Raises BudgetExhausted if the step has used up its calls.
     """
     all_ok = True
@@ -181,19 +186,22 @@ async def run_calls(
     for call in turn.calls:
         if loop_state.calls >= limits.limit:
             raise BudgetExhausted(
-                f"The step made {limits.limit} tool calls, the most that one step may make."
+                f"The step made {limits.limit} tool calls, the most that one step may make at a time "
+                "(execution.maxToolCallsPerStep). Resume the plan to let it go on."
             )
-        key = call_key(call)
-        same = loop_state.called(key)
-        if same >= 3:
-            return GaveUp(reason=f"The model made the same call of {call.name} three times in a row.")
+        tool = limits.tools.get(call.name)
+        is_repeated = loop_state.called(call_key(call)) > 1 and (tool is None or tool.effect != "execute")
         result = await _finish(limits, caller, call, ending=ending)
         if result is None:
             waited = f"{limits.completion_seconds:g} seconds"
             return GaveUp(reason=f"The call of {call.name} was still open {waited} after the step could end.")
-        loop_state.conversation.add_result(call, result, remark=_REPEATED if same == 2 else "")
+        remarks = [_REPEATED] if is_repeated else []
+        left = limits.limit - loop_state.calls
+        if left in _ANNOUNCED and limits.limit > _ANNOUNCED[0]:
+            remarks.append(_FEW_LEFT.format(left=left))
+        loop_state.conversation.add_result(call, result, remark=" ".join(remarks))
         all_ok = all_ok and result.ok
-        if result.ok:
+        if result.ok and not is_repeated:
             loop_state.idle = 0
     return all_ok
 

@@ -1,4 +1,4 @@
-"""What each agent may do in a step: Chapo reads, Koda also changes files, Devo also runs commands."""
+"""What each agent may do in a step. Approvals decide about every change and command; only Chapo changes no files."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Effect
 
 EFFECTS: Mapping[Agent, frozenset[Effect]] = {
-    "chapo": frozenset({"read"}),
-    "koda": frozenset({"read", "write", "destroy"}),
+    "chapo": frozenset({"read", "execute"}),
+    "koda": frozenset({"read", "write", "destroy", "execute"}),
     "devo": frozenset({"read", "write", "destroy", "execute"}),
 }
 
@@ -19,7 +19,7 @@ NAMES: Mapping[Agent, str] = {"chapo": "Chapo", "koda": "Koda", "devo": "Devo"}
 
 
 def allowed_effects(plan: Plan, agent: Agent) -> frozenset[Effect]:
-    """The effects allowed to a step of `agent`; a plan that only answers a question may only read."""
+    """The effects allowed to a step of `agent`; a plan that only answers a question changes no files."""
     return EFFECTS["chapo" if plan.only_asks else agent]
 
 

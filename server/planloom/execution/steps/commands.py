@@ -22,6 +22,7 @@ from planloom.workspace.index.programs import environment
 
 _CHANGED: Final = "A file that the command runs has changed since you allowed it."
 _CUT_OFF: Final = "It was started before and interrupted, so it may have run already."
+_QUESTION: Final = "The request is a question, so every command is asked."
 _ENDED: Final = "It ran to its end in an earlier run of this step, so this would be the second time."
 Output = Callable[[Literal["stdout", "stderr"], str], None]
 
@@ -133,9 +134,11 @@ class StepCommands:
         )
 
     def _ran_before(self) -> str | None:
-        """Why this command must be approved whatever the policy says: it may have run, or has run, before."""
+        """Why this command must be approved whatever the policy says: the plan only asks, or it may have run before."""
         plan = self._plan_store.plan(self._plan_id)
         now = plan.step(self._step.step_id) or self._step
+        if plan.only_asks:
+            return _QUESTION
         args = next((call.args for call in plan.open_calls if call.step_id == now.step_id), None)
         for index in reversed(range(len(now.tools_executed))):
             call = now.tools_executed[index]

@@ -26,7 +26,9 @@ def direct_run(plan: Plan, tools: Registry, review: Review) -> ev.PlanDirect:
 
     def allowed(step: Step) -> bool:
         tool = tools.get(step.tool or "")
-        return tool is not None and tool.effect in allowed_effects(plan, step.agent)
+        if tool is None or (plan.only_asks and tool.effect != "read"):
+            return False
+        return tool.effect in allowed_effects(plan, step.agent)
 
     steps = plan_by_rules(plan.request, tools.names(), plan.attachments, takes=takes)
     if steps and all(map(allowed, steps)):
