@@ -12,7 +12,7 @@ import pytest
 from planloom.domain.errors import ContextOverflow
 from planloom.models.http.keys import Keyring
 from planloom.models.port import Finished, Message, Model, ModelRequest, TextDelta, UsageReported
-from planloom.models.providers.catalog import detect_server
+from planloom.models.providers.servers import ModelServers
 from planloom.models.selection.select import pick
 from planloom.settings import ModelSettings, Settings
 from tests.models.support import READ_FILE, asks, calls_of, events_of, text_of
@@ -39,8 +39,8 @@ async def model(origin: str) -> AsyncIterator[Model]:
 async def test_it_is_recognised_and_named_from_its_own_list(origin: str, model: Model) -> None:
     assert model.identity.provider == "openai"
     assert model.identity.name.endswith(".gguf")
-    found = await detect_server(origin, settings=Settings(), environment={}, keys=Keyring())
-    assert found.provider == "openai"
+    provider, _ = await ModelServers(Settings(), {}, Keyring()).detect(origin)
+    assert provider.name == "openai"
 
 
 async def test_its_capabilities_are_found_out(model: Model) -> None:

@@ -13,14 +13,13 @@ import pytest
 
 from planloom.domain.errors import ModelFailed
 from planloom.domain.values import CallId
-from planloom.models.hint import WAYS_TO_A_MODEL
 from planloom.models.offline.replay import ReplayModel
 from planloom.models.offline.scripted import ScriptedModel, fails, says
 from planloom.models.port import Finished, ModelRequest, TextDelta, ToolCall
-from planloom.models.providers.catalog import home_of
 from planloom.models.providers.editor_model import EditorAnswer
 from planloom.models.selection.candidates import Choice
 from planloom.models.selection.select import ReselectingModel, list_models, pick
+from planloom.providers import PROVIDERS, WAYS_TO_A_MODEL
 from planloom.settings import ModelSettings, Settings
 from tests.models.protocols import PROTOCOLS, TEXT
 from tests.models.support import PATIENT, asks, calls_of, events_of, model_at, text_of
@@ -320,7 +319,7 @@ async def test_a_configured_server_that_is_down_is_listed_as_such() -> None:
     ],
 )
 def test_ollamas_own_variable_is_read_as_ollama_does(host: str, url: str) -> None:
-    assert home_of("ollama", {"OLLAMA_HOST": host}) == url
+    assert PROVIDERS["ollama"].home({"OLLAMA_HOST": host}) == url
 
 
 def test_the_ways_to_a_model_are_commands() -> None:
