@@ -13,7 +13,7 @@ from planloom.domain.errors import ContextOverflow
 from planloom.models.http.keys import Keyring
 from planloom.models.port import Finished, Message, Model, ModelRequest, TextDelta, UsageReported
 from planloom.models.providers.servers import ModelServers
-from planloom.models.selection.select import pick
+from planloom.models.selection.select import choose_model
 from planloom.settings import ModelSettings, Settings
 from tests.models.support import READ_FILE, asks, calls_of, events_of, text_of
 from tests.support.real_model import MISSING, model_file, real_model
@@ -30,7 +30,7 @@ def origin() -> Iterator[str]:
 @pytest.fixture
 async def model(origin: str) -> AsyncIterator[Model]:
     settings = Settings(model=ModelSettings(base_url=origin, temperature=0))
-    chosen = (await pick(settings, {"OLLAMA_HOST": "127.0.0.1:9"})).model
+    chosen = (await choose_model(settings, {"OLLAMA_HOST": "127.0.0.1:9"})).model
     assert chosen is not None
     yield chosen
     await chosen.close()

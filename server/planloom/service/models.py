@@ -73,11 +73,13 @@ class Models:
 
     async def current(self) -> Model | None:
         """The model to use now, selected if there is none yet; None if none is available."""
-        from planloom.models.selection.select import pick
+        from planloom.models.selection.select import choose_model
 
         async with self._selecting:
             if self._model is None:
-                choice = await pick(self._settings(), self._environment, self._editor, keys=self._keyring())
+                choice = await choose_model(
+                    self._settings(), self._environment, self._editor, keys=self._keyring()
+                )
                 self._identity = choice.identity
                 self._model = self._recorded(choice.model)
                 if self._model is not None:

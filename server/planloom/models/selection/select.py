@@ -37,7 +37,7 @@ class ListedModel(Value):
     reason: str | None = None
 
 
-async def pick(
+async def choose_model(
     settings: Settings,
     environment: Mapping[str, str],
     editor: EditorCompletion | None = None,

@@ -186,7 +186,7 @@ class ModelPlanner:
 
     async def _received(self, model_request: ModelRequest, answer: _Answer) -> AsyncIterator[ModelEvent]:
         """Receive the answer into `answer`; stop early once the model writes only white space."""
-        async with aclosing(answer.cost.of(self._model, model_request)) as events:
+        async with aclosing(answer.cost.stream(self._model, model_request)) as events:
             async for event in events:
                 if isinstance(event, TextDelta | ReasoningDelta):
                     answer.watch.received()

@@ -128,8 +128,8 @@ def _who(tool: Tool) -> str:
     return "any agent" if len(who) == 3 else ", ".join(who)
 
 
-def request_prompt(request: PlanningRequest, attached: Rendered, snapshot: str, views: str = "") -> str:
-    """The user prompt; parts that change least between plans come first. `views` are the agents' reports."""
+def request_prompt(request: PlanningRequest, attached: Rendered, snapshot: str, reports: str = "") -> str:
+    """The user prompt; parts that change least between plans come first. `reports` are the agents' reports."""
     sections = []
     if snapshot:
         sections.append(f"WORKSPACE\n{snapshot.strip()}")
@@ -141,8 +141,8 @@ def request_prompt(request: PlanningRequest, attached: Rendered, snapshot: str, 
     if request.qualification is not None:
         verdict = request.qualification
         sections.append(f"KIND OF WORK\n{verdict.task_type}, {verdict.complexity}, risk {verdict.risk_level}")
-    if views:
-        sections.append(f"PERSPECTIVES (data)\n{views}")
+    if reports:
+        sections.append(f"PERSPECTIVES (data)\n{reports}")
     if request.finished:
         sections.append(
             "ALREADY DONE (leave these steps out; others may depend on their ids)\n"
