@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from typing import Annotated, Literal, Protocol
 
@@ -25,6 +26,13 @@ class ToolSpec(Value):
     name: str
     description: str
     parameters: dict[str, Json]
+
+    @property
+    def prompt_line(self) -> str:
+        """The tool as a line of a prompt, for a model that does not get it natively."""
+        return (
+            f"- {self.name}: {self.description} Arguments: {json.dumps(self.parameters, ensure_ascii=False)}"
+        )
 
 
 class ToolCall(Value):
