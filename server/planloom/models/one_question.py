@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 from planloom.domain.errors import ContextOverflow
 from planloom.domain.plans.plan import Usage
@@ -44,7 +44,7 @@ class Cost:
         """Stream an answer, and count its usage. Raises what `Model.stream` raises."""
         self._now = Usage(requests=1)
         try:
-            async with aclosing(cast("AsyncGenerator[ModelEvent]", model.stream(request))) as events:
+            async with aclosing(model.stream(request)) as events:
                 async for event in events:
                     if isinstance(event, UsageReported):
                         self._now = Usage(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import NamedTuple
 
 from planloom.domain.errors import ModelFailed
@@ -48,7 +48,7 @@ class UnavailableModel:
     async def capabilities(self) -> Capabilities:
         return Capabilities()
 
-    async def stream(self, _request: ModelRequest, /) -> AsyncIterator[ModelEvent]:
+    async def stream(self, _request: ModelRequest, /) -> AsyncGenerator[ModelEvent]:
         # A new exception per request, so that each has its own traceback.
         failed = ModelFailed("model_unavailable", self._failure.message, hint=self._failure.hint)
         nothing: tuple[ModelEvent, ...] = ()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from typing import cast
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
 from planloom.domain.errors import ModelFailed
 from planloom.domain.values import Value
@@ -53,8 +52,9 @@ async def choose_model(
     if provider == "auto":
         choice = await choose_automatically(context)
         if choice.model is not None:
-            reselect = cast(Callable[[], Awaitable[Choice]], lambda: choose_automatically(context))
-            choice = choice._replace(model=ReselectingModel(choice, reselect))
+            # A lambda, since the repr of a `partial` would show the keys of the environment.
+            model = ReselectingModel(choice, lambda: choose_automatically(context))
+            choice = choice._replace(model=model)
     else:
         choice = await choose_configured(context, provider)
     log.info("Model: %s %s, since %s", *choice.identity.model_dump().values())
@@ -111,11 +111,10 @@ class ReselectingModel:
     async def capabilities(self) -> Capabilities:
         return await (await self._current()).capabilities()
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         model = await self._current()
         try:
-            events = cast(AsyncGenerator[ModelEvent], model.stream(request))
-            async with contextlib.aclosing(events):
+            async with contextlib.aclosing(model.stream(request)) as events:
                 async for event in events:
                     yield event
         except ModelFailed as failure:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Literal
@@ -184,7 +184,7 @@ class ModelPlanner:
             temperature=self._temperature,
         )
 
-    async def _received(self, model_request: ModelRequest, answer: _Answer) -> AsyncIterator[ModelEvent]:
+    async def _received(self, model_request: ModelRequest, answer: _Answer) -> AsyncGenerator[ModelEvent]:
         """Receive the answer into `answer`; stop early once the model writes only white space."""
         async with aclosing(answer.cost.stream(self._model, model_request)) as events:
             async for event in events:
