@@ -101,7 +101,7 @@ def test_redaction_takes_every_occurrence(text: str) -> None:
     assert CANARY not in Keyring({"OPENAI_API_KEY": CANARY}).redact(text)
 
 
-def test_stand_ins_for_keys_do_not_spoil_texts() -> None:
+def test_dummy_keys_are_not_redacted() -> None:
     assert Keyring({"OPENAI_API_KEY": "none"}).redact("none of it") == "none of it"
 
 

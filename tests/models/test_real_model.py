@@ -60,12 +60,12 @@ async def test_an_answer_is_streamed_and_counted(model: Model) -> None:
     assert isinstance(events[-1], Finished)
 
 
-async def test_an_answer_without_room_is_told_as_cut(model: Model) -> None:
+async def test_an_answer_without_room_is_reported_as_cut(model: Model) -> None:
     events = await events_of(model, asks("Write a long story about a sea.", max_tokens=4))
     assert events[-1] == Finished(reason="length")
 
 
-async def test_a_schema_binds_the_answer(model: Model) -> None:
+async def test_a_schema_constrains_the_answer(model: Model) -> None:
     schema = {
         "type": "object",
         "properties": {
@@ -82,7 +82,7 @@ async def test_a_schema_binds_the_answer(model: Model) -> None:
     assert answer["size"] in {1, 2}
 
 
-async def test_tools_that_it_would_drop_reach_it_in_words(model: Model) -> None:
+async def test_tools_that_it_would_drop_are_described_in_words(model: Model) -> None:
     plain = await events_of(model, asks("Hi", max_tokens=1))
     offered = await events_of(model, asks("Hi", tools=(READ_FILE,), max_tokens=1))
     counts = [

@@ -70,7 +70,7 @@ def spec(kind: str, names: list[str], status: int = 200) -> Answer:
 
 @contextlib.asynccontextmanager
 async def around(**kinds: Answer) -> AsyncIterator[dict[str, str]]:
-    """An environment with these servers, and with keys for the vendors among them."""
+    """An environment with these servers, and with keys for the services among them."""
     async with contextlib.AsyncExitStack() as stack:
         environment = {"OLLAMA_HOST": NOWHERE}
         for kind, answer in kinds.items():
@@ -91,7 +91,7 @@ async def closed(choice: Choice) -> Choice:
     return choice
 
 
-async def test_with_nothing_there_the_rules_remain() -> None:
+async def test_without_any_model_the_rules_are_chosen() -> None:
     choice = await choose_model(settings(), {"OLLAMA_HOST": NOWHERE})
     assert choice.model is None
     assert choice.identity.provider == "embedded"
@@ -99,7 +99,7 @@ async def test_with_nothing_there_the_rules_remain() -> None:
     assert (await choose_model(settings(), {"OLLAMA_HOST": NOWHERE})).model is None
 
 
-async def test_auto_takes_the_first_that_answers() -> None:
+async def test_auto_chooses_the_first_that_answers() -> None:
     everything = {
         "base": spec("openai", ["local"]),
         "openai": spec("openai", ["a-model"]),
@@ -124,7 +124,7 @@ async def test_auto_takes_the_first_that_answers() -> None:
     ]
 
 
-async def test_a_dead_base_url_is_passed_over_for_what_answers_and_named() -> None:
+async def test_auto_skips_a_dead_base_url_and_names_it() -> None:
     async with around(ollama=spec("ollama", ["m"])) as environment:
         choice = await closed(await choose_model(settings(base_url=NOWHERE, name="other"), environment))
     assert (choice.identity.provider, choice.identity.name) == ("ollama", "m")
@@ -142,7 +142,7 @@ async def test_a_dead_base_url_with_nothing_else_fails_by_its_name() -> None:
 
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
-async def test_the_engine_at_a_base_url_is_told_by_its_answers(kind: str) -> None:
+async def test_the_provider_at_a_base_url_is_detected_by_its_replies(kind: str) -> None:
     status = 401 if kind == "anthropic" else 200
     async with around(base=spec(kind, ["small"], status)) as environment:
         choice = await closed(
@@ -160,7 +160,7 @@ async def test_ollama_answers_at_its_own_path_even_where_the_url_names_the_other
 
 
 @pytest.mark.parametrize("provider", ["auto", "openai"])
-async def test_a_server_that_lists_nothing_is_asked_all_the_same(provider: str) -> None:
+async def test_a_server_without_a_list_of_models_is_still_used(provider: str) -> None:
     async with around(base=PROTOCOLS["openai"].server()) as environment:
         model = (
             await choose_model(settings(base_url=environment["BASE"], provider=provider), environment)
@@ -170,7 +170,7 @@ async def test_a_server_that_lists_nothing_is_asked_all_the_same(provider: str) 
         await model.close()
 
 
-async def test_a_key_that_is_refused_is_passed_over() -> None:
+async def test_a_provider_that_refuses_the_key_is_skipped() -> None:
     async with around(openai=spec("openai", [], 401)) as environment:
         choice = await choose_model(settings(), environment)
     assert choice.model is None
@@ -193,7 +193,7 @@ async def test_an_ollama_without_models_names_the_command() -> None:
         ({"provider": "replay", "base_url": "/nowhere.jsonl"}, "cannot be replayed", "model.baseUrl"),
     ],
 )
-async def test_what_was_asked_for_and_cannot_be_had_says_so_when_asked(
+async def test_a_configured_model_that_cannot_be_used_fails_with_its_reason(
     model: dict[str, object], message: str, hint: str
 ) -> None:
     chosen = (await choose_model(settings(**model), {})).model
@@ -235,7 +235,7 @@ async def test_the_editors_model_answers_as_any_other() -> None:
 @pytest.mark.parametrize(
     ("answer", "code"), [(EditorAnswer(), "model_output_invalid"), (None, "model_unavailable")]
 )
-async def test_an_editor_that_says_nothing_is_told(answer: EditorAnswer | None, code: str) -> None:
+async def test_an_editor_without_an_answer_is_a_failure(answer: EditorAnswer | None, code: str) -> None:
     slow = settings(provider="editor", first_token_timeout_seconds=0.05)
     model = (await choose_model(slow, {}, Editor(answer))).model
     assert model is not None
@@ -244,7 +244,7 @@ async def test_an_editor_that_says_nothing_is_told(answer: EditorAnswer | None, 
     assert caught.value.code == code
 
 
-async def test_auto_looks_around_again_after_a_failure() -> None:
+async def test_auto_chooses_again_after_a_failure() -> None:
     first = ScriptedModel([says("one"), fails("unavailable")])
     second = ScriptedModel([says("two")], identity=first.identity.model_copy(update={"name": "other"}))
 
@@ -260,7 +260,7 @@ async def test_auto_looks_around_again_after_a_failure() -> None:
     assert model.identity.name == "other"
 
 
-async def test_an_answer_in_hand_is_read_to_its_end_when_another_model_is_picked() -> None:
+async def test_a_running_answer_is_read_to_its_end_when_another_model_is_chosen() -> None:
     go_on = asyncio.Event()
 
     async def slow(asked: Asked, wire: Wire) -> None:

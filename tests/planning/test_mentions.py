@@ -305,7 +305,7 @@ def test_what_is_spelled_out_is_calls(text: str, expected: list[Any]) -> None:
         ("Install the packages", ["devo"]),
     ],
 )
-def test_a_step_in_words_goes_to_who_can_do_it(text: str, agents: list[str]) -> None:
+def test_a_step_in_words_goes_to_the_agent_that_can_do_it(text: str, agents: list[str]) -> None:
     assert [step.agent for step in plan_by_rules(text, TOOLS)] == agents
 
 

@@ -139,7 +139,7 @@ class ModelPlanner:
                     if isinstance(event, TextDelta):
                         yield DraftText(text=event.text)
                         for drafted in answer.feed(event.text):
-                            # The steps of a repaired plan are those of the first, mended: they come with the plan.
+                            # The steps of a repaired plan are those of the first, corrected: they come with the plan.
                             if not repairing:
                                 yield StepDrafted(step=builder.add(drafted))
             except ModelFailed:
