@@ -46,8 +46,8 @@ async def test_all_reports_together_stay_within_the_budget(limits: Limits, setti
     assert all(setting in (event.error or "") for event in seen[1:])
 
 
-async def test_closing_a_draft_raises_no_error_of_another() -> None:
-    """What is told may fail to be written down, in the middle of looks that go on side by side."""
+async def test_the_error_of_its_reader_closes_a_draft() -> None:
+    """Recording an event may fail while agents still work in parallel."""
     drafted = planner(fails("hang", repeat=True), Limits(seconds=60)).draft(PlanningRequest(text="Change it"))
     with pytest.raises(OSError, match="the disk is full"):
         async with aclosing(drafted) as events:
