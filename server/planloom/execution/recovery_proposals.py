@@ -141,9 +141,7 @@ def recovery_prompt(
 
 def _described(spec: ToolSpec, *, whole: bool) -> str:
     if whole:
-        return (
-            f"- {spec.name}: {spec.description} Arguments: {json.dumps(spec.parameters, ensure_ascii=False)}"
-        )
+        return spec.prompt_line
     properties = spec.parameters.get("properties")
     names = ", ".join(properties) if isinstance(properties, dict) else ""
     return f"- {spec.name}({names})"

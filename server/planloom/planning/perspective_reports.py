@@ -45,26 +45,30 @@ _COMMON = (
     Field("analysis", "text", "What the request means from your side, in a few sentences."),
     Field("concerns", "list", "What could go wrong, a sentence each."),
     Field("recommendations", "list", "What the plan should do, a sentence each."),
-    Field("dependencies", "list", "What must be there or be known before the work can begin."),
+    Field("dependencies", "list", "What must exist or be known before the work can begin."),
 )
 _OWN: Mapping[Agent, tuple[Field, ...]] = {
     "chapo": (
-        Field("strategicAnalysis", "text", "What the change means as a whole, and in which order to go."),
+        Field(
+            "strategicAnalysis",
+            "text",
+            "What the change means as a whole, and in which order to do the work.",
+        ),
         Field("riskAssessment", "text", "How risky it is, and why."),
-        Field("impactAreas", "list", "The parts of the project that it touches."),
+        Field("impactAreas", "list", "The parts of the project that it affects."),
         Field("coordinationNeeds", "list", "Where code and operations must wait for each other."),
     ),
     "koda": (
-        Field("affectedFiles", "list", "Paths of the files to change or make."),
+        Field("affectedFiles", "list", "Paths of the files to change or create."),
         Field("codePatterns", "list", "Patterns and conventions of the code to follow."),
         Field("potentialBreakingChanges", "list", "What callers or users could notice."),
         Field("testingRequirements", "list", "What has to be tested, and how."),
     ),
     "devo": (
         Field("deploymentImpact", "list", "What the change means for builds, settings and deployment."),
-        Field("rollbackStrategy", "text", "How to take the change back."),
-        Field("servicesAffected", "list", "Services and jobs that it touches."),
-        Field("infrastructureChanges", "list", "What of the infrastructure has to change."),
+        Field("rollbackStrategy", "text", "How to roll the change back."),
+        Field("servicesAffected", "list", "Services and jobs that it affects."),
+        Field("infrastructureChanges", "list", "What has to change in the infrastructure."),
     ),
 }
 _EFFORT = "estimatedEffort"

@@ -40,9 +40,9 @@ from planloom.execution.steps.results import Asked, Done, Failed, Interrupted, O
 from planloom.execution.steps.time_limits import within
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.execution.steps.tool_runner import StepToolRunner
-from planloom.models.hint import WAYS_TO_A_MODEL
 from planloom.models.port import Model
 from planloom.models.tokens import TokenCounter
+from planloom.providers import WAYS_TO_A_MODEL
 from planloom.settings import Settings
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import READ_ONLY, Registry, argument_problems

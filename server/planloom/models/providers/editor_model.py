@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Protocol
 
 from planloom.domain.errors import ContextOverflow, ModelFailed
@@ -69,7 +69,7 @@ class EditorModel:
     async def capabilities(self) -> Capabilities:
         return Capabilities(tools=True, json_schema=False, context_tokens=self._context_tokens or None)
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         tokens = self.counter.request(request)
         if self._context_tokens and tokens > self._context_tokens:
             raise ContextOverflow(
