@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from planloom.lsp.methods import Method, Note
+from planloom.shielded import uninterrupted
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from planloom.lsp.connection import Connection
     from planloom.lsp.transport.codec import PlanloomProtocol
     from planloom.lsp.wire.base import Wire
-
-T = TypeVar("T")
 
 MAX_DETAILS = 100
 """The most invalid fields that one answer lists."""
@@ -113,19 +110,3 @@ def _problem(problem: Any) -> str:
     if problem["type"] == "extra_forbidden":
         return "there is no such field"
     return str(problem["msg"]).removeprefix("Value error, ")
-
-
-async def uninterrupted(work: Awaitable[T]) -> T:
-    """Finish `work` before a cancellation takes effect, so that no change is left half done.
-
-    The task needs no supervisor: it never outlives this wait, and its failure is the answer to the request.
-    """
-    job = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(job)
-    except asyncio.CancelledError:
-        await asyncio.wait({job})
-        if not job.cancelled():
-            # Retrieved so that asyncio does not report it; the client is told that the request was cancelled.
-            job.exception()
-        raise

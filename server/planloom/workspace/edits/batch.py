@@ -10,6 +10,7 @@ from typing import Final
 from planloom.domain.changes import Changeset, CreateFolder, EditedFile, EditOutcome
 from planloom.domain.safety.approvals import Grant
 from planloom.domain.values import EditId, Uri, Value
+from planloom.shielded import uninterrupted
 from planloom.workspace.disk import ConfinedPath, DiskRefused
 from planloom.workspace.disk_changes import create_folders, delete_folder
 from planloom.workspace.editor import Editor, EditorAnswer, EditorEdit, EditorSilent
@@ -31,7 +32,6 @@ from planloom.workspace.edits.prepare import (
     prepare,
     unsaved,
 )
-from planloom.workspace.edits.shielded import uninterrupted
 from planloom.workspace.edits.verify import FileOutcome, ResultWatcher, is_awaited, verified, wait_for_buffers
 from planloom.workspace.paths.uris import is_below
 from planloom.workspace.snapshots import BOM
