@@ -52,7 +52,7 @@ def make_server(make_application: MakeApplication, options: ServerOptions | None
     connection = server.connection = Connection(protocol, make_application, options or ServerOptions())
     protocol.experimental = methods.experimental()
     protocol.commands = list(methods.COMMANDS)
-    route(protocol, connection, methods.REQUESTS, methods.NOTES_IN)
+    route(protocol, connection, methods.CLIENT_REQUESTS, methods.CLIENT_NOTIFICATIONS)
     documents.register(server, connection)
     files.register(server, connection)
     completion.register(server, connection)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from planloom.lsp.methods import Method, Note
+from planloom.lsp.methods import ClientNotification, ClientRequest
 from planloom.shielded import uninterrupted
 
 if TYPE_CHECKING:
@@ -22,29 +22,32 @@ MAX_DETAILS = 100
 
 
 def route(
-    protocol: PlanloomProtocol, connection: Connection, methods: tuple[Method, ...], notes: tuple[Note, ...]
+    protocol: PlanloomProtocol,
+    connection: Connection,
+    requests: tuple[ClientRequest, ...],
+    notifications: tuple[ClientNotification, ...],
 ) -> None:
     """Register every method of the catalogue. Models and handlers are imported at the first call."""
-    for method in methods:
-        protocol.endpoints[method.name] = _endpoint(method, connection)
-    for note in notes:
-        protocol.listeners[note.name] = _listener(note, connection)
+    for request in requests:
+        protocol.endpoints[request.name] = _endpoint(request, connection)
+    for notification in notifications:
+        protocol.listeners[notification.name] = _listener(notification, connection)
 
 
-def _endpoint(method: Method, connection: Connection) -> Any:
+def _endpoint(request: ClientRequest, connection: Connection) -> Any:
     async def answer(params: Any) -> Any:
-        parsed = parsed_params(method.params, method.name, params)
+        parsed = parsed_params(request.params, request.name, params)
         await connection.application()
-        work = _handler(method.handler)(connection, parsed)
-        return await (uninterrupted(work) if method.kind == "change" else work)
+        work = _handler(request.handler)(connection, parsed)
+        return await (uninterrupted(work) if request.kind == "change" else work)
 
     return answer
 
 
-def _listener(note: Note, connection: Connection) -> Any:
+def _listener(notification: ClientNotification, connection: Connection) -> Any:
     async def listen(params: Any) -> None:
-        parsed = parsed_params(note.params, note.name, params)
-        await _handler(note.handler)(connection, parsed)
+        parsed = parsed_params(notification.params, notification.name, params)
+        await _handler(notification.handler)(connection, parsed)
 
     return listen
 
