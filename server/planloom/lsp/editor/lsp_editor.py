@@ -19,7 +19,7 @@ from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
 from planloom.lsp.wire import results as wire
 from planloom.workspace.editor import (
     Diagnostic,
-    EditorAnswer,
+    EditAnswer,
     EditorCapabilities,
     EditorEdit,
     EditorSilent,
@@ -77,7 +77,7 @@ class LspEditor:
         """The editor's capabilities."""
         return self._can
 
-    async def apply(self, edit: EditorEdit) -> EditorAnswer:
+    async def apply(self, edit: EditorEdit) -> EditAnswer:
         """Send one edit before the first suspension. It is not withdrawn if the caller is cancelled.
 
         Raises EditorSilent.
@@ -87,7 +87,7 @@ class LspEditor:
         limit = CONFIRM_SECONDS if edit.needs_confirmation else APPLY_SECONDS
         raw = await self._answer(asyncio.wrap_future(answer), limit)
         result = _read(wire.ApplyEditResult, raw, types.WORKSPACE_APPLY_EDIT)
-        return EditorAnswer(
+        return EditAnswer(
             applied=result.applied, reason=result.failure_reason, failed_change=result.failed_change
         )
 
