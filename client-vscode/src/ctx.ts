@@ -4,10 +4,12 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import * as vscode from "vscode";
 
-import { Client, errorData, modelName, type Params, type Result } from "./client";
+import { Client, errorData, modelName, type Params, type Result } from "./connection/client";
+import { type Command, findPython, readBundle, startCommand } from "./connection/python";
+import { reviewSetting, unasked } from "./connection/settings";
 import { Diffs } from "./diffs";
-import type { FromPanel, ServerState } from "./messages";
-import { PlanPanel } from "./planPanel";
+import type { FromPanel, ServerState } from "./panel/messages";
+import { PlanPanel } from "./panel/planPanel";
 import {
   currentView,
   EMPTY,
@@ -21,11 +23,9 @@ import {
   withPlan,
   withStream,
   withView,
-} from "./planState";
-import type { PlanView } from "./planView";
+} from "./plan/planState";
+import type { PlanView } from "./plan/planView";
 import type { Event, Plan, Requests, Review } from "./protocol";
-import { type Command, findPython, readBundle, startCommand } from "./python";
-import { reviewSetting, unasked } from "./settings";
 import { StatusItem } from "./status";
 import { problemLines } from "./validationProblems";
 

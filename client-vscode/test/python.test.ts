@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { environment, findPython, isInside, onPath, startCommand } from "../src/python";
+import { environment, findPython, isInside, onPath, startCommand } from "../src/connection/python";
 
 const scratch = (): string => mkdtempSync(join(tmpdir(), "planloom-python-"));
 

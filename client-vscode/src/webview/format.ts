@@ -1,6 +1,7 @@
 // Formats statuses, reasons, figures and paths for the panel.
 
-import type { ChangedFile, PlanView } from "../planView";
+import type { ChangedFile, PlanView } from "../plan/planView";
+import { dependants } from "../plan/waiting";
 import type {
   ChangeKind,
   Detection,
@@ -15,7 +16,6 @@ import type {
   StepStatus,
   TaskSkipped,
 } from "../protocol";
-import { dependants } from "../waiting";
 
 export const PLAN_STATUS: Readonly<Record<PlanStatus, string>> = {
   draft: "Drafting",

@@ -11,8 +11,8 @@ import "@vscode-elements/elements/dist/vscode-textfield/index.js";
 import { html, nothing, render } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 
-import { type FromPanel, readToPanel, type ToPanel } from "../messages";
-import { currentView, EMPTY, fold, isLive, type PanelState, withStream } from "../planState";
+import { type FromPanel, readToPanel, type ToPanel } from "../panel/messages";
+import { currentView, EMPTY, fold, isLive, type PanelState, withStream } from "../plan/planState";
 import { cards } from "./cards";
 import { composer, referenceBefore } from "./composer";
 import { askedUnasked } from "./format";

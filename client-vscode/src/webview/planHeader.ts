@@ -2,10 +2,10 @@
 
 import { html, nothing } from "lit";
 
-import { attention, progressOf } from "../planState";
-import type { PlanView } from "../planView";
+import { attention, progressOf } from "../plan/planState";
+import type { PlanView } from "../plan/planView";
+import { isPartly, waitingFor } from "../plan/waiting";
 import { type Attachment, type Plan, type PlanStatus, REVIEWS, type Review } from "../protocol";
-import { isPartly, waitingFor } from "../waiting";
 import { counted, duration, PAUSE_REASON, PLAN_STATUS, reasonOf, spent, whatIsAsked } from "./format";
 import { plain } from "./hiddenCharacters";
 import { perspectives, thought } from "./perspectives";

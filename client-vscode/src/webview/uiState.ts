@@ -2,8 +2,8 @@
 
 import * as v from "valibot";
 
-import type { FromPanel, ServerState, ToPanel } from "../messages";
-import type { PanelState } from "../planState";
+import type { FromPanel, ServerState, ToPanel } from "../panel/messages";
+import type { PanelState } from "../plan/planState";
 import { type Detection, type FileChoice, REVIEWS, type ReferenceItem, type Review } from "../protocol";
 
 /** The content of the form for an existing step, or for a new step after another. */

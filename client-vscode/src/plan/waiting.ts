@@ -1,7 +1,7 @@
 // What in a plan waits for the user, and which steps are lost if the user refuses: pure functions over the plan.
 
+import type { Plan, Step } from "../protocol";
 import type { PlanView } from "./planView";
-import type { Plan, Step } from "./protocol";
 
 /** What a step, or the plan, waits for. */
 export type Wait = "approval" | "conflict" | "answer" | "recovery";

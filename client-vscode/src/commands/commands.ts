@@ -1,9 +1,9 @@
 // The commands of the editor's palette, menus and keys, in one table.
 
 import * as vscode from "vscode";
-import type { Ctx } from "./ctx";
+import type { Ctx } from "../ctx";
+import type { Plan } from "../protocol";
 import { chooseModel, choosePlan } from "./pickers";
-import type { Plan } from "./protocol";
 
 /** A selection longer than this is code rather than a request, so `@selection` attaches it. */
 const LONGEST_REQUEST = 4000;

@@ -2,9 +2,9 @@
 
 import * as vscode from "vscode";
 
-import { modelName } from "./client";
-import type { Ctx } from "./ctx";
-import type { PlanSummary } from "./protocol";
+import { modelName } from "../connection/client";
+import type { Ctx } from "../ctx";
+import type { PlanSummary } from "../protocol";
 
 /** Let the user pick a plan of the ledger. */
 export async function choosePlan(ctx: Ctx): Promise<void> {

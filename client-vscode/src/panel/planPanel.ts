@@ -2,11 +2,10 @@
 
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
-
+import { attention, type PanelState } from "../plan/planState";
+import { waitingFor } from "../plan/waiting";
+import type { Event, StreamParams } from "../protocol";
 import { type FromPanel, readFromPanel, type ServerState, type ToPanel } from "./messages";
-import { attention, type PanelState } from "./planState";
-import type { Event, StreamParams } from "./protocol";
-import { waitingFor } from "./waiting";
 
 export const VIEW_ID = "planloom.plan";
 export interface Source {

@@ -2,8 +2,8 @@
 
 import * as vscode from "vscode";
 
-import { contributes } from "../package.json";
-import { REVIEWS, type Review } from "./protocol";
+import { contributes } from "../../package.json";
+import { REVIEWS, type Review } from "../protocol";
 
 /** The settings of the extension itself, which the server does not have. */
 const OWN = /^planloom\.(server|trace)\./;

@@ -2,10 +2,10 @@
 
 import * as vscode from "vscode";
 
-import type { Ctx } from "./ctx";
-import type { FromPanel } from "./messages";
+import type { Ctx } from "../ctx";
+import type { FromPanel } from "../panel/messages";
+import type { Context, CreateParams, UndoParams } from "../protocol";
 import { chooseModel, choosePlan, choosePython } from "./pickers";
-import type { Context, CreateParams, UndoParams } from "./protocol";
 
 const COMPLETIONS = 30;
 

@@ -9,10 +9,7 @@ import {
   State,
   type StaticFeature,
 } from "vscode-languageclient/node";
-
-import { OtherTools, saveFiles } from "./editor";
-import { answerWithModel, hasModels } from "./languageModel";
-import { isEvent } from "./messages";
+import { isEvent } from "../panel/messages";
 import type {
   EditorRequests,
   Event,
@@ -21,7 +18,9 @@ import type {
   Requests,
   ServerNotifications,
   StreamParams,
-} from "./protocol";
+} from "../protocol";
+import { OtherTools, saveFiles } from "./editor";
+import { answerWithModel, hasModels } from "./languageModel";
 import { type Command, environment } from "./python";
 import { defaults, sharedValues, userValues, type Values } from "./settings";
 
