@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { ApprovalFile, DiffResult } from "./protocol";
 
-export const SCHEME = "planloom-diff";
+const SCHEME = "planloom-diff";
 
 export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly fetched = new Map<string, Promise<DiffResult>>();

@@ -10,7 +10,7 @@ const LONGEST_REQUEST = 4000;
 
 type Run = (ctx: Ctx) => unknown;
 
-export const COMMANDS: Readonly<Record<string, Run>> = {
+const COMMANDS: Readonly<Record<string, Run>> = {
   "planloom.ui.plan": (ctx) => ctx.panel.compose(selectedText()),
   "planloom.ui.approve": (ctx) =>
     onPlan(ctx, ({ planId, version }) => ctx.perform({ kind: "approve", planId, version })),

@@ -35,7 +35,7 @@ interface ErrorData {
   details?: unknown;
 }
 
-export interface Listeners {
+interface Listeners {
   event(event: Event): void;
   stream(delta: StreamParams): void;
   health(): void;

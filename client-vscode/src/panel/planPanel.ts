@@ -7,8 +7,8 @@ import { waitingFor } from "../plan/waiting";
 import type { Event, StreamParams } from "../protocol";
 import { type FromPanel, readFromPanel, type ServerState, type ToPanel } from "./messages";
 
-export const VIEW_ID = "planloom.plan";
-export interface Source {
+const VIEW_ID = "planloom.plan";
+interface Source {
   readonly state: PanelState;
   readonly server: ServerState;
   perform(message: FromPanel): void;

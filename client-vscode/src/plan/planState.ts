@@ -9,7 +9,7 @@ export interface PanelState {
 }
 
 /** The state after one event; `gap` is the id of a plan whose missed events must be fetched first. */
-export interface Folded {
+interface Folded {
   state: PanelState;
   gap?: string;
 }

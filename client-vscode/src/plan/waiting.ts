@@ -4,7 +4,7 @@ import type { Plan, Step } from "../protocol";
 import type { PlanView } from "./planView";
 
 /** What a step, or the plan, waits for. */
-export type Wait = "approval" | "conflict" | "answer" | "recovery";
+type Wait = "approval" | "conflict" | "answer" | "recovery";
 
 /** The decision that this step waits for. */
 export function waitOf({ pending }: Plan, stepId: string): Wait | undefined {
@@ -15,7 +15,7 @@ export function waitOf({ pending }: Plan, stepId: string): Wait | undefined {
 }
 
 /** The kinds of decisions that the plan waits for. */
-export function waits({ pending }: Plan): readonly Wait[] {
+function waits({ pending }: Plan): readonly Wait[] {
   const { approvals, conflicts, questions, recoveries } = pending;
   const open: readonly (readonly [Wait, readonly object[]])[] = [
     ["approval", approvals],

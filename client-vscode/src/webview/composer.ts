@@ -25,12 +25,12 @@ export function referenceBefore(text: string, caret: number): string | undefined
 }
 
 /** The mode that Alt+Enter sends: the opposite of the detected one. */
-export function override(planned: boolean): Mode {
+function override(planned: boolean): Mode {
   return planned ? "direct" : "plan";
 }
 
 /** What the page does for the composer: keep a changed text, and look for completions at the caret. */
-export interface Asks {
+interface Asks {
   write(text: string, caret: number): void;
   complete(text: string, caret: number): void;
 }

@@ -95,7 +95,7 @@ export function counted(count: number, noun: string): string {
 }
 
 /** `940`, `12.4k`, `1.3M`. */
-export function amount(count: number): string {
+function amount(count: number): string {
   if (count < 1000) return String(count);
   return count < 1_000_000 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1_000_000).toFixed(1)}M`;
 }
@@ -133,7 +133,7 @@ export function whatIsAsked(review: Review, allowed: readonly string[]): string 
 }
 
 /** `1, 3 and 4`. */
-export function listed(words: readonly (string | number)[]): string {
+function listed(words: readonly (string | number)[]): string {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }
 

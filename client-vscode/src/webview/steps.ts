@@ -15,7 +15,7 @@ import { focusSoon, icon, iconButton, linkButton, type Panel, shown, type View }
 import type { StepDraft } from "./uiState";
 
 /** Whether the plan's status allows its steps to be edited. */
-export function isEditable(plan: Plan): boolean {
+function isEditable(plan: Plan): boolean {
   return plan.status === "pending_approval" || plan.status === "paused";
 }
 
