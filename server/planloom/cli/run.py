@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Mapping
 from typing import NamedTuple, TypeVar, cast
 
 from planloom.cli.client.connection import Connection, ServerError, ServerLost
-from planloom.cli.client.messages import ENDED, Approval, Conflict, Diff, Json, Plan, Question, Recovery, Step
-from planloom.cli.client.plan_state import Ending, ending, folded, touched
+from planloom.cli.client.messages import Approval, Conflict, DiffResult, Json, Plan, Question, Recovery, Step
+from planloom.cli.client.plan_state import ENDED, Ending, ending, folded, touched
 from planloom.cli.terminal import decisions as ask
 from planloom.cli.terminal.decisions import Decider, Flags
 from planloom.cli.terminal.screen import Screen
@@ -184,14 +184,14 @@ class RequestRun:
             params["files"] = list(verdict.files)
         await self._send_answer("planloom/approval/respond", params)
 
-    async def _diffs(self, approval: Approval) -> list[Diff] | None:
-        diffs: list[Diff] = []
+    async def _diffs(self, approval: Approval) -> list[DiffResult] | None:
+        diffs: list[DiffResult] = []
         for file in approval.get("files") or []:
             if file.get("change") in ("create", "edit", "delete"):
                 params = {"approvalId": approval["approvalId"], "uri": file["uri"]}
                 try:
                     diff = await self._connection.request("planloom/approval/diff", params)
-                    diffs.append(cast(Diff, {**diff, "uri": file["uri"]}))
+                    diffs.append(cast(DiffResult, {**diff, "uri": file["uri"]}))
                 except ServerError as error:
                     self._screen.trouble(error.message, error.hint)
                     return None

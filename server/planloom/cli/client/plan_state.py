@@ -17,6 +17,8 @@ _ENDINGS: Mapping[str, Ending] = {
     "plan_cancelled": "cancelled",
     "plan_rejected": "rejected",
 }
+ENDED = frozenset(_ENDINGS.values())
+"""The statuses of a plan that has ended."""
 
 
 def folded(plan: Plan, event: Json) -> Plan:

@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.status import Status
 from rich.text import Text
 
-from planloom.cli.client.messages import Approval, Diff, Json, Plan, Step
+from planloom.cli.client.messages import Approval, DiffResult, Json, Plan, Step
 from planloom.cli.plain import one_line, visible
 from planloom.cli.terminal import show, show_approval
 from planloom.cli.terminal.edit_plan import Send, edit_plan
@@ -74,7 +74,7 @@ class Screen:
         self._console.print()
         self._console.print(show.plan_table(plan))
 
-    def approval(self, approval: Approval, diffs: Sequence[Diff]) -> None:
+    def approval(self, approval: Approval, diffs: Sequence[DiffResult]) -> None:
         """Print what an approval would change."""
         self.pause()
         self._console.print()
