@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from codegen import (
-    event_types,
+    announced_names,
     extension_settings,
     protocol_page,
     settings_page,
@@ -24,5 +24,5 @@ TARGETS: Final[Mapping[str, Callable[[], str]]] = {
     "docs/settings.md": settings_page.page,
     "docs/tools.md": tools_page.page,
     "server/planloom/cli/client/messages.py": typed_dicts.module,
-    "server/planloom/lsp/event_types.py": event_types.module,
+    "server/planloom/lsp/announced.py": announced_names.module,
 }

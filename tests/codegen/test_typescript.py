@@ -6,7 +6,7 @@ import pytest
 
 from codegen.typescript import module
 from planloom.lsp import methods
-from planloom.lsp.event_types import EVENT_TYPES
+from planloom.lsp.announced import EVENT_TYPES
 
 
 def test_nothing_of_the_catalogue_is_left_out() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from planloom.lsp import methods
-from planloom.lsp.event_types import EVENT_TYPES
+from planloom.lsp.announced import EVENT_TYPES
 from planloom.lsp.methods import ClientNotification, ClientRequest, ServerNotification, ServerRequest
 from planloom.lsp.wire import lookup as wire
 from planloom.lsp.wire.events import events as wire_events

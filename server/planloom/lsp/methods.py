@@ -1,4 +1,4 @@
-"""The catalogue: every method and command of the protocol beyond LSP. Read this first.
+"""The catalogue: every method of the protocol beyond LSP. Read this first.
 
 `params` and `result` name wire models (`lsp/wire`), `handler` names a function in `lsp/handlers` as "module.function".
 They are names, not imports, so that the answer to `initialize` need not wait for pydantic; tests check that they exist.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from planloom.lsp.event_types import EVENT_TYPES
+from planloom.lsp.announced import EVENT_TYPES
 
 PROTOCOL_VERSION = 1
 
@@ -117,25 +117,6 @@ REQUESTS: tuple[ClientRequest | ServerRequest, ...] = (*CLIENT_REQUESTS, *SERVER
 NOTIFICATIONS: tuple[ClientNotification | ServerNotification, ...] = (
     *CLIENT_NOTIFICATIONS,
     *SERVER_NOTIFICATIONS,
-)
-
-COMMANDS: tuple[str, ...] = (
-    "planloom.plan",
-    "planloom.approve",
-    "planloom.direct",
-    "planloom.respond",
-    "planloom.recover",
-    "planloom.reject",
-    "planloom.cancel",
-    "planloom.pause",
-    "planloom.resume",
-    "planloom.undo",
-    "planloom.skipStep",
-    "planloom.retryStep",
-    "planloom.answer",
-    "planloom.regenerate",
-    "planloom.showPlan",
-    "planloom.status",
 )
 
 

@@ -1,6 +1,6 @@
-"""The types of events, in the order of the catalogue. Written by `python -m codegen`; a test compares it with the code.
+"""The names that the answer to `initialize` announces. Written by `python -m codegen`; a test compares it.
 
-They are listed here because the answer to `initialize` names them and must not wait for the models of events.
+That answer must not wait for the modules that define the events (`domain/events/catalog`) and commands (`commands`).
 """
 
 EVENT_TYPES = (
@@ -46,4 +46,23 @@ EVENT_TYPES = (
     "plan_failed",
     "plan_cancelled",
     "log",
+)
+
+COMMAND_NAMES = (
+    "planloom.plan",
+    "planloom.approve",
+    "planloom.direct",
+    "planloom.respond",
+    "planloom.recover",
+    "planloom.reject",
+    "planloom.cancel",
+    "planloom.pause",
+    "planloom.resume",
+    "planloom.undo",
+    "planloom.skipStep",
+    "planloom.retryStep",
+    "planloom.answer",
+    "planloom.regenerate",
+    "planloom.showPlan",
+    "planloom.status",
 )
