@@ -107,10 +107,10 @@ def _models() -> Iterator[type[Wire]]:
         for base in model.__mro__
         if _is_shown(base)
     }
-    for room in _MODULES:
-        classes = (each for each in vars(room).values() if isinstance(each, type))
+    for origin in _MODULES:
+        classes = (each for each in vars(origin).values() if isinstance(each, type))
         shown = (each for each in classes if each in seen and each not in events)
-        yield from (each for each in shown if each.__module__ == room.__name__)
+        yield from (each for each in shown if each.__module__ == origin.__name__)
     yield from events
 
 

@@ -36,7 +36,7 @@ export function registerCommands(ctx: Ctx): vscode.Disposable[] {
 
 function onPlan(ctx: Ctx, act: (plan: Plan) => unknown): unknown {
   const view = ctx.current();
-  return view === undefined ? ctx.tell("info", "There is no plan yet. Plan a task first.") : act(view.plan);
+  return view === undefined ? ctx.notify("info", "There is no plan yet. Plan a task first.") : act(view.plan);
 }
 
 async function reject(ctx: Ctx, { planId }: Plan): Promise<void> {

@@ -10,7 +10,7 @@ import type { PlanSummary } from "../protocol";
 export async function choosePlan(ctx: Ctx): Promise<void> {
   const answer = await ctx.ask("planloom/plan/list", { limit: 50 });
   if (answer === undefined) return;
-  if (answer.plans.length === 0) return ctx.tell("info", "There are no plans yet.");
+  if (answer.plans.length === 0) return ctx.notify("info", "There are no plans yet.");
   const items = answer.plans.map((plan) => ({
     label: plan.request.split("\n")[0]?.slice(0, 120) ?? plan.planId,
     description: describe(plan),

@@ -68,8 +68,8 @@ export class Client implements vscode.Disposable {
     const others = new OtherTools();
     const on = <M extends keyof ServerNotifications>(
       method: M,
-      take: (params: ServerNotifications[M]) => void,
-    ): vscode.Disposable => language.onNotification(method, take);
+      listener: (params: ServerNotifications[M]) => void,
+    ): vscode.Disposable => language.onNotification(method, listener);
     const answer = <M extends keyof EditorRequests>(
       method: M,
       reply: (

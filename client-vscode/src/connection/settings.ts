@@ -44,11 +44,11 @@ export function sharedValues(scope?: vscode.Uri): Values {
   const section = vscode.workspace.getConfiguration("planloom", scope);
   const found: Values = {};
   for (const name of SHARED) {
-    const said = section.inspect(name);
+    const values = section.inspect(name);
     if (
-      said?.globalValue === undefined &&
-      said?.workspaceValue === undefined &&
-      said?.workspaceFolderValue === undefined
+      values?.globalValue === undefined &&
+      values?.workspaceValue === undefined &&
+      values?.workspaceFolderValue === undefined
     )
       continue;
     nest(found, name, section.get(name));

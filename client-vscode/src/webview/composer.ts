@@ -54,8 +54,8 @@ export function composer(panel: Panel, hasPlan: boolean, ask: Asks): View {
           aria-expanded=${open}
           aria-controls="suggestions"
           aria-activedescendant=${open ? `suggestion-${ui.suggestion}` : nothing}
-          @input=${(event: InputEvent) => at(event, ask.write)}
-          @click=${(event: MouseEvent) => at(event, ask.complete)}
+          @input=${(event: InputEvent) => withCaret(event, ask.write)}
+          @click=${(event: MouseEvent) => withCaret(event, ask.complete)}
           @keydown=${(event: KeyboardEvent) => onKey(panel, event, ask)}
         ></textarea>
         ${open ? suggestions(panel, ask) : nothing}
@@ -65,7 +65,7 @@ export function composer(panel: Panel, hasPlan: boolean, ask: Asks): View {
   `;
 }
 
-function at(event: Event, then: (text: string, caret: number) => void): void {
+function withCaret(event: Event, then: (text: string, caret: number) => void): void {
   if (event.target instanceof HTMLTextAreaElement) then(event.target.value, event.target.selectionStart);
 }
 

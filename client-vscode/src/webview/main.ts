@@ -56,10 +56,10 @@ function drawSoon(): void {
 
 window.addEventListener("message", (event: MessageEvent<unknown>) => {
   const message = readToPanel(event.data);
-  if (message !== undefined) take(message);
+  if (message !== undefined) receive(message);
 });
 
-function take(message: ToPanel): void {
+function receive(message: ToPanel): void {
   const { current } = state;
   if (message.kind === "state") state = message.state;
   if (message.kind === "events") for (const event of message.events) state = fold(state, event).state;

@@ -193,8 +193,8 @@ function pause(view: PlanView): View {
   if (view.plan.status !== "paused" || reason == null || attention(view.plan) > 0) return nothing;
   const detail = view.pause?.detail ?? view.plan.pauseDetail;
   // The server's sentence names the files and what to do.
-  const said = reason === "unsaved_files" && detail != null ? "" : (PAUSE_REASON[reason] ?? "Paused.");
-  return html`<p class="banner warning">${icon("debug-pause")}<span>${said} ${shown(detail)}</span></p>`;
+  const why = reason === "unsaved_files" && detail != null ? "" : (PAUSE_REASON[reason] ?? "Paused.");
+  return html`<p class="banner warning">${icon("debug-pause")}<span>${why} ${shown(detail)}</span></p>`;
 }
 
 function controls(panel: Panel, view: PlanView): View {

@@ -50,7 +50,7 @@ class Decider(Protocol):
         """URI → "mine", "theirs" or "both"; None cancels the plan."""
         ...
 
-    async def go_on(self, sentence: str, /) -> bool:
+    async def resume(self, sentence: str, /) -> bool:
         """Whether to resume a paused plan."""
         ...
 
@@ -107,7 +107,7 @@ class NonInteractive:
         # Only the plan's text can be produced again, so the text on disk is kept.
         return {file["uri"]: "mine" for file in conflict.get("files") or []}
 
-    async def go_on(self, _sentence: str, /) -> bool:
+    async def resume(self, _sentence: str, /) -> bool:
         return False
 
     async def attach_secret(self, _reference: str, _message: str, /) -> bool:

@@ -165,7 +165,7 @@ class Terminal:
             return None
         return choices
 
-    async def go_on(self, sentence: str) -> bool:
+    async def resume(self, sentence: str) -> bool:
         try:
             return await self.choose(visible(sentence), {"y": "try again", "c": "cancel the plan"}) == "y"
         except keyboard.EndOfInput:

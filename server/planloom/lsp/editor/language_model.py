@@ -36,7 +36,7 @@ class LanguageModel:
             max_tokens=request.max_tokens,
         )
         try:
-            raw = await self._protocol.ask("planloom/editor/complete", params)
+            raw = await self._protocol.request("planloom/editor/complete", params)
             answer = wire.EditorCompleteResult.model_validate(raw, by_alias=True, by_name=False)
         except ClientGone as error:
             raise ModelFailed("model_unavailable", "The editor is gone.") from error

@@ -93,7 +93,9 @@ class LspEditor:
 
     async def save(self, uris: tuple[Uri, ...]) -> SaveAnswer:
         """Ask the editor to save documents. Raises EditorSilent."""
-        request = self._protocol.ask("planloom/editor/save", {"uris": [self._spelling(uri) for uri in uris]})
+        request = self._protocol.request(
+            "planloom/editor/save", {"uris": [self._spelling(uri) for uri in uris]}
+        )
         result = _read(
             wire.EditorSaveResult, await self._answer(asyncio.ensure_future(request)), "planloom/editor/save"
         )
@@ -105,7 +107,7 @@ class LspEditor:
     async def diagnostics(self, uris: tuple[Uri, ...]) -> tuple[FileDiagnostics, ...]:
         """The editor's current diagnostics of files. Raises EditorSilent."""
         ours = {normalized(uri): uri for uri in uris}
-        request = self._protocol.ask(
+        request = self._protocol.request(
             "planloom/editor/diagnostics", {"uris": [self._spelling(uri) for uri in uris]}
         )
         raw = await self._answer(asyncio.ensure_future(request))
