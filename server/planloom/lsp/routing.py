@@ -6,7 +6,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from planloom.lsp.methods import ClientNotification, ClientRequest
-from planloom.shielded import uninterrupted
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -36,6 +35,8 @@ def route(
 
 def _endpoint(request: ClientRequest, connection: Connection) -> Any:
     async def answer(params: Any) -> Any:
+        from planloom.shielded import uninterrupted
+
         parsed = parsed_params(request.params, request.name, params)
         await connection.application()
         work = _handler(request.handler)(connection, parsed)
