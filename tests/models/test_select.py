@@ -16,7 +16,7 @@ from planloom.domain.values import CallId
 from planloom.models.offline.replay import ReplayModel
 from planloom.models.offline.scripted import ScriptedModel, fails, says
 from planloom.models.port import Finished, ModelRequest, TextDelta, ToolCall
-from planloom.models.providers.editor_model import EditorAnswer
+from planloom.models.providers.editor_model import EditorModelAnswer
 from planloom.models.selection.candidates import Choice
 from planloom.models.selection.select import ReselectingModel, choose_model, list_models
 from planloom.providers import PROVIDERS, WAYS_TO_A_MODEL
@@ -35,11 +35,11 @@ def settings(**model: object) -> Settings:
 class Editor:
     """An editor that offers a model."""
 
-    def __init__(self, answer: EditorAnswer | None = None) -> None:
+    def __init__(self, answer: EditorModelAnswer | None = None) -> None:
         self.asked: list[tuple[str, ModelRequest]] = []
         self._answer = answer
 
-    async def complete(self, request_id: str, name: str, request: ModelRequest) -> EditorAnswer:
+    async def complete(self, request_id: str, name: str, request: ModelRequest) -> EditorModelAnswer:
         self.asked.append((name, request))
         if self._answer is None:
             await asyncio.Event().wait()
@@ -222,7 +222,7 @@ async def test_replay_reads_the_base_url_as_a_path(tmp_path: Path) -> None:
 
 async def test_the_editors_model_answers_as_any_other() -> None:
     call = ToolCall(call_id=CallId(""), name="f", arguments={})
-    editor = Editor(EditorAnswer(text="hi", tool_calls=(call,), prompt_tokens=3))
+    editor = Editor(EditorModelAnswer(text="hi", tool_calls=(call,), prompt_tokens=3))
     model = (await choose_model(settings(provider="editor", name="fast"), {}, editor)).model
     assert model is not None
     events = await events_of(model)
@@ -233,9 +233,9 @@ async def test_the_editors_model_answers_as_any_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "code"), [(EditorAnswer(), "model_output_invalid"), (None, "model_unavailable")]
+    ("answer", "code"), [(EditorModelAnswer(), "model_output_invalid"), (None, "model_unavailable")]
 )
-async def test_an_editor_without_an_answer_is_a_failure(answer: EditorAnswer | None, code: str) -> None:
+async def test_an_editor_without_an_answer_is_a_failure(answer: EditorModelAnswer | None, code: str) -> None:
     slow = settings(provider="editor", first_token_timeout_seconds=0.05)
     model = (await choose_model(slow, {}, Editor(answer))).model
     assert model is not None

@@ -22,8 +22,8 @@ from planloom.execution.effects.proposals import (
     StepPart,
 )
 from planloom.execution.plan_store import PlanStore
+from planloom.shielded import uninterrupted
 from planloom.workspace.edits.overlay import Overlay, Unmerged
-from planloom.workspace.edits.shielded import uninterrupted
 from planloom.workspace.paths.uris import display_name, is_below
 from planloom.workspace.view import WorkspaceView
 

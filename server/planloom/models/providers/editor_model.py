@@ -24,7 +24,7 @@ from planloom.models.port import (
 from planloom.models.tokens import TokenCounter
 
 
-class EditorAnswer(Value):
+class EditorModelAnswer(Value):
     """The whole answer of the editor's model; token counts are None if the editor does not know them."""
 
     text: str = ""
@@ -40,7 +40,7 @@ class EditorCompletion(Protocol):
     cancelling the call cancels the editor's request.
     """
 
-    async def complete(self, request_id: str, name: str, request: ModelRequest) -> EditorAnswer: ...
+    async def complete(self, request_id: str, name: str, request: ModelRequest) -> EditorModelAnswer: ...
 
 
 class EditorModel:
@@ -95,7 +95,7 @@ class EditorModel:
     async def close(self) -> None:
         """There is nothing to close."""
 
-    async def _ask(self, request: ModelRequest) -> EditorAnswer:
+    async def _ask(self, request: ModelRequest) -> EditorModelAnswer:
         try:
             async with asyncio.timeout(self._seconds):
                 answer = await self._editor.complete(uuid.uuid4().hex, self._name, request)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from planloom.domain.values import Value
+from planloom.shielded import uninterrupted
 from planloom.tools.terminal_text import Cleaner, plain
-from planloom.workspace.edits.shielded import uninterrupted
 
 Kind = Literal["stdout", "stderr"]
 OnOutput = Callable[[Kind, str], None]
