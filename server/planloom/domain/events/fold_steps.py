@@ -84,9 +84,6 @@ def task_update(plan: Plan, event: ev.TaskUpdate, _at: Instant) -> Plan:
 @folds(ev.TaskCompleted, when=ALIVE)
 def task_completed(plan: Plan, event: ev.TaskCompleted, at: Instant) -> Plan:
     """The plan with a step completed."""
-    if event.staged:
-        # Older ledgers record the staging only in this event.
-        plan = settle_staged(plan, event.task_id, "staged")
     done = change_step(
         accept_doubtful(close_run(plan, event.task_id), event.task_id),
         event.task_id,
