@@ -186,8 +186,6 @@ class Conductor:
                 self._plan_store.record(
                     plan_id, ev.TaskSkipped(task_id=directive.step_id, reason=directive.reason)
                 )
-            case do.Pause():
-                self._plan_store.record(plan_id, ev.PlanPaused(reason=directive.reason))
             case do.Resume():
                 self._plan_store.record(plan_id, ev.PlanResumed())
             case do.Fail():
