@@ -175,7 +175,8 @@ class Schedule:
     def _unreachable(self, plan: Plan) -> tuple[StepId, ...]:
         """The unsettled steps that can never run: a dependency failed, was skipped, or is itself unreachable.
 
-        A failed step whose recovery is undecided makes nothing unreachable. A failed or skipped step is examined again and again until none of its dependents is still unstarted.
+        A failed step whose recovery is undecided makes nothing unreachable. A failed or skipped step is examined again
+        and again until none of its dependents is still unstarted.
         """
         undecided = {recovery.step_id for recovery in plan.pending.recoveries}
         left: list[int] = []
