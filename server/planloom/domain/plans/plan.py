@@ -301,32 +301,7 @@ RUN_STATE: frozenset[str] = frozenset(
         "completed_at",
     }
 )
-"""The fields of a step that its runs set."""
-WRITTEN: frozenset[str] = frozenset(
-    {
-        "step_id",
-        "description",
-        "instruction",
-        "active_form",
-        "kind",
-        "agent",
-        "tool",
-        "args",
-        "depends_on",
-        "priority",
-        "critical",
-        "requires_approval",
-        "question",
-        "options",
-        "checks",
-        "expected_files",
-        "attachments",
-        "tools_to_execute",
-        "when",
-        "for_each",
-    }
-)
-"""The fields of a step that its author writes. `checks` also holds the outcomes, which `as_written` clears."""
+"""The fields of a step that its runs set; the author writes all others. `checks` also holds the outcomes."""
 
 
 class Question(Value):
