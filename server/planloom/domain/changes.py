@@ -99,6 +99,11 @@ class EditedFile(Value):
     after_sha256: Sha256 | None = None
     form: FileForm | None = None
 
+    @property
+    def uris(self) -> tuple[Uri, ...]:
+        """The URIs that it affects; a rename affects two."""
+        return (self.uri,) if self.new_uri is None else (self.uri, self.new_uri)
+
 
 class EditRecord(Value):
     """An edit in the journal. The outcome of an intent that a crash cut off is found by comparing the files.
