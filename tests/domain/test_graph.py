@@ -134,7 +134,6 @@ def test_blocks_and_ancestors() -> None:
     assert graph.blocks(listed, StepId("a")) == ("b", "d")
     assert graph.blocks(listed, StepId("nobody")) == ()
     assert graph.ancestors(listed.steps, StepId("c")) == {"a", "b"}
-    assert graph.ancestors(listed.steps, StepId("d"), sequential=True) == {"a", "b", "c"}
 
 
 edges = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=30)

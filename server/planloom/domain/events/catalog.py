@@ -216,7 +216,6 @@ class TaskFailed(Value):
     code: str | None = None
     will_retry: bool = False
     duration_ms: int = 0
-    usage: Usage | None = None
 
 
 class TaskSkipped(Value):

@@ -128,13 +128,13 @@ def accept_doubtful(plan: Plan, step_id: StepId) -> Plan:
     return _with_step(plan, step, now)
 
 
-def settle_staged(plan: Plan, step_id: StepId, fate: Fate, why: str | None = None) -> Plan:
+def settle_staged(plan: Plan, step_id: StepId, fate: Fate) -> Plan:
     """The plan after the staged changes of a step that no longer runs got their final fate."""
     step = plan.step(step_id)
     if step is None:
         return plan
     return _with_step(
-        plan, step, _with_fates(step, lambda _, __, each: fate if each in ("held", "staged") else each, why)
+        plan, step, _with_fates(step, lambda _, __, each: fate if each in ("held", "staged") else each)
     )
 
 

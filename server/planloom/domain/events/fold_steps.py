@@ -100,7 +100,7 @@ def task_failed(plan: Plan, event: ev.TaskFailed, at: Instant) -> Plan:
     """The plan with a step failed, or pending if it is retried."""
     result = StepResult(ok=False, error=event.error, duration_ms=event.duration_ms, timestamp=at)
     status = "pending" if event.will_retry else "failed"
-    failed = change_step(
+    return change_step(
         close_run(plan, event.task_id),
         event.task_id,
         {"running", "pending"},
@@ -114,7 +114,6 @@ def task_failed(plan: Plan, event: ev.TaskFailed, at: Instant) -> Plan:
             calls_closed=len(step.tools_executed),
         ),
     )
-    return with_usage(failed, event.usage)
 
 
 @folds(ev.TaskSkipped, when=ALIVE)

@@ -167,16 +167,12 @@ def blocks(plan: Plan, step_id: StepId) -> tuple[StepId, ...]:
     return tuple(plan.steps[index].step_id for index in plan.steps.referencing(step_id))
 
 
-def ancestors(steps: Sequence[Step], step_id: StepId, *, sequential: bool = False) -> frozenset[StepId]:
-    """Every step that is settled before this one starts; in a sequential plan also all earlier ones."""
+def ancestors(steps: Sequence[Step], step_id: StepId) -> frozenset[StepId]:
+    """Every step that is settled before this one starts, in a plan that is not sequential."""
     links = dependency_graph(steps)
     start = links.index.get(step_id)
     if start is None:
         return frozenset()
-    if sequential:
-        order = ordered(links)
-        before = order[: order.index(start)] if start in order else []
-        return frozenset(steps[index].step_id for index in before)
     found: set[int] = set()
     left = list(links.dependencies[start])
     while left:
