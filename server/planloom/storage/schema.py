@@ -62,7 +62,8 @@ _MIGRATIONS: tuple[str, ...] = (
     UPDATE events SET body = json_remove(body, '$.staged') WHERE type = 'task_completed' AND json_valid(body);
     UPDATE events SET body = json_remove(body, '$.usage') WHERE type = 'task_failed' AND json_valid(body);
     UPDATE events SET body = json_set(body, '$.effect', 'read')
-        WHERE type = 'tool_started' AND CASE WHEN json_valid(body) THEN body ->> '$.effect' IS NULL ELSE 0 END
+        WHERE type = 'tool_started'
+        AND CASE WHEN json_valid(body) THEN json_extract(body, '$.effect') IS NULL ELSE 0 END
         AND plan_id IN (SELECT plan_id FROM plans WHERE status IN ('completed', 'failed', 'cancelled'));
     """,
 )
