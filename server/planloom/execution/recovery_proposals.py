@@ -11,7 +11,7 @@ from planloom.domain.errors import PlanloomError
 from planloom.domain.model_text.lenient_json import objects_in
 from planloom.domain.plans.agents import may_use
 from planloom.domain.plans.plan import Plan, RecoveryProposal, Step, Usage
-from planloom.domain.plans.validation import Problem
+from planloom.domain.plans.validation import Problem, errors
 from planloom.domain.values import Args, Json, StepId
 from planloom.execution.budget import allow_request
 from planloom.execution.prompting.context_window import shares_of
@@ -86,11 +86,7 @@ class ModelProposer:
         if isinstance(proposal, str):
             return ProposedRecovery(None, usage, f"The model's proposal cannot be used: {proposal}")
         if proposal.action == "insert":
-            wrong = [
-                problem
-                for problem in self._problems(plan, inserted(plan, step.step_id, proposal))
-                if problem.severity == "error"
-            ]
+            wrong = errors(self._problems(plan, inserted(plan, step.step_id, proposal)))
             if wrong:
                 return ProposedRecovery(
                     None, usage, f"The model's proposal cannot be used: {wrong[0].problem}"
