@@ -13,6 +13,7 @@ from planloom.agent.toolcalls.reader import CallReader, gathered
 from planloom.agent.toolcalls.tokens import TOKEN_SET
 from planloom.domain.model_text.surrogates import mend
 from planloom.domain.plans.validation import ToolRules
+from planloom.domain.text.positions import with_eol
 from planloom.intake.detection import count_items, detect
 from planloom.intake.qualification import qualify
 from planloom.intake.references import find_references
@@ -23,7 +24,7 @@ from planloom.planning.model.assemble import StepBuilder
 from planloom.planning.rules.planner import plan_by_rules
 from planloom.tools.files.patches import BadPatch, read_patch
 from planloom.tools.files.patching import apply_hunks
-from planloom.tools.files.replacing import Replacement, replace, with_lf
+from planloom.tools.files.replacing import Replacement, replace
 from planloom.tools.registry import builtin
 from tests.scoring import offered_tools
 from tests.support.small_tools import TOOL_NAMES as TOOLS
@@ -167,7 +168,7 @@ def _patched(text: str) -> None:
     files = read_patch(text)
     if isinstance(files, BadPatch):
         return
-    lines = with_lf(text).split("\n")
+    lines = with_eol(text, "\n").split("\n")
     for file in files:
         for hunk in file.hunks:
             for _sign, line in hunk.ops:
@@ -187,7 +188,8 @@ def check_patches(text: str, _: random.Random) -> None:
     for document in (f"{old}\n{new}", f"a\n    {old}\nb\n", new):
         result = replace(document, old, new)
         if isinstance(result, Replacement) and result.grade == "exact":
-            assert result.text == with_lf(document).replace(with_lf(old), with_lf(new)), "not exact"
+            plain, wanted, put = (with_eol(each, "\n") for each in (document, old, new))
+            assert result.text == plain.replace(wanted, put), "not exact"
 
 
 TARGETS = {

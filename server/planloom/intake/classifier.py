@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
+from contextlib import suppress
 from typing import Final
 
 from pydantic import ValidationError
 
 from planloom.domain.errors import ModelFailed
+from planloom.domain.model_text.lenient_json import objects_in
 from planloom.domain.plans.plan import Qualification
 from planloom.domain.values import Json
 from planloom.intake.qualification import Classification
@@ -78,20 +79,10 @@ class ModelClassifier:
 
 def read_classification(answer: str) -> Classification | None:
     """The last JSON object in an answer that is a classification; None if there is none."""
-    decoder = json.JSONDecoder()
     found: Classification | None = None
-    start = answer.find("{")
-    while start >= 0:
-        end = start + 1
-        try:
-            value, end = decoder.raw_decode(answer, start)
-            if isinstance(value, dict):
-                value["reason"] = str(value.get("reason", ""))[:_LONGEST_REASON]
-                found = Classification.model_validate(
-                    {name: value[name] for name in Classification.model_fields if name in value}
-                )
-        except (ValueError, ValidationError, RecursionError):
-            # Not JSON, or not a classification; the next brace may begin one.
-            pass
-        start = answer.find("{", end)
+    for value in objects_in(answer):
+        value["reason"] = str(value.get("reason", ""))[:_LONGEST_REASON]
+        with suppress(ValidationError):
+            known = {name: value[name] for name in Classification.model_fields if name in value}
+            found = Classification.model_validate(known)
     return found

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from planloom.domain.model_text.lenient_json import Unreadable, read_container
+from planloom.domain.model_text.lenient_json import objects_in
 from planloom.domain.model_text.reasoning import without_reasoning
 from planloom.domain.plans.agents import NAMES
 from planloom.domain.plans.perspectives import (
@@ -173,17 +173,11 @@ def _perspective(agent: Agent, values: Mapping[str, object], effort: Effort, at:
 def find_report(agent: Agent, text: str, at: Instant) -> Perspective | None:
     """A report that is written as a JSON object in a text, or None."""
     names = {_key(field.name) for field in fields_of(agent)}
-    start = text.find("{")
-    for _ in range(_ATTEMPTS):
-        if start < 0:
-            return None
-        parsed = read_container(text, start)
-        if not isinstance(parsed, Unreadable) and not parsed.cut and isinstance(parsed.value, dict):
-            found = _report_in(parsed.value, names)
-            if found is not None:
-                read = report_of(agent, found, at)
-                return None if isinstance(read, str) else read
-        start = text.find("{", start + 1)
+    for value in objects_in(text, _ATTEMPTS):
+        found = _report_in(value, names)
+        if found is not None:
+            read = report_of(agent, found, at)
+            return None if isinstance(read, str) else read
     return None
 
 

@@ -128,7 +128,7 @@ class Runner:
             async with recorded_call(self._deps.plan_store, plan.plan_id, step.step_id, tool, args) as call:
                 seconds = self._deps.settings().execution.completion_timeout_seconds
                 result = await _run_tool(tool, args, context, None if tool.effect == "execute" else seconds)
-                call.finish(result, after=context.files.changeset())
+                call.result, call.after = result, context.files.changeset()
             outcome = await self._commit(plan, step, result, context, checks)
         if not isinstance(outcome, Done):
             return outcome

@@ -33,7 +33,7 @@ from planloom.workspace.edits.prepare import (
     unsaved,
 )
 from planloom.workspace.edits.verify import FileOutcome, ResultWatcher, is_awaited, verified, wait_for_buffers
-from planloom.workspace.paths.uris import is_below
+from planloom.workspace.paths.uris import is_at_or_below
 from planloom.workspace.snapshots import BOM
 from planloom.workspace.view import WorkspaceView
 
@@ -311,7 +311,7 @@ def _disk_order(
         effect
         for effect in disk
         if effect.change.kind == "rename"
-        and any(place == effect.change.new_uri or is_below(place, effect.change.new_uri) for place in places)
+        and any(is_at_or_below(place, effect.change.new_uri) for place in places)
     )
     return first, tuple(effect for effect in disk if effect not in first)
 
