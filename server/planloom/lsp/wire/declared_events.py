@@ -20,7 +20,6 @@ from planloom.lsp.wire.plan import (
     RecoveryAction,
     Route,
     Step,
-    StepResult,
     Usage,
 )
 from planloom.lsp.wire.review import Attachment, EditedFile, Unresolved
@@ -84,12 +83,6 @@ class TaskUpdate(OfTask):
     progress: Maybe[Int] = None
     active_form: Maybe[str] = None
     attempt: Maybe[Int] = None
-
-
-class TaskCompleted(OfTask):
-    type: Literal["task_completed"] = "task_completed"
-    result: StepResult
-    usage: Maybe[Usage] = None
 
 
 class TaskFailed(OfTask):
