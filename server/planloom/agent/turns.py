@@ -117,7 +117,7 @@ async def _send(
 ) -> Turn:
     cost = Cost()
     try:
-        turn = await _decoded(limits, request, cost.of(model, request), decoder)
+        turn = await _decoded(limits, request, cost.stream(model, request), decoder)
     except ModelFailed:
         # Providers bill a request that fails in mid-stream, too.
         limits.spend(cost.usage)

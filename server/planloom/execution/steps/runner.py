@@ -42,9 +42,9 @@ from planloom.execution.steps.results import Asked, Done, Failed, Interrupted, O
 from planloom.execution.steps.time_limits import within
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.execution.steps.tool_runner import StepToolRunner
-from planloom.models.hint import WAYS_TO_A_MODEL
 from planloom.models.port import Model
 from planloom.models.tokens import TokenCounter
+from planloom.providers import WAYS_TO_A_MODEL
 from planloom.settings import Settings
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import READ_ONLY, Registry, argument_problems
@@ -130,7 +130,7 @@ class Runner:
             async with recorded_call(self._deps.plan_store, plan.plan_id, step.step_id, tool, args) as call:
                 seconds = self._deps.settings().execution.completion_timeout_seconds
                 result = await _run_tool(tool, args, context, None if tool.effect == "execute" else seconds)
-                call.finish(result, after=context.files.changeset())
+                call.result, call.after = result, context.files.changeset()
             outcome = await self._commit(plan, step, result, context, checks)
         if not isinstance(outcome, Done):
             return outcome

@@ -6,10 +6,11 @@ import base64
 import json
 import re
 from collections.abc import Mapping
+from typing import ClassVar
 from urllib.parse import quote
 
 from planloom.domain.values import Json
-from planloom.models.http.adapter import AnswerRefused, HttpRequest, ProbeClient
+from planloom.models.http.adapter import AnswerRefused, HttpRequest, ProbeClient, ProviderAdapter, Reply
 from planloom.models.http.failures import Refusal, refusal_in
 from planloom.models.http.json_text import count_of, list_of, object_of, text_of
 from planloom.models.port import Capabilities, Message, ModelEvent, ModelRequest, Reasoning
@@ -26,13 +27,11 @@ KNOWN = Capabilities(tools=True, json_schema=True, images=True, context_tokens=2
 ALLOWED_LENGTH = re.compile(r"max_tokens: [0-9]{1,9} > ([0-9]{1,9})")
 
 
-class Anthropic:
+class Anthropic(ProviderAdapter):
     """The adapter, with the fields that the server has refused."""
 
-    provider = "anthropic"
     key_header = "x-api-key"
-    headers: Mapping[str, str] = {"anthropic-version": "2023-06-01"}
-    streams_calls = True
+    headers: ClassVar[Mapping[str, str]] = {"anthropic-version": "2023-06-01"}
     compiles_schema = False
     start_advice = "Check the connection to the internet."
 
@@ -51,7 +50,7 @@ class Anthropic:
         body: dict[str, Json] = {
             "model": name,
             "max_tokens": wanted if self._longest is None else min(wanted, self._longest),
-            "messages": _messages(request, self.provider),
+            "messages": _messages(request, AnthropicReader.provider),
             "stream": True,
         }
         system = "\n\n".join(message.text for message in request.messages if message.role == "system")
@@ -81,14 +80,6 @@ class Anthropic:
         """A reader for one answer."""
         return AnthropicReader(request, forced=_is_forced(request))
 
-    def missing_message(self, name: str, origin: str, /) -> str:
-        """A sentence that the server does not have the model."""
-        return f"{origin} has no model {name!r}."
-
-    def model_advice(self, _name: str, /) -> str:
-        """Advice if the server does not have the model."""
-        return "Set `model.name` to one that it lists (`planloom/model/list`)."
-
     def adapt_to(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
         """Learn the model's longest answer, and which fields it refuses."""
         if status in FINAL_STATUSES:
@@ -105,9 +96,9 @@ class Anthropic:
             return True
         return False
 
-    def reduced(self, capabilities: Capabilities) -> Capabilities:
-        """The same capabilities, since no refusal reduces them."""
-        return capabilities
+    def recognises(self, reply: Reply, /) -> bool:
+        """Only Anthropic wraps errors in an object of type "error"."""
+        return reply.status >= 400 and reply.data.get("type") == "error"
 
     async def probe(self, client: ProbeClient, name: str) -> Capabilities:
         """The documented capabilities, with the context size of the model's entry if it states one."""
@@ -130,6 +121,8 @@ def _mark_for_cache(system: dict[str, Json], messages: Json) -> None:
 
 class AnthropicReader(StreamAccumulator):
     """Reads the events of one answer, or a whole answer from a server that does not stream."""
+
+    provider = "anthropic"
 
     def __init__(self, request: ModelRequest, *, forced: bool) -> None:
         super().__init__(request)
@@ -208,7 +201,7 @@ class AnthropicReader(StreamAccumulator):
         if isinstance(reason, str) and reason:
             # The API refuses a thinking block without its signature.
             self.kept = [
-                Reasoning(provider=Anthropic.provider, data=block)
+                Reasoning(provider=self.provider, data=block)
                 for block in self._thinking.values()
                 if block.get("signature") or block.get("data")
             ]

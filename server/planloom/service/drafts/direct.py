@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.agents import allowed_effects
 from planloom.domain.plans.plan import Plan, Review, Step, StepResult
-from planloom.domain.values import Args, Instant, Json, StepId
+from planloom.domain.values import Instant, Json, StepId
 from planloom.execution.effects.previous_calls import latest_fates
 from planloom.planning.rules.planner import plan_by_rules
-from planloom.tools.registry import Registry, argument_problems
+from planloom.tools.registry import Registry
 from planloom.tools.tool import shortened
 from planloom.workspace.paths.uris import display_name
 
@@ -20,17 +20,13 @@ _HEADLINE = 80
 def direct_run(plan: Plan, tools: Registry, review: Review) -> ev.PlanDirect:
     """The request as literal tool calls, if it consists of calls that are allowed; else as one step for the model."""
 
-    def takes(name: str, args: Args) -> bool:
-        tool = tools.get(name)
-        return tool is not None and not argument_problems(tool, args)
-
     def allowed(step: Step) -> bool:
         tool = tools.get(step.tool or "")
         if tool is None or (plan.only_asks and tool.effect != "read"):
             return False
         return tool.effect in allowed_effects(plan, step.agent)
 
-    steps = plan_by_rules(plan.request, tools.names(), plan.attachments, takes=takes)
+    steps = plan_by_rules(plan.request, tools, plan.attachments)
     if steps and all(map(allowed, steps)):
         return ev.PlanDirect(steps=steps, sequential=True, author="rules", review=review)
     whole = Step(
