@@ -13,6 +13,7 @@ from planloom.domain.values import EditId, PlanId, Uri
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.editor import EditorCapabilities
 from planloom.workspace.edits.apply import apply_changeset
+from planloom.workspace.edits.batch import Edit
 from planloom.workspace.edits.outcomes import ApplyOutcome, JournalFile, Settlement
 from planloom.workspace.paths.roots import Roots, root_at
 from planloom.workspace.paths.uris import from_path
@@ -86,15 +87,8 @@ class Room:
         return self.editor.text(self.path(name))
 
     async def apply(self, *changes: FileChange, patience: float = 0.05) -> ApplyOutcome:
-        return await apply_changeset(
-            self.view,
-            self.editor,
-            Changeset(changes=changes),
-            GRANT,
-            "Planloom: step 1 – test",
-            self.journal,
-            patience=patience,
-        )
+        edit = Edit(self.view, self.editor, GRANT, "Planloom: step 1 – test", self.journal, patience=patience)
+        return await apply_changeset(edit, Changeset(changes=changes))
 
 
 def tree(folder: Path) -> dict[str, str | None]:

@@ -87,11 +87,7 @@ class Steps:
             return (ev.RecoveryChosen(task_id=step.step_id, action="retry"),)
         changed = step.model_copy(update={"args": args})
         others = [changed if each.step_id == step.step_id else each for each in plan.steps]
-        errors = [
-            each
-            for each in self._services.problems(plan, others)
-            if each.severity == "error" and each.step_id == step.step_id
-        ]
+        errors = [each for each in self._services.rules.errors(plan, others) if each.step_id == step.step_id]
         if errors:
             raise invalid(errors)
         return (
@@ -107,7 +103,7 @@ class Steps:
             retried = self._services.plan_store.record(
                 plan_id, ev.RecoveryChosen(task_id=step.step_id, action="retry")
             )
-            steps = self._services.prepared(inserted(retried, step.step_id, proposal))
+            steps = self._services.rules.with_approvals(inserted(retried, step.step_id, proposal))
             changed = ev.PlanEdited(version=plan.version + 1, edits=(), steps=steps, by="model")
             return self._services.plan_store.record(plan_id, changed, ev.PlanApprovalRequest())
 

@@ -28,6 +28,7 @@ from planloom.workspace.edits.prepare import (
     IsJournaled,
     PlannedEffect,
     is_folder,
+    nothing_journaled,
     prepare,
     unsaved,
 )
@@ -57,15 +58,19 @@ class _Rejected(Value):
 
 @dataclass(frozen=True)
 class Edit:
-    """What all batches of one changeset share; `patience` is in seconds."""
+    """What all batches of one changeset share: where it is made, by whose approval, and how it is recorded.
+
+    A buffer whose unsaved text `is_journaled` does not block a change on disk, since that text cannot be lost.
+    `patience` is how many seconds to wait until the editor reports the buffers that it says it has changed.
+    """
 
     view: WorkspaceView
     editor: Editor
     grant: Grant
     label: str
     journal: Journal
-    patience: float
-    is_journaled: IsJournaled
+    is_journaled: IsJournaled = nothing_journaled
+    patience: float = 2.0
 
 
 @dataclass
