@@ -85,7 +85,6 @@ async def _ask(task: AgentTask, model: Model, state: _State) -> Turn:
         attachments=task.attachments,
         results=state.results,
         notes=state.notes,
-        context_summary=plan.context_summary or "",
         earlier=task.earlier,
     )
     state.notes = []

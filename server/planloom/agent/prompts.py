@@ -56,7 +56,6 @@ def step_prompt(
     attachments: str,
     results: Sequence[ToolNote],
     notes: Sequence[str] = (),
-    context_summary: str = "",
     earlier: str = "",
 ) -> str:
     """One turn's prompt. The sections that change least come first."""
@@ -70,8 +69,8 @@ def step_prompt(
         done = completed_tasks(plan, step)
         if done:
             sections.append("COMPLETED TASKS\n" + done)
-    if context_summary:
-        sections.append("CONTEXT SUMMARY\n" + context_summary)
+    if plan.context_summary:
+        sections.append("CONTEXT SUMMARY\n" + plan.context_summary)
     if results:
         sections.append(tool_results(results))
     sections.append("INSTRUCTIONS\n" + instructions(plan, step, notes))

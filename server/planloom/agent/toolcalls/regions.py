@@ -64,7 +64,7 @@ def read_marked(
             if closed or not calls or name is not None:
                 break
     except ParseError as error:
-        return _damaged(cursor, offered, start, body, error, calls, wasted)
+        return _damaged(cursor, offered, start, body, error, wasted)._replace(calls=tuple(calls))
     if not calls and before == cursor.at:
         return None if before == body else Region(end=before, example=True)
     end = cursor.at
@@ -155,10 +155,9 @@ def _damaged(
     start: int,
     body: int,
     error: ParseError,
-    calls: list[RawCall],
     wasted: int,
 ) -> Region:
-    """The region of a damaged call, with the problem to report. Calls before it in the region still count."""
+    """The region of a damaged call, with the problem to report; the caller adds the calls before it."""
     reached = max(cursor.at, body)
     closing = END_TAGS.search(cursor.text, body)
     if closing is not None and wasted < _MOST_WASTED:
@@ -173,7 +172,6 @@ def _damaged(
     sentence = "the call was cut off" if cut else f"the call cannot be read: {error.problem}"
     return Region(
         end=end,
-        calls=tuple(calls),
         problem=problem("cut" if cut else "malformed", name, text, sentence),
         wasted=max(0, (len(cursor.text) if error.cut else reached) - end),
     )
