@@ -137,7 +137,7 @@ async def test_a_listing_that_takes_long_after_a_command_is_not_given_up(
     }
     async with studio(tmp_path, files, settings=settings) as at:
         index = at.app.index.current()
-        assert await index.built(at.patience)
+        assert await index.wait_until_listed(at.patience)
         await index.update(())
         gate.unlink()
         plan = await with_steps(at, tool_step("run_command", {"command": "touch made.txt"}, agent="devo"))

@@ -138,7 +138,7 @@ async def test_no_program_is_started_before_the_folder_is_trusted(
     files = {f"f{n}.txt": "needle\n" for n in range(300)} | {".git/HEAD": "ref: refs/heads/main\n"}
     async with studio(tmp_path, files, trusted=False) as at:
         index = at.app.index.current()
-        assert await index.built(at.patience) and index.files == 300
+        assert await index.wait_until_listed(at.patience) and index.files == 300
         assert not started.exists()
         at.app.set_trusted(True)
         assert at.app.index.current() is index, "what was listed stays in use"

@@ -131,14 +131,14 @@ class Gate:
         Raises UntrustedWorkspace.
         """
         self._session.require_trust("nothing in it is changed")
-        facts = await facts_of(self._session.view, proposal.changeset, proposal.blind, proposal.doubtful)
+        facts = await facts_of(self._session.view, proposal)
         verdict = self._verdict(self._plan_store.plan(proposal.plan_id), facts)
         return verdict if isinstance(verdict, Denied) else None
 
     async def _permit(self, proposal: ChangeProposal) -> _Permit | Denied:
         """Decide by policy, by an earlier "allow for plan", or by asking."""
         plan = self._plan_store.plan(proposal.plan_id)
-        facts = await facts_of(self._session.view, proposal.changeset, proposal.blind, proposal.doubtful)
+        facts = await facts_of(self._session.view, proposal)
         repeats = _possible_repeats(plan, proposal)
         verdict = self._verdict(plan, facts)
         if isinstance(verdict, Denied):

@@ -36,8 +36,8 @@ class _Area:
 
     def __init__(self, view: WorkspaceView) -> None:
         self.overlay = Overlay(view)
-        self.blind: set[Uri] = set()
-        self.doubtful: set[Uri] = set()
+        self.replaced_unread: set[Uri] = set()
+        self.incomplete: set[Uri] = set()
         self.steps: dict[StepId, set[Uri]] = {}
         self.lock = asyncio.Lock()
 
@@ -59,8 +59,8 @@ class _Area:
 
     def clear(self) -> None:
         self.overlay.clear()
-        self.blind.clear()
-        self.doubtful.clear()
+        self.replaced_unread.clear()
+        self.incomplete.clear()
         self.steps.clear()
 
 
@@ -114,8 +114,8 @@ class StagingArea:
         unsettled = await files.merge_down()
         clashed = frozenset(each.uri for each in unsettled)
         refused = _refusal(unsettled) if unsettled else None
-        area.blind |= proposal.blind - clashed
-        area.doubtful |= proposal.doubtful - clashed
+        area.replaced_unread |= proposal.replaced_unread - clashed
+        area.incomplete |= proposal.incomplete - clashed
         if proposal.step_id is None:
             return refused
         area.add(proposal.step_id, proposal.changeset, clashed)
@@ -278,8 +278,8 @@ def _proposal(plan: Plan, area: _Area, changes: Changeset) -> ChangeProposal:
         title=f"all changes of the plan ({count} {'file' if count == 1 else 'files'})",
         tool=None,
         changeset=changes,
-        blind=frozenset(area.blind),
-        doubtful=frozenset(area.doubtful),
+        replaced_unread=frozenset(area.replaced_unread),
+        incomplete=frozenset(area.incomplete),
         parts=area.parts(),
     )
 

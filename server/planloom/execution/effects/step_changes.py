@@ -23,8 +23,8 @@ async def commit_step(run: StepRun, staging: StagingArea, context: ToolContext) 
         title=step.description,
         tool=step.tool if step.kind == "tool_call" else None,
         changeset=context.files.changeset(),
-        blind=frozenset(context.blind),
-        doubtful=frozenset(context.doubtful),
+        replaced_unread=frozenset(context.replaced_unread),
+        incomplete=frozenset(context.incomplete),
     )
     verdict = await staging.commit(proposal, grant_of(plan), context.files)
     if not (isinstance(verdict, Denied) and verdict.cancelled):

@@ -97,9 +97,7 @@ class StepToolRunner:
             return None
         await self._checks.before(changes)
         verdict = await commit_step(self._run, self._staging, self._context)
-        self._context.files.clear()
-        self._context.blind.clear()
-        self._context.doubtful.clear()
+        self._context.drop_staged()
         self._call_cache.forget()
         if isinstance(verdict, Denied):
             if verdict.cancelled:

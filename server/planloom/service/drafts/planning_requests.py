@@ -56,7 +56,7 @@ class PlanningRequests:
     async def _snapshot(self, model: Model) -> str:
         """The tree of the workspace, as much as fits into the model's context."""
         index = self._index.current()
-        await index.built(2.0)
+        await index.wait_until_listed(2.0)
         paths = await index.below("", SNAPSHOT_PATHS + 1)
         whole = len(paths) <= SNAPSHOT_PATHS
         characters = snapshot_characters((await model.capabilities()).context_tokens)
