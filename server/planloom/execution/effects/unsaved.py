@@ -46,6 +46,7 @@ class UnsavedFileSaver:
         self._plan_store = plan_store
         self._view = session.view
         self._jobs = jobs
+        self._saving = asyncio.Lock()
         self._numbers = itertools.count()
         self._waiting: dict[PlanId, _Texts] = {}
         self._waived: dict[PlanId, _Texts] = {}
@@ -77,7 +78,10 @@ class UnsavedFileSaver:
 
     async def on_edit_applied(self, plan: Plan, edit: EditRecord) -> None:
         """Have the editor save files that only Planloom has changed, if `edits.save` is `always`; not after an undo."""
-        if not edit.reverts and self._session.settings.edits.save == "always":
+        if edit.reverts or self._session.settings.edits.save != "always":
+            return
+        async with self._saving:
+            # An edit of many files is applied in batches: what the batch before has saved is not asked for again.
             await self._save_own(await self._dirty(plan))
 
     async def _save_own(self, uris: Iterable[Uri]) -> None:
