@@ -139,7 +139,7 @@ class Application:
             rules=rules,
         )
         self.plans = Plans(services)
-        self.steps = Steps(services)
+        self.steps = Steps(plan_store, turns, conductor, rules)
         self.approvals = Approvals(gate, plan_store)
 
         self._session = session

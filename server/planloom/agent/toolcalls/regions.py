@@ -64,6 +64,7 @@ def read_marked(
             if closed or not calls or name is not None:
                 break
     except ParseError as error:
+        # Calls before the damaged one in the region still count.
         return _damaged(cursor, offered, start, body, error, wasted)._replace(calls=tuple(calls))
     if not calls and before == cursor.at:
         return None if before == body else Region(end=before, example=True)
@@ -157,7 +158,7 @@ def _damaged(
     error: ParseError,
     wasted: int,
 ) -> Region:
-    """The region of a damaged call, with the problem to report; the caller adds the calls before it."""
+    """The region of a damaged call, with the problem to report."""
     reached = max(cursor.at, body)
     closing = END_TAGS.search(cursor.text, body)
     if closing is not None and wasted < _MOST_WASTED:

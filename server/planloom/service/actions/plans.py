@@ -57,7 +57,7 @@ log = logging.getLogger(__name__)
 
 
 class PlanServices(NamedTuple):
-    """The collaborators of `Plans` and `Steps`."""
+    """The collaborators of `Plans`."""
 
     session: Session
     plan_store: PlanStore
