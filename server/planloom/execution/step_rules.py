@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planloom.domain.plans.plan import Plan, Step
-from planloom.domain.plans.validation import Problem, problems
+from planloom.domain.plans.validation import Problem, errors, problems
 from planloom.execution.session import Session
 from planloom.tools.registry import Registry
 
 
 class StepRules:
-    """The rules for steps that follow from the tools of this version and the approval policy of the settings."""
+    """The rules for steps that follow from the tools of this version and the approval policy of the settings.
+
+    The mark of a step is for the person who reviews the plan; the gate decides anew when the effect is due.
+    """
 
     def __init__(self, session: Session, tools: Registry) -> None:
         self._session = session
@@ -23,7 +26,7 @@ class StepRules:
 
     def errors(self, plan: Plan, steps: Sequence[Step]) -> tuple[Problem, ...]:
         """Only the problems that prevent approval."""
-        return tuple(each for each in self.problems(plan, steps) if each.severity == "error")
+        return errors(self.problems(plan, steps))
 
     def with_approvals(self, steps: Sequence[Step]) -> tuple[Step, ...]:
         """The steps, each with whether the policy asks before its tool's effect."""

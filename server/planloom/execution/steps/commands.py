@@ -8,11 +8,10 @@ from collections.abc import Callable
 from typing import Final, Literal
 
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.plan import Plan
-from planloom.domain.values import Args, PlanId
+from planloom.domain.values import Args
 from planloom.execution.effects.command_approval import CommandProposal, scripts_of
 from planloom.execution.effects.gate import Gate
-from planloom.execution.effects.proposals import Committed, Denied
+from planloom.execution.effects.proposals import Denied, NotMade
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.unsaved import UnsavedFileSaver
 from planloom.execution.step_run import StepRun
@@ -54,19 +53,19 @@ class Terminal:
         self._saver = saver
         self._index = index
 
-    async def commit_staged(self, plan_id: PlanId) -> ProcessResult | None:
-        """Commit the plan's staged changes, which a command may need. Returns the failure if they were not made."""
-        verdict = await self._staging.commit_staged(plan_id)
-        if verdict is None or isinstance(verdict, Committed):
-            return None
-        reason = f"The changes before it were not made: {verdict.reason}"
-        if isinstance(verdict, Denied):
-            raise _denied(verdict, reason)
-        return ProcessResult(code=None, problem=reason)
+    async def put_on_disk(self, run: StepRun) -> ProcessResult | None:
+        """Commit the plan's staged changes and have unsaved files saved, since a command may need them.
 
-    async def save_files(self, plan: Plan) -> None:
-        """Have unsaved files saved, which a command may need. Raises UnsavedFiles."""
-        await self._saver.save_before_command(plan)
+        Returns the failure if staged changes were not made. Raises CommandDenied, CancelledByUser, UnsavedFiles.
+        """
+        verdict = await self._staging.commit_staged(run.plan_id)
+        if isinstance(verdict, Denied | NotMade):
+            reason = f"The changes before it were not made: {verdict.reason}"
+            if isinstance(verdict, Denied):
+                raise _denied(verdict, reason)
+            return ProcessResult(code=None, problem=reason)
+        await self._saver.save_before_command(run.plan)
+        return None
 
     async def permit(self, proposal: CommandProposal) -> None:
         """Get a command approved. Raises CommandDenied, CancelledByUser, UntrustedWorkspace."""
@@ -108,10 +107,9 @@ class StepCommands:
         The approval is for the scripts as they were shown. They are compared again once the terminal is locked; if
         one has changed, the lock is released and the user is asked again.
         """
-        not_made = await self._terminal.commit_staged(self._run.plan_id)
+        not_made = await self._terminal.put_on_disk(self._run)
         if not_made is not None:
             return not_made
-        await self._terminal.save_files(self._run.plan)
         again = self._ran_before()
         while True:
             proposal = await self._proposal(command, again)
