@@ -37,7 +37,7 @@ from tests.support.memory import MemoryStore
 
 DETECTION = Detection(planned=True, rule="numbered_list", score=50, ambiguous=False)
 PLAN = PlanId("plan")
-COUNTS = (100, 1000, 10_000)
+COUNTS = (100, 500, 2000)
 Fold = tuple[Plan, ev.Recorded, Plan]
 """The plan before an event, the event, the plan after it."""
 

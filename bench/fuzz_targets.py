@@ -13,6 +13,7 @@ from planloom.agent.toolcalls.reader import CallReader, gathered
 from planloom.agent.toolcalls.tokens import TOKEN_SET
 from planloom.domain.model_text.surrogates import mend
 from planloom.domain.plans.validation import ToolRules
+from planloom.domain.text.positions import with_eol
 from planloom.intake.detection import count_items, detect
 from planloom.intake.qualification import qualify
 from planloom.intake.references import find_references
@@ -23,10 +24,12 @@ from planloom.planning.model.assemble import StepBuilder
 from planloom.planning.rules.planner import plan_by_rules
 from planloom.tools.files.patches import BadPatch, read_patch
 from planloom.tools.files.patching import apply_hunks
-from planloom.tools.files.replacing import Replacement, replace, with_lf
+from planloom.tools.files.replacing import Replacement, replace
+from planloom.tools.registry import builtin
 from tests.scoring import offered_tools
 from tests.support.small_tools import TOOL_NAMES as TOOLS
 
+_BUILTIN = builtin()
 _RULES = {name: ToolRules(effect="write", check=lambda _: ()) for name in TOOLS}
 
 
@@ -139,16 +142,18 @@ def check_references(text: str, _: random.Random) -> None:
 
 
 def check_rules(text: str, _: random.Random) -> None:
-    steps = plan_by_rules(text, TOOLS)
+    steps = plan_by_rules(text, _BUILTIN)
     for step in steps:
         assert step.description.strip() and step.instruction.strip(), "an empty step"
-        assert step.kind != "tool_call" or step.tool in TOOLS, "an unknown tool"
+        assert step.kind != "tool_call" or step.tool in _BUILTIN.names(), "an unknown tool"
         # A heredoc's body is put where its mark stands.
         assert "<<" in text or comes_from(step.instruction, text), "an instruction that is not in the text"
-        for value in (step.args or {}).values():
+        # A patch is the text's words in the form of a patch.
+        values = [value for name, value in (step.args or {}).items() if name != "patch"]
+        for value in values:
             assert not isinstance(value, str) or comes_from(value, text), "an argument not in the text"
         step.model_dump_json()
-    mentioned = plan_by_rules(f"Do not do any of this:\n{text}", TOOLS)
+    mentioned = plan_by_rules(f"Do not do any of this:\n{text}", _BUILTIN)
     assert all(step.kind != "tool_call" for step in mentioned), "a call under words that forbid it"
 
 
@@ -163,7 +168,7 @@ def _patched(text: str) -> None:
     files = read_patch(text)
     if isinstance(files, BadPatch):
         return
-    lines = with_lf(text).split("\n")
+    lines = with_eol(text, "\n").split("\n")
     for file in files:
         for hunk in file.hunks:
             for _sign, line in hunk.ops:
@@ -183,7 +188,8 @@ def check_patches(text: str, _: random.Random) -> None:
     for document in (f"{old}\n{new}", f"a\n    {old}\nb\n", new):
         result = replace(document, old, new)
         if isinstance(result, Replacement) and result.grade == "exact":
-            assert result.text == with_lf(document).replace(with_lf(old), with_lf(new)), "not exact"
+            plain, wanted, put = (with_eol(each, "\n") for each in (document, old, new))
+            assert result.text == plain.replace(wanted, put), "not exact"
 
 
 TARGETS = {
@@ -209,7 +215,7 @@ TARGETS = {
         find_references, check_references, seeds.requests, (*seeds.REQUEST_WORDS, *seeds.SIGNS)
     ),
     "rules": Target(
-        lambda text: plan_by_rules(text, TOOLS),
+        lambda text: plan_by_rules(text, _BUILTIN),
         check_rules,
         seeds.requests,
         (*seeds.REQUEST_WORDS, *seeds.SIGNS),

@@ -16,7 +16,7 @@ from httpx_sse import aconnect_sse
 from planloom.models.http.http_model import HttpModel
 from planloom.models.offline.scripted import Turn
 from planloom.models.port import Message, ModelRequest
-from planloom.models.selection.select import pick
+from planloom.models.selection.select import choose_model
 from planloom.settings import ModelSettings, Settings
 from tests.support.http_server import Asked, Wire, serving
 from tests.support.model_server import ScriptedServer
@@ -108,7 +108,7 @@ async def measure(size: int) -> dict[str, dict[str, float]]:
         settings = Settings(
             model=ModelSettings(provider="openai", base_url=f"{running.origin}/v1", name="scripted")
         )
-        model = (await pick(settings, {})).model
+        model = (await choose_model(settings, {})).model
         assert isinstance(model, HttpModel)
         for number in range(ROUNDS + WARM_UP):
             pair = {

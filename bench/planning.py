@@ -14,11 +14,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from planloom.planning.formats.draft import NoPlan
 from planloom.planning.formats.reader import read_plan
 from planloom.planning.rules.planner import plan_by_rules
+from planloom.tools.registry import builtin
 from tests.support.messy_plans import Case, cases
 
 COUNT = 1_000
 SEED = 20261121
-TOOLS = frozenset({"read_file", "list_files", "write_file", "edit_file", "create_folder"})
+TOOLS = builtin()
 ADVERSARIAL = ("{", "[", '{"a":', "<", "```\n", "1. a - b\n", "STEP 1: a\n", "- ", " ", '"')
 
 

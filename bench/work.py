@@ -21,7 +21,7 @@ from planloom.domain.plans.editing import AddStep, RemoveStep, StepChanges
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import StepId
 from planloom.models.offline.scripted import Turn, makes, says
-from planloom.models.selection.select import pick
+from planloom.models.selection.select import choose_model
 from planloom.settings import resolve
 from tests.support.http_server import Asked, Wire, serving
 from tests.support.model_server import ScriptedServer
@@ -77,7 +77,7 @@ async def one_round() -> dict[str, Any]:
         async with serving(timed) as running:
             values = {"model.baseUrl": f"{running.origin}/v1", "model.provider": "openai"}
             settings = resolve({"user": values}).settings
-            model = (await pick(settings, {})).model
+            model = (await choose_model(settings, {})).model
             assert model is not None
             async with studio(Path(folder), {"a.txt": "a\n" * 200}, model=model, settings=values) as harness:
                 await model.capabilities()

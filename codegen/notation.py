@@ -39,11 +39,11 @@ PROSE: Final = Notation(
         datetime: "time",
     }
 )
-_ROOMS = (wire_base, wire_plan, wire_review, wire_edits, wire_params, wire_results)
+_MODULES = (wire_base, wire_plan, wire_review, wire_edits, wire_params, wire_results)
 _WORDS = {
     get_args(value): name
-    for room in _ROOMS
-    for name, value in vars(room).items()
+    for module in _MODULES
+    for name, value in vars(module).items()
     if get_origin(value) is Literal
 }
 """The name of each Literal type, by its values in their order."""

@@ -12,12 +12,12 @@ from planloom.domain.events import catalog as domain_events
 from planloom.lsp import methods
 from planloom.lsp.client_options import ClientExtensions
 from planloom.lsp.commands import COMMANDS
-from planloom.lsp.methods import Method
+from planloom.lsp.methods import ClientRequest
 from planloom.lsp.transport.errors import CODES
-from planloom.lsp.wire import events as wire_events
 from planloom.lsp.wire import lookup as wire
-from planloom.lsp.wire import task_events as wire_task_events
 from planloom.lsp.wire.base import Wire
+from planloom.lsp.wire.declared_events import OfPlan
+from planloom.lsp.wire.events import MESSAGES, type_of
 from planloom.service.running.states import ALLOWED
 
 CLIENT_CAN: Final[Mapping[str, str]] = {
@@ -108,7 +108,7 @@ def page() -> str:
     """The whole page, in Markdown."""
     parts = (
         (_INTRODUCTION, *_declared()),
-        (_REQUESTS, *_requests(methods.REQUESTS)),
+        (_REQUESTS, *_requests(methods.CLIENT_REQUESTS)),
         ("## Notifications and requests of the server\n", *_ours()),
         (_STATES, *_states()),
         (_EVENTS, *_events()),
@@ -130,7 +130,7 @@ def _declared() -> Iterator[str]:
     yield "The server's `capabilities.experimental.planloom` is `{ protocolVersion, methods, events }`."
 
 
-def _requests(requests: Iterable[Method]) -> Iterator[str]:
+def _requests(requests: Iterable[ClientRequest]) -> Iterator[str]:
     for kind, meaning in _RUNS.items():
         yield f"- *{kind}*: {meaning}"
     yield ""
@@ -162,15 +162,20 @@ def _ours() -> Iterator[str]:
         "",
         "`events` is declared: the problems have changed; as in `planloom/status`",
     )
-    for ask in methods.ASKS:
-        yield _row(f"`{ask.name}`", _shape(ask.params), _shape(ask.result), f"`{ask.declared}` is declared")
+    for request in methods.SERVER_REQUESTS:
+        yield _row(
+            f"`{request.name}`",
+            _shape(request.params),
+            _shape(request.result),
+            f"`{request.declared}` is declared",
+        )
     yield ""
     yield "The client sends one notification:"
     yield ""
     yield "| method | params | |"
     yield "|---|---|---|"
-    for note in methods.NOTES_IN:
-        yield _row(f"`{note.name}`", _shape(note.params), _words(note.handler))
+    for each in methods.CLIENT_NOTIFICATIONS:
+        yield _row(f"`{each.name}`", _shape(each.params), _words(each.handler))
 
 
 def _states() -> Iterator[str]:
@@ -183,15 +188,15 @@ def _states() -> Iterator[str]:
 def _events() -> Iterator[str]:
     yield "| type | payload | |"
     yield "|---|---|---|"
-    common = (*wire_task_events.OfPlan.model_fields, "type")
-    for kind in notation.members(wire_events.Event):
-        yield _row(f"`{_type(kind)}`", f"`{notation.fields(kind, common)}`", event_summary(kind))
+    common = (*OfPlan.model_fields, "type")
+    for name, message in MESSAGES.items():
+        yield _row(f"`{name}`", f"`{notation.fields(message, common)}`", event_summary(message))
 
 
 def event_summary(kind: type[Wire]) -> str:
     """What has happened when this event comes, in a sentence."""
-    told = next(each for each in notation.members(domain_events.Event) if _type(each) == _type(kind))
-    first = " ".join((told.__doc__ or "").split()).partition(". ")[0].rstrip(".")
+    event = next(each for each in notation.members(domain_events.Event) if type_of(each) == type_of(kind))
+    first = " ".join((event.__doc__ or "").split()).partition(". ")[0].rstrip(".")
     # What follows a semicolon may be about a field that the wire does not have.
     return f"{first.partition('; `')[0]}."
 
@@ -219,10 +224,9 @@ def _codes(kind: type[errors.PlanloomError]) -> tuple[str, ...]:
 
 
 def _types() -> Iterator[str]:
-    names = [name for method in methods.REQUESTS for name in (method.params, method.result)]
-    names += [name for ask in methods.ASKS for name in (ask.params, ask.result)]
+    names = [name for request in methods.REQUESTS for name in (request.params, request.result)]
     named = [wire.model(name) for name in names]
-    models = (*named, *notation.members(wire_events.Event))
+    models = (*named, *MESSAGES.values())
     seen = notation.reachable(kind for model in models for kind in notation.inner(model))
     yield "| type | |"
     yield "|---|---|"
@@ -233,10 +237,6 @@ def _types() -> Iterator[str]:
     yield "|---|---|---|"
     for kind in sorted(seen, key=lambda each: each.__name__):
         yield _row(f"`{kind.__name__}`", f"`{notation.fields(kind)}`", " ".join((kind.__doc__ or "").split()))
-
-
-def _type(event: type) -> str:
-    return str(event.model_fields["type"].default)  # type: ignore[attr-defined]
 
 
 def _shape(name: str) -> str:

@@ -10,9 +10,11 @@ from typing import Literal, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from planloom.providers import PROVIDERS
 from planloom.settings import USER_ONLY, Settings
 
-_PROSE = """\
+_KEY_VARIABLES = ", ".join(f"`{row.key_variable}`" for row in PROVIDERS.values() if row.key_variable)
+_PROSE = f"""\
 # Settings
 
 <!-- Written by `python -m codegen`; a test compares it with the code. -->
@@ -37,7 +39,7 @@ of the user's configuration (`PLANLOOM_CONFIG` names another file) |
 The last source may contain settings of an opened folder, and the server cannot tell which ones. So the settings marked
 **user only** are ignored there: they could send keys elsewhere, or approve the changes that the folder asks for.
 
-Keys are not settings. They come from `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `PLANLOOM_API_KEY`, or from the editor by
+Keys are not settings. They come from {_KEY_VARIABLES} or `PLANLOOM_API_KEY`, or from the editor by
 `planloom/secret/set`, and are sent only to the origin that they are meant for. A proxy is set only by `PLANLOOM_PROXY`.
 """
 

@@ -6,7 +6,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from codegen import extension_settings, protocol_page, settings_page, tools_page, typescript
+from codegen import (
+    announced_names,
+    extension_settings,
+    protocol_page,
+    settings_page,
+    tools_page,
+    typed_dicts,
+    typescript,
+)
 
 ROOT: Final = Path(__file__).parents[1]
 TARGETS: Final[Mapping[str, Callable[[], str]]] = {
@@ -15,4 +23,6 @@ TARGETS: Final[Mapping[str, Callable[[], str]]] = {
     "docs/protocol.md": protocol_page.page,
     "docs/settings.md": settings_page.page,
     "docs/tools.md": tools_page.page,
+    "server/planloom/cli/client/messages.py": typed_dicts.module,
+    "server/planloom/lsp/announced.py": announced_names.module,
 }

@@ -15,6 +15,7 @@ from codegen.notation import PROSE, Notation
 from codegen.protocol_page import event_summary
 from planloom.lsp import methods
 from planloom.lsp.wire import base as wire_base
+from planloom.lsp.wire import declared_events as wire_declared_events
 from planloom.lsp.wire import edits as wire_edits
 from planloom.lsp.wire import events as wire_events
 from planloom.lsp.wire import lookup as wire
@@ -22,7 +23,6 @@ from planloom.lsp.wire import params as wire_params
 from planloom.lsp.wire import plan as wire_plan
 from planloom.lsp.wire import results as wire_results
 from planloom.lsp.wire import review as wire_review
-from planloom.lsp.wire import task_events as wire_task_events
 from planloom.lsp.wire.base import Closed, Wire
 
 _WIDTH: Final = 120
@@ -33,12 +33,11 @@ _MODULES: Final = (
     wire_edits,
     wire_params,
     wire_results,
-    wire_task_events,
-    wire_events,
+    wire_declared_events,
 )
 _UNIONS: Final[dict[Any, str]] = {
     notation.plain(wire_edits.StepEdit): "StepEdit",
-    notation.plain(wire_events.AnyPerspective): "AnyPerspective",
+    notation.plain(wire_review.AnyPerspective): "AnyPerspective",
     notation.plain(wire_events.Event): "Event",
 }
 _OWN: Final = {
@@ -67,11 +66,13 @@ def module() -> str:
             _broken(f"export type {name} =", [each.__name__ for each in notation.members(union)])
             for union, name in _UNIONS.items()
         ),
-        _list("EVENTS", methods.EVENTS),
-        _table("Requests", "Each request of the client.", _both(methods.REQUESTS)),
-        _table("EditorRequests", "Each request of the server.", _both(methods.ASKS)),
-        _table("Notifications", "Each notification of the client.", _params(methods.NOTES_IN)),
-        _table("ServerNotifications", "Each notification of the server.", _params(methods.NOTES_OUT)),
+        _list("EVENTS", tuple(wire_events.MESSAGES)),
+        _table("Requests", "Each request of the client.", _both(methods.CLIENT_REQUESTS)),
+        _table("EditorRequests", "Each request of the server.", _both(methods.SERVER_REQUESTS)),
+        _table("Notifications", "Each notification of the client.", _params(methods.CLIENT_NOTIFICATIONS)),
+        _table(
+            "ServerNotifications", "Each notification of the server.", _params(methods.SERVER_NOTIFICATIONS)
+        ),
     ]
     return "\n".join((_HEAD, *("\n".join(part) + "\n" for part in parts)))
 
@@ -96,20 +97,21 @@ def _list(name: str, words: Sequence[str], *after: str) -> Iterator[str]:
 
 
 def _models() -> Iterator[type[Wire]]:
-    """Every model that a message names, and its bases, in the order of the modules."""
-    named = [name for method in methods.REQUESTS for name in (method.params, method.result)]
-    named += [name for ask in methods.ASKS for name in (ask.params, ask.result)]
-    named += [note.params for note in (*methods.NOTES_IN, *methods.NOTES_OUT) if note.params != "Event"]
-    events = notation.members(wire_events.Event)
+    """Every model that a message names, and its bases, in the order of the modules; then the messages of events."""
+    named = [name for request in methods.REQUESTS for name in (request.params, request.result)]
+    named += [each.params for each in methods.NOTIFICATIONS if each.params != "Event"]
+    events = tuple(wire_events.MESSAGES.values())
     seen = {
         base
         for model in notation.reachable((*map(wire.model, named), *events))
         for base in model.__mro__
         if _is_shown(base)
     }
-    for room in _MODULES:
-        classes = (each for each in vars(room).values() if isinstance(each, type))
-        yield from (each for each in classes if each in seen and each.__module__ == room.__name__)
+    for origin in _MODULES:
+        classes = (each for each in vars(origin).values() if isinstance(each, type))
+        shown = (each for each in classes if each in seen and each not in events)
+        yield from (each for each in shown if each.__module__ == origin.__name__)
+    yield from events
 
 
 def _is_shown(kind: type) -> bool:
@@ -119,7 +121,7 @@ def _is_shown(kind: type) -> bool:
 def _interface(model: type[Wire]) -> Iterator[str]:
     base = next((each for each in model.__mro__[1:] if issubclass(each, Wire) and _is_shown(each)), None)
     inherited = () if base is None else _fields(base)
-    is_event = model in notation.members(wire_events.Event)
+    is_event = model in wire_events.MESSAGES.values()
     yield from _comment(event_summary(model) if is_event else " ".join((model.__doc__ or "").split()))
     if not (fields := _fields(model)):
         yield f"export type {model.__name__} = Record<string, never>;"
@@ -169,9 +171,9 @@ def _table(name: str, comment: str, types: Mapping[str, str]) -> Iterator[str]:
     yield "}"
 
 
-def _both(table: Sequence[methods.Method | methods.Ask]) -> Mapping[str, str]:
+def _both(table: Sequence[methods.ClientRequest | methods.ServerRequest]) -> Mapping[str, str]:
     return {each.name: f"{{ params: {each.params}; result: {each.result} }}" for each in table}
 
 
-def _params(table: Sequence[methods.Note]) -> Mapping[str, str]:
+def _params(table: Sequence[methods.ClientNotification | methods.ServerNotification]) -> Mapping[str, str]:
     return {each.name: each.params for each in table}

@@ -4,10 +4,12 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import * as vscode from "vscode";
 
-import { Client, errorData, modelName, type Params, type Result } from "./client";
+import { Client, errorData, modelName, type Params, type Result } from "./connection/client";
+import { type Command, findPython, readBundle, startCommand } from "./connection/python";
+import { reviewSetting, unasked } from "./connection/settings";
 import { Diffs } from "./diffs";
-import type { FromPanel, ServerState } from "./messages";
-import { PlanPanel } from "./planPanel";
+import type { FromPanel, ServerState } from "./panel/messages";
+import { PlanPanel } from "./panel/planPanel";
 import {
   currentView,
   EMPTY,
@@ -21,11 +23,9 @@ import {
   withPlan,
   withStream,
   withView,
-} from "./planState";
-import type { PlanView } from "./planView";
+} from "./plan/planState";
+import type { PlanView } from "./plan/planView";
 import type { Event, Plan, Requests, Review } from "./protocol";
-import { type Command, findPython, readBundle, startCommand } from "./python";
-import { reviewSetting, unasked } from "./settings";
 import { StatusItem } from "./status";
 import { problemLines } from "./validationProblems";
 
@@ -76,7 +76,7 @@ export class Ctx implements vscode.Disposable {
     try {
       const result = await this.request(method, params);
       if (typeof result === "object" && result !== null && "plan" in result && result.plan != null)
-        this.takePlan(result.plan as Plan);
+        this.applyPlan(result.plan as Plan);
       return result;
     } catch (error) {
       this.refused(method, error);
@@ -105,7 +105,7 @@ export class Ctx implements vscode.Disposable {
     this.changed();
   }
 
-  tell(level: "info" | "warning" | "error", message: string, hint?: string): void {
+  notify(level: "info" | "warning" | "error", message: string, hint?: string): void {
     this.log[level === "warning" ? "warn" : level](message);
     if (this.panel.isVisible) {
       this.panel.notice(level, message, hint);
@@ -145,7 +145,7 @@ export class Ctx implements vscode.Disposable {
     try {
       this.client = await Client.start(command, cwd, this.log, {
         event: (event) => this.receive(event),
-        health: () => this.askAgain(),
+        health: () => this.refreshStatus(),
         stream: (delta) => {
           this.state = withStream(this.state, delta);
           this.panel.stream(delta);
@@ -157,7 +157,7 @@ export class Ctx implements vscode.Disposable {
             detail: "The server has stopped. It restarts by itself, up to a few times.",
           }),
         planRequested: () => void this.panel.reveal(),
-        settingsSent: () => this.askAgain(),
+        settingsSent: () => this.refreshStatus(),
       });
       this.log.info(`Server ready after ${Math.round(performance.now() - began)} ms`);
       await this.refresh();
@@ -200,7 +200,7 @@ export class Ctx implements vscode.Disposable {
   /** After a start or a restart: read the server's status and the events that were missed. */
   private async refresh(): Promise<void> {
     if (!this.isRunning) return;
-    await this.askStatus();
+    await this.readStatus();
     const kept = this.extension.workspaceState.get<string>(CURRENT_KEY);
     const { plans } = await this.request("planloom/plan/list", { status: LIVE, limit: RESTORED });
     const known = Object.values(this.state.plans)
@@ -222,7 +222,7 @@ export class Ctx implements vscode.Disposable {
   }
 
   /** Read the server's status and show it in the panel; again whenever a plan has ended or a setting has changed. */
-  private async askStatus(): Promise<Result<"planloom/status">> {
+  private async readStatus(): Promise<Result<"planloom/status">> {
     const status = await this.request("planloom/status", {});
     const model = status.model.provider === "auto" ? "Model chosen when needed" : modelName(status.model);
     this.setServer({
@@ -238,23 +238,24 @@ export class Ctx implements vscode.Disposable {
 
   private receive(event: Event): void {
     const { state, gap } = fold(this.state, event);
-    if (gap !== undefined) this.wait(gap, event);
+    if (gap !== undefined) this.fetchMissed(gap, event);
     if (state === this.state) return;
     this.state = state;
     if (event.type === "approval_resolved") this.diffs.forget(event.approvalId);
-    if (event.type === "plan_ready" || event.type === "plan_completed" || event.type === "plan_failed") this.askAgain();
+    if (event.type === "plan_ready" || event.type === "plan_completed" || event.type === "plan_failed")
+      this.refreshStatus();
     this.panel.forward(event);
     this.changed();
   }
 
-  private askAgain(): void {
-    void this.askStatus().catch((error: unknown) =>
+  private refreshStatus(): void {
+    void this.readStatus().catch((error: unknown) =>
       this.log.warn(`The server's status could not be read: ${errorData(error).message}`),
     );
   }
 
   /** Keep an event that came too early, and fetch the events before it. */
-  private wait(planId: string, event: Event): void {
+  private fetchMissed(planId: string, event: Event): void {
     const waiting = this.early.get(planId);
     if (waiting !== undefined) return void waiting.push(event);
     this.early.set(planId, [event]);
@@ -290,7 +291,7 @@ export class Ctx implements vscode.Disposable {
     if (plan !== null) this.state = withPlan(this.state, plan);
   }
 
-  private takePlan(plan: Plan): void {
+  private applyPlan(plan: Plan): void {
     const state = withPlan(this.state, plan);
     if (state === this.state) return;
     this.state = state;
@@ -303,8 +304,8 @@ export class Ctx implements vscode.Disposable {
     this.log.warn(`${what}: ${code}: ${message}`);
     const steps = this.current()?.plan.steps ?? [];
     const problems = problemLines(details, (stepId) => steps.findIndex((step) => step.stepId === stepId) + 1);
-    const said = [message, ...problems].join("\n");
-    this.tell(code === "stale_version" || code === "wrong_state" ? "warning" : "error", said, hint);
+    const text = [message, ...problems].join("\n");
+    this.notify(code === "stale_version" || code === "wrong_state" ? "warning" : "error", text, hint);
     const planId = this.state.current;
     if ((code === "stale_version" || code === "wrong_state") && planId !== undefined)
       void this.load(planId).then(

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { ApprovalFile, DiffResult } from "./protocol";
 
-export const SCHEME = "planloom-diff";
+const SCHEME = "planloom-diff";
 
 export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly fetched = new Map<string, Promise<DiffResult>>();
@@ -20,7 +20,7 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
         path,
         query: new URLSearchParams({ approvalId, uri: file.uri, side: which }).toString(),
       });
-    await this.of(approvalId, file.uri);
+    await this.texts(approvalId, file.uri);
     const name = path.split("/").pop() ?? path;
     const title =
       file.change === "create"
@@ -37,7 +37,7 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
     const query = new URLSearchParams(uri.query);
     try {
-      const diff = await this.of(query.get("approvalId") ?? "", query.get("uri") ?? "");
+      const diff = await this.texts(query.get("approvalId") ?? "", query.get("uri") ?? "");
       return (query.get("side") === "before" ? diff.before : diff.after) ?? "";
     } catch {
       return "This change no longer waits for an answer.\n";
@@ -54,7 +54,7 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     this.fetched.clear();
   }
 
-  private of(approvalId: string, uri: string): Promise<DiffResult> {
+  private texts(approvalId: string, uri: string): Promise<DiffResult> {
     const key = `${approvalId} ${uri}`;
     const known = this.fetched.get(key);
     if (known !== undefined) return known;

@@ -2,8 +2,8 @@
 
 import type { ExtensionContext } from "vscode";
 
-import { perform } from "./actions";
-import { registerCommands } from "./commands";
+import { perform } from "./commands/actions";
+import { registerCommands } from "./commands/commands";
 import { Ctx } from "./ctx";
 
 let ctx: Ctx | undefined;

@@ -953,6 +953,105 @@ export interface OfEdit extends OfPlan {
   files: readonly EditedFile[];
 }
 
+/** The text that a conflicted file got. */
+export interface ResolvedFile {
+  uri: string;
+  choice: "mine" | "theirs" | "both" | "text";
+}
+
+/** A request was received. */
+export interface PlanStart extends OfPlan {
+  type: "plan_start";
+  request: string;
+  route: Route;
+  detection: Detection;
+  qualification?: Qualification;
+  attachments: readonly Attachment[];
+  unresolved: readonly Unresolved[];
+  workspaceFolders: readonly string[];
+  templateId?: string;
+}
+
+/** A model changed the classification by the rules. */
+export interface PlanRouted extends OfPlan {
+  type: "plan_routed";
+  detection: Detection;
+  qualification?: Qualification;
+  route: Route;
+}
+
+/** A planner has begun to write steps. */
+export interface PlanDrafting extends OfPlan {
+  type: "plan_drafting";
+  version: number;
+  feedback?: string;
+}
+
+/** The request runs without a plan review: the request itself is the approval of these steps. */
+export interface PlanDirect extends OfPlan {
+  type: "plan_direct";
+  plan: Plan;
+}
+
+/** One agent has begun its report on the request. */
+export interface PerspectiveStart extends OfPlan {
+  type: "perspective_start";
+  agent: Agent;
+}
+
+/** One agent has completed its report, or failed. */
+export interface PerspectiveComplete extends OfPlan {
+  type: "perspective_complete";
+  agent: Agent;
+  perspective?: AnyPerspective;
+  error?: string;
+}
+
+/** A step was read from a draft that is still being written. */
+export interface TaskCreated extends OfPlan {
+  type: "task_created";
+  task: Step;
+}
+
+/** The draft is complete and waits for review. */
+export interface PlanReady extends OfPlan {
+  type: "plan_ready";
+  plan: Plan;
+}
+
+/** The user is asked to approve the present version. */
+export interface PlanApprovalRequest extends OfPlan {
+  type: "plan_approval_request";
+  plan: Plan;
+}
+
+/** The steps were changed by the user, or by a proposal of the model that the user accepted. */
+export interface PlanEdited extends OfPlan {
+  type: "plan_edited";
+  version: number;
+  edits: readonly StepEdit[];
+  plan: Plan;
+  by: "user" | "model";
+}
+
+/** The user approved exactly this version. */
+export interface PlanApproved extends OfPlan {
+  type: "plan_approved";
+  version: number;
+  review: Review;
+}
+
+/** The user rejected the plan. */
+export interface PlanRejected extends OfPlan {
+  type: "plan_rejected";
+  reason?: string;
+}
+
+/** Steps may run now. */
+export interface PlanExecuting extends OfPlan {
+  type: "plan_executing";
+}
+
 /** A step has started. */
 export interface TaskStarted extends OfTask {
   type: "task_started";
@@ -1052,12 +1151,6 @@ export interface EditConflict extends OfTask {
   conflict: Conflict;
 }
 
-/** The text that a conflicted file got. */
-export interface ResolvedFile {
-  uri: string;
-  choice: "mine" | "theirs" | "both" | "text";
-}
-
 /** The user decided which text to keep. */
 export interface ConflictResolved extends OfTask {
   type: "conflict_resolved";
@@ -1103,106 +1196,6 @@ export interface RecoveryChosen extends OfTask {
   by: "user" | "model" | "policy";
 }
 
-/** The whole answer of a direct request. */
-export interface Answer extends OfTask {
-  type: "answer";
-  text: string;
-  confidence?: "high" | "medium" | "low";
-}
-
-/** A request was received. */
-export interface PlanStart extends OfPlan {
-  type: "plan_start";
-  request: string;
-  route: Route;
-  detection: Detection;
-  qualification?: Qualification;
-  attachments: readonly Attachment[];
-  unresolved: readonly Unresolved[];
-  workspaceFolders: readonly string[];
-  templateId?: string;
-}
-
-/** A model changed the classification by the rules. */
-export interface PlanRouted extends OfPlan {
-  type: "plan_routed";
-  detection: Detection;
-  qualification?: Qualification;
-  route: Route;
-}
-
-/** A planner has begun to write steps. */
-export interface PlanDrafting extends OfPlan {
-  type: "plan_drafting";
-  version: number;
-  feedback?: string;
-}
-
-/** The request runs without a plan review: the request itself is the approval of these steps. */
-export interface PlanDirect extends OfPlan {
-  type: "plan_direct";
-  plan: Plan;
-}
-
-/** One agent has begun its report on the request. */
-export interface PerspectiveStart extends OfPlan {
-  type: "perspective_start";
-  agent: Agent;
-}
-
-/** One agent has completed its report, or failed. */
-export interface PerspectiveComplete extends OfPlan {
-  type: "perspective_complete";
-  agent: Agent;
-  perspective?: AnyPerspective;
-  error?: string;
-}
-
-/** A step was read from a draft that is still being written. */
-export interface TaskCreated extends OfPlan {
-  type: "task_created";
-  task: Step;
-}
-
-/** The draft is complete and waits for review. */
-export interface PlanReady extends OfPlan {
-  type: "plan_ready";
-  plan: Plan;
-}
-
-/** The user is asked to approve the present version. */
-export interface PlanApprovalRequest extends OfPlan {
-  type: "plan_approval_request";
-  plan: Plan;
-}
-
-/** The steps were changed by the user, or by a proposal of the model that the user accepted. */
-export interface PlanEdited extends OfPlan {
-  type: "plan_edited";
-  version: number;
-  edits: readonly StepEdit[];
-  plan: Plan;
-  by: "user" | "model";
-}
-
-/** The user approved exactly this version. */
-export interface PlanApproved extends OfPlan {
-  type: "plan_approved";
-  version: number;
-  review: Review;
-}
-
-/** The user rejected the plan. */
-export interface PlanRejected extends OfPlan {
-  type: "plan_rejected";
-  reason?: string;
-}
-
-/** Steps may run now. */
-export interface PlanExecuting extends OfPlan {
-  type: "plan_executing";
-}
-
 /** Older results were merged into the summary. */
 export interface ContextCompacted extends OfPlan {
   type: "context_compacted";
@@ -1237,6 +1230,13 @@ export interface PlanPaused extends OfPlan {
 /** The plan goes on. */
 export interface PlanResumed extends OfPlan {
   type: "plan_resumed";
+}
+
+/** The whole answer of a direct request. */
+export interface Answer extends OfTask {
+  type: "answer";
+  text: string;
+  confidence?: "high" | "medium" | "low";
 }
 
 /** The plan completed. */

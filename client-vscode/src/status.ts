@@ -2,10 +2,10 @@
 
 import * as vscode from "vscode";
 
-import type { ServerState } from "./messages";
-import { currentView, others, type PanelState, progressOf } from "./planState";
+import type { ServerState } from "./panel/messages";
+import { currentView, others, type PanelState, progressOf } from "./plan/planState";
+import { isPartly, waitingFor } from "./plan/waiting";
 import type { PlanStatus } from "./protocol";
-import { isPartly, waitingFor } from "./waiting";
 
 const ICON: Readonly<Record<PlanStatus, string>> = {
   draft: "loading~spin",

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { COLLECTED_MS, DiagnosticVersions, SETTLED_MS } from "../src/diagnosticVersions";
+import { COLLECTED_MS, DiagnosticVersions, SETTLED_MS } from "../src/connection/diagnosticVersions";
 
 type Finding = { message: string };
 type Act = ["text" | "said" | "ask", version: number, at: number, findings?: readonly Finding[]];

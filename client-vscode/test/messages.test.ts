@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { isEvent, readFromPanel, readToPanel } from "../src/messages";
+import { isEvent, readFromPanel, readToPanel } from "../src/panel/messages";
 
 const TAKEN: readonly object[] = [
   { kind: "ready" },

@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { html, render } from "lit";
 import { expect, test } from "vitest";
 
-import type { FromPanel, ServerState } from "../src/messages";
-import { type PanelState, replay } from "../src/planState";
-import type { PlanView } from "../src/planView";
+import type { FromPanel, ServerState } from "../src/panel/messages";
+import { type PanelState, replay } from "../src/plan/planState";
+import type { PlanView } from "../src/plan/planView";
 import type { Plan } from "../src/protocol";
 import { cards, sameFile } from "../src/webview/cards";
 import { composer, referenceBefore } from "../src/webview/composer";
@@ -252,7 +252,7 @@ test("every command of the table is declared, and the other way round", () => {
   const declared = (
     JSON.parse(readFileSync("package.json", "utf8")) as { contributes: { commands: { command: string }[] } }
   ).contributes.commands.map(({ command }) => command);
-  const table = [...readFileSync("src/commands.ts", "utf8").matchAll(/^ {2}"(planloom\.ui\.\w+)":/gm)].map(
+  const table = [...readFileSync("src/commands/commands.ts", "utf8").matchAll(/^ {2}"(planloom\.ui\.\w+)":/gm)].map(
     ([, id]) => id,
   );
   expect(table.filter((id) => id !== "planloom.ui.focus")).toEqual(declared);

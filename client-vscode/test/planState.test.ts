@@ -13,7 +13,7 @@ import {
   withPlan,
   withStream,
   withView,
-} from "../src/planState";
+} from "../src/plan/planState";
 import type { Event } from "../src/protocol";
 import { ended, plan, Stream, step } from "./events";
 

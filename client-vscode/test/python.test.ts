@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { environment, findPython, isInside, onPath, startCommand } from "../src/python";
+import { environment, findPython, isInside, onPath, startCommand } from "../src/connection/python";
 
 const scratch = (): string => mkdtempSync(join(tmpdir(), "planloom-python-"));
 
@@ -16,7 +16,7 @@ function fakePython(folder: string, version: string): string {
   return file;
 }
 
-const bundle = (folder: string) => ({ folder, pythons: ["3.11", "3.12"], target: "linux-x64" });
+const bundle = (folder: string) => ({ folder, pythons: ["3.11", "3.12"] });
 
 test("an interpreter of an opened folder is never run, linked or not", async () => {
   const home = scratch();

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { isEvent } from "../src/messages";
-import { currentView, EMPTY, fold, type PanelState, progressOf, replay, shownStatus } from "../src/planState";
+import { isEvent } from "../src/panel/messages";
+import { currentView, EMPTY, fold, type PanelState, progressOf, replay, shownStatus } from "../src/plan/planState";
 import { EVENTS, type Event, type Plan } from "../src/protocol";
 
 interface Recorded {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import type { ServerState } from "../src/messages";
-import { EMPTY, type PanelState, replay, withView } from "../src/planState";
+import type { ServerState } from "../src/panel/messages";
+import { EMPTY, type PanelState, replay, withView } from "../src/plan/planState";
 import { emptyDraft } from "../src/webview/stepForm";
 import {
   composed,

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 
-import { workedMs } from "../src/clocks";
-import { replay } from "../src/planState";
-import type { PlanView } from "../src/planView";
+import { workedMs } from "../src/plan/clocks";
+import { replay } from "../src/plan/planState";
+import type { PlanView } from "../src/plan/planView";
+import { dependants, isPartly, notDone, restOf, waitingFor, waitOf } from "../src/plan/waiting";
 import type { Approval, Plan, TaskSkipped } from "../src/protocol";
-import { dependants, isPartly, notDone, restOf, waitingFor, waitOf } from "../src/waiting";
 import { skippedWith, whatIsAsked } from "../src/webview/format";
 import { plan, Stream, step } from "./events";
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from planloom.domain.safety.approvals import Policy, Verdict
+from planloom.providers import ProviderChoice
 
 Source = Literal["command_line", "environment", "user", "initialization", "workspace"]
 """Where a value comes from, strongest first; `workspace` is what the editor merged from its own sources."""
@@ -39,7 +40,7 @@ class ModelSettings(_Group):
     editor's own model. Without any, the embedded rules plan what a request says literally.
     """
 
-    provider: Literal["auto", "openai", "ollama", "anthropic", "editor", "embedded", "replay"] = Field(
+    provider: ProviderChoice = Field(
         "auto",
         description="The provider of the model. `auto` uses the first that answers: the base URL, a key in the "
         "environment, a local Ollama, the editor's own model, the built-in planner.",

@@ -24,7 +24,7 @@ def test_a_printed_call_is_made_and_not_shown() -> None:
     assert "".join(shown) == turn.text == "I read it. "
 
 
-def test_a_printed_control_call_steers() -> None:
+def test_a_printed_control_call_counts() -> None:
     decoder = new_decoder()
     decoder.feed('{"name":"task_completed","arguments":{"summary":"All is read."}}')
     turn = decoder.turn((), (), cut=False)

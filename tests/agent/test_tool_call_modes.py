@@ -37,7 +37,7 @@ def calls(turn: Turn) -> list[tuple[str, dict[str, Any]]]:
         (Capabilities(), "text"),
     ],
 )
-def test_the_surest_way_is_taken(can: Capabilities, mode: ToolCallMode) -> None:
+def test_the_most_reliable_mode_is_used(can: Capabilities, mode: ToolCallMode) -> None:
     request = turn_request(mode, "system", "prompt", TOOLS)
     assert mode_of(can) == mode
     assert bool(request.tools) == (mode == "native")
@@ -49,7 +49,7 @@ def test_the_surest_way_is_taken(can: Capabilities, mode: ToolCallMode) -> None:
         assert all("description" in field for name, field in fields.items() if name != "plan_actions")  # type: ignore[operator]
 
 
-def test_an_object_holds_calls_and_what_steers() -> None:
+def test_an_object_has_calls_and_control_fields() -> None:
     answer = {
         "reasoning": "first the file",
         "tool_calls": [{"name": "read_file", "arguments": {"path": "a"}}],
@@ -73,18 +73,18 @@ def test_an_object_holds_calls_and_what_steers() -> None:
         ),
     ],
 )
-def test_fields_that_steer(answer: dict[str, Any], field: str, said: object) -> None:
+def test_control_fields(answer: dict[str, Any], field: str, said: object) -> None:
     assert getattr(decoded("json", json.dumps(answer)), field) == said
 
 
-def test_a_call_with_arguments_that_are_no_object_is_told() -> None:
+def test_a_call_whose_arguments_are_no_object_is_reported() -> None:
     turn = decoded(
         "json", '{"tool_calls": [{"name": "read_file", "arguments": "{\\"pa"}, {"arguments": {}}]}'
     )
     assert calls(turn) == [] and [each.name for each in turn.malformed] == ["read_file", "tool_calls"]
 
 
-def test_an_object_that_was_cut_is_told_and_never_run() -> None:
+def test_a_cut_object_is_reported_and_never_run() -> None:
     turn = decoded("json", '{"tool_calls": [{"name": "write_file", "arguments": {"path": "a", "con', cut=True)
     assert calls(turn) == [] and turn.cut
     strict = decoded("json", '{"tool_calls": [{"name', cut=True, fallback=False)

@@ -59,5 +59,5 @@ async def test_nobody_harms_nothing() -> None:
     assert await nobody.question({}) is None
     assert (await nobody.recovery({}, {})).action == "abort"
     assert await nobody.conflict({"files": [{"uri": "file:///a"}]}) == {"file:///a": "mine"}
-    assert await nobody.go_on("Go on?") is False
+    assert await nobody.resume("Go on?") is False
     assert await nobody.attach_secret(".env", "") is False

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planloom.cli.client.plan_state import ending, folded, touched
+from planloom.cli.client.plan_state import changed_files, ending, folded
 from tests.support.scripts import plan, step
 
 STEPS = [step(1, "a"), step(2, "b")]
@@ -62,7 +62,7 @@ def test_how_a_plan_ends() -> None:
 
 def files(*events: tuple[str, list[dict[str, str]]]) -> dict[str, str]:
     start: Any = {}
-    return dict(reduce(touched, ({"type": name, "files": listed} for name, listed in events), start))
+    return dict(reduce(changed_files, ({"type": name, "files": listed} for name, listed in events), start))
 
 
 def test_files_that_are_different_now() -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from codegen.typescript import module
-from planloom.lsp.methods import ASKS, EVENTS, NOTES_IN, NOTES_OUT, REQUESTS
+from planloom.lsp import methods
+from planloom.lsp.announced import EVENT_TYPES
 
 
 def test_nothing_of_the_catalogue_is_left_out() -> None:
     text = module()
-    names = [method.name for method in REQUESTS] + [ask.name for ask in ASKS]
-    for name in (*names, *(note.name for note in (*NOTES_IN, *NOTES_OUT))):
-        assert f'  "{name}": ' in text
-    for event in EVENTS:
+    for each in (*methods.REQUESTS, *methods.NOTIFICATIONS):
+        assert f'  "{each.name}": ' in text
+    for event in EVENT_TYPES:
         assert f'  type: "{event}";' in text
 
 

@@ -18,7 +18,7 @@ ROOTS = [path.name for path in PROJECT.iterdir() if path.is_dir() and not path.n
 FILE = re.compile(rf"(?<![\w./@-])(?:{'|'.join([*ROOMS, *ROOTS])})/[\w./-]*\.(?:py|ts|mjs|sh|md|json)\b")
 """A file below a folder of the project or a room of the server."""
 QUOTED = re.compile(rf"`((?:{'|'.join([*ROOMS, *ROOTS])})/[\w/-]*)(?:\.(\w+))?`")
-"""A folder or module in backticks, also with a name of it: `lsp/routing.uninterrupted`."""
+"""A folder or module in backticks, also with a name of it: `lsp/routing.parsed_params`."""
 ALONE = re.compile(r"`(\w+\.(?:py|ts|mjs|sh))`")
 """A file named without its folder."""
 COMMAND = re.compile(r"python -m ([\w.]+)")

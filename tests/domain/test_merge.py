@@ -12,7 +12,6 @@ from planloom.domain.text.merge import (
     Replacement,
     merge,
     resolve,
-    reverse_merge,
     with_markers,
 )
 from planloom.domain.text.positions import LineIndex
@@ -106,10 +105,9 @@ def test_markers_take_the_line_ends_of_the_text() -> None:
 
 def test_undo_keeps_what_was_typed_since() -> None:
     before, after = "a\nb\nc\nd\n", "a\nB\nc\nd\n"
-    assert reverse_merge(before, after, "a\nB\nc\nd\ntyped\n") == Merged(text="a\nb\nc\nd\ntyped\n")
-    assert reverse_merge(before, after, after) == Merged(text=before)
-    assert reverse_merge(before, after, before) == Merged(text=before)
-    assert reverse_merge(before, after, "a\ntyped\nc\nd\n").kind == "conflicted"
+    assert merge(after, "a\nB\nc\nd\ntyped\n", before) == Merged(text="a\nb\nc\nd\ntyped\n")
+    assert merge(after, after, before) == merge(after, before, before) == Merged(text=before)
+    assert merge(after, "a\ntyped\nc\nd\n", before).kind == "conflicted"
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])

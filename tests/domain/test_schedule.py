@@ -15,6 +15,7 @@ from planloom.domain.plans.plan import Detection, Plan, Step, StepResult
 from planloom.domain.scheduling import directives as do
 from planloom.domain.scheduling.schedule import Schedule
 from planloom.domain.values import PlanId, SessionId, StepId
+from tests.domain.reference_directives import directives
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 DETECTION = Detection(planned=True, rule="numbered_list", score=50, ambiguous=False)
@@ -109,7 +110,7 @@ def test_counting_and_looking_agree(seed: int, sequential: bool) -> None:
     )
     for _ in range(40):
         assert run.plan is not None and run.schedule is not None
-        due = do.directives(run.plan, limits)
+        due = directives(run.plan, limits)
         assert run.schedule.directives(run.plan, limits) == due
         choices = happens(chance, run, due)
         if not choices:

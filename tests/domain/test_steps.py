@@ -5,9 +5,35 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from planloom.domain.plans.editing import StepChanges
-from planloom.domain.plans.plan import RUN_STATE, WRITTEN, Check, ExecutedTool, Step, StepResult
+from planloom.domain.plans.plan import RUN_STATE, Check, ExecutedTool, Step, StepResult
 from planloom.domain.plans.templates import Template, applied, template_of
 from planloom.domain.values import StepId, TemplateId
+
+WRITTEN: frozenset[str] = frozenset(
+    {
+        "step_id",
+        "description",
+        "instruction",
+        "active_form",
+        "kind",
+        "agent",
+        "tool",
+        "args",
+        "depends_on",
+        "priority",
+        "critical",
+        "requires_approval",
+        "question",
+        "options",
+        "checks",
+        "expected_files",
+        "attachments",
+        "tools_to_execute",
+        "when",
+        "for_each",
+    }
+)
+"""The fields that the author of a step writes; a new field must be in one of the two sets."""
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 FRESH = Step(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from planloom.domain.plans.plan import Check, Step
-from planloom.domain.plans.validation import PlanLimits, Problem, ToolRules, errors, problems
+from planloom.domain.plans.validation import MOST_STEPS, Problem, ToolRules, errors, problems
 from planloom.domain.safety.lexical_paths import escapes, normal_path
 from planloom.domain.values import Args, StepId
 
@@ -136,10 +136,11 @@ def test_destruction_nobody_asked_for_is_warned_of(
 
 
 def test_limits_are_named() -> None:
-    limits = PlanLimits(steps=2, description=5, instruction=5, args=5, dependencies=1, ident=3)
-    assert found(step("a"), step("b"), step("c"), limits=limits) == [(None, "steps", "error")]
-    long = call("long", "read_file", path="123456").model_copy(update={"instruction": "123456"})
-    assert [field for _, field, _ in found(long, limits=limits)] == ["stepId", "instruction", "args"]
+    assert found(*[step("a")] * (MOST_STEPS + 1)) == [(None, "steps", "error")]
+    long = call("a" * 101, "read_file", path="b" * 2_000_001).model_copy(
+        update={"instruction": "c" * 100_001}
+    )
+    assert [field for _, field, _ in found(long)] == ["stepId", "instruction", "args"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from planloom.intake.workspace_sources import WorkspaceSources
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.editor import (
     Diagnostic,
-    EditorAnswer,
+    EditAnswer,
     EditorCapabilities,
     EditorEdit,
     EditorSilent,
@@ -33,7 +33,7 @@ class TellingEditor:
         self._items = items
         self._silent = silent
 
-    async def apply(self, edit: EditorEdit) -> EditorAnswer:
+    async def apply(self, edit: EditorEdit) -> EditAnswer:
         raise EditorSilent
 
     async def save(self, uris: tuple[Uri, ...]) -> SaveAnswer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 import pytest
 from hypothesis import given
@@ -40,7 +40,7 @@ class Saying:
     async def capabilities(self) -> Capabilities:
         return Capabilities(json_schema=self.schema)
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         self.asked.append(request)
         if self.fails:
             raise ModelFailed("model_unavailable", "It is gone.")

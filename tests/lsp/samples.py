@@ -351,7 +351,12 @@ EVENTS: dict[str, Any] = {
     ),
     "task_skipped": _value(ev.TaskSkipped, task_id="step_4", reason="dependency_failed"),
     "tool_started": _value(
-        ev.ToolStarted, task_id="step_1", call_id="c1", tool="read_file", args={"path": "a", "x": None}
+        ev.ToolStarted,
+        task_id="step_1",
+        call_id="c1",
+        tool="read_file",
+        args={"path": "a", "x": None},
+        effect="read",
     ),
     "tool_completed": _value(
         ev.ToolCompleted, task_id="step_1", call_id="c1", ok=True, summary="12 lines", duration_ms=3

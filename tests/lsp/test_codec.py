@@ -333,7 +333,7 @@ async def test_a_late_answer_to_a_request_that_was_given_up_upsets_nothing(caplo
 
         client.answer("workspace/applyEdit", late)
         with pytest.raises(TimeoutError):
-            await client.server.messages.ask("workspace/applyEdit", {"edit": {}}, timeout=0.01)
+            await client.server.messages.request("workspace/applyEdit", {"edit": {}}, timeout=0.01)
         release.set()
         await client.request("planloom/status")
         assert not client.shown()
@@ -344,7 +344,7 @@ async def test_a_late_answer_to_a_request_that_was_given_up_upsets_nothing(caplo
 async def test_an_error_of_any_shape_ends_the_wait(error: Any) -> None:
     async with connected(FakeApplication().make) as client:
         client.answer("planloom/ask", lambda _: (_ for _ in ()).throw(NeverAnswered()))
-        asked = asyncio.ensure_future(client.server.messages.ask("planloom/ask"))
+        asked = asyncio.ensure_future(client.server.messages.request("planloom/ask"))
         await client.until(lambda: any(name == "planloom/ask" for name, _ in client.asked))
         ident = next(each["id"] for each in client.sent if each.get("method") == "planloom/ask")
         client.raw({"jsonrpc": "2.0", "id": ident, "error": error})
@@ -358,14 +358,14 @@ async def test_an_error_of_any_shape_ends_the_wait(error: Any) -> None:
 async def test_who_waits_for_a_client_that_is_gone_is_woken() -> None:
     async with connected(FakeApplication().make) as client:
         client.answer("planloom/ask", lambda _: (_ for _ in ()).throw(NeverAnswered()))
-        asked = asyncio.ensure_future(client.server.messages.ask("planloom/ask"))
+        asked = asyncio.ensure_future(client.server.messages.request("planloom/ask"))
         await client.until(lambda: any(name == "planloom/ask" for name, _ in client.asked))
         await client.request("shutdown")
         client.server.messages.disconnect()
         with pytest.raises(ClientGone):
             await asked
         with pytest.raises(ClientGone):
-            await client.server.messages.ask("planloom/ask")
+            await client.server.messages.request("planloom/ask")
         client.notify("exit")
 
 

@@ -10,7 +10,6 @@ import pytest
 from planloom.domain.errors import UnknownThing
 from planloom.domain.plans.plan import summary
 from planloom.lsp import commands
-from planloom.lsp.methods import COMMANDS
 from tests.support.fake_application import FakeApplication, a_plan
 from tests.support.lsp_client import PLAIN, LspClient, connected
 
@@ -63,10 +62,6 @@ async def test_plan_and_status(tmp_path: Any) -> None:
         }
         assert app.calls[-1][1].text == "Do it"
         assert (await run(client, "status"))["health"] == "ok"
-
-
-def test_the_table_has_the_commands_that_the_catalogue_announces() -> None:
-    assert tuple(command.name for command in commands.COMMANDS) == COMMANDS
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator
 
-from planloom.models.http.endpoint import endpoint_of
-from planloom.models.http.http_model import HttpModel, Options, ProviderAdapter
+from planloom.models.http.adapter import ProviderAdapter
+from planloom.models.http.http_model import HttpModel, Options
 from planloom.models.http.transport import FindKey, Timeouts
 from planloom.models.port import (
     CallBroken,
@@ -63,8 +63,8 @@ async def model_at(
     adapter = adapter or OpenAICompatible()
     model = HttpModel(
         adapter,
-        endpoint_of(origin, default_path="/v1" if adapter.provider != "ollama" else ""),
-        ModelIdentity(provider=adapter.provider, name="small", reason="a test asks for it"),
+        adapter.endpoint(origin),
+        ModelIdentity(provider="a provider", name="small", reason="a test asks for it"),
         find_key=find_key,
         key_advice="Set THE_KEY.",
         options=Options(timeouts=timeouts, sleep=waits or Waits(), **options),  # type: ignore[arg-type]

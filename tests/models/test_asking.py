@@ -52,6 +52,6 @@ async def test_an_answer(events: tuple[ModelEvent, ...], answer: Answer, usage: 
     assert cost.usage == usage
 
 
-async def test_an_answer_that_is_too_long_is_left_there() -> None:
+async def test_reading_stops_after_the_most_characters() -> None:
     answer = await answer_to(ScriptedModel([says("x" * 10_000)]), REQUEST, Cost(), most_characters=100)
     assert 100 < len(answer.text) < 200 and answer.ended is None

@@ -81,7 +81,7 @@ PROPS = {"chat_template": "x", "default_generation_settings": {"n_ctx": 2048}, "
         ),
     ],
 )
-async def test_what_a_server_says_is_read(gets: dict[str, object], capabilities: Capabilities) -> None:
+async def test_reported_capabilities_are_read(gets: dict[str, object], capabilities: Capabilities) -> None:
     async with serving(saying(gets)) as running, model_at(running.origin) as model:
         assert await model.capabilities() == capabilities
         asked = len(running.asked)
@@ -93,7 +93,7 @@ async def test_what_a_server_says_is_read(gets: dict[str, object], capabilities:
 
 @pytest.mark.parametrize("tools", [True, False])
 @pytest.mark.parametrize("schema", [True, False])
-async def test_what_is_dropped_silently_is_found_out(tools: bool, schema: bool) -> None:
+async def test_tools_that_a_server_drops_silently_are_detected(tools: bool, schema: bool) -> None:
     gets = {"/v1/models": {"data": [{"id": "small"}]}, "/props": PROPS}
     async with (
         serving(saying(gets, tools=tools, schema=schema)) as running,
@@ -103,13 +103,13 @@ async def test_what_is_dropped_silently_is_found_out(tools: bool, schema: bool) 
     assert (known.tools, known.json_schema) == (tools, schema)
 
 
-async def test_what_the_user_has_set_goes_before() -> None:
+async def test_the_users_settings_override_what_is_probed() -> None:
     gets = {"/v1/models": {"data": [{"id": "small", "max_model_len": 8192}]}}
     async with serving(saying(gets)) as running, model_at(running.origin, context_tokens=100) as model:
         assert (await model.capabilities()).context_tokens == 100
 
 
-def test_a_schema_is_put_into_words_once() -> None:
+def test_a_schema_is_described_in_the_prompt_once() -> None:
     request = asks(response_schema={"type": "object"}, tools=(READ_FILE,))
     worded = describe_in_prompt(request, tools=False, schema=True)
     assert worded.response_schema is None

@@ -51,7 +51,7 @@ def test_a_base_url_is_read(url: str, base: str) -> None:
         "http://[2001:4860:4860::8888]/v1",
     ],
 )
-def test_what_no_model_can_be_at_is_refused(url: str) -> None:
+def test_addresses_that_no_model_can_have_are_refused(url: str) -> None:
     with pytest.raises(ModelFailed) as caught:
         endpoint_of(url)
     assert "model.baseUrl" in (caught.value.hint or "")
@@ -73,7 +73,7 @@ def test_what_no_model_can_be_at_is_refused(url: str) -> None:
         ("https", "224.0.0.1", False),
     ],
 )
-def test_the_address_that_was_reached_is_judged(scheme: str, address: str, allowed: bool) -> None:
+def test_the_address_that_a_connection_reached_is_checked(scheme: str, address: str, allowed: bool) -> None:
     assert (refused_address(scheme, address) is None) is allowed
 
 

@@ -75,7 +75,7 @@ def matrix() -> list[object]:
 
 
 @pytest.mark.parametrize(("protocol", "fault"), matrix())
-async def test_one_fault_is_survived_or_told(protocol: str, fault: str) -> None:
+async def test_one_fault_is_survived_or_reported(protocol: str, fault: str) -> None:
     spoken = PROTOCOLS[protocol]
     waits = Waits()
     async with (
@@ -190,7 +190,7 @@ async def test_any_sequence_of_faults_ends_in_time(protocol: str, seed: int) -> 
 
 
 @pytest.mark.slow
-async def test_a_server_that_misbehaves_now_and_then_is_worked_with() -> None:
+async def test_occasional_faults_of_a_server_are_survived() -> None:
     spoken = PROTOCOLS["openai"]
     right = 0
     async with (

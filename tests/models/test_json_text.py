@@ -38,7 +38,7 @@ objects = st.dictionaries(st.text(max_size=6), values, max_size=4)
         '"\\ud83',
     ],
 )
-def test_what_is_no_json_is_told(text: str) -> None:
+def test_text_that_is_not_json_is_a_problem(text: str) -> None:
     assert isinstance(read_json(text), Unreadable)
 
 

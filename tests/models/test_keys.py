@@ -15,7 +15,7 @@ import pytest
 from planloom.domain.errors import InvalidParams, ModelFailed, PlanloomError
 from planloom.models.http.keys import Key, Keyring, RedactingFormatter
 from planloom.models.offline.recording import Recording, RecordingModel
-from planloom.models.selection.select import list_models, pick
+from planloom.models.selection.select import choose_model, list_models
 from planloom.settings import ModelSettings, Settings
 from tests.models.protocols import PROTOCOLS, TEXT
 from tests.models.support import asks, events_of, model_at, text_of
@@ -101,7 +101,7 @@ def test_redaction_takes_every_occurrence(text: str) -> None:
     assert CANARY not in Keyring({"OPENAI_API_KEY": CANARY}).redact(text)
 
 
-def test_stand_ins_for_keys_do_not_spoil_texts() -> None:
+def test_dummy_keys_are_not_redacted() -> None:
     assert Keyring({"OPENAI_API_KEY": "none"}).redact("none of it") == "none of it"
 
 
@@ -142,7 +142,7 @@ async def test_the_key_is_in_no_log_error_trace_or_recording(
         root.setLevel(logging.DEBUG)
         try:
             told_by_user = settings(running.origin, provider)
-            model = (await pick(told_by_user, environment, keys=keys)).model
+            model = (await choose_model(told_by_user, environment, keys=keys)).model
             assert model is not None
             recorded = RecordingModel(model, Recording(tmp_path / "x.jsonl", keys.redact))
             try:
@@ -151,7 +151,7 @@ async def test_the_key_is_in_no_log_error_trace_or_recording(
                 logging.getLogger("test").exception("It failed: %r", error)
                 seen = [repr(error), str(error), str(error.hint), str(error.details), traceback.format_exc()]
             listed = await list_models(told_by_user, environment, keys=keys)
-            choice = await pick(told_by_user, environment, keys=keys)
+            choice = await choose_model(told_by_user, environment, keys=keys)
             await model.close()
         finally:
             root.removeHandler(handler)

@@ -12,7 +12,7 @@ import pytest
 from planloom.domain.errors import ModelFailed
 from planloom.models.offline.scripted import When, fails, makes, says
 from planloom.models.port import Finished, ReasoningDelta, UsageReported
-from planloom.models.selection.select import pick
+from planloom.models.selection.select import choose_model
 from planloom.settings import ModelSettings, Settings
 from tests.models.support import PATIENT, READ_FILE, asks, calls_of, events_of, model_at, text_of
 from tests.support.model_server import model_server
@@ -61,7 +61,7 @@ async def test_it_runs_as_a_process(module: str, tmp_path: Path) -> None:
         port = int(await process.stdout.readline())
         base = f"http://127.0.0.1:{port}/v1"
         settings = Settings(model=ModelSettings(provider="openai", base_url=base))
-        model = (await pick(settings, {})).model
+        model = (await choose_model(settings, {})).model
         assert model is not None
         assert model.identity.name == "scripted"
         if module == "model_server":

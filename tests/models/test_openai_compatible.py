@@ -371,7 +371,7 @@ async def test_a_prompt_that_cannot_fit_is_never_sent() -> None:
 
 
 @pytest.mark.parametrize("takes_schema", [True, False])
-async def test_a_schema_takes_room_only_where_it_stands_in_the_prompt(takes_schema: bool) -> None:
+async def test_a_schema_counts_only_if_it_is_in_the_prompt(takes_schema: bool) -> None:
     schema: dict[str, Json] = {"type": "object", "description": "word " * 2000}
 
     async def answer(asked: Asked, wire: Wire) -> None:
@@ -390,7 +390,7 @@ async def test_a_schema_takes_room_only_where_it_stands_in_the_prompt(takes_sche
     assert all("word word" not in str(asked.json()["messages"]) for asked in running.posts())
 
 
-async def test_an_overflow_that_the_server_finds_is_told_as_one() -> None:
+async def test_an_overflow_that_the_server_finds_is_reported_as_one() -> None:
     async def answer(asked: Asked, wire: Wire) -> None:
         error = {
             "message": "This model's maximum context length is 10 tokens",
@@ -403,7 +403,7 @@ async def test_an_overflow_that_the_server_finds_is_told_as_one() -> None:
             await events_of(model)
 
 
-async def test_a_server_that_cannot_read_its_own_model_is_not_gone() -> None:
+async def test_a_server_that_cannot_parse_its_model_is_not_unavailable() -> None:
     async def answer(asked: Asked, wire: Wire) -> None:
         words = "The model produced output that does not match the expected peg-native format"
         await wire.json(404 if asked.method == "GET" else 500, {"error": {"message": words}})
@@ -415,7 +415,7 @@ async def test_a_server_that_cannot_read_its_own_model_is_not_gone() -> None:
         assert len(running.posts()) == 3
 
 
-async def test_a_broken_stream_is_asked_again_and_the_reader_told() -> None:
+async def test_a_broken_stream_is_retried_and_the_reader_informed() -> None:
     tries = 0
 
     async def answer(asked: Asked, wire: Wire) -> None:
@@ -438,7 +438,7 @@ async def test_a_broken_stream_is_asked_again_and_the_reader_told() -> None:
     assert final(events)[-1] == Finished(reason="stop")
 
 
-async def test_an_error_in_the_stream_is_told() -> None:
+async def test_an_error_in_the_stream_is_reported() -> None:
     server = streams(chunk(content="a"), {"error": {"message": "GPU on fire", "code": 500}})
     waits = Waits()
     async with serving(server) as running, model_at(running.origin, waits=waits, retries=1) as model:
@@ -447,7 +447,7 @@ async def test_an_error_in_the_stream_is_told() -> None:
     assert waits.seconds == [0.5]
 
 
-async def test_nothing_at_all_is_invalid_output() -> None:
+async def test_an_empty_answer_is_invalid_output() -> None:
     async with serving(streams(chunk("stop"), "[DONE]")) as running, model_at(running.origin) as model:
         with pytest.raises(ModelFailed) as caught:
             await events_of(model)

@@ -12,8 +12,8 @@ import pytest
 from planloom.domain.errors import ContextOverflow
 from planloom.models.http.keys import Keyring
 from planloom.models.port import Finished, Message, Model, ModelRequest, TextDelta, UsageReported
-from planloom.models.providers.catalog import detect_server
-from planloom.models.selection.select import pick
+from planloom.models.providers.servers import ModelServers
+from planloom.models.selection.select import choose_model
 from planloom.settings import ModelSettings, Settings
 from tests.models.support import READ_FILE, asks, calls_of, events_of, text_of
 from tests.support.real_model import MISSING, model_file, real_model
@@ -30,7 +30,7 @@ def origin() -> Iterator[str]:
 @pytest.fixture
 async def model(origin: str) -> AsyncIterator[Model]:
     settings = Settings(model=ModelSettings(base_url=origin, temperature=0))
-    chosen = (await pick(settings, {"OLLAMA_HOST": "127.0.0.1:9"})).model
+    chosen = (await choose_model(settings, {"OLLAMA_HOST": "127.0.0.1:9"})).model
     assert chosen is not None
     yield chosen
     await chosen.close()
@@ -39,8 +39,8 @@ async def model(origin: str) -> AsyncIterator[Model]:
 async def test_it_is_recognised_and_named_from_its_own_list(origin: str, model: Model) -> None:
     assert model.identity.provider == "openai"
     assert model.identity.name.endswith(".gguf")
-    found = await detect_server(origin, settings=Settings(), environment={}, keys=Keyring())
-    assert found.provider == "openai"
+    provider, _ = await ModelServers(Settings(), {}, Keyring()).detect(origin)
+    assert provider.name == "openai"
 
 
 async def test_its_capabilities_are_found_out(model: Model) -> None:
@@ -60,12 +60,12 @@ async def test_an_answer_is_streamed_and_counted(model: Model) -> None:
     assert isinstance(events[-1], Finished)
 
 
-async def test_an_answer_without_room_is_told_as_cut(model: Model) -> None:
+async def test_an_answer_without_room_is_reported_as_cut(model: Model) -> None:
     events = await events_of(model, asks("Write a long story about a sea.", max_tokens=4))
     assert events[-1] == Finished(reason="length")
 
 
-async def test_a_schema_binds_the_answer(model: Model) -> None:
+async def test_a_schema_constrains_the_answer(model: Model) -> None:
     schema = {
         "type": "object",
         "properties": {
@@ -82,7 +82,7 @@ async def test_a_schema_binds_the_answer(model: Model) -> None:
     assert answer["size"] in {1, 2}
 
 
-async def test_tools_that_it_would_drop_reach_it_in_words(model: Model) -> None:
+async def test_tools_that_it_would_drop_are_described_in_words(model: Model) -> None:
     plain = await events_of(model, asks("Hi", max_tokens=1))
     offered = await events_of(model, asks("Hi", tools=(READ_FILE,), max_tokens=1))
     counts = [

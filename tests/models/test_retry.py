@@ -82,7 +82,7 @@ async def test_attempts_end(
     assert caught.value.hint == "Mend it."
 
 
-async def test_no_other_failure_is_tried_again() -> None:
+async def test_no_other_failure_is_retried() -> None:
     clock = Waits()
     with pytest.raises(ModelFailed, match="No"):
         async for _ in with_retries(failing(ModelFailed("model_refused", "No.")), 2, clock):
@@ -90,7 +90,7 @@ async def test_no_other_failure_is_tried_again() -> None:
     assert clock.seconds == []
 
 
-async def test_a_reader_that_is_cancelled_during_the_wait_is_let_go() -> None:
+async def test_cancelling_the_reader_ends_the_wait() -> None:
     waiting = asyncio.Event()
 
     async def forever(seconds: float) -> None:
@@ -108,7 +108,7 @@ async def test_a_reader_that_is_cancelled_during_the_wait_is_let_go() -> None:
         await reader
 
 
-async def test_a_reader_that_leaves_closes_the_attempt() -> None:
+async def test_closing_the_stream_closes_the_attempt() -> None:
     closed = asyncio.Event()
 
     async def attempt() -> AsyncGenerator[ModelEvent]:

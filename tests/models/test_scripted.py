@@ -65,7 +65,7 @@ async def test_a_turn_with_a_condition_waits_for_its_request() -> None:
     assert [visible(await answer(model, word)) for word in ("A", "B", "A")] == ["rest", "beta", "rest"]
 
 
-async def test_a_script_that_is_spent_says_so() -> None:
+async def test_a_script_without_turns_left_fails_with_a_reason() -> None:
     model = ScriptedModel([])
     with pytest.raises(ModelFailed, match="no answer for request 1") as caught:
         await answer(model, "x")
@@ -81,7 +81,7 @@ async def test_a_script_that_is_spent_says_so() -> None:
         ("overflow", "context_overflow"),
     ],
 )
-async def test_faults_come_after_what_the_turn_says(kind: str, code: str) -> None:
+async def test_a_fault_comes_after_the_text_of_its_turn(kind: str, code: str) -> None:
     model = ScriptedModel([Turn.model_validate({"text": "half", "fault": {"kind": kind}})])
     seen = []
     with pytest.raises(PlanloomError) as caught:
@@ -157,7 +157,7 @@ async def test_images_survive_a_recording(tmp_path: Path) -> None:
     assert read_turns(file)[0].request == request
 
 
-async def test_an_abandoned_exchange_is_recorded_as_one_that_hangs(tmp_path: Path) -> None:
+async def test_an_abandoned_exchange_is_recorded_as_a_hang(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
     recorded = RecordingModel(ScriptedModel([says("a" * 100)]), Recording(file, str))
     async with contextlib.aclosing(recorded.stream(asks("x"))) as stream:

@@ -13,14 +13,13 @@ import pytest
 
 from planloom.domain.errors import ModelFailed
 from planloom.domain.values import CallId
-from planloom.models.hint import WAYS_TO_A_MODEL
 from planloom.models.offline.replay import ReplayModel
 from planloom.models.offline.scripted import ScriptedModel, fails, says
 from planloom.models.port import Finished, ModelRequest, TextDelta, ToolCall
-from planloom.models.providers.catalog import home_of
-from planloom.models.providers.editor_model import EditorAnswer
+from planloom.models.providers.editor_model import EditorModelAnswer
 from planloom.models.selection.candidates import Choice
-from planloom.models.selection.select import ReselectingModel, list_models, pick
+from planloom.models.selection.select import ReselectingModel, choose_model, list_models
+from planloom.providers import PROVIDERS, WAYS_TO_A_MODEL
 from planloom.settings import ModelSettings, Settings
 from tests.models.protocols import PROTOCOLS, TEXT
 from tests.models.support import PATIENT, asks, calls_of, events_of, model_at, text_of
@@ -36,11 +35,11 @@ def settings(**model: object) -> Settings:
 class Editor:
     """An editor that offers a model."""
 
-    def __init__(self, answer: EditorAnswer | None = None) -> None:
+    def __init__(self, answer: EditorModelAnswer | None = None) -> None:
         self.asked: list[tuple[str, ModelRequest]] = []
         self._answer = answer
 
-    async def complete(self, request_id: str, name: str, request: ModelRequest) -> EditorAnswer:
+    async def complete(self, request_id: str, name: str, request: ModelRequest) -> EditorModelAnswer:
         self.asked.append((name, request))
         if self._answer is None:
             await asyncio.Event().wait()
@@ -71,7 +70,7 @@ def spec(kind: str, names: list[str], status: int = 200) -> Answer:
 
 @contextlib.asynccontextmanager
 async def around(**kinds: Answer) -> AsyncIterator[dict[str, str]]:
-    """An environment with these servers, and with keys for the vendors among them."""
+    """An environment with these servers, and with keys for the services among them."""
     async with contextlib.AsyncExitStack() as stack:
         environment = {"OLLAMA_HOST": NOWHERE}
         for kind, answer in kinds.items():
@@ -92,15 +91,15 @@ async def closed(choice: Choice) -> Choice:
     return choice
 
 
-async def test_with_nothing_there_the_rules_remain() -> None:
-    choice = await pick(settings(), {"OLLAMA_HOST": NOWHERE})
+async def test_without_any_model_the_rules_are_chosen() -> None:
+    choice = await choose_model(settings(), {"OLLAMA_HOST": NOWHERE})
     assert choice.model is None
     assert choice.identity.provider == "embedded"
     assert choice.rejected == ("no Ollama answers at http://127.0.0.1:9",)
-    assert (await pick(settings(), {"OLLAMA_HOST": NOWHERE})).model is None
+    assert (await choose_model(settings(), {"OLLAMA_HOST": NOWHERE})).model is None
 
 
-async def test_auto_takes_the_first_that_answers() -> None:
+async def test_auto_chooses_the_first_that_answers() -> None:
     everything = {
         "base": spec("openai", ["local"]),
         "openai": spec("openai", ["a-model"]),
@@ -111,7 +110,7 @@ async def test_auto_takes_the_first_that_answers() -> None:
     while True:
         async with around(**everything) as environment:
             base = environment.get("BASE", "")
-            choice = await closed(await pick(settings(base_url=base), environment, Editor()))
+            choice = await closed(await choose_model(settings(base_url=base), environment, Editor()))
             picked.append((choice.identity.provider, choice.identity.name))
         if not everything:
             break
@@ -125,16 +124,16 @@ async def test_auto_takes_the_first_that_answers() -> None:
     ]
 
 
-async def test_a_dead_base_url_is_passed_over_for_what_answers_and_named() -> None:
+async def test_auto_skips_a_dead_base_url_and_names_it() -> None:
     async with around(ollama=spec("ollama", ["m"])) as environment:
-        choice = await closed(await pick(settings(base_url=NOWHERE, name="other"), environment))
+        choice = await closed(await choose_model(settings(base_url=NOWHERE, name="other"), environment))
     assert (choice.identity.provider, choice.identity.name) == ("ollama", "m")
     assert NOWHERE in choice.identity.reason
     assert "model.baseUrl" in choice.identity.reason
 
 
 async def test_a_dead_base_url_with_nothing_else_fails_by_its_name() -> None:
-    model = (await pick(settings(base_url=NOWHERE, name="m"), {"OLLAMA_HOST": NOWHERE})).model
+    model = (await choose_model(settings(base_url=NOWHERE, name="m"), {"OLLAMA_HOST": NOWHERE})).model
     assert model is not None
     with pytest.raises(ModelFailed, match=r"Nothing answers at http://127\.0\.0\.1:9") as caught:
         await events_of(model)
@@ -143,42 +142,44 @@ async def test_a_dead_base_url_with_nothing_else_fails_by_its_name() -> None:
 
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
-async def test_the_engine_at_a_base_url_is_told_by_its_answers(kind: str) -> None:
+async def test_the_provider_at_a_base_url_is_detected_by_its_replies(kind: str) -> None:
     status = 401 if kind == "anthropic" else 200
     async with around(base=spec(kind, ["small"], status)) as environment:
         choice = await closed(
-            await pick(settings(base_url=environment["BASE"] + "/v1", name="small"), environment)
+            await choose_model(settings(base_url=environment["BASE"] + "/v1", name="small"), environment)
         )
     assert choice.identity.provider == kind
 
 
 async def test_ollama_answers_at_its_own_path_even_where_the_url_names_the_other() -> None:
     async with around(base=spec("ollama", ["small"])) as environment:
-        model = (await pick(settings(base_url=environment["BASE"] + "/v1"), environment)).model
+        model = (await choose_model(settings(base_url=environment["BASE"] + "/v1"), environment)).model
         assert model is not None
         assert text_of(await events_of(model)) == TEXT
         await model.close()
 
 
 @pytest.mark.parametrize("provider", ["auto", "openai"])
-async def test_a_server_that_lists_nothing_is_asked_all_the_same(provider: str) -> None:
+async def test_a_server_without_a_list_of_models_is_still_used(provider: str) -> None:
     async with around(base=PROTOCOLS["openai"].server()) as environment:
-        model = (await pick(settings(base_url=environment["BASE"], provider=provider), environment)).model
+        model = (
+            await choose_model(settings(base_url=environment["BASE"], provider=provider), environment)
+        ).model
         assert model is not None
         assert text_of(await events_of(model)) == TEXT
         await model.close()
 
 
-async def test_a_key_that_is_refused_is_passed_over() -> None:
+async def test_a_provider_that_refuses_the_key_is_skipped() -> None:
     async with around(openai=spec("openai", [], 401)) as environment:
-        choice = await pick(settings(), environment)
+        choice = await choose_model(settings(), environment)
     assert choice.model is None
     assert any("401" in reason and "OPENAI_API_KEY" in reason for reason in choice.rejected)
 
 
 async def test_an_ollama_without_models_names_the_command() -> None:
     async with around(ollama=spec("ollama", [])) as environment:
-        choice = await pick(settings(), environment)
+        choice = await choose_model(settings(), environment)
     assert any("ollama pull" in reason for reason in choice.rejected)
 
 
@@ -192,10 +193,10 @@ async def test_an_ollama_without_models_names_the_command() -> None:
         ({"provider": "replay", "base_url": "/nowhere.jsonl"}, "cannot be replayed", "model.baseUrl"),
     ],
 )
-async def test_what_was_asked_for_and_cannot_be_had_says_so_when_asked(
+async def test_a_configured_model_that_cannot_be_used_fails_with_its_reason(
     model: dict[str, object], message: str, hint: str
 ) -> None:
-    chosen = (await pick(settings(**model), {})).model
+    chosen = (await choose_model(settings(**model), {})).model
     assert chosen is not None
     await chosen.capabilities()
     with pytest.raises(ModelFailed, match=message) as caught:
@@ -206,21 +207,23 @@ async def test_what_was_asked_for_and_cannot_be_had_says_so_when_asked(
 
 
 async def test_embedded_is_no_model() -> None:
-    assert (await pick(settings(provider="embedded"), {"OPENAI_API_KEY": "sk-0123456789"})).model is None
+    assert (
+        await choose_model(settings(provider="embedded"), {"OPENAI_API_KEY": "sk-0123456789"})
+    ).model is None
 
 
 async def test_replay_reads_the_base_url_as_a_path(tmp_path: Path) -> None:
     script = tmp_path / "a.jsonl"
     script.write_text(json.dumps({"text": "hello"}))
-    model = (await pick(settings(provider="replay", base_url=str(script)), {})).model
+    model = (await choose_model(settings(provider="replay", base_url=str(script)), {})).model
     assert isinstance(model, ReplayModel)
     assert text_of(await events_of(model)) == "hello"
 
 
 async def test_the_editors_model_answers_as_any_other() -> None:
     call = ToolCall(call_id=CallId(""), name="f", arguments={})
-    editor = Editor(EditorAnswer(text="hi", tool_calls=(call,), prompt_tokens=3))
-    model = (await pick(settings(provider="editor", name="fast"), {}, editor)).model
+    editor = Editor(EditorModelAnswer(text="hi", tool_calls=(call,), prompt_tokens=3))
+    model = (await choose_model(settings(provider="editor", name="fast"), {}, editor)).model
     assert model is not None
     events = await events_of(model)
     assert events[0] == TextDelta(text="hi")
@@ -230,18 +233,18 @@ async def test_the_editors_model_answers_as_any_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "code"), [(EditorAnswer(), "model_output_invalid"), (None, "model_unavailable")]
+    ("answer", "code"), [(EditorModelAnswer(), "model_output_invalid"), (None, "model_unavailable")]
 )
-async def test_an_editor_that_says_nothing_is_told(answer: EditorAnswer | None, code: str) -> None:
+async def test_an_editor_without_an_answer_is_a_failure(answer: EditorModelAnswer | None, code: str) -> None:
     slow = settings(provider="editor", first_token_timeout_seconds=0.05)
-    model = (await pick(slow, {}, Editor(answer))).model
+    model = (await choose_model(slow, {}, Editor(answer))).model
     assert model is not None
     with pytest.raises(ModelFailed) as caught:
         await events_of(model)
     assert caught.value.code == code
 
 
-async def test_auto_looks_around_again_after_a_failure() -> None:
+async def test_auto_chooses_again_after_a_failure() -> None:
     first = ScriptedModel([says("one"), fails("unavailable")])
     second = ScriptedModel([says("two")], identity=first.identity.model_copy(update={"name": "other"}))
 
@@ -257,7 +260,7 @@ async def test_auto_looks_around_again_after_a_failure() -> None:
     assert model.identity.name == "other"
 
 
-async def test_an_answer_in_hand_is_read_to_its_end_when_another_model_is_picked() -> None:
+async def test_a_running_answer_is_read_to_its_end_when_another_model_is_chosen() -> None:
     go_on = asyncio.Event()
 
     async def slow(asked: Asked, wire: Wire) -> None:
@@ -320,7 +323,7 @@ async def test_a_configured_server_that_is_down_is_listed_as_such() -> None:
     ],
 )
 def test_ollamas_own_variable_is_read_as_ollama_does(host: str, url: str) -> None:
-    assert home_of("ollama", {"OLLAMA_HOST": host}) == url
+    assert PROVIDERS["ollama"].home({"OLLAMA_HOST": host}) == url
 
 
 def test_the_ways_to_a_model_are_commands() -> None:
@@ -333,9 +336,9 @@ async def test_nothing_that_is_not_needed_is_imported() -> None:
     code = (
         "import sys, asyncio\n"
         "import planloom.models.port, planloom.models.offline.scripted, planloom.models.offline.recording\n"
-        "from planloom.models.selection.select import pick\n"
+        "from planloom.models.selection.select import choose_model\n"
         "from planloom.settings import Settings\n"
-        "assert asyncio.run(pick(Settings(), {'OLLAMA_HOST': '127.0.0.1:9'})).model is None\n"
+        "assert asyncio.run(choose_model(Settings(), {'OLLAMA_HOST': '127.0.0.1:9'})).model is None\n"
         "assert not {'httpx', 'tenacity', 'httpx_sse', 'certifi'} & set(sys.modules), sys.modules\n"
     )
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", code)

@@ -115,7 +115,7 @@ def test_checks_that_make_sense_are_kept() -> None:
     assert steps[0].checks == (Check(kind="file_exists", path="a"), Check(kind="command", command="x"))
 
 
-def test_ids_of_finished_steps_stay_theirs() -> None:
+def test_ids_of_finished_steps_are_not_reused() -> None:
     assembly = StepBuilder(RULES, [StepId("step_1")])
     assert assembly.add(draft()).step_id == "step_2"
     assert assembly.add(draft(depends_on=("step_1",))).depends_on == ("step_1",)
@@ -135,6 +135,6 @@ def test_ids_of_finished_steps_stay_theirs() -> None:
         ("Describe the committee", "koda"),
     ],
 )
-def test_who_does_a_step_in_words_where_nobody_is_named(description: str, agent: str) -> None:
+def test_the_agent_of_a_step_that_names_none(description: str, agent: str) -> None:
     (step,), _ = assembled([draft(description)])
     assert step.agent == agent

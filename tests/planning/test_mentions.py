@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planloom.planning.rules.planner import plan_by_rules
-from tests.support.small_tools import TOOL_NAMES as TOOLS
+from planloom.tools.registry import READ_ONLY, builtin
 
 MENTIONS = [
     # Lists under words that do not say "do this".
@@ -164,10 +164,12 @@ MENTIONS = [
     "Write a release note for v2",
 ]
 
+TOOLS = builtin()
+
 
 @pytest.mark.parametrize("text", MENTIONS)
 def test_what_is_only_mentioned_is_one_task_in_words(text: str) -> None:
-    (step,) = plan_by_rules(text, TOOLS, takes=lambda _tool, _args: True)
+    (step,) = plan_by_rules(text, TOOLS)
     assert (step.kind, step.tool, step.args) == ("processing", None, None)
 
 
@@ -287,7 +289,7 @@ SPELLED_OUT = [
 
 @pytest.mark.parametrize(("text", "expected"), SPELLED_OUT)
 def test_what_is_spelled_out_is_calls(text: str, expected: list[Any]) -> None:
-    steps = plan_by_rules(text, TOOLS, takes=lambda _tool, _args: True)
+    steps = plan_by_rules(text, TOOLS)
     found = [call(step.tool, *step.args.values()) if step.tool and step.args else None for step in steps]  # type: ignore[arg-type]
     assert found == expected
 
@@ -303,7 +305,7 @@ def test_what_is_spelled_out_is_calls(text: str, expected: list[Any]) -> None:
         ("Install the packages", ["devo"]),
     ],
 )
-def test_a_step_in_words_goes_to_who_can_do_it(text: str, agents: list[str]) -> None:
+def test_a_step_in_words_goes_to_the_agent_that_can_do_it(text: str, agents: list[str]) -> None:
     assert [step.agent for step in plan_by_rules(text, TOOLS)] == agents
 
 
@@ -318,7 +320,7 @@ def test_a_step_in_words_goes_to_who_can_do_it(text: str, agents: list[str]) -> 
     ],
 )
 def test_only_a_file_that_is_to_be_made_is_expected(text: str, files: tuple[str, ...]) -> None:
-    (step,) = plan_by_rules(text, {"read_file"})
+    (step,) = plan_by_rules(text, TOOLS.only(READ_ONLY))
     assert step.expected_files == files
 
 

@@ -89,7 +89,7 @@ async def test_steps_are_announced_while_the_model_writes() -> None:
     assert tuple(announced) == plan_in(events).steps
 
 
-async def test_markers_where_the_engine_cannot_constrain() -> None:
+async def test_markers_if_the_provider_cannot_enforce_a_schema() -> None:
     model, events = await drafted([says(MARKED)], capabilities=PLAIN)
     plan = plan_in(events)
     assert model.requests[0].response_schema is None
@@ -111,7 +111,7 @@ async def test_markers_where_the_engine_cannot_constrain() -> None:
         ("", "There is no plan"),
     ],
 )
-async def test_what_cannot_be_used_is_sent_back_once(text: str, told: str) -> None:
+async def test_an_unusable_plan_is_sent_back_once(text: str, told: str) -> None:
     model, events = await drafted([says(text), says(GOOD)])
     assert [step.step_id for step in plan_in(events).steps] == ["a", "b"]
     first, second = model.requests
@@ -160,7 +160,7 @@ async def test_endless_white_space_ends_the_read() -> None:
     assert sum(len(event.text) for event in events if isinstance(event, DraftText)) < 3_000
 
 
-async def test_a_refusal_and_a_broken_engine_are_told_apart() -> None:
+async def test_a_refusal_and_a_broken_server_are_different_failures() -> None:
     with pytest.raises(ModelFailed) as refused:
         await drafted([says("I must not.", finish="refused")])
     assert (refused.value.code, refused.value.raw_text) == ("model_refused", "I must not.")

@@ -39,15 +39,15 @@ def planner(turn: Turn, options: ReportOptions) -> PerspectivesPlanner:
     ("options", "setting"),
     [(ReportOptions(requests=2), "budget.maxRequests"), (ReportOptions(tokens=200), "budget.maxTokens")],
 )
-async def test_all_looks_together_stay_within_the_budget(options: ReportOptions, setting: str) -> None:
+async def test_all_reports_together_stay_within_the_budget(options: ReportOptions, setting: str) -> None:
     drafted = planner(NO_REPORT, options).draft(PlanningRequest(text="Change it"))
     seen = [event async for event in drafted if isinstance(event, PerspectiveReported)]
     assert [event.perspective for event in seen] == [None, None, None]
     assert all(setting in (event.error or "") for event in seen[1:])
 
 
-async def test_who_leaves_a_draft_gets_no_error_but_its_own() -> None:
-    """What is told may fail to be written down, in the middle of looks that go on side by side."""
+async def test_the_error_of_its_reader_closes_a_draft() -> None:
+    """Recording an event may fail while agents still work in parallel."""
     drafted = planner(fails("hang", repeat=True), ReportOptions(seconds=60)).draft(
         PlanningRequest(text="Change it")
     )

@@ -88,12 +88,12 @@ def test_a_report_is_read_however_its_fields_are_written(args: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("args", [{}, {"concerns": ["x"]}, {"analysis": ""}, {"analysis": None}, {"a": 1}])
-def test_what_says_nothing_of_the_request_is_no_report(args: dict[str, Any]) -> None:
+def test_an_answer_that_says_nothing_is_no_report(args: dict[str, Any]) -> None:
     said = report_of("koda", args, AT)
     assert isinstance(said, str) and "analysis is missing" in said
 
 
-def test_another_text_stands_in_for_a_missing_analysis() -> None:
+def test_another_text_replaces_a_missing_analysis() -> None:
     said = report_of("devo", {"rollbackStrategy": "Deploy the release before."}, AT)
     assert isinstance(said, DevoPerspective) and said.analysis == "Deploy the release before."
 
@@ -199,7 +199,7 @@ def test_any_arguments_are_read_without_an_exception(agent: Agent, args: dict[st
     assert isinstance(read, str) or (read.agent == agent and read.analysis)
 
 
-def test_sentences_and_items_that_are_repeated_stand_once() -> None:
+def test_repeated_sentences_and_items_are_kept_once() -> None:
     told = "You can use it. You can use it. It is small. " * 30
     read = report_of("koda", {"analysis": told, "concerns": ["No tests."] * 5 + [told]}, AT)
     assert isinstance(read, KodaPerspective)
@@ -208,13 +208,13 @@ def test_sentences_and_items_that_are_repeated_stand_once() -> None:
 
 
 @pytest.mark.parametrize("most", [0, 50, 100, 400, 10_000])
-def test_reports_fit_the_room_they_are_given(most: int) -> None:
+def test_reports_fit_their_budget(most: int) -> None:
     told = reports_text([KODA, KODA.model_copy(update={"analysis": "word " * 500})], most)
     assert len(told) <= most
     assert ("- analysis: One module." in told) == (most >= 200)
 
 
-def test_what_the_synthesis_is_told() -> None:
+def test_the_text_of_a_report_for_the_synthesis() -> None:
     assert reports_text([KODA]) == (
         "Koda (effort: small)\n- analysis: One module.\n- concerns: No tests.\n"
         "- recommendations: Test first.; Keep names.\n- dependencies: A test runner.\n- affectedFiles: src/a.py\n"

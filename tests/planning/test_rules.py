@@ -13,7 +13,9 @@ from planloom.domain.plans.attachments import Attachment
 from planloom.domain.plans.plan import Step
 from planloom.domain.values import AttachmentId
 from planloom.planning.rules.planner import plan_by_rules
-from tests.support.small_tools import TOOL_NAMES as TOOLS
+from planloom.tools.registry import READ_ONLY, builtin
+
+TOOLS = builtin()
 
 
 def plan(text: str) -> tuple[Step, ...]:
@@ -227,8 +229,7 @@ def test_literal_calls(text: str, expected: list[tuple[str, dict[str, Any]]] | N
 
 def test_append_adds_lines_at_the_end_by_a_patch() -> None:
     text = 'append "x\ny" to the end of @notes.txt'
-    assert [step.kind for step in plan(text)] == ["processing"]
-    (step,) = plan_by_rules(text, TOOLS, takes=lambda tool, args: True)
+    (step,) = plan_by_rules(text, TOOLS)
     assert step.tool == "edit_file"
     assert step.args == {
         "path": "notes.txt",
@@ -238,7 +239,7 @@ def test_append_adds_lines_at_the_end_by_a_patch() -> None:
 
 
 def test_a_tool_that_is_not_there_leaves_processing() -> None:
-    (step,) = plan_by_rules("delete a.txt", {"read_file"})
+    (step,) = plan_by_rules("delete a.txt", TOOLS.only(READ_ONLY))
     assert (step.kind, step.tool, step.instruction) == ("processing", None, "delete a.txt")
 
 

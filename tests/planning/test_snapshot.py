@@ -55,12 +55,12 @@ def test_entries_of_a_wide_folder_are_cut_and_counted() -> None:
     assert shown.endswith("… 80 more\n")
 
 
-def test_an_empty_workspace_says_nothing() -> None:
+def test_an_empty_workspace_has_an_empty_snapshot() -> None:
     assert snapshot((), 1_000) == ""
 
 
 @pytest.mark.parametrize("most", [0, 99, 100, 150])
-def test_hardly_any_room(most: int) -> None:
+def test_a_snapshot_in_very_little_space(most: int) -> None:
     assert len(snapshot([f"folder{n}/a_long_name.py" for n in range(40)], most)) <= most
 
 

@@ -44,7 +44,7 @@ def test_every_template_file_is_listed_under_its_own_name() -> None:
     assert files == {template.template_id for template in builtin_templates()}
 
 
-def test_the_five_are_there() -> None:
+def test_there_are_five_templates() -> None:
     assert [template.name for template in builtin_templates()] == [
         "New Python package",
         "New TypeScript package",

@@ -6,7 +6,7 @@ import asyncio
 import json
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
 import pytest
@@ -61,7 +61,7 @@ class HostileAgents:
     async def close(self) -> None:
         """Nothing is open."""
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         self.requests += 1
         fault = self._random.choice(FAULTS) if self._random.random() < self._chance else None
         right = _right(request)

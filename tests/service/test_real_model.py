@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planloom.domain.plans.plan import ENDED
-from planloom.models.selection.select import pick
+from planloom.models.selection.select import choose_model
 from planloom.settings import resolve
 from tests.support.real_model import MISSING, model_file, real_model
 from tests.support.studio import studio
@@ -37,7 +37,7 @@ async def test_a_weak_model_ends_in_a_state_and_changes_nothing_unasked(
             "execution.maxToolCallsPerStep": 3,
             "budget.maxRequests": 8,
         }
-        model = (await pick(resolve({"user": values}).settings, {})).model
+        model = (await choose_model(resolve({"user": values}).settings, {})).model
         assert model is not None
         async with studio(tmp_path, before, model=model, settings=values, patience=500) as at:
             plan = await at.ask(request_text, mode="plan")

@@ -225,6 +225,24 @@ def test_a_ledger_of_the_version_before_is_brought_up_to_date_and_counts_its_pla
     assert listed.counted and listed.summary == summary(plan)
 
 
+def test_events_of_an_older_ledger_lose_the_fields_that_are_gone(tmp_path: Path) -> None:
+    plan = begun(Ledger(tmp_path / "l.db"))
+    rows = (
+        (2, "task_completed", '{"type":"task_completed","staged":false,"é":"\\ud83d"}'),
+        (3, "task_failed", '{"type":"task_failed","usage":null}'),
+        (4, "tool_started", '{"type":"tool_started"}'),
+        (5, "tool_started", "damaged"),
+    )
+    with closing(sqlite3.connect(tmp_path / "l.db")) as raw, raw:
+        raw.execute("DELETE FROM events WHERE seq > 1")
+        raw.executemany("INSERT INTO events VALUES ('p', ?, '', ?, ?)", rows)
+        raw.execute("UPDATE plans SET status = 'completed'")
+        raw.execute("PRAGMA user_version = 3")
+    found = {each.seq: each.body for each in Ledger(tmp_path / "l.db").raw_events(plan.plan_id)}
+    assert found[2] == '{"type":"task_completed","é":"\\ud83d"}' and found[3] == '{"type":"task_failed"}'
+    assert found[4] == '{"type":"tool_started","effect":"read"}' and found[5] == "damaged"
+
+
 def test_two_servers_can_bring_a_ledger_up_to_date_at_once(tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         ledgers = list(pool.map(lambda _: Ledger(tmp_path / "l.db"), range(4)))

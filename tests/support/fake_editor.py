@@ -17,7 +17,7 @@ from planloom.domain.values import Uri
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.editor import (
     DeleteOperation,
-    EditorAnswer,
+    EditAnswer,
     EditorCapabilities,
     EditorEdit,
     EditorSilent,
@@ -197,7 +197,7 @@ class FakeEditor:
 
     # The port.
 
-    async def apply(self, edit: EditorEdit) -> EditorAnswer:
+    async def apply(self, edit: EditorEdit) -> EditAnswer:
         self.received.append(edit)
         self.reached.set()
         behaviour = self.script.popleft() if self.script else None
@@ -207,21 +207,21 @@ class FakeEditor:
         match behaviour:
             case Refuse(reason):
                 await asyncio.sleep(0)
-                return EditorAnswer(applied=False, reason=reason)
+                return EditAnswer(applied=False, reason=reason)
             case Silent(after):
                 self._apply(edit.operations[:after])
                 raise EditorSilent("no answer")
             case ApplyOnly(count, says, failed):
                 self._apply(edit.operations[:count])
                 await asyncio.sleep(0)
-                return EditorAnswer(applied=says, failed_change=failed)
+                return EditAnswer(applied=says, failed_change=failed)
             case Lie():
-                return EditorAnswer(applied=True)
+                return EditAnswer(applied=True)
             case Instead(change):
                 for operation in edit.operations:
                     if (buffer := self.buffers.get(normalized(operation.uri))) is not None:
                         self._change(buffer, change(buffer.text), None)
-                return EditorAnswer(applied=True)
+                return EditAnswer(applied=True)
             case After(act):
                 answer = self._checked(edit)
                 act()
@@ -259,16 +259,16 @@ class FakeEditor:
 
     # How it applies.
 
-    def _checked(self, edit: EditorEdit) -> EditorAnswer:
+    def _checked(self, edit: EditorEdit) -> EditAnswer:
         texts = [operation for operation in edit.operations if isinstance(operation, TextOperation)]
         if any(self._problem(operation) for operation in texts):
-            return EditorAnswer(applied=False)
+            return EditAnswer(applied=False)
         for index, operation in enumerate(edit.operations):
             problem = self._missing(operation) if operation in texts else self._problem(operation)
             if problem:
-                return EditorAnswer(applied=False, reason=problem, failed_change=index)
+                return EditAnswer(applied=False, reason=problem, failed_change=index)
             self._apply((operation,))
-        return EditorAnswer(applied=True)
+        return EditAnswer(applied=True)
 
     def _missing(self, operation: Operation) -> str | None:
         is_there = normalized(operation.uri) in self.buffers or _path(operation.uri).exists()

@@ -7,7 +7,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -96,7 +96,7 @@ class HostileModel:
     async def close(self) -> None:
         """Nothing is open."""
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         self.requests += 1
         await asyncio.sleep(0)
         calls = self._right(request.messages[-1].text)

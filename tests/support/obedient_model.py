@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 
 from planloom.domain.values import Args
 from planloom.models.offline.scripted import ScriptedModel, Turn, makes
@@ -24,7 +24,7 @@ class ObedientModel(ScriptedModel):
         self.tasks = tasks
         self.prompts: list[str] = []
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         prompt = "\n".join(message.text for message in request.messages)
         self.prompts.append(prompt)
         for event in self._turn(prompt).played(len(self.prompts)):

@@ -144,7 +144,6 @@ async def test_a_flood_is_bounded(tmp_path: Path) -> None:
     ended = await sh(
         "yes | head -c 20000000; echo end", tmp_path, on_output=lambda _, text: outputs.append(text)
     )
-    assert ended.bytes_total == 20_000_004 and ended.shortened
     assert len(ended.output) < 50_000 and ended.output.startswith("y\n") and ended.output.endswith("end\n")
     assert "bytes left out" in ended.output
     assert sum(map(len, outputs)) < 2_000_000 and "not shown" in outputs[-1] + outputs[-2]

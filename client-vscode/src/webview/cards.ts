@@ -3,8 +3,8 @@
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
-import { attention } from "../planState";
-import type { PlanView } from "../planView";
+import { attention } from "../plan/planState";
+import type { PlanView } from "../plan/planView";
 import type { Approval, ApprovalFile, Conflict, FileChoice, Plan, Question, Recovery, Step } from "../protocol";
 import { CHANGE_LETTER, pathOf, skippedWith } from "./format";
 import { plain } from "./hiddenCharacters";

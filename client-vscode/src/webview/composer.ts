@@ -25,12 +25,12 @@ export function referenceBefore(text: string, caret: number): string | undefined
 }
 
 /** The mode that Alt+Enter sends: the opposite of the detected one. */
-export function override(planned: boolean): Mode {
+function override(planned: boolean): Mode {
   return planned ? "direct" : "plan";
 }
 
 /** What the page does for the composer: keep a changed text, and look for completions at the caret. */
-export interface Asks {
+interface Asks {
   write(text: string, caret: number): void;
   complete(text: string, caret: number): void;
 }
@@ -54,8 +54,8 @@ export function composer(panel: Panel, hasPlan: boolean, ask: Asks): View {
           aria-expanded=${open}
           aria-controls="suggestions"
           aria-activedescendant=${open ? `suggestion-${ui.suggestion}` : nothing}
-          @input=${(event: InputEvent) => at(event, ask.write)}
-          @click=${(event: MouseEvent) => at(event, ask.complete)}
+          @input=${(event: InputEvent) => withCaret(event, ask.write)}
+          @click=${(event: MouseEvent) => withCaret(event, ask.complete)}
           @keydown=${(event: KeyboardEvent) => onKey(panel, event, ask)}
         ></textarea>
         ${open ? suggestions(panel, ask) : nothing}
@@ -65,7 +65,7 @@ export function composer(panel: Panel, hasPlan: boolean, ask: Asks): View {
   `;
 }
 
-function at(event: Event, then: (text: string, caret: number) => void): void {
+function withCaret(event: Event, then: (text: string, caret: number) => void): void {
   if (event.target instanceof HTMLTextAreaElement) then(event.target.value, event.target.selectionStart);
 }
 

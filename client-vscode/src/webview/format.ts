@@ -1,6 +1,7 @@
 // Formats statuses, reasons, figures and paths for the panel.
 
-import type { ChangedFile, PlanView } from "../planView";
+import type { ChangedFile, PlanView } from "../plan/planView";
+import { dependants } from "../plan/waiting";
 import type {
   ChangeKind,
   Detection,
@@ -15,7 +16,6 @@ import type {
   StepStatus,
   TaskSkipped,
 } from "../protocol";
-import { dependants } from "../waiting";
 
 export const PLAN_STATUS: Readonly<Record<PlanStatus, string>> = {
   draft: "Drafting",
@@ -95,7 +95,7 @@ export function counted(count: number, noun: string): string {
 }
 
 /** `940`, `12.4k`, `1.3M`. */
-export function amount(count: number): string {
+function amount(count: number): string {
   if (count < 1000) return String(count);
   return count < 1_000_000 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1_000_000).toFixed(1)}M`;
 }
@@ -133,7 +133,7 @@ export function whatIsAsked(review: Review, allowed: readonly string[]): string 
 }
 
 /** `1, 3 and 4`. */
-export function listed(words: readonly (string | number)[]): string {
+function listed(words: readonly (string | number)[]): string {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }
 

@@ -1,6 +1,6 @@
 // Makes characters visible that could hide or reorder what the user is about to approve (Trojan Source).
 
-export type Piece = { kind: "text"; text: string } | { kind: "mark"; label: string; name: string };
+type Piece = { kind: "text"; text: string } | { kind: "mark"; label: string; name: string };
 
 /** Control, format and bidirectional characters, lone surrogates, line separators, ignorables and blanks. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2000-\u200a\u202f\u205f\u2800]/gu;

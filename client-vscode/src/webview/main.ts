@@ -11,8 +11,8 @@ import "@vscode-elements/elements/dist/vscode-textfield/index.js";
 import { html, nothing, render } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 
-import { type FromPanel, readToPanel, type ToPanel } from "../messages";
-import { currentView, EMPTY, fold, isLive, type PanelState, withStream } from "../planState";
+import { type FromPanel, readToPanel, type ToPanel } from "../panel/messages";
+import { currentView, EMPTY, fold, isLive, type PanelState, withStream } from "../plan/planState";
 import { cards } from "./cards";
 import { composer, referenceBefore } from "./composer";
 import { askedUnasked } from "./format";
@@ -56,10 +56,10 @@ function drawSoon(): void {
 
 window.addEventListener("message", (event: MessageEvent<unknown>) => {
   const message = readToPanel(event.data);
-  if (message !== undefined) take(message);
+  if (message !== undefined) receive(message);
 });
 
-function take(message: ToPanel): void {
+function receive(message: ToPanel): void {
   const { current } = state;
   if (message.kind === "state") state = message.state;
   if (message.kind === "events") for (const event of message.events) state = fold(state, event).state;

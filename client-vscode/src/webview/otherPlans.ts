@@ -2,9 +2,9 @@
 
 import { html, nothing } from "lit";
 
-import { others, type PanelState } from "../planState";
-import type { PlanView } from "../planView";
-import { waitingFor } from "../waiting";
+import { others, type PanelState } from "../plan/planState";
+import type { PlanView } from "../plan/planView";
+import { waitingFor } from "../plan/waiting";
 import { PLAN_STATUS } from "./format";
 import { icon, type Panel, shown, type View } from "./ui";
 

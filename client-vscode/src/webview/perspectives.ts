@@ -2,7 +2,7 @@
 
 import { html, nothing } from "lit";
 
-import type { PlanView } from "../planView";
+import type { PlanView } from "../plan/planView";
 import { AGENTS, type Agent, type ChapoPerspective, type DevoPerspective, type KodaPerspective } from "../protocol";
 import { icon, shown, type View } from "./ui";
 

@@ -2,10 +2,10 @@
 
 import { html, nothing } from "lit";
 
-import { attention, progressOf } from "../planState";
-import type { PlanView } from "../planView";
+import { attention, progressOf } from "../plan/planState";
+import type { PlanView } from "../plan/planView";
+import { isPartly, waitingFor } from "../plan/waiting";
 import { type Attachment, type Plan, type PlanStatus, REVIEWS, type Review } from "../protocol";
-import { isPartly, waitingFor } from "../waiting";
 import { counted, duration, PAUSE_REASON, PLAN_STATUS, reasonOf, spent, whatIsAsked } from "./format";
 import { plain } from "./hiddenCharacters";
 import { perspectives, thought } from "./perspectives";
@@ -193,8 +193,8 @@ function pause(view: PlanView): View {
   if (view.plan.status !== "paused" || reason == null || attention(view.plan) > 0) return nothing;
   const detail = view.pause?.detail ?? view.plan.pauseDetail;
   // The server's sentence names the files and what to do.
-  const said = reason === "unsaved_files" && detail != null ? "" : (PAUSE_REASON[reason] ?? "Paused.");
-  return html`<p class="banner warning">${icon("debug-pause")}<span>${said} ${shown(detail)}</span></p>`;
+  const why = reason === "unsaved_files" && detail != null ? "" : (PAUSE_REASON[reason] ?? "Paused.");
+  return html`<p class="banner warning">${icon("debug-pause")}<span>${why} ${shown(detail)}</span></p>`;
 }
 
 function controls(panel: Panel, view: PlanView): View {

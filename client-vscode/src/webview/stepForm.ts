@@ -2,7 +2,7 @@
 
 import { html, nothing } from "lit";
 
-import type { FromPanel } from "../messages";
+import type { FromPanel } from "../panel/messages";
 import { AGENTS, type Plan, type Step } from "../protocol";
 import { fieldValue, type Panel, shown, type View } from "./ui";
 import { isBusy, type StepDraft } from "./uiState";

@@ -3,11 +3,11 @@
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 
-import { workedMs } from "../clocks";
-import { shownStatus } from "../planState";
-import { type PlanView, UNDOABLE } from "../planView";
+import { workedMs } from "../plan/clocks";
+import { shownStatus } from "../plan/planState";
+import { type PlanView, UNDOABLE } from "../plan/planView";
+import { WAIT, waitOf } from "../plan/waiting";
 import type { Check, JsonObject, Plan, Step } from "../protocol";
-import { WAIT, waitOf } from "../waiting";
 import { dependencyNumbers, duration, headline, SKIP_REASON, STEP_STATUS, valueText } from "./format";
 import { plain } from "./hiddenCharacters";
 import { addForm, draftOf, editForm, emptyDraft, hasWork } from "./stepForm";
@@ -15,7 +15,7 @@ import { focusSoon, icon, iconButton, linkButton, type Panel, shown, type View }
 import type { StepDraft } from "./uiState";
 
 /** Whether the plan's status allows its steps to be edited. */
-export function isEditable(plan: Plan): boolean {
+function isEditable(plan: Plan): boolean {
   return plan.status === "pending_approval" || plan.status === "paused";
 }
 

@@ -2,9 +2,9 @@
 
 import { html, nothing } from "lit";
 
-import { isUndoable } from "../planState";
-import { type ChangedFile, type PlanView, UNDOABLE } from "../planView";
-import { isPartly, notDone, restOf } from "../waiting";
+import { isUndoable } from "../plan/planState";
+import { type ChangedFile, type PlanView, UNDOABLE } from "../plan/planView";
+import { isPartly, notDone, restOf } from "../plan/waiting";
 import { CHANGE_LETTER, latest, pathOf, spent, whyNot } from "./format";
 import { plain } from "./hiddenCharacters";
 import { icon, linkButton, type Panel, shown, type View } from "./ui";

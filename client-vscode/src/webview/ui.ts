@@ -2,7 +2,7 @@
 
 import { html, nothing, type TemplateResult } from "lit";
 
-import type { FromPanel } from "../messages";
+import type { FromPanel } from "../panel/messages";
 import { pieces, plain } from "./hiddenCharacters";
 import {
   type Create,

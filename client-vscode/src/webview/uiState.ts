@@ -2,8 +2,8 @@
 
 import * as v from "valibot";
 
-import type { FromPanel, ServerState, ToPanel } from "../messages";
-import type { PanelState } from "../planState";
+import type { FromPanel, ServerState, ToPanel } from "../panel/messages";
+import type { PanelState } from "../plan/planState";
 import { type Detection, type FileChoice, REVIEWS, type ReferenceItem, type Review } from "../protocol";
 
 /** The content of the form for an existing step, or for a new step after another. */
@@ -258,13 +258,13 @@ function settled(ui: Ui, requestId: number, ok: boolean): Ui {
   if (sent === undefined) return ui;
   const rest = { ...ui, requests };
   if (!ok) return sent.kind === "decision" && sent.form?.form === "step" ? refusedStep(rest, sent.planId) : rest;
-  const told = { ...rest, notices: ui.notices.filter((notice) => !sent.notices.includes(notice)) };
+  const accepted = { ...rest, notices: ui.notices.filter((notice) => !sent.notices.includes(notice)) };
   if (sent.kind === "create")
     return ui.draft.startsWith(sent.text)
-      ? { ...written(told, ui.draft.slice(sent.text.length).trimStart(), ui.draftAt), caret: ui.caret }
-      : told;
+      ? { ...written(accepted, ui.draft.slice(sent.text.length).trimStart(), ui.draftAt), caret: ui.caret }
+      : accepted;
   const { form } = sent;
-  return form === undefined ? told : withForms(told, sent.planId, (forms) => close(forms, form));
+  return form === undefined ? accepted : withForms(accepted, sent.planId, (forms) => close(forms, form));
 }
 
 function close(forms: PlanForms, form: Form): void {
@@ -290,12 +290,12 @@ function close(forms: PlanForms, form: Form): void {
 
 /** Moves the problem of a step into its form, which may be far from the notices. */
 function refusedStep(ui: Ui, planId: string): Ui {
-  const said = ui.notices.at(-1);
-  if (said === undefined || formsOf(ui, planId).step === undefined) return ui;
-  const told = withForms(ui, planId, (forms) => {
-    if (forms.step !== undefined) forms.step.problem = said.message;
+  const notice = ui.notices.at(-1);
+  if (notice === undefined || formsOf(ui, planId).step === undefined) return ui;
+  const shown = withForms(ui, planId, (forms) => {
+    if (forms.step !== undefined) forms.step.problem = notice.message;
   });
-  return { ...told, notices: ui.notices.slice(0, -1) };
+  return { ...shown, notices: ui.notices.slice(0, -1) };
 }
 
 function sameForm(one: Form | undefined, other: Form): boolean {

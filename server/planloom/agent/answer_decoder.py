@@ -64,11 +64,7 @@ def _request(
 
 
 def _listed(tools: Sequence[ToolSpec], left_out: Sequence[str]) -> str:
-    lines = [
-        f"- {tool.name}: {tool.description} Arguments: {json.dumps(tool.parameters, ensure_ascii=False)}"
-        for tool in tools
-        if tool.name not in left_out
-    ]
+    lines = [tool.prompt_line for tool in tools if tool.name not in left_out]
     return "\n".join(["The tools:", *lines]) if lines else ""
 
 

@@ -49,7 +49,7 @@ class Investigation(NamedTuple, Generic[R]):
     answer_tokens: int
 
 
-async def inquire(investigation: Investigation[R], model: Model, caller: CallRunner) -> R | GaveUp:
+async def investigate(investigation: Investigation[R], model: Model, caller: CallRunner) -> R | GaveUp:
     """Let the model investigate until it reports. Raises ModelFailed and BudgetExhausted."""
     loop_state = _State()
     for number in range(1, MAX_TURNS + 1):

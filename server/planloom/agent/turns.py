@@ -97,7 +97,7 @@ async def ask_model(
 async def _send(limits: RunLimits, model: Model, request: ModelRequest, decoder: AnswerDecoder) -> Turn:
     cost = Cost()
     try:
-        turn = await _decoded(limits, request, cost.of(model, request), decoder)
+        turn = await _decoded(limits, request, cost.stream(model, request), decoder)
     except ModelFailed:
         # Providers bill a request that fails in mid-stream, too.
         limits.spend(cost.usage)

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, NoReturn
 import typer
 
 from planloom.cli.client.connection import SERVER_COMMAND, Server, started
+from planloom.providers import TerminalProviderChoice
 
 USAGE, INTERRUPTED = 2, 130
 
@@ -43,7 +44,7 @@ BaseUrl = Annotated[
 ]
 Model = Annotated[str | None, typer.Option(metavar="NAME", help="The model to ask there.")]
 Provider = Annotated[
-    Literal["auto", "openai", "ollama", "anthropic", "embedded", "replay"] | None,
+    TerminalProviderChoice | None,
     typer.Option(help="Who serves the model."),
 ]
 Set = Annotated[

@@ -46,11 +46,11 @@ async def run_request(
             return _show_outcome(outcome, screen)
     except ServerError as error:
         screen.pause()
-        screen.trouble(error.message, error.hint, error.details)
+        screen.failure(error.message, error.hint, error.details)
         screen.result({"exitCode": FAILED, "error": {"code": error.code, "message": error.message}})
     except ServerLost as error:
         screen.pause()
-        screen.trouble(str(error), error.tail or None)
+        screen.failure(str(error), error.tail or None)
         screen.result({"exitCode": FAILED, "error": {"code": "server_lost", "message": str(error)}})
     finally:
         screen.pause()
@@ -63,7 +63,7 @@ async def _interrupted(request_run: RequestRun, screen: Screen) -> None:
     if task is not None:
         task.uncancel()
     screen.pause()
-    screen.decided("Interrupted: the plan is being cancelled …")
+    screen.note("Interrupted: the plan is being cancelled …")
     with contextlib.suppress(TimeoutError, ServerError, ServerLost):
         async with asyncio.timeout(CANCEL_SECONDS):
             await request_run.cancel()

@@ -20,7 +20,7 @@ from planloom.cli.client.messages import Json
 from planloom.cli.client.session import session
 from planloom.cli.plain import visible
 from planloom.cli.terminal import show
-from planloom.models.hint import WAYS_TO_A_MODEL
+from planloom.providers import WAYS_TO_A_MODEL
 
 State = Literal["found", "optional", "missing"]
 _MARKS: Mapping[State, tuple[str, str]] = {

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import unicodedata
-
-_HIDDEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
-_KEPT = frozenset({"\n", "\t"})
-_BLANK_BUT_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Letters and symbols by their Unicode category that are displayed as blanks."""
+from planloom.tools import terminal_text
 
 
 def visible(text: str) -> str:
@@ -15,19 +10,10 @@ def visible(text: str) -> str:
 
     Line feeds and tabs stay. A carriage return before a line feed is removed, since it has no effect there.
     """
-    text = text.replace("\r\n", "\n")
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(char if _shown(char) else f"<U+{ord(char):04X}>" for char in text)
+    return terminal_text.visible(text.replace("\r\n", "\n"), keep="\n\t")
 
 
 def one_line(text: str, limit: int = 200) -> str:
     """Like `visible`, but on one line of at most `limit` characters, cut with an ellipsis."""
     line = " ".join(visible(text[: limit * 4]).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
-
-
-def _shown(char: str) -> bool:
-    if char in _KEPT or (char.isascii() and char.isprintable()):
-        return True
-    return char not in _BLANK_BUT_LETTERS and unicodedata.category(char) not in _HIDDEN

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Mapping
 from typing import NamedTuple, TypeVar, cast
 
 from planloom.cli.client.connection import Connection, ServerError, ServerLost
-from planloom.cli.client.messages import ENDED, Approval, Conflict, Diff, Json, Plan, Question, Recovery, Step
-from planloom.cli.client.plan_state import Ending, ending, folded, touched
+from planloom.cli.client.messages import Approval, Conflict, DiffResult, Json, Plan, Question, Recovery, Step
+from planloom.cli.client.plan_state import ENDED, Ending, changed_files, ending, folded
 from planloom.cli.terminal import decisions as ask
 from planloom.cli.terminal.decisions import Decider, Flags
 from planloom.cli.terminal.screen import Screen
@@ -16,8 +16,8 @@ from planloom.cli.terminal.screen import Screen
 T = TypeVar("T")
 
 
-_SETTLED = frozenset({"wrong_state", "unknown_approval", "unknown_step", "unknown_edit"})
-"""Errors of an answer to something that no longer waits for one."""
+_ALREADY_DECIDED = frozenset({"wrong_state", "unknown_approval", "unknown_step", "unknown_edit"})
+"""The codes of errors for an answer that comes too late: nothing waits for it any more."""
 
 
 class Request(NamedTuple):
@@ -69,7 +69,7 @@ class RequestRun:
             "planloom/plan/create", params | ({"confirmed": confirmed} if confirmed else {})
         )
         self.plan = created["plan"]
-        self._screen.request_taken(created)
+        self._screen.request_created(created)
         while True:
             event = await self._next_event()
             end = await self._on_event(event)
@@ -117,7 +117,7 @@ class RequestRun:
 
     def _fold(self, event: Json) -> None:
         self.plan = folded(self.plan, event)
-        self.files = touched(self.files, event)
+        self.files = changed_files(self.files, event)
 
     async def _review_plan(self) -> Ending | None:
         while self.plan.get("status") == "pending_approval" and self.plan["version"] != self._reviewed:
@@ -126,7 +126,7 @@ class RequestRun:
             if self._until_ready:
                 return "ready"
             if self._flags.yes:
-                self._screen.decided("The plan is approved (--yes).")
+                self._screen.note("The plan is approved (--yes).")
                 choice: ask.ReviewChoice = "execute"
             else:
                 choice = await self._ask(self._person.review())
@@ -173,7 +173,7 @@ class RequestRun:
             self._screen.approval(approval, diffs)
             by_flags = ask.verdict_by_flags(approval, self._flags)
             if by_flags is not None:
-                self._screen.decided(_flags_sentence(approval, by_flags))
+                self._screen.note(_flags_sentence(approval, by_flags))
                 verdict = by_flags
             else:
                 verdict = await self._ask(self._person.approval(approval, diffs))
@@ -184,16 +184,16 @@ class RequestRun:
             params["files"] = list(verdict.files)
         await self._send_answer("planloom/approval/respond", params)
 
-    async def _diffs(self, approval: Approval) -> list[Diff] | None:
-        diffs: list[Diff] = []
+    async def _diffs(self, approval: Approval) -> list[DiffResult] | None:
+        diffs: list[DiffResult] = []
         for file in approval.get("files") or []:
             if file.get("change") in ("create", "edit", "delete"):
                 params = {"approvalId": approval["approvalId"], "uri": file["uri"]}
                 try:
                     diff = await self._connection.request("planloom/approval/diff", params)
-                    diffs.append(cast(Diff, {**diff, "uri": file["uri"]}))
+                    diffs.append(cast(DiffResult, {**diff, "uri": file["uri"]}))
                 except ServerError as error:
-                    self._screen.trouble(error.message, error.hint)
+                    self._screen.failure(error.message, error.hint)
                     return None
         return diffs
 
@@ -205,7 +205,7 @@ class RequestRun:
             answer = await self._ask(self._person.question(question))
             if answer is None:
                 if not self._flags.terminal:
-                    self._screen.trouble(
+                    self._screen.failure(
                         f"The plan asks: {question['question']}",
                         "There is no terminal to ask at: answer it in the request, or run this in a terminal.",
                     )
@@ -240,8 +240,8 @@ class RequestRun:
         # A pause for a question, a recovery or a conflict ends when that is answered.
         if event.get("reason") not in ("budget", "model_unavailable", "unsaved_files", "error"):
             return
-        self._screen.trouble(str(event.get("detail") or f"The plan paused: {event.get('reason')}."), None)
-        resume = await self._ask(self._person.go_on("The plan waits."))
+        self._screen.failure(str(event.get("detail") or f"The plan paused: {event.get('reason')}."), None)
+        resume = await self._ask(self._person.resume("The plan waits."))
         if not (resume and await self._send_answer("planloom/plan/resume", {"planId": self.plan["planId"]})):
             await self._cancel_plan()
 
@@ -264,8 +264,8 @@ class RequestRun:
         try:
             await self._connection.request(method, params)
         except ServerError as error:
-            self._screen.trouble(error.message, error.hint, error.details)
-            return error.code in _SETTLED
+            self._screen.failure(error.message, error.hint, error.details)
+            return error.code in _ALREADY_DECIDED
         return True
 
     async def _ask(self, asking: Awaitable[T]) -> T:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from planloom.domain.text.positions import FileForm, Range
-from planloom.domain.values import Args, EditId, Sha256, StepId, Uri, Value
+from planloom.domain.values import EditId, Sha256, StepId, Uri, Value
 
 ChangeKind = Literal["create", "edit", "delete", "rename", "createFolder"]
 EditOutcome = Literal["verified", "normalized", "unverified"]
@@ -89,7 +89,7 @@ class Changeset(Value):
 class EditedFile(Value):
     """One file of an edit, with hashes of its text; a hash is None where the file does not exist.
 
-    `form` is the form of the file before the edit, if the edit changes it. Ledgers of older versions lack it.
+    `form` is the form of the file before the edit, if the edit changes it.
     """
 
     uri: Uri
@@ -99,14 +99,18 @@ class EditedFile(Value):
     after_sha256: Sha256 | None = None
     form: FileForm | None = None
 
+    @property
+    def uris(self) -> tuple[Uri, ...]:
+        """The URIs that it affects; a rename affects two."""
+        return (self.uri,) if self.new_uri is None else (self.uri, self.new_uri)
+
 
 class EditRecord(Value):
     """An edit in the journal. The outcome of an intent that a crash cut off is found by comparing the files.
 
     `reverts`: the edits that this one reverts, if it is an undo or a redo; `partly`: those of them that are reverted
-    only in part, since the user has changed the same lines. `args`: the arguments of the step at that time. `whole`:
-    every file that was to change did. `settles`: the steps whose staged changes this edit applies, if it is the one
-    edit of a whole plan.
+    only in part, since the user has changed the same lines. `whole`: every file that was to change
+    did. `settles`: the steps whose staged changes this edit applies, if it is the one edit of a whole plan.
     """
 
     edit_id: EditId
@@ -117,7 +121,6 @@ class EditRecord(Value):
     outcome: EditOutcome | None = None
     reverts: tuple[EditId, ...] = ()
     partly: tuple[EditId, ...] = ()
-    args: Args | None = None
     whole: bool = True
     settles: tuple[StepId, ...] = ()
 

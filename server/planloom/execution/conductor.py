@@ -184,8 +184,6 @@ class Conductor:
                 self._plan_store.record(
                     plan_id, ev.TaskSkipped(task_id=directive.step_id, reason=directive.reason)
                 )
-            case do.Pause():
-                self._plan_store.record(plan_id, ev.PlanPaused(reason=directive.reason))
             case do.Resume():
                 self._plan_store.record(plan_id, ev.PlanResumed())
             case do.Fail():
@@ -292,8 +290,7 @@ class Conductor:
                     duration_ms=took_ms,
                     timestamp=self._plan_store.clock(),
                 )
-                done = ev.TaskCompleted(task_id=step_id, result=result, usage=outcome.usage)
-                self._plan_store.record(plan_id, done)
+                self._plan_store.record(plan_id, ev.TaskCompleted(task_id=step_id, result=result))
             case Failed():
                 self._failed(plan, step_id, outcome, took_ms)
             case Skipped():
@@ -302,10 +299,9 @@ class Conductor:
                 question = ev.ClarificationRequest(
                     task_id=step_id, question=outcome.question, options=outcome.options
                 )
-                self._spend(plan_id, step_id, outcome)
                 self.questions.clarify(plan, question)
             case Interrupted():
-                back = ev.TaskUpdate(task_id=step_id, status="pending", usage=outcome.usage)
+                back = ev.TaskUpdate(task_id=step_id, status="pending")
                 self._plan_store.record(
                     plan_id, back, ev.PlanPaused(reason=outcome.reason, detail=outcome.detail)
                 )
@@ -313,12 +309,6 @@ class Conductor:
                 pass
             case _:
                 assert_never(outcome)
-
-    def _spend(self, plan_id: PlanId, step_id: StepId, outcome: Asked) -> None:
-        if outcome.usage is not None:
-            self._plan_store.record(
-                plan_id, ev.TaskUpdate(task_id=step_id, status="running", usage=outcome.usage)
-            )
 
     def _skipped(self, plan_id: PlanId, step_id: StepId, outcome: Skipped) -> None:
         happened: list[ev.Event] = [ev.TaskSkipped(task_id=step_id, reason=outcome.reason)]
@@ -335,7 +325,6 @@ class Conductor:
             code=outcome.code,
             will_retry=again,
             duration_ms=took_ms,
-            usage=outcome.usage,
         )
         if again:
             self._waiting.add((plan.plan_id, step_id))

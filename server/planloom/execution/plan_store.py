@@ -202,9 +202,9 @@ class PlanStore:
         while len(self._cached) > _CACHED:
             self._cached.popitem(last=False)
 
-    def replay(self, plan_id: PlanId, until: int | None = None) -> Plan | None:
-        """Fold a plan from the store, up to and including event `until`. Raises PlanUnreadable, StorageFailed."""
-        last = deque(self._folded(plan_id, until), maxlen=1)
+    def replay(self, plan_id: PlanId) -> Plan | None:
+        """Fold a plan from the store. Raises PlanUnreadable, StorageFailed."""
+        last = deque(self._folded(plan_id, None), maxlen=1)
         return last[0][1] if last else None
 
     def history(

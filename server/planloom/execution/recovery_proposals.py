@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from planloom.agent.prompts import task_list
 from planloom.domain.errors import PlanloomError
+from planloom.domain.model_text.lenient_json import objects_in
 from planloom.domain.plans.agents import may_use
 from planloom.domain.plans.plan import Plan, RecoveryProposal, Step, Usage
 from planloom.domain.values import Args, Json, StepId
@@ -15,7 +16,6 @@ from planloom.execution.budget import allow_request
 from planloom.execution.prompting.context_window import shares_of
 from planloom.execution.session import Session
 from planloom.execution.step_rules import StepRules
-from planloom.models.http.json_text import Unreadable, read_object
 from planloom.models.one_question import Cost, answer_to
 from planloom.models.port import Message, Model, ModelRequest, ToolSpec
 from planloom.models.tokens import TokenCounter
@@ -24,7 +24,6 @@ from planloom.tools.tool import shortened
 
 MAX_INSERTED = 6
 """The most steps that a proposal may insert."""
-_TRIES = 40
 _ANSWER = 2_000
 """The most tokens of an answer; fewer in a small context."""
 _OVERHEAD = 32
@@ -137,9 +136,7 @@ def recovery_prompt(
 
 def _described(spec: ToolSpec, *, whole: bool) -> str:
     if whole:
-        return (
-            f"- {spec.name}: {spec.description} Arguments: {json.dumps(spec.parameters, ensure_ascii=False)}"
-        )
+        return spec.prompt_line
     properties = spec.parameters.get("properties")
     names = ", ".join(properties) if isinstance(properties, dict) else ""
     return f"- {spec.name}({names})"
@@ -198,9 +195,10 @@ def proposal_schema() -> dict[str, Json]:
 
 def proposal_of(text: str, plan: Plan, step: Step, tools: Registry) -> RecoveryProposal | str:
     """The proposal in a text, or the problem with it as a sentence; never raises."""
-    read = _object_in(text)
-    if read is None:
+    objects = list(objects_in(text))
+    if not objects:
         return "it is not the JSON object that was asked for."
+    read = next((each for each in objects if "action" in each), objects[0])
     reason = read.get("why")
     why = (
         shortened(reason.strip())
@@ -294,24 +292,3 @@ def _unused_id(used: set[StepId]) -> str:
     while StepId(f"fix_{number}") in used:
         number += 1
     return f"fix_{number}"
-
-
-def _object_in(text: str) -> dict[str, Json] | None:
-    """The whole text as a JSON object, or else the first object in it with an action; None if there is none."""
-    read = read_object(text.strip())
-    if not isinstance(read, Unreadable):
-        return read
-    decoder = json.JSONDecoder(strict=False)
-    start = text.find("{")
-    for _ in range(_TRIES):
-        if start < 0:
-            break
-        try:
-            value, _end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            value = None
-        if isinstance(value, dict) and "action" in value:
-            mended = read_object(json.dumps(value))
-            return None if isinstance(mended, Unreadable) else mended
-        start = text.find("{", start + 1)
-    return None

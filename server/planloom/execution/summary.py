@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from planloom.domain.plans.plan import Plan
+from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.uris import display_name
 
 _LISTED = 20
@@ -19,20 +18,15 @@ def execution_summary(plan: Plan) -> str:
         parts.append(f"{len(changed)} {'file' if len(changed) == 1 else 'files'} changed")
     left_out = [uri for uri in plan.left_out if uri not in changed]
     if left_out:
-        parts.append("not allowed: " + _listed([display_name(uri) for uri in left_out]))
+        parts.append("not allowed: " + listed([display_name(uri) for uri in left_out], _LISTED, "; "))
     staged = [step.description for step in plan.steps if step.staged]
     if staged:
-        parts.append("never made, since the plan ended first: " + _listed(staged))
+        parts.append("never made, since the plan ended first: " + listed(staged, _LISTED, "; "))
     for status, word in (("failed", "failed"), ("skipped", "skipped")):
         names = [step.description for step in plan.steps if step.status == status]
         if names:
-            parts.append(f"{word}: " + _listed(names))
+            parts.append(f"{word}: " + listed(names, _LISTED, "; "))
     return ". ".join(parts) + "."
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return "; ".join(names[:_LISTED]) + more
 
 
 def changed_files(plan: Plan) -> tuple[str, ...]:

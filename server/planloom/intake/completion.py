@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, Protocol
 
+from planloom.domain.text import units
 from planloom.domain.values import Value
 from planloom.intake.references import find_references
 
@@ -92,13 +93,13 @@ async def complete(
 
     `recents` are paths as in the index, the latest first. Never raises.
     """
-    typed = typed_reference(text, _code_points(text, offset))
+    typed = typed_reference(text, units.advance(text, 0, len(text), max(offset, 0), "utf-16"))
     if typed is None:
         return Completion()
     open_documents = {document.path: document for document in documents}
     if typed.query.startswith(("http:", "https:")):
         return Completion()
-    replace = (_utf16(text, typed.start), _utf16(text, typed.end))
+    replace = (units.width(text, 0, typed.start, "utf-16"), units.width(text, 0, typed.end, "utf-16"))
     found = _specials(typed, open_documents, replace)
     ranges = _line_ranges(typed, open_documents, replace)
     if ranges:
@@ -244,25 +245,3 @@ def written(path: str) -> str:
         return plain
     # A name with a quote mark cannot be quoted.
     return plain if '"' in path else f'@"{path}"'
-
-
-def _code_points(text: str, units: int) -> int:
-    """The offset in code points of an offset in UTF-16 units, at most the end of the text."""
-    if units <= 0:
-        return 0
-    if text.isascii():
-        return min(units, len(text))
-    head = text[:units]
-    wide = sum(character > "\uffff" for character in head)
-    cursor = len(head)
-    width = cursor + wide
-    while width > units:
-        cursor -= 1
-        width -= 2 if text[cursor] > "\uffff" else 1
-    return cursor
-
-
-def _utf16(text: str, cursor: int) -> int:
-    """The offset in UTF-16 units of an offset in code points."""
-    head = text[:cursor]
-    return cursor if head.isascii() else cursor + sum(character > "\uffff" for character in head)

@@ -4,64 +4,29 @@ from __future__ import annotations
 
 import re
 
-GREETINGS = ("hi", "hello", "hey", "howdy", "please", "kindly")
-QUESTIONS = (
-    "what",
-    "why",
-    "how",
-    "when",
-    "where",
-    "who",
-    "which",
-    "can you explain",
-    "tell me about",
-    "describe",
-    "show me",
+
+def _listed(text: str) -> tuple[str, ...]:
+    """The words and phrases of a text, which are separated by commas."""
+    return tuple(" ".join(each.split()) for each in text.split(","))
+
+
+GREETINGS = _listed("hi, hello, hey, howdy, please, kindly")
+QUESTIONS = _listed(
+    """
+    what, why, how, when, where, who, which, can you explain, tell me about, describe, show me
+    """
 )
-VERBS = (
-    "create",
-    "build",
-    "implement",
-    "make",
-    "develop",
-    "write",
-    "add",
-    "design",
-    "set up",
-    "configure",
-    "generate",
-    "refactor",
-    "update",
-    "modify",
-    "change",
-    "fix",
-    "debug",
-    "optimize",
+VERBS = _listed(
+    """
+    create, build, implement, make, develop, write, add, design, set up, configure, generate, refactor,
+    update, modify, change, fix, debug, optimize
+    """
 )
-SCOPES = (
-    "game",
-    "application",
-    "app",
-    "feature",
-    "system",
-    "component",
-    "page",
-    "form",
-    "api",
-    "endpoint",
-    "service",
-    "module",
-    "website",
-    "site",
-    "project",
-    "program",
-    "tool",
-    "utility",
-    "class",
-    "function",
-    "method",
-    "interface",
-    "database",
+SCOPES = _listed(
+    """
+    game, application, app, feature, system, component, page, form, api, endpoint, service, module, website,
+    site, project, program, tool, utility, class, function, method, interface, database
+    """
 )
 
 LETTER = r"\w\u00ad\u0300-\u036f\u200c\u200d\u2060"

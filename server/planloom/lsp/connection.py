@@ -136,7 +136,7 @@ class Connection:
             found.problem(problem)
         return found
 
-    # The course of a connection.
+    # Start and end of the connection.
 
     def initialize(self, params: types.InitializeParams) -> None:
         """Store what the client declares. This runs before the answer, so it imports nothing."""
@@ -252,7 +252,7 @@ class Connection:
         """Ask the client for its settings, and apply them when they arrive."""
         params = {"items": [{"section": config.SECTION}]}
         try:
-            answer = await self.protocol.ask(types.WORKSPACE_CONFIGURATION, params)
+            answer = await self.protocol.request(types.WORKSPACE_CONFIGURATION, params)
         except (ClientGone, ClientRefused) as error:
             logger.info("The client did not send its settings: %s", error)
             return
@@ -299,7 +299,7 @@ class Connection:
 
     async def _register(self, wanted: list[dict[str, Any]]) -> None:
         try:
-            await self.protocol.ask(types.CLIENT_REGISTER_CAPABILITY, {"registrations": wanted})
+            await self.protocol.request(types.CLIENT_REGISTER_CAPABILITY, {"registrations": wanted})
         except (ClientGone, ClientRefused) as error:
             logger.info("The client did not register for changes: %s", error)
 

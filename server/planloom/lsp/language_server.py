@@ -9,6 +9,7 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from planloom.lsp import methods
+from planloom.lsp.announced import COMMAND_NAMES
 from planloom.lsp.connection import Connection, ServerOptions
 from planloom.lsp.handlers import completion, documents, files
 from planloom.lsp.routing import route
@@ -51,8 +52,8 @@ def make_server(make_application: MakeApplication, options: ServerOptions | None
     protocol = server.messages
     connection = server.connection = Connection(protocol, make_application, options or ServerOptions())
     protocol.experimental = methods.experimental()
-    protocol.commands = list(methods.COMMANDS)
-    route(protocol, connection, methods.REQUESTS, methods.NOTES_IN)
+    protocol.commands = list(COMMAND_NAMES)
+    route(protocol, connection, methods.CLIENT_REQUESTS, methods.CLIENT_NOTIFICATIONS)
     documents.register(server, connection)
     files.register(server, connection)
     completion.register(server, connection)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from planloom.lsp.methods import Method, Note
+from planloom.lsp.methods import ClientNotification, ClientRequest
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -18,36 +16,39 @@ if TYPE_CHECKING:
     from planloom.lsp.transport.codec import PlanloomProtocol
     from planloom.lsp.wire.base import Wire
 
-T = TypeVar("T")
-
 MAX_DETAILS = 100
 """The most invalid fields that one answer lists."""
 
 
 def route(
-    protocol: PlanloomProtocol, connection: Connection, methods: tuple[Method, ...], notes: tuple[Note, ...]
+    protocol: PlanloomProtocol,
+    connection: Connection,
+    requests: tuple[ClientRequest, ...],
+    notifications: tuple[ClientNotification, ...],
 ) -> None:
     """Register every method of the catalogue. Models and handlers are imported at the first call."""
-    for method in methods:
-        protocol.endpoints[method.name] = _endpoint(method, connection)
-    for note in notes:
-        protocol.listeners[note.name] = _listener(note, connection)
+    for request in requests:
+        protocol.endpoints[request.name] = _endpoint(request, connection)
+    for notification in notifications:
+        protocol.listeners[notification.name] = _listener(notification, connection)
 
 
-def _endpoint(method: Method, connection: Connection) -> Any:
+def _endpoint(request: ClientRequest, connection: Connection) -> Any:
     async def answer(params: Any) -> Any:
-        parsed = parsed_params(method.params, method.name, params)
+        from planloom.shielded import uninterrupted
+
+        parsed = parsed_params(request.params, request.name, params)
         await connection.application()
-        work = _handler(method.handler)(connection, parsed)
-        return await (uninterrupted(work) if method.kind == "change" else work)
+        work = _handler(request.handler)(connection, parsed)
+        return await (uninterrupted(work) if request.kind == "change" else work)
 
     return answer
 
 
-def _listener(note: Note, connection: Connection) -> Any:
+def _listener(notification: ClientNotification, connection: Connection) -> Any:
     async def listen(params: Any) -> None:
-        parsed = parsed_params(note.params, note.name, params)
-        await _handler(note.handler)(connection, parsed)
+        parsed = parsed_params(notification.params, notification.name, params)
+        await _handler(notification.handler)(connection, parsed)
 
     return listen
 
@@ -113,19 +114,3 @@ def _problem(problem: Any) -> str:
     if problem["type"] == "extra_forbidden":
         return "there is no such field"
     return str(problem["msg"]).removeprefix("Value error, ")
-
-
-async def uninterrupted(work: Awaitable[T]) -> T:
-    """Finish `work` before a cancellation takes effect, so that no change is left half done.
-
-    The task needs no supervisor: it never outlives this wait, and its failure is the answer to the request.
-    """
-    job = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(job)
-    except asyncio.CancelledError:
-        await asyncio.wait({job})
-        if not job.cancelled():
-            # Retrieved so that asyncio does not report it; the client is told that the request was cancelled.
-            job.exception()
-        raise

@@ -1,5 +1,5 @@
 """Language models behind one port. Imported by `agent`, `planning`, `intake` and `service`.
 
-Start with `port`, then `http/http_model` and `http/adapter`. A new provider is a module in `providers` and a row
-in `providers/catalog`.
+Start with `port`, then `http/http_model` and `http/adapter`. A new provider is a module in `providers` and a row in
+`planloom.providers`.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 from planloom.domain.errors import ContextOverflow
 from planloom.domain.plans.plan import Usage
@@ -40,11 +40,11 @@ class Cost:
         """The tokens of the answer to the last request; 0 if unknown."""
         return self._now.completion_tokens
 
-    async def of(self, model: Model, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+    async def stream(self, model: Model, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Stream an answer, and count its usage. Raises what `Model.stream` raises."""
         self._now = Usage(requests=1)
         try:
-            async with aclosing(cast("AsyncGenerator[ModelEvent]", model.stream(request))) as events:
+            async with aclosing(model.stream(request)) as events:
                 async for event in events:
                     if isinstance(event, UsageReported):
                         self._now = Usage(
@@ -79,7 +79,7 @@ async def answer_to(
     text: list[str] = []
     length = 0
     ended: Literal["stop", "length", "tool_calls", "refused"] | None = None
-    async with aclosing(cost.of(model, request)) as events:
+    async with aclosing(cost.stream(model, request)) as events:
         async for event in events:
             match event:
                 case TextDelta():

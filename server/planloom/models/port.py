@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncGenerator
 from typing import Annotated, Literal, Protocol
 
 from pydantic import ConfigDict, Field
@@ -25,6 +26,13 @@ class ToolSpec(Value):
     name: str
     description: str
     parameters: dict[str, Json]
+
+    @property
+    def prompt_line(self) -> str:
+        """The tool as a line of a prompt, for a model that does not get it natively."""
+        return (
+            f"- {self.name}: {self.description} Arguments: {json.dumps(self.parameters, ensure_ascii=False)}"
+        )
 
 
 class ToolCall(Value):
@@ -146,7 +154,7 @@ class Model(Protocol):
 
     `stream` yields events, `Finished` last. It raises `domain.errors.ContextOverflow` before sending a prompt that
     does not fit, and `domain.errors.ModelFailed`, with a hint for the user, when its retries are exhausted. Closing
-    the iterator, or cancelling the task that reads it, aborts the connection at once. `close` releases resources
+    the generator, or cancelling the task that reads it, aborts the connection at once. `close` releases resources
     after the last open stream has ended, since another model may be chosen while steps still read from this one.
     """
 
@@ -155,6 +163,6 @@ class Model(Protocol):
 
     async def capabilities(self) -> Capabilities: ...
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]: ...
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]: ...
 
     async def close(self) -> None: ...

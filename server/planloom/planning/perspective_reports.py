@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from planloom.domain.model_text.lenient_json import Unreadable, read_container
+from planloom.domain.model_text.lenient_json import objects_in
 from planloom.domain.model_text.reasoning import without_reasoning
 from planloom.domain.plans.agents import NAMES
 from planloom.domain.plans.perspectives import (
@@ -45,26 +45,30 @@ _COMMON = (
     Field("analysis", "text", "What the request means from your side, in a few sentences."),
     Field("concerns", "list", "What could go wrong, a sentence each."),
     Field("recommendations", "list", "What the plan should do, a sentence each."),
-    Field("dependencies", "list", "What must be there or be known before the work can begin."),
+    Field("dependencies", "list", "What must exist or be known before the work can begin."),
 )
 _OWN: Mapping[Agent, tuple[Field, ...]] = {
     "chapo": (
-        Field("strategicAnalysis", "text", "What the change means as a whole, and in which order to go."),
+        Field(
+            "strategicAnalysis",
+            "text",
+            "What the change means as a whole, and in which order to do the work.",
+        ),
         Field("riskAssessment", "text", "How risky it is, and why."),
-        Field("impactAreas", "list", "The parts of the project that it touches."),
+        Field("impactAreas", "list", "The parts of the project that it affects."),
         Field("coordinationNeeds", "list", "Where code and operations must wait for each other."),
     ),
     "koda": (
-        Field("affectedFiles", "list", "Paths of the files to change or make."),
+        Field("affectedFiles", "list", "Paths of the files to change or create."),
         Field("codePatterns", "list", "Patterns and conventions of the code to follow."),
         Field("potentialBreakingChanges", "list", "What callers or users could notice."),
         Field("testingRequirements", "list", "What has to be tested, and how."),
     ),
     "devo": (
         Field("deploymentImpact", "list", "What the change means for builds, settings and deployment."),
-        Field("rollbackStrategy", "text", "How to take the change back."),
-        Field("servicesAffected", "list", "Services and jobs that it touches."),
-        Field("infrastructureChanges", "list", "What of the infrastructure has to change."),
+        Field("rollbackStrategy", "text", "How to roll the change back."),
+        Field("servicesAffected", "list", "Services and jobs that it affects."),
+        Field("infrastructureChanges", "list", "What has to change in the infrastructure."),
     ),
 }
 _EFFORT = "estimatedEffort"
@@ -169,17 +173,11 @@ def _perspective(agent: Agent, values: Mapping[str, object], effort: Effort, at:
 def find_report(agent: Agent, text: str, at: Instant) -> Perspective | None:
     """A report that is written as a JSON object in a text, or None."""
     names = {_key(field.name) for field in fields_of(agent)}
-    start = text.find("{")
-    for _ in range(_ATTEMPTS):
-        if start < 0:
-            return None
-        parsed = read_container(text, start)
-        if not isinstance(parsed, Unreadable) and not parsed.cut and isinstance(parsed.value, dict):
-            found = _report_in(parsed.value, names)
-            if found is not None:
-                read = report_of(agent, found, at)
-                return None if isinstance(read, str) else read
-        start = text.find("{", start + 1)
+    for value in objects_in(text, _ATTEMPTS):
+        found = _report_in(value, names)
+        if found is not None:
+            read = report_of(agent, found, at)
+            return None if isinstance(read, str) else read
     return None
 
 

@@ -37,14 +37,14 @@ class PlanningRequest(Value):
 class PerspectiveStarted(Value):
     """An agent has begun its report."""
 
-    kind: Literal["perspective_begun"] = "perspective_begun"
+    kind: Literal["perspective_started"] = "perspective_started"
     agent: Agent
 
 
 class PerspectiveReported(Value):
     """The report of an agent, or the reason why there is none."""
 
-    kind: Literal["perspective_seen"] = "perspective_seen"
+    kind: Literal["perspective_reported"] = "perspective_reported"
     agent: Agent
     perspective: Perspective | None = None
     error: str | None = None
@@ -53,7 +53,7 @@ class PerspectiveReported(Value):
 class ToolUsed(Value):
     """An agent has called a tool."""
 
-    kind: Literal["looked_up"] = "looked_up"
+    kind: Literal["tool_used"] = "tool_used"
     agent: Agent
     ok: bool
     summary: str
@@ -62,7 +62,7 @@ class ToolUsed(Value):
 class ThinkingText(Value):
     """More of a model's text before it writes the plan."""
 
-    kind: Literal["thought"] = "thought"
+    kind: Literal["thinking"] = "thinking"
     text: str
 
 

@@ -89,12 +89,12 @@ _OPERATIONS = re.compile(
     r"|(?:^|[.;,]\s{0,4}|\b(?:and|then)\s{1,4})(?:run|execute|rerun|start|restart|launch|publish|release|build|compile|commit|push)\b",
     re.IGNORECASE,
 )
-_LOOKED_AT = 2_000
+_MOST_SEARCHED = 2_000
 
 
 def agent_for(*texts: str) -> Agent:
     """The agent for a step in words: Devo if it runs, installs or deploys something, else Koda."""
-    return "devo" if any(_OPERATIONS.search(text[:_LOOKED_AT]) for text in texts) else "koda"
+    return "devo" if any(_OPERATIONS.search(text[:_MOST_SEARCHED]) for text in texts) else "koda"
 
 
 _FIRST_WORD = re.compile(r"[A-Za-z]+")

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from planloom.domain.errors import InvalidParams
 from planloom.models.port import Model, ModelIdentity
+from planloom.providers import DISCOVERY_ORDER, PROVIDERS, Provider
 from planloom.settings import Settings
 
 if TYPE_CHECKING:
     from planloom.models.http.keys import Keyring
-    from planloom.models.providers.catalog import ListedModel
     from planloom.models.providers.editor_model import EditorCompletion
+    from planloom.models.selection.select import ListedModel
 
 _NOT_SELECTED = ModelIdentity(provider="auto", name="", reason="No step has needed a model yet.")
-VENDORS = ("openai", "anthropic", "ollama")
 
 
 class AvailableModels(NamedTuple):
@@ -73,11 +73,13 @@ class Models:
 
     async def current(self) -> Model | None:
         """The model to use now, selected if there is none yet; None if none is available."""
-        from planloom.models.selection.select import pick
+        from planloom.models.selection.select import choose_model
 
         async with self._selecting:
             if self._model is None:
-                choice = await pick(self._settings(), self._environment, self._editor, keys=self._keyring())
+                choice = await choose_model(
+                    self._settings(), self._environment, self._editor, keys=self._keyring()
+                )
                 self._identity = choice.identity
                 self._model = self._recorded(choice.model)
                 if self._model is not None:
@@ -126,20 +128,20 @@ class Models:
 
     async def set_secret(self, provider: str, value: str | None) -> None:
         """Keep a key in memory for the provider's origin; None forgets it. Raises InvalidParams."""
-        if provider not in VENDORS:
-            problem = {"field": "provider", "problem": f"it is none of {', '.join(VENDORS)}"}
+        if provider not in PROVIDERS:
+            names = ", ".join(row.name for row in DISCOVERY_ORDER)
+            problem = {"field": "provider", "problem": f"it is none of {names}"}
             raise InvalidParams(f"There are no keys for {provider}.", details=[dict(problem)])
-        self._keyring().put(provider, value, self._origin(provider))
+        self._keyring().put(provider, value, self._origin(PROVIDERS[provider]))
         await self.forget()
 
-    def _origin(self, provider: str) -> str:
+    def _origin(self, provider: Provider) -> str:
         from planloom.models.http.endpoint import origin_of
-        from planloom.models.providers.catalog import home_of
 
         chosen = self._settings().model
-        if chosen.base_url and chosen.provider in ("auto", provider):
+        if chosen.base_url and chosen.provider in ("auto", provider.name):
             return origin_of(chosen.base_url)
-        return origin_of(home_of(provider, self._environment))  # type: ignore[arg-type]
+        return origin_of(provider.home(self._environment))
 
     async def forget(self) -> None:
         """Close the model, so that one is selected when needed next. Waits for a selection in progress."""

@@ -204,7 +204,7 @@ class Ledger:
                 )
             except (ValidationError, ValueError, TypeError) as error:
                 log.warning("event %s of plan %s cannot be read: %s", seq, plan_id, error)
-                raise PlanUnreadable(plan_id, f"its event {seq} is damaged or of a newer version") from error
+                raise PlanUnreadable(plan_id, f"its event {seq} is damaged or of another version") from error
             yield recorded
 
     def raw_events(self, plan_id: PlanId) -> tuple[RawEvent, ...]:
@@ -539,14 +539,12 @@ def _alive(pid: int, renewed: float) -> bool:
     """Whether a lease is valid: its process is alive and renewed it within LEASE_SECONDS.
 
     `renewed` is a time of the machine's monotonic clock, which all processes share and nobody can set. A time in
-    the future is from before a reboot, so its process is gone. Older servers wrote the time of day, which may be
-    wrong: for these only the process counts.
+    the future is from before a reboot, so its process is gone.
     """
-    of_day = renewed > _EARLIEST_TIME_OF_DAY
-    if not of_day and not 0 <= time.monotonic() - renewed <= LEASE_SECONDS:
+    if not 0 <= time.monotonic() - renewed <= LEASE_SECONDS:
         return False
     if sys.platform == "win32":  # Signal 0 would end the process there.
-        return not of_day or time.time() - renewed <= LEASE_SECONDS
+        return True
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
@@ -554,10 +552,6 @@ def _alive(pid: int, renewed: float) -> bool:
     except PermissionError:
         return True
     return True
-
-
-_EARLIEST_TIME_OF_DAY = 1e9
-"""A Unix time of 2001, used to tell times of day from uptimes: no machine runs that long."""
 
 
 def _bytes(text: str) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-VERSION = 3
+VERSION = 4
 
 _MIGRATIONS: tuple[str, ...] = (
     """
@@ -55,6 +55,16 @@ _MIGRATIONS: tuple[str, ...] = (
     DROP INDEX plans_by_session;
     CREATE INDEX plans_by_workspace ON plans (workspace);
     CREATE INDEX plans_by_session ON plans (session_id);
+    """,
+    # Events have lost fields that were no longer used. A call that names no effect is read in ended plans only: such
+    # plans show what happened, while in others it could happen again.
+    """
+    UPDATE events SET body = json_remove(body, '$.staged') WHERE type = 'task_completed' AND json_valid(body);
+    UPDATE events SET body = json_remove(body, '$.usage') WHERE type = 'task_failed' AND json_valid(body);
+    UPDATE events SET body = json_set(body, '$.effect', 'read')
+        WHERE type = 'tool_started'
+        AND CASE WHEN json_valid(body) THEN json_extract(body, '$.effect') IS NULL ELSE 0 END
+        AND plan_id IN (SELECT plan_id FROM plans WHERE status IN ('completed', 'failed', 'cancelled'));
     """,
 )
 

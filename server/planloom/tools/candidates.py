@@ -17,7 +17,7 @@ from planloom.workspace.index.file_index import MOST_FILES, FileIndex
 from planloom.workspace.index.ignore import IgnoreChain, chain_of, top_chain
 from planloom.workspace.index.scan import walk_files
 from planloom.workspace.paths.resolver import ResolvedPath
-from planloom.workspace.paths.uris import child, is_at_or_below, is_below, normalized, to_path
+from planloom.workspace.paths.uris import after_rename, child, is_at_or_below, is_below, normalized, to_path
 from planloom.workspace.view import WorkspaceView
 
 INDEX_SECONDS: Final = 20.0
@@ -59,9 +59,9 @@ async def scope_below(context: ToolContext, place: ResolvedPath) -> SearchScope:
     for old, new in _moves(context.files):
         moved = [name for name in names if is_at_or_below(child(place.uri, name), old)]
         names.difference_update(moved)
-        if new is not None and (is_below(new, place.uri) or new == place.uri):
+        if new is not None and is_at_or_below(new, place.uri):
             for name in moved:
-                uri = Uri(new + child(place.uri, name).removeprefix(old))
+                uri = after_rename(child(place.uri, name), old, new)
                 live[_relative(uri, place.uri)] = uri
     for uri in _changed(context.files):
         if not is_below(uri, place.uri):

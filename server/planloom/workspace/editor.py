@@ -60,7 +60,7 @@ class EditorEdit(Value):
     needs_confirmation: bool = False
 
 
-class EditorAnswer(Value):
+class EditAnswer(Value):
     """The client's answer to an edit; `failed_change` is the index of the operation that it reports as failed."""
 
     applied: bool
@@ -114,7 +114,7 @@ class Editor(Protocol):
     @property
     def capabilities(self) -> EditorCapabilities: ...
 
-    async def apply(self, edit: EditorEdit) -> EditorAnswer: ...
+    async def apply(self, edit: EditorEdit) -> EditAnswer: ...
 
     async def save(self, uris: tuple[Uri, ...]) -> SaveAnswer: ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, assert_never
+from typing import Any, Literal, assert_never
 
 from planloom.domain.changes import sha256
 from planloom.domain.text.positions import Eol, FileEncoding, FileForm, dominant_eol
@@ -47,16 +47,17 @@ class Snapshot(Value):
         return FileForm(encoding=self.encoding, bom=self.bom)
 
 
+def of_text(uri: Uri, text: str, **known: Any) -> Snapshot:
+    """The snapshot of a file with this text; `known` are its other fields."""
+    return Snapshot(uri=uri, exists=True, text=text, sha256=sha256(text), eol=dominant_eol(text), **known)
+
+
 def of_document(document: Document) -> Snapshot:
     """The snapshot of an open buffer."""
-    text = document.text.removeprefix(BOM)
-    return Snapshot(
-        uri=document.uri,
-        exists=True,
-        text=text,
-        sha256=sha256(text),
+    return of_text(
+        document.uri,
+        document.text.removeprefix(BOM),
         version=document.version,
-        eol=dominant_eol(text),
         bom=document.text.startswith(BOM),
         source="buffer",
         dirty=document.dirty,
@@ -65,17 +66,14 @@ def of_document(document: Document) -> Snapshot:
 
 def of_acknowledged(uri: Uri, text: str | None, found: FileOnDisk) -> Snapshot:
     """The snapshot of a closed file with the text that the editor reported."""
-    return Snapshot(
-        uri=uri,
-        exists=text is not None,
-        text=text,
-        sha256=sha256(text) if text is not None else None,
-        eol=dominant_eol(text) if text is not None else None,
-        bom=found.decoded is not None and found.decoded.bom,
-        encoding=found.decoded.encoding if found.decoded is not None else "utf-8",
-        source="acknowledged",
-        fingerprint=found.fingerprint,
-    )
+    form = found.decoded or FileForm()
+    known: dict[str, Any] = {
+        "bom": form.bom,
+        "encoding": form.encoding,
+        "source": "acknowledged",
+        "fingerprint": found.fingerprint,
+    }
+    return Snapshot(uri=uri, exists=False, **known) if text is None else of_text(uri, text, **known)
 
 
 def of_disk(uri: Uri, found: FileOnDisk) -> Snapshot:
@@ -85,13 +83,9 @@ def of_disk(uri: Uri, found: FileOnDisk) -> Snapshot:
             return Snapshot(uri=uri, exists=False)
         case "text":
             assert found.decoded is not None
-            text = found.decoded.text
-            return Snapshot(
-                uri=uri,
-                exists=True,
-                text=text,
-                sha256=sha256(text),
-                eol=dominant_eol(text),
+            return of_text(
+                uri,
+                found.decoded.text,
                 bom=found.decoded.bom,
                 encoding=found.decoded.encoding,
                 size=found.size,

@@ -94,7 +94,7 @@ def _plain(value: dict[str, Json], offered: OfferedTools, marked: bool) -> tuple
 
 
 def _flat(value: dict[str, Json], key: str, name: str, offered: OfferedTools) -> tuple[RawCall, ...] | None:
-    """`{"tool": "read_file", "path": "p"}`: the arguments stand beside the name."""
+    """`{"tool": "read_file", "path": "p"}`: the arguments are beside the name."""
     known = offered.name_of(name)
     if known not in offered.tools:
         return None

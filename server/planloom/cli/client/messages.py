@@ -1,115 +1,74 @@
-"""Types for the JSON of the server's messages, as far as the command line reads them; nothing is validated."""
+"""The messages that the command line reads, as plain JSON. Written by `python -m codegen`; a test compares it."""
 
 from __future__ import annotations
 
 from typing import Any, Literal, TypedDict
 
 Json = dict[str, Any]
-"""A JSON object as it was received."""
+"""A JSON object as it was received; nothing of it is validated."""
 
 
-class Detection(TypedDict, total=False):
-    planned: bool
-    rule: str
-    score: int
-    ambiguous: bool
+class Attachment(TypedDict, total=False):
+    """A resolved reference of a request, as it was when the request was resolved."""
+
+    id: str
+    kind: Literal["file", "folder", "link", "image", "selection", "diagnostics"]
+    reference: str
+    uri: str
+    label: str
+    range: Json
+    languageId: str
+    bytes: int
+    truncated: bool
+    note: str
+    secret: bool
+    version: int
+    sha256: str
 
 
 class Unresolved(TypedDict, total=False):
+    """A reference that could not be attached, and why."""
+
     reference: str
-    code: str
+    code: Literal[
+        "not_found", "ambiguous", "outside", "secret", "too_large", "binary", "undecodable", "no_context"
+    ]
     message: str
     candidates: list[str]
 
 
-class Attachment(TypedDict, total=False):
-    id: str
-    kind: str
-    reference: str
-    label: str | None
-    uri: str | None
-    bytes: int
-    truncated: bool
-    note: str | None
-
-
-class StepResult(TypedDict, total=False):
-    ok: bool
-    summary: str | None
-    error: str | None
-    durationMs: int
-
-
-class Step(TypedDict, total=False):
-    stepId: str
-    order: int
-    description: str
-    instruction: str
-    activeForm: str
-    kind: Literal["tool_call", "processing", "clarification"]
-    agent: str
-    tool: str | None
-    args: Json | None
-    dependsOn: list[str]
-    status: str
-    requiresApproval: bool
-    critical: bool
-    result: StepResult | None
-    question: str | None
-
-
 class ApprovalFile(TypedDict, total=False):
+    """One file that the proposed change affects."""
+
     uri: str
     change: Literal["create", "edit", "delete", "rename", "createFolder"]
-    newUri: str | None
+    newUri: str
     added: int
     removed: int
     resolvedPath: str
-    newResolvedPath: str | None
+    newResolvedPath: str
 
 
 class Approval(TypedDict, total=False):
+    """A proposed change or command that waits for the user's permission."""
+
     approvalId: str
     planId: str
-    stepId: str | None
-    tool: str | None
+    stepId: str
+    tool: str
+    proposal: str
     effect: Literal["read", "write", "destroy", "execute"]
     title: str
-    warning: str | None
+    warning: str
     protected: bool
     files: list[ApprovalFile]
-    command: str | None
-    cwd: str | None
-
-
-class Diff(TypedDict, total=False):
-    uri: str
-    before: str | None
-    after: str | None
-    languageId: str | None
-
-
-class Question(TypedDict, total=False):
-    stepId: str
-    question: str
-    options: list[str]
-
-
-class Proposal(TypedDict, total=False):
-    action: str
-    args: Json | None
-    why: str
-
-
-class Recovery(TypedDict, total=False):
-    stepId: str
-    error: str
-    code: str | None
-    options: list[str]
-    proposal: Proposal | None
+    command: str
+    cwd: str
 
 
 class ConflictHunk(TypedDict, total=False):
+    """One overlap: `base` is the common text, `mine` the user's, `theirs` the step's."""
+
     range: Json
     base: str
     mine: str
@@ -117,48 +76,185 @@ class ConflictHunk(TypedDict, total=False):
 
 
 class ConflictFile(TypedDict, total=False):
+    """A file in which the user and a step changed the same lines."""
+
     uri: str
     hunks: list[ConflictHunk]
+    sha256: str
 
 
 class Conflict(TypedDict, total=False):
+    """An edit that cannot be merged without a decision of the user."""
+
     editId: str
     stepId: str
     files: list[ConflictFile]
 
 
+class Detection(TypedDict, total=False):
+    """Whether a request needs a plan; `score` is 0 to 100."""
+
+    planned: bool
+    rule: Literal[
+        "question",
+        "numbered_list",
+        "verb_and_scope",
+        "multiple_tasks",
+        "long_request",
+        "none",
+        "disabled",
+        "model",
+        "qualification",
+    ]
+    score: int
+    ambiguous: bool
+
+
+class PlanError(TypedDict, total=False):
+    """Why a plan failed."""
+
+    code: str
+    message: str
+    hint: str
+    rawText: str
+
+
+class StepResult(TypedDict, total=False):
+    """The result of a finished step."""
+
+    ok: bool
+    value: Any
+    summary: str
+    error: str
+    durationMs: int
+    timestamp: str
+
+
+class Step(TypedDict, total=False):
+    """One step; `order`, `blocks` and the statuses blocked and ready are computed from the plan."""
+
+    stepId: str
+    order: int
+    description: str
+    instruction: str
+    activeForm: str
+    kind: Literal["tool_call", "processing", "clarification"]
+    agent: Literal["chapo", "koda", "devo"]
+    tool: str
+    args: Json
+    dependsOn: list[str]
+    blocks: list[str]
+    priority: Literal["critical", "high", "normal", "low"]
+    critical: bool
+    requiresApproval: bool
+    status: Literal[
+        "pending", "blocked", "ready", "running", "needs_clarification", "completed", "failed", "skipped"
+    ]
+    progress: int
+    attempts: int
+    result: StepResult
+    question: str
+    options: list[str]
+    checks: list[Json]
+    expectedFiles: list[str]
+    attachments: list[str]
+    toolsToExecute: list[Json]
+    toolsExecuted: list[Json]
+    reverted: Literal["whole", "part"]
+    when: str
+    forEach: str
+    createdAt: str
+    startedAt: str
+    completedAt: str
+
+
+class Question(TypedDict, total=False):
+    """A question whose answer a step waits for."""
+
+    stepId: str
+    question: str
+    options: list[str]
+
+
+class Proposal(TypedDict, total=False):
+    """The model's proposal for a failed step."""
+
+    action: Literal["retry", "skip", "insert", "abort"]
+    args: Json
+    steps: list[Step]
+    why: str
+
+
+class Recovery(TypedDict, total=False):
+    """A failed step that waits for a decision."""
+
+    stepId: str
+    error: str
+    code: str
+    options: list[Literal["retry", "skip", "abort", "model", "accept"]]
+    proposal: Proposal
+
+
 class Pending(TypedDict, total=False):
+    """Everything that waits for a decision of the user."""
+
     approvals: list[Approval]
     questions: list[Question]
     recoveries: list[Recovery]
     conflicts: list[Conflict]
 
 
-class PlanError(TypedDict, total=False):
-    code: str
-    message: str
-    hint: str | None
-    rawText: str | None
-
-
 class Plan(TypedDict, total=False):
+    """A plan. Version 1 does not promise `detection`, `templateId`, `pauseReason` and `pauseDetail`."""
+
     planId: str
     sessionId: str
     version: int
     seq: int
-    status: str
+    status: Literal[
+        "draft",
+        "pending_approval",
+        "approved",
+        "rejected",
+        "executing",
+        "paused",
+        "completed",
+        "failed",
+        "cancelled",
+    ]
+    workspaceFolders: list[str]
     request: str
+    attachments: list[Attachment]
+    detection: Detection
+    qualification: Json
+    perspectives: Json
     summary: str
     steps: list[Step]
     sequential: bool
-    overallRisk: str
-    route: str
-    author: str
-    attachments: list[Attachment]
-    executionSummary: str | None
-    error: PlanError | None
+    estimatedDuration: int
+    overallRisk: Literal["low", "medium", "high"]
+    route: Literal["plan", "perspectives", "direct", "undecided"]
+    review: Literal["each", "end", "auto"]
+    author: Literal["rules", "model", "template", "user"]
+    templateId: str
+    executionSummary: str
+    contextSummary: str
+    usage: Json
+    error: PlanError
     pending: Pending
+    pauseReason: str
+    pauseDetail: str
+    createdAt: str
+    approvedAt: str
+    rejectedAt: str
+    rejectionReason: str
+    completedAt: str
 
 
-ENDED = frozenset({"completed", "failed", "cancelled", "rejected"})
-"""The statuses of a plan that has ended."""
+class DiffResult(TypedDict, total=False):
+    """The text of a file before and after the change; null if the file does not exist."""
+
+    uri: str
+    before: str | None
+    after: str | None
+    languageId: str

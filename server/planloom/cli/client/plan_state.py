@@ -17,6 +17,8 @@ _ENDINGS: Mapping[str, Ending] = {
     "plan_cancelled": "cancelled",
     "plan_rejected": "rejected",
 }
+ENDED = frozenset(_ENDINGS.values())
+"""The statuses of a plan that has ended."""
 
 
 def folded(plan: Plan, event: Json) -> Plan:
@@ -44,7 +46,7 @@ def folded(plan: Plan, event: Json) -> Plan:
     return cast(Plan, new)
 
 
-def touched(files: Mapping[str, str], event: Json) -> Mapping[str, str]:
+def changed_files(files: Mapping[str, str], event: Json) -> Mapping[str, str]:
     """The changed files after an event, as URI → kind of change."""
     match event["type"]:
         case "edit_applied":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
-from planloom.cli.client.messages import Approval, Conflict, Diff, Question, Recovery, Step
+from planloom.cli.client.messages import Approval, Conflict, DiffResult, Question, Recovery, Step
 
 ReviewChoice = Literal["execute", "direct", "edit", "cancel"]
 
@@ -38,7 +38,7 @@ class Decider(Protocol):
 
     async def review(self) -> ReviewChoice: ...
 
-    async def approval(self, approval: Approval, diffs: Sequence[Diff], /) -> Verdict: ...
+    async def approval(self, approval: Approval, diffs: Sequence[DiffResult], /) -> Verdict: ...
 
     async def question(self, question: Question, /) -> str | None:
         """The answer; None cancels the plan."""
@@ -50,7 +50,7 @@ class Decider(Protocol):
         """URI → "mine", "theirs" or "both"; None cancels the plan."""
         ...
 
-    async def go_on(self, sentence: str, /) -> bool:
+    async def resume(self, sentence: str, /) -> bool:
         """Whether to resume a paused plan."""
         ...
 
@@ -94,7 +94,7 @@ class NonInteractive:
     async def review(self) -> ReviewChoice:
         return "cancel"
 
-    async def approval(self, _approval: Approval, _diffs: Sequence[Diff], /) -> Verdict:
+    async def approval(self, _approval: Approval, _diffs: Sequence[DiffResult], /) -> Verdict:
         return Verdict("deny", "There is no terminal to ask at.")
 
     async def question(self, _question: Question, /) -> str | None:
@@ -107,7 +107,7 @@ class NonInteractive:
         # Only the plan's text can be produced again, so the text on disk is kept.
         return {file["uri"]: "mine" for file in conflict.get("files") or []}
 
-    async def go_on(self, _sentence: str, /) -> bool:
+    async def resume(self, _sentence: str, /) -> bool:
         return False
 
     async def attach_secret(self, _reference: str, _message: str, /) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from planloom.cli.client.messages import Approval, Conflict, Diff, Question, Recovery, Step
+from planloom.cli.client.messages import Approval, Conflict, DiffResult, Question, Recovery, Step
 from planloom.cli.plain import one_line, visible
 from planloom.cli.terminal import keyboard, show, show_approval
 from planloom.cli.terminal.decisions import RecoveryChoice, ReviewChoice, Verdict
@@ -66,7 +66,7 @@ class Terminal:
             return "cancel"
         return _REVIEW[key][1]
 
-    async def approval(self, approval: Approval, diffs: Sequence[Diff]) -> Verdict:
+    async def approval(self, approval: Approval, diffs: Sequence[DiffResult]) -> Verdict:
         files = [file["uri"] for file in approval.get("files") or []]
         choices = {"y": "allow"}
         if approval.get("effect") != "destroy" and not approval.get("protected"):
@@ -165,7 +165,7 @@ class Terminal:
             return None
         return choices
 
-    async def go_on(self, sentence: str) -> bool:
+    async def resume(self, sentence: str) -> bool:
         try:
             return await self.choose(visible(sentence), {"y": "try again", "c": "cancel the plan"}) == "y"
         except keyboard.EndOfInput:

@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.status import Status
 from rich.text import Text
 
-from planloom.cli.client.messages import Approval, Diff, Json, Plan, Step
+from planloom.cli.client.messages import Approval, DiffResult, Json, Plan, Step
 from planloom.cli.plain import one_line, visible
 from planloom.cli.terminal import show, show_approval
 from planloom.cli.terminal.edit_plan import Send, edit_plan
@@ -57,7 +57,7 @@ class Screen:
         self._json({"type": "cli_start", "logPath": path})
         self._console.print(Text(f"Log: {path}", "dim"), soft_wrap=True)
 
-    def request_taken(self, created: Json) -> None:
+    def request_created(self, created: Json) -> None:
         """Print how the request was classified, and its references."""
         for line in show.request_lines(
             created.get("detection") or {},
@@ -74,17 +74,17 @@ class Screen:
         self._console.print()
         self._console.print(show.plan_table(plan))
 
-    def approval(self, approval: Approval, diffs: Sequence[Diff]) -> None:
+    def approval(self, approval: Approval, diffs: Sequence[DiffResult]) -> None:
         """Print what an approval would change."""
         self.pause()
         self._console.print()
         self._console.print(show_approval.approval_panel(approval, diffs, self._folders))
 
-    def decided(self, sentence: str) -> None:
+    def note(self, sentence: str) -> None:
         """Print what a flag decided."""
         self._console.print(Text(f"  {sentence}", "dim"))
 
-    def trouble(self, message: str, hint: str | None, details: Any = None) -> None:
+    def failure(self, message: str, hint: str | None, details: Any = None) -> None:
         """Print a failure, each of its problems, and its hint."""
         self._console.print(Text(visible(message), "bold red"))
         for problem in show.problems(details):
@@ -125,7 +125,7 @@ class Screen:
             self._console.print(Padding(Text(visible(event["summary"])), (0, 0, 0, 2)))
         error = event.get("error")
         if error:
-            self.trouble(error.get("message", ""), error.get("hint"))
+            self.failure(error.get("message", ""), error.get("hint"))
         if files:
             self._console.print(show.changed_tree(files, self._folders))
 

@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from planloom.cli.client.messages import Approval, ApprovalFile, Diff
+from planloom.cli.client.messages import Approval, ApprovalFile, DiffResult
 from planloom.cli.plain import one_line, visible
 from planloom.cli.terminal import show
 from planloom.cli.terminal.diffs import diff_rows
@@ -26,7 +26,7 @@ _EFFECTS = {"write": "yellow", "destroy": "bold red", "execute": "magenta"}
 
 def approval_panel(
     approval: Approval,
-    diffs: Sequence[Diff],
+    diffs: Sequence[DiffResult],
     folders: Sequence[Path],
     *,
     whole: bool = False,
@@ -75,7 +75,7 @@ def _file_title(file: ApprovalFile, folders: Sequence[Path]) -> Text:
     return title
 
 
-def _diff(diff: Diff, *, whole: bool) -> RenderableType:
+def _diff(diff: DiffResult, *, whole: bool) -> RenderableType:
     rows, hidden = diff_rows(diff.get("before"), diff.get("after"), limit=None if whole else DIFF_LINES)
     grid = Table.grid(padding=(0, 1))
     grid.add_column(justify="right", style="dim", no_wrap=True)
@@ -95,7 +95,7 @@ def _diff(diff: Diff, *, whole: bool) -> RenderableType:
     return Group(grid, Text(f"… {hidden} more lines are not shown", "bold yellow"))
 
 
-def has_hidden_lines(diffs: Iterable[Diff]) -> bool:
+def has_hidden_lines(diffs: Iterable[DiffResult]) -> bool:
     """Whether DIFF_LINES hides lines of the diffs."""
     return any(diff_rows(diff.get("before"), diff.get("after"), limit=DIFF_LINES)[1] for diff in diffs)
 

@@ -81,7 +81,7 @@ class PlanDrafting(Value):
 class PlanDirect(Value):
     """The request runs without a plan review: the request itself is the approval of these steps.
 
-    `review` is how its changes are reviewed; older ledgers lack it.
+    `review` is how its changes are reviewed.
     """
 
     type: Literal["plan_direct"] = "plan_direct"
@@ -199,12 +199,11 @@ class TaskUpdate(Value):
 
 
 class TaskCompleted(Value):
-    """A step is done. Older ledgers set `staged` if its changes wait for the approval of the whole plan."""
+    """A step is done."""
 
     type: Literal["task_completed"] = "task_completed"
     task_id: StepId
     result: StepResult
-    staged: bool = False
     usage: Usage | None = None
 
 
@@ -217,7 +216,6 @@ class TaskFailed(Value):
     code: str | None = None
     will_retry: bool = False
     duration_ms: int = 0
-    usage: Usage | None = None
 
 
 class TaskSkipped(Value):
@@ -229,14 +227,14 @@ class TaskSkipped(Value):
 
 
 class ToolStarted(Value):
-    """A tool call of a step has started. Older ledgers lack its `effect`."""
+    """A tool call of a step has started."""
 
     type: Literal["tool_started"] = "tool_started"
     task_id: StepId
     call_id: CallId
     tool: str
     args: Args
-    effect: Effect | None = None
+    effect: Effect
 
 
 class ToolCompleted(Value):

@@ -5,27 +5,16 @@ What a crash or a pause left unfinished is read from these records alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Final
+from collections.abc import Callable, Collection, Iterable
 
 from planloom.domain.changes import EditedFile, EditRecord
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition, updated
-from planloom.domain.plans.plan import CommandEnd, ExecutedTool, Fate, OpenCall, Plan, Step
+from planloom.domain.plans.plan import ExecutedTool, Fate, OpenCall, Plan, Step
 from planloom.domain.safety.approvals import ApprovalFile
-from planloom.domain.safety.lexical_paths import normal_path
 from planloom.domain.values import StepId, Uri
 
-_INTERRUPTED: Final = "Interrupted"
 _UNSETTLED: frozenset[Fate] = frozenset({"held", "staged", "doubtful"})
-_LEGACY_PATHS: Final[Mapping[str, tuple[str, ...]]] = {
-    "write_file": ("path",),
-    "edit_file": ("path",),
-    "create_folder": ("path",),
-    "delete_path": ("path",),
-    "rename_path": ("path", "new_path"),
-}
-"""The arguments with the paths that a tool changes, for calls of older ledgers, which record no files."""
 
 
 def open_call(plan: Plan, event: ev.ToolStarted) -> Plan:
@@ -39,7 +28,9 @@ def open_call(plan: Plan, event: ev.ToolStarted) -> Plan:
 def start_command(plan: Plan, step_id: StepId) -> Plan:
     """The plan after the command of the step's open call has started."""
     calls = tuple(
-        call.model_copy(update={"running": True}) if call.step_id == step_id and _is_command(call) else call
+        call.model_copy(update={"running": True})
+        if call.step_id == step_id and call.effect == "execute"
+        else call
         for call in plan.open_calls
     )
     return updated(plan, open_calls=calls)
@@ -67,8 +58,6 @@ def complete_call(plan: Plan, event: ev.ToolCompleted) -> Plan:
         command=event.command,
         why=call.why if event.command == "denied" else None,
     )
-    if call.effect is None:
-        executed = _as_legacy(closed_call, step, executed)
     if event.replaces:
         step = _without_replaced(step, event.replaces, event.changes, "held")
     return _with_step(closed_call, step, updated(step, tools_executed=(*step.tools_executed, executed)))
@@ -86,7 +75,7 @@ def close_run(plan: Plan, step_id: StepId) -> Plan:
     cut_off = [
         executed
         for call in plan.open_calls
-        if call.step_id == step_id and (executed := _interrupted(plan, step, call)) is not None
+        if call.step_id == step_id and (executed := _interrupted(call)) is not None
     ]
     if len(others) != len(plan.open_calls):
         plan = updated(plan, open_calls=others)
@@ -96,9 +85,7 @@ def close_run(plan: Plan, step_id: StepId) -> Plan:
     return _with_step(
         plan,
         step,
-        _with_fates(
-            step, lambda _, uri, fate: "lost" if fate == "held" and not _matches(uri, meant) else fate
-        ),
+        _with_fates(step, lambda _, uri, fate: "lost" if fate == "held" and uri not in meant else fate),
     )
 
 
@@ -141,17 +128,17 @@ def accept_doubtful(plan: Plan, step_id: StepId) -> Plan:
     return _with_step(plan, step, now)
 
 
-def settle_staged(plan: Plan, step_id: StepId, fate: Fate, why: str | None = None) -> Plan:
+def settle_staged(plan: Plan, step_id: StepId, fate: Fate) -> Plan:
     """The plan after the staged changes of a step that no longer runs got their final fate."""
     step = plan.step(step_id)
     if step is None:
         return plan
     return _with_step(
-        plan, step, _with_fates(step, lambda _, __, each: fate if each in ("held", "staged") else each, why)
+        plan, step, _with_fates(step, lambda _, __, each: fate if each in ("held", "staged") else each)
     )
 
 
-def fold_applied(plan: Plan, edit: EditRecord, files: Collection[EditedFile], *, whole: bool) -> Plan:
+def fold_applied(plan: Plan, edit: EditRecord, files: Collection[EditedFile]) -> Plan:
     """The plan after an edit changed these files. An undo is skipped: the edits that it reverts are folded instead."""
     if edit.reverts:
         return plan
@@ -165,13 +152,12 @@ def fold_applied(plan: Plan, edit: EditRecord, files: Collection[EditedFile], *,
         of_plan = edit.step_id != step_id
 
         def made(call: ExecutedTool, uri: str, fate: Fate, of_plan: bool = of_plan) -> Fate:
-            if fate == "held" and of_plan and _is_uri(uri):
+            if fate == "held" and of_plan:
                 # The step has changed the file again since it staged the text that was applied now.
                 return fate
-            is_made = _matches(uri, uris) or (of_plan and whole and not _is_uri(uri))
-            if _matches(uri, unmade) and call.tool != "rename_path":
+            if uri in unmade and call.tool != "rename_path":
                 return fate
-            return "made" if fate in _UNSETTLED and is_made else fate
+            return "made" if fate in _UNSETTLED and uri in uris else fate
 
         plan = _with_step(plan, step, _with_fates(step, made))
     return plan
@@ -185,7 +171,7 @@ def fold_rejected(plan: Plan, edit: EditRecord, event: ev.EditRejected) -> Plan:
         if step is not None:
             now = _with_fates(
                 step,
-                lambda _, uri, fate: "doubtful" if fate in _UNSETTLED and _matches(uri, doubtful) else fate,
+                lambda _, uri, fate: "doubtful" if fate in _UNSETTLED and uri in doubtful else fate,
                 event.reason,
             )
             plan = _with_step(plan, step, now)
@@ -200,9 +186,7 @@ def fold_reverted(plan: Plan, edit: EditRecord, files: Collection[EditedFile], *
     for step_id in edit.references:
         step = plan.step(step_id)
         if step is not None:
-            now = _with_fates(
-                step, lambda _, uri, fate: after if fate == before and _matches(uri, uris) else fate
-            )
+            now = _with_fates(step, lambda _, uri, fate: after if fate == before and uri in uris else fate)
             plan = _with_step(plan, step, now)
     return plan
 
@@ -217,7 +201,7 @@ def fold_approval(plan: Plan, event: ev.ApprovalResolved) -> Plan:
             return plan
         calls = tuple(
             call.model_copy(update={"denied": True, "why": event.reason})
-            if call.step_id == approval.step_id and _is_command(call)
+            if call.step_id == approval.step_id and call.effect == "execute"
             else call
             for call in plan.open_calls
         )
@@ -244,71 +228,25 @@ def _deny(plan: Plan, step_id: StepId | None, uris: Collection[str], why: str | 
     waits: frozenset[Fate] = frozenset({"staged", "doubtful"} if step_id is None else {"held", "doubtful"})
     steps = tuple(plan.steps) if step_id is None else filter(None, (plan.step(step_id),))
     for step in steps:
-        now = _with_fates(
-            step, lambda _, uri, fate: "denied" if fate in waits and _matches(uri, uris) else fate, why
-        )
+        now = _with_fates(step, lambda _, uri, fate: "denied" if fate in waits and uri in uris else fate, why)
         plan = _with_step(plan, step, now)
     return plan
 
 
-def _interrupted(plan: Plan, step: Step, call: OpenCall) -> ExecutedTool | None:
+def _interrupted(call: OpenCall) -> ExecutedTool | None:
     """The record of a call that was open when its run ended; None if it cannot have had an effect."""
-    executed = ExecutedTool(
+    if not (call.denied or call.running):
+        return None
+    return ExecutedTool(
         tool=call.tool,
         args=call.args,
         ok=False,
         deduplicated=False,
-        summary=_INTERRUPTED,
+        summary=(call.why or "Not allowed") if call.denied else "Interrupted",
         duration_ms=0,
+        command="denied" if call.denied else "cut_off",
         why=call.why,
     )
-    if _is_command(call):
-        if call.denied:
-            return executed.model_copy(update={"command": "denied", "summary": call.why or "Not allowed"})
-        maybe = call.running or call.effect is None
-        return executed.model_copy(update={"command": "cut_off"}) if maybe else None
-    edit = _literal_edit(plan, step)
-    if call.effect is None and edit is not None:
-        # In older ledgers the call of a tool step enclosed its edit.
-        return _as_legacy(plan, step, executed.model_copy(update={"ok": True}))
-    return None
-
-
-def _is_command(call: OpenCall) -> bool:
-    return call.effect == "execute" or (call.effect is None and call.tool == "run_command")
-
-
-def _as_legacy(plan: Plan, step: Step, executed: ExecutedTool) -> ExecutedTool:
-    """Derive the outcome of a call of an older ledger from its name, arguments and summary."""
-    if executed.tool == "run_command":
-        end: CommandEnd = "ended" if executed.ok or executed.summary.startswith("`") else "not_run"
-        end = "cut_off" if executed.summary == _INTERRUPTED else end
-        return executed.model_copy(update={"command": end})
-    values = [executed.args.get(name) for name in _LEGACY_PATHS.get(executed.tool, ())]
-    paths = [normal_path(value) for value in values if isinstance(value, str)]
-    if not executed.ok or not paths or executed.deduplicated:
-        return executed
-    fate: Fate = "same" if executed.summary.endswith(("this content", "already so")) else "held"
-    edit = _literal_edit(plan, step)
-    if edit is not None and edit.state == "applied":
-        fate = "made"
-    return executed.model_copy(update={"files": dict.fromkeys(paths, fate)})
-
-
-def _literal_edit(plan: Plan, step: Step) -> EditRecord | None:
-    """The last edit that a tool step made with its present arguments; older ledgers need it."""
-    if step.kind != "tool_call":
-        return None
-    edits = [
-        edit
-        for edit in plan.edits_of(step.step_id)
-        if edit.step_id == step.step_id
-        and edit.state in ("intended", "applied")
-        and edit.whole
-        and not edit.reverts
-        and edit.args == step.args
-    ]
-    return edits[-1] if edits else None
 
 
 def _without_replaced(step: Step, replaced_uris: Collection[str], files: Iterable[str], fate: Fate) -> Step:
@@ -357,14 +295,3 @@ def _with_step(plan: Plan, before: Step, now: Step) -> Plan:
 
 def _uris(files: Iterable[EditedFile | ApprovalFile]) -> frozenset[str]:
     return frozenset(str(uri) for file in files for uri in (file.uri, file.new_uri) if uri is not None)
-
-
-def _is_uri(key: str) -> bool:
-    """Whether the key is a URI; older ledgers store the path argument of the call."""
-    return "://" in key
-
-
-def _matches(key: str, uris: Collection[str]) -> bool:
-    if _is_uri(key):
-        return key in uris
-    return any(f"{uri}/".endswith(f"/{key.lstrip('/')}/") for uri in uris)

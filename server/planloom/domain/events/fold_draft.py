@@ -96,7 +96,7 @@ def plan_ready(plan: Plan, event: ev.PlanReady, at: Instant) -> Plan:
     return _to_review(
         plan,
         version=event.version,
-        steps=as_plan_steps(with_calls(plan, event.steps), at),
+        steps=as_plan_steps(_with_calls(plan, event.steps), at),
         summary=event.summary,
         sequential=event.sequential,
         author=event.author,
@@ -111,7 +111,7 @@ def plan_ready(plan: Plan, event: ev.PlanReady, at: Instant) -> Plan:
 def plan_edited(plan: Plan, event: ev.PlanEdited, at: Instant) -> Plan:
     """The plan with its edited steps, in review as a new version."""
     return updated(
-        renew_budget(updated(plan, steps=as_plan_steps(with_calls(plan, event.steps), at))),
+        renew_budget(updated(plan, steps=as_plan_steps(event.steps, at))),
         status="pending_approval",
         version=event.version,
         overall_risk=event.overall_risk or plan.overall_risk,
@@ -122,15 +122,12 @@ def plan_edited(plan: Plan, event: ev.PlanEdited, at: Instant) -> Plan:
     )
 
 
-def with_calls(plan: Plan, steps: Iterable[Step]) -> Iterator[Step]:
-    """The steps with the calls of the present plan, which plan edits of older ledgers lack."""
+def _with_calls(plan: Plan, steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps with the calls of the plan: those of running steps were closed after the steps had been written."""
     for step in steps:
         current = plan.step(step.step_id)
-        if current is not None and len(current.tools_executed) >= len(step.tools_executed):
-            facts = {"tools_executed": current.tools_executed, "calls_closed": current.calls_closed}
-            yield with_staged(updated(step, **facts))
-        else:
-            yield with_staged(step)
+        calls = step.tools_executed if current is None else current.tools_executed
+        yield with_staged(updated(step, tools_executed=calls))
 
 
 def _restored(before: Plan, draft: Plan, event: ev.PlanReady) -> Plan:

@@ -26,7 +26,7 @@ from planloom.domain.events.folding import (
 )
 from planloom.domain.events.reverts import State, states_after
 from planloom.domain.plans.plan import Plan, Question, Recovery, Step
-from planloom.domain.values import Args, EditId, Instant, Uri
+from planloom.domain.values import EditId, Instant, Uri
 
 
 @folds(ev.EditStarted, when=ALIVE | UNDOABLE)
@@ -39,7 +39,6 @@ def edit_started(plan: Plan, event: ev.EditStarted, _at: Instant) -> Plan:
         state="intended",
         reverts=event.reverts,
         partly=event.partly,
-        args=_args(plan, event),
         settles=event.settles,
     )
     return updated(plan, edits=plan.edits.appended(record))
@@ -51,7 +50,7 @@ def edit_applied(plan: Plan, event: ev.EditApplied, _at: Instant) -> Plan:
     intent = plan.edits.find(event.edit_id)
     whole = len(event.files) == len(intent.files if intent else ())
     if intent:
-        plan = fold_applied(plan, intent, event.files, whole=whole)
+        plan = fold_applied(plan, intent, event.files)
     made = _edited(
         plan,
         event.edit_id,
@@ -102,11 +101,6 @@ def _edited(plan: Plan, edit_id: EditId, **changes: Any) -> Plan:
     if index is None:
         return plan
     return updated(plan, edits=plan.edits.replaced({index: updated(plan.edits[index], **changes)}))
-
-
-def _args(plan: Plan, event: ev.EditStarted) -> Args | None:
-    step = plan.step(event.task_id) if event.task_id is not None else None
-    return step.args if step is not None else None
 
 
 def _with_states(plan: Plan, states: Mapping[EditId, State], partly: Set[EditId] = frozenset()) -> Plan:

@@ -84,9 +84,6 @@ def task_update(plan: Plan, event: ev.TaskUpdate, _at: Instant) -> Plan:
 @folds(ev.TaskCompleted, when=ALIVE)
 def task_completed(plan: Plan, event: ev.TaskCompleted, at: Instant) -> Plan:
     """The plan with a step completed."""
-    if event.staged:
-        # Older ledgers record the staging only in this event.
-        plan = settle_staged(plan, event.task_id, "staged")
     done = change_step(
         accept_doubtful(close_run(plan, event.task_id), event.task_id),
         event.task_id,
@@ -103,7 +100,7 @@ def task_failed(plan: Plan, event: ev.TaskFailed, at: Instant) -> Plan:
     """The plan with a step failed, or pending if it is retried."""
     result = StepResult(ok=False, error=event.error, duration_ms=event.duration_ms, timestamp=at)
     status = "pending" if event.will_retry else "failed"
-    failed = change_step(
+    return change_step(
         close_run(plan, event.task_id),
         event.task_id,
         {"running", "pending"},
@@ -117,7 +114,6 @@ def task_failed(plan: Plan, event: ev.TaskFailed, at: Instant) -> Plan:
             calls_closed=len(step.tools_executed),
         ),
     )
-    return with_usage(failed, event.usage)
 
 
 @folds(ev.TaskSkipped, when=ALIVE)

@@ -127,6 +127,21 @@ def read_container(text: str, start: int) -> Parsed | Unreadable:
     return Unreadable(effort) if is_cut(loose) and not loose else Parsed(loose, cursor.at, effort)
 
 
+def objects_in(text: str, most: int = 40) -> Iterator[dict[str, Json]]:
+    """The whole objects that begin at the first `most` braces of a text, outer ones before those inside them."""
+    start = text.find("{")
+    for _ in range(most):
+        if start < 0:
+            return
+        try:
+            value = read_value(Cursor(text, start, final=True))
+        except ParseError:
+            value = None
+        if isinstance(value, dict):
+            yield value
+        start = text.find("{", start + 1)
+
+
 def is_cut(value: Loose) -> bool:
     """Whether a value is a container of which only a part could be read."""
     return isinstance(value, CutObject | CutArray)

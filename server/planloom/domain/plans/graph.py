@@ -1,4 +1,4 @@
-"""The dependency graph of a plan: cycles, order, readiness, and steps that can no longer run."""
+"""The dependency graph of a plan: cycles, order and readiness."""
 
 from __future__ import annotations
 
@@ -167,16 +167,12 @@ def blocks(plan: Plan, step_id: StepId) -> tuple[StepId, ...]:
     return tuple(plan.steps[index].step_id for index in plan.steps.referencing(step_id))
 
 
-def ancestors(steps: Sequence[Step], step_id: StepId, *, sequential: bool = False) -> frozenset[StepId]:
-    """Every step that is settled before this one starts; in a sequential plan also all earlier ones."""
+def ancestors(steps: Sequence[Step], step_id: StepId) -> frozenset[StepId]:
+    """Every step that is settled before this one starts, in a plan that is not sequential."""
     links = dependency_graph(steps)
     start = links.index.get(step_id)
     if start is None:
         return frozenset()
-    if sequential:
-        order = ordered(links)
-        before = order[: order.index(start)] if start in order else []
-        return frozenset(steps[index].step_id for index in before)
     found: set[int] = set()
     left = list(links.dependencies[start])
     while left:
@@ -202,24 +198,3 @@ def ancestor_masks(links: DependencyGraph, *, sequential: bool = False) -> list[
         if sequential:
             before = mask | (1 << index)
     return masks
-
-
-def unreachable(plan: Plan) -> tuple[StepId, ...]:
-    """The unsettled steps that can never run: a dependency failed, was skipped, or is itself unreachable.
-
-    A failed step whose recovery is undecided makes nothing unreachable.
-    """
-    undecided = {recovery.step_id for recovery in plan.pending.recoveries}
-    links = dependency_graph(plan.steps)
-    left = [
-        index
-        for index, step in enumerate(plan.steps)
-        if step.status in ("failed", "skipped") and step.step_id not in undecided
-    ]
-    lost: set[int] = set()
-    while left:
-        for dependent in links.dependents[left.pop()]:
-            if dependent not in lost and plan.steps[dependent].status in ("pending", "blocked", "ready"):
-                lost.add(dependent)
-                left.append(dependent)
-    return tuple(plan.steps[index].step_id for index in sorted(lost))

@@ -1,10 +1,9 @@
-"""An immutable sequence whose changed copies share most of their storage: plans are long, events change little."""
+"""A tuple of steps or edits that finds its values by key, and keeps what it knows when one value changes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import Any, Protocol, Self, TypeVar, get_args, overload
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeVar, get_args
 
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -21,67 +20,15 @@ class Keyed(Protocol):
 
 
 T = TypeVar("T", bound=Keyed)
-_BITS = 6
-_WIDTH = 1 << _BITS
 
 
-class IndexedTuple(Sequence[T]):
-    """Values in order, which can be looked up by index, by key, and by a key that they reference.
+class IndexedTuple(tuple[T, ...]):
+    """Values in order, which can be looked up by index, by key, and by a key that they reference."""
 
-    Replacing or appending a value copies one chunk of 64 values and the list of chunks: 2 µs for 10,000 values, where
-    a tuple takes 90 µs. It equals and hashes like a tuple of the same values, and pydantic and pickle treat it as one.
-    A slice of it is a tuple.
-    """
-
-    # Every chunk but the last is full, so that an index determines its chunk and equal values give equal chunks.
-    # Copies share `_indices` and `_referencing`, which may therefore hold entries of other copies: each entry is
-    # checked against the values before it is used. Both are built when first needed.
-    __slots__ = ("_chunks", "_indices", "_length", "_referencing")
-    _chunks: tuple[tuple[T, ...], ...]
-    _length: int
-    _indices: dict[str, int] | None
-    _referencing: dict[str, set[int]] | None
-
-    def __init__(self, values: Iterable[T] = ()) -> None:
-        items = tuple(values)
-        self._chunks = tuple(items[at : at + _WIDTH] for at in range(0, len(items), _WIDTH))
-        self._length = len(items)
-        self._indices = None
-        self._referencing = None
-
-    def __len__(self) -> int:
-        return self._length
-
-    def __iter__(self) -> Iterator[T]:
-        return chain.from_iterable(self._chunks)
-
-    @overload
-    def __getitem__(self, index: int) -> T: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
-    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
-        if isinstance(index, slice):
-            return tuple(self)[index]
-        at = index if index >= 0 else index + self._length
-        if not 0 <= at < self._length:
-            raise IndexError(f"index {index} is out of range for {self._length} values")
-        return self._chunks[at >> _BITS][at & (_WIDTH - 1)]
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, IndexedTuple):
-            return self._chunks == other._chunks
-        if isinstance(other, tuple):
-            return self._length == len(other) and tuple(self) == other
-        return NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __repr__(self) -> str:
-        return f"IndexedTuple({tuple(self)!r})"
-
-    def __reduce__(self) -> tuple[type[Self], tuple[tuple[T, ...]]]:
-        return type(self), (tuple(self),)
+    # Changed copies share these indexes, which may therefore hold entries of other copies: each entry is checked
+    # against the values before it is used. Both are built when first needed.
+    _indices: dict[str, int] | None = None
+    _referencing: dict[str, set[int]] | None = None
 
     def index_of(self, key: str) -> int | None:
         """The index of the first value with this key."""
@@ -106,62 +53,40 @@ class IndexedTuple(Sequence[T]):
             for index, value in enumerate(self):
                 _add_references(self._referencing, value.references, index)
         found = self._referencing.get(key, ())
-        return tuple(
-            index for index in sorted(found) if index < self._length and key in self[index].references
-        )
+        return tuple(index for index in sorted(found) if index < len(self) and key in self[index].references)
 
     def appended(self, value: T) -> IndexedTuple[T]:
         """A copy with one more value at the end."""
-        last = self._chunks[-1] if self._length & (_WIDTH - 1) else ()
-        before = self._chunks[:-1] if last else self._chunks
-        indices = self._indices
-        if indices is not None:
-            first = indices.setdefault(value.key, self._length)
-            if first != self._length and not self._has_key_at(value.key, first):
-                indices = None
+        copy = IndexedTuple((*self, value))
+        if self._indices is not None:
+            first = self._indices.setdefault(value.key, len(self))
+            if first == len(self) or self._has_key_at(value.key, first):
+                copy._indices = self._indices
         if self._referencing is not None:
-            _add_references(self._referencing, value.references, self._length)
-        return self._copy((*before, (*last, value)), self._length + 1, indices, self._referencing)
+            _add_references(self._referencing, value.references, len(self))
+            copy._referencing = self._referencing
+        return copy
 
     def replaced(self, values: Mapping[int, T]) -> IndexedTuple[T]:
         """A copy with other values at these indices. Raises IndexError."""
         if not values:
             return self
-        indices, referencing = self._indices, self._referencing
-        chunks = list(self._chunks)
-        touched: dict[int, list[T]] = {}
+        items = list(self)
         for index, value in values.items():
-            if not 0 <= index < self._length:
-                raise IndexError(f"index {index} is out of range for {self._length} values")
-            chunk = touched.setdefault(index >> _BITS, [])
-            if not chunk:
-                chunk.extend(chunks[index >> _BITS])
-            before = chunk[index & (_WIDTH - 1)]
-            if indices is not None and before.key != value.key:
-                indices = None
-            if referencing is not None and before.references != value.references:
-                referencing = None
-            chunk[index & (_WIDTH - 1)] = value
-        for at, chunk in touched.items():
-            chunks[at] = tuple(chunk)
-        return self._copy(tuple(chunks), self._length, indices, referencing)
+            if index < 0:
+                raise IndexError(f"index {index} is negative")
+            items[index] = value
+        copy = IndexedTuple(items)
+        if all(self[index].key == value.key for index, value in values.items()):
+            copy._indices = self._indices
+        if self._referencing is not None and all(
+            self[index].references == value.references for index, value in values.items()
+        ):
+            copy._referencing = self._referencing
+        return copy
 
     def _has_key_at(self, key: str, index: int) -> bool:
-        return index < self._length and self[index].key == key
-
-    def _copy(
-        self,
-        chunks: tuple[tuple[T, ...], ...],
-        length: int,
-        indices: dict[str, int] | None,
-        referencing: dict[str, set[int]] | None,
-    ) -> IndexedTuple[T]:
-        copy: IndexedTuple[T] = IndexedTuple.__new__(IndexedTuple)
-        copy._chunks = chunks
-        copy._length = length
-        copy._indices = indices
-        copy._referencing = referencing
-        return copy
+        return index < len(self) and self[index].key == key
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -171,11 +96,7 @@ class IndexedTuple(Sequence[T]):
         def validated(value: object, check: core_schema.ValidatorFunctionWrapHandler) -> IndexedTuple[T]:
             return value if isinstance(value, IndexedTuple) else IndexedTuple(check(value))
 
-        return core_schema.no_info_wrap_validator_function(
-            validated,
-            items,
-            serialization=core_schema.plain_serializer_function_ser_schema(tuple, return_schema=items),
-        )
+        return core_schema.no_info_wrap_validator_function(validated, items)
 
 
 def _add_references(referencing: dict[str, set[int]], references: tuple[str, ...], index: int) -> None:

@@ -166,8 +166,8 @@ CommandEnd = Literal["ended", "denied", "cut_off", "not_run"]
 class ExecutedTool(Value):
     """One settled tool call of a step, and the state of its effects.
 
-    `files` maps the URIs of the files that it changes (in an older ledger, paths from its arguments) to their
-    fates. `command` is None unless the call runs a command. `why` is the reason if part of it was not applied.
+    `files` maps the URIs of the files that it changes to their fates. `command` is None unless the call runs a
+    command. `why` is the reason if part of it was not applied.
     """
 
     tool: str
@@ -301,32 +301,7 @@ RUN_STATE: frozenset[str] = frozenset(
         "completed_at",
     }
 )
-"""The fields of a step that its runs set."""
-WRITTEN: frozenset[str] = frozenset(
-    {
-        "step_id",
-        "description",
-        "instruction",
-        "active_form",
-        "kind",
-        "agent",
-        "tool",
-        "args",
-        "depends_on",
-        "priority",
-        "critical",
-        "requires_approval",
-        "question",
-        "options",
-        "checks",
-        "expected_files",
-        "attachments",
-        "tools_to_execute",
-        "when",
-        "for_each",
-    }
-)
-"""The fields of a step that its author writes. `checks` also holds the outcomes, which `as_written` clears."""
+"""The fields of a step that its runs set; the author writes all others. `checks` also holds the outcomes."""
 
 
 class Question(Value):
@@ -366,7 +341,7 @@ class Pending(Value):
 
 
 class OpenCall(Value):
-    """A tool call that has started and not settled. `effect` is None in an older ledger.
+    """A tool call that has started and not settled.
 
     `running`: its command was started. `denied`: the user did not allow it, for the reason `why`.
     """
@@ -375,7 +350,7 @@ class OpenCall(Value):
     step_id: StepId
     tool: str
     args: Args
-    effect: Effect | None = None
+    effect: Effect
     running: bool = False
     denied: bool = False
     why: str | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -21,6 +21,13 @@ from planloom.domain.safety.destructive_intent import (
 from planloom.domain.safety.lexical_paths import escapes, normal_path
 from planloom.domain.values import Args, StepId, Value
 
+MOST_STEPS = 10_000
+_MOST_DEPENDENCIES = 1_000
+_LONGEST_ID = 100
+_LONGEST_DESCRIPTION = 2_000
+_LONGEST_INSTRUCTION = 100_000
+_LONGEST_ARGS = 2_000_000
+
 ArgumentProblem = tuple[str, str]
 """The name of an argument (empty for the call as a whole) and the problem with it."""
 
@@ -35,17 +42,6 @@ class Problem(Value):
     field: str
     problem: str
     severity: Literal["error", "warning"] = "error"
-
-
-class PlanLimits(Value):
-    """The greatest sizes in a plan; texts in characters."""
-
-    steps: int = 10_000
-    description: int = 2_000
-    instruction: int = 100_000
-    args: int = 2_000_000
-    dependencies: int = 1_000
-    ident: int = 100
 
 
 @dataclass(frozen=True)
@@ -72,23 +68,21 @@ def problems(
     sequential: bool = False,
     request: str | None = None,
     existing: Collection[str] = frozenset(),
-    limits: PlanLimits | None = None,
 ) -> tuple[Problem, ...]:
     """The errors and warnings of these steps, in the order of the steps.
 
     `request` is the user's text; without it no step is reported as unrequested. `existing` are the relative paths of
     the workspace's files.
     """
-    bounds = limits or PlanLimits()
-    if len(steps) > bounds.steps:
-        text = f"The plan has {len(steps)} steps; at most {bounds.steps} are allowed."
+    if len(steps) > MOST_STEPS:
+        text = f"The plan has {len(steps)} steps; at most {MOST_STEPS} are allowed."
         return (Problem(step_id=None, field="steps", problem=text),)
     links = dependency_graph(steps)
     masks = ancestor_masks(links, sequential=sequential)
-    found = [*_structure(steps), *_overlapping_writes(steps, tools, links, masks), *_repeated(steps)]
+    found = [*structure(steps), *_overlapping_writes(steps, tools, links, masks), *_repeated(steps)]
     wanted = None if request is None else destructive_words(request)
     for index, step in enumerate(steps):
-        found += _too_large(step, bounds)
+        found += _too_large(step)
         found += _empty_fields(step)
         found += _tool(step, tools)
         found += _references(step, index, links, masks)
@@ -100,7 +94,7 @@ def problems(
     return tuple(found)
 
 
-def errors(found: Sequence[Problem]) -> tuple[Problem, ...]:
+def errors(found: Iterable[Problem]) -> tuple[Problem, ...]:
     """Only the problems that prevent approval."""
     return tuple(problem for problem in found if problem.severity == "error")
 
@@ -113,12 +107,8 @@ def _warning(step: Step, field: str, text: str) -> Problem:
     return Problem(step_id=step.step_id, field=field, problem=text, severity="warning")
 
 
-def structure(steps: Sequence[Step]) -> tuple[Problem, ...]:
+def structure(steps: Sequence[Step]) -> Iterator[Problem]:
     """The errors in ids and dependencies, which are found without knowing the tools."""
-    return tuple(_structure(steps))
-
-
-def _structure(steps: Sequence[Step]) -> Iterator[Problem]:
     ids: set[StepId] = set()
     for step in steps:
         if not STEP_ID.fullmatch(step.step_id):
@@ -144,24 +134,24 @@ def _structure(steps: Sequence[Step]) -> Iterator[Problem]:
         )
 
 
-def _too_large(step: Step, limits: PlanLimits) -> Iterator[Problem]:
+def _too_large(step: Step) -> Iterator[Problem]:
     sizes = (
-        ("stepId", len(step.step_id), limits.ident),
-        ("description", len(step.description), limits.description),
-        ("instruction", len(step.instruction), limits.instruction),
+        ("stepId", len(step.step_id), _LONGEST_ID),
+        ("description", len(step.description), _LONGEST_DESCRIPTION),
+        ("instruction", len(step.instruction), _LONGEST_INSTRUCTION),
     )
     for field, size, most in sizes:
         if size > most:
             yield _error(step, field, f"It has {size} characters; at most {most} are allowed.")
-    if len(step.depends_on) > limits.dependencies:
-        yield _error(step, "dependsOn", f"At most {limits.dependencies} dependencies are allowed.")
+    if len(step.depends_on) > _MOST_DEPENDENCIES:
+        yield _error(step, "dependsOn", f"At most {_MOST_DEPENDENCIES} dependencies are allowed.")
     if step.args is not None:
         size = sum(
             len(argument) if isinstance(argument, str) else len(json.dumps(argument))
             for argument in step.args.values()
         )
-        if size > limits.args:
-            yield _error(step, "args", f"They have {size} characters; at most {limits.args} are allowed.")
+        if size > _LONGEST_ARGS:
+            yield _error(step, "args", f"They have {size} characters; at most {_LONGEST_ARGS} are allowed.")
 
 
 def _empty_fields(step: Step) -> Iterator[Problem]:

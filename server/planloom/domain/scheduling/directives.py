@@ -1,4 +1,4 @@
-"""What should be done now for a plan, as a pure function of the plan, so that a restart resumes where it stopped."""
+"""What a plan can call for next, and the rules of failures and of waiting that decide it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from planloom.domain.plans import graph
 from planloom.domain.plans.plan import SETTLED, PauseReason, Plan, RecoveryAction, SkipReason, Step
 from planloom.domain.values import StepId, Value
 
@@ -60,13 +59,6 @@ class Skip(Value):
     reason: SkipReason
 
 
-class Pause(Value):
-    """Start nothing new until the user has decided."""
-
-    kind: Literal["pause"] = "pause"
-    reason: PauseReason
-
-
 class Resume(Value):
     """Resume: what the plan was paused for has been answered."""
 
@@ -88,25 +80,11 @@ class Fail(Value):
 
 
 Directive = Annotated[
-    Begin | RunStep | AskClarification | AskRecovery | Skip | Pause | Resume | Complete | Fail,
+    Begin | RunStep | AskClarification | AskRecovery | Skip | Resume | Complete | Fail,
     Field(discriminator="kind"),
 ]
 
 RECOVERY_OPTIONS: tuple[RecoveryAction, ...] = ("retry", "skip", "abort")
-
-
-def directives(plan: Plan, limits: Limits) -> tuple[Directive, ...]:
-    """What should be done now. Carrying out a directive changes the plan, so call this again afterwards."""
-    if plan.status == "approved":
-        return (Begin(),)
-    if plan.status not in ("executing", "paused"):
-        return ()
-    urgent = tuple(after_failures(plan, plan.steps, limits))
-    if urgent:
-        return urgent
-    if plan.status == "paused":
-        return (Resume(),) if is_answered(plan) else ()
-    return _next_steps(plan, limits)
 
 
 def will_retry(step: Step, limits: Limits) -> bool:
@@ -143,24 +121,6 @@ def is_answered(plan: Plan) -> bool:
     """Whether what the plan was paused for has been answered."""
     waits = plan.pending.questions or plan.pending.recoveries or plan.pending.conflicts
     return plan.pause_reason in _ENDS_WITH_ANSWER and not waits
-
-
-def _next_steps(plan: Plan, limits: Limits) -> tuple[Directive, ...]:
-    unreachable = graph.unreachable(plan)
-    if unreachable:
-        return tuple(Skip(step_id=step_id, reason="dependency_failed") for step_id in unreachable)
-    running = sum(step.status == "running" for step in plan.steps)
-    found: list[Directive] = []
-    for step_id in graph.ready(plan):
-        step = plan.step(step_id)
-        if step is not None and step.kind == "clarification":
-            found.append(AskClarification(step_id=step_id))
-        elif running < limits.max_parallel_steps:
-            found.append(RunStep(step_id=step_id))
-            running += 1
-    if found or running:
-        return tuple(found)
-    return when_idle(plan)
 
 
 def when_idle(plan: Plan) -> tuple[Directive, ...]:

@@ -1,6 +1,6 @@
-"""Computes the next directives of a running plan incrementally, event by event.
+"""What should be done now for a plan, kept up to date event by event, in time that does not grow with the plan.
 
-The result equals that of `directives.directives`, in time that does not grow with the plan.
+It depends on the plan alone, so that a restart resumes where the plan stopped.
 """
 
 from __future__ import annotations
@@ -173,9 +173,10 @@ class Schedule:
             return
 
     def _unreachable(self, plan: Plan) -> tuple[StepId, ...]:
-        """The steps that can never run; see `graph.unreachable`.
+        """The unsettled steps that can never run: a dependency failed, was skipped, or is itself unreachable.
 
-        A failed or skipped step is examined again and again until none of its dependents is still unstarted.
+        A failed step whose recovery is undecided makes nothing unreachable. A failed or skipped step is examined again
+        and again until none of its dependents is still unstarted.
         """
         undecided = {recovery.step_id for recovery in plan.pending.recoveries}
         left: list[int] = []

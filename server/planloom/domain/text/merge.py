@@ -70,11 +70,6 @@ def merge(base: str, mine: str, theirs: str) -> Merged | Conflicted:
     return _merge_lines(old, ours, others, around=(base[:head], base[len(base) - tail :]))
 
 
-def reverse_merge(before: str, after: str, live: str) -> Merged | Conflicted:
-    """The live text with the change from `before` to `after` undone and everything else kept."""
-    return merge(base=after, mine=live, theirs=before)
-
-
 def resolve(conflicted: Conflicted, choices: Sequence[Choice | Replacement]) -> str:
     """The whole text, with one choice for each hunk. Raises ValueError if their numbers differ."""
     if len(choices) != len(conflicted.hunks):

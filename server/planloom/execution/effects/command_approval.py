@@ -14,6 +14,7 @@ from planloom.domain.safety.destructive_intent import destructive_command
 from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId
 from planloom.tools.processes.run_command import Command
 from planloom.tools.terminal_text import escaped, hides
+from planloom.workspace.paths.names import listed
 
 _WORDS: Final = re.compile(r"[^\s;&|<>()`'\"$=,]+")
 _IMPLIED: Final[Mapping[str, tuple[str, ...]]] = {
@@ -86,10 +87,9 @@ def _warnings(proposal: CommandProposal) -> Iterable[str]:
     if hides(text):
         yield "It contains invisible characters, which are shown as <U+…>."
     if proposal.scripts:
-        names = [script.name for script in proposal.scripts[:_NAMED]]
-        more = len(proposal.scripts) - len(names)
+        names = listed([script.name for script in proposal.scripts], _NAMED)
         yield (
-            f"It runs files of the workspace ({', '.join(names)}{f' and {more} more' if more else ''}): "
+            f"It runs files of the workspace ({names}): "
             "if one changes before the command starts, you are asked again."
         )
 

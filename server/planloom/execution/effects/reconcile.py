@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from planloom.domain.changes import EditedFile, EditOutcome, EditRecord
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
-from planloom.domain.values import Uri
 from planloom.execution.effects.journal import outcome_of
 from planloom.execution.plan_store import EventStore, PlanStore
 from planloom.workspace.edits.after_crash import outcomes_after_crash
 from planloom.workspace.edits.batch import weakest
 from planloom.workspace.edits.outcomes import EditResult, JournalFile
-from planloom.workspace.paths.uris import display_name, is_below
+from planloom.workspace.paths.uris import after_rename, display_name
 from planloom.workspace.view import WorkspaceView
 
 
@@ -81,28 +80,23 @@ def _completed_reverts(
 
     A file with `unmade` changes is not reverted: another undo reverts it.
     """
-    done = _uris(made)
-    open_uris = _uris(unmade)
+    done = {uri for file in made for uri in file.uris}
+    open_uris = {uri for file in unmade for uri in file.uris}
     for moved in reversed(edit.files):
         if (new := moved.new_uri) is not None:
             # The plan changed a file under the old name that the undo would change under the new one.
-            renamed = {uri for uri in open_uris if uri == new or is_below(uri, new)}
-            open_uris |= {Uri(moved.uri + uri.removeprefix(new)) for uri in renamed}
+            open_uris |= {after_rename(uri, new, moved.uri) for uri in open_uris}
     happened: list[ev.Event] = []
     for edit_id in edit.reverts:
         undone = plan.edits.find(edit_id)
         files = tuple(
             file
             for file in (undone.files if undone is not None and undone.state == "applied" else ())
-            if _uris([file]) & done and not _uris([file]) & open_uris
+            if done.intersection(file.uris) and open_uris.isdisjoint(file.uris)
         )
         if undone is not None and files:
             happened.append(ev.EditReverted(task_id=undone.step_id, edit_id=edit_id, files=files))
     return happened
-
-
-def _uris(files: Sequence[EditedFile]) -> set[Uri]:
-    return {uri for file in files for uri in (file.uri, file.new_uri) if uri is not None}
 
 
 def journal_files(edits: tuple[EditRecord, ...], store: EventStore) -> tuple[JournalFile, ...]:

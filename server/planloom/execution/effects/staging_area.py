@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Collection, Iterable
 from typing import Literal
 
-from planloom.domain.changes import Changeset, RenameFile
+from planloom.domain.changes import Changeset
 from planloom.domain.errors import PlanloomError
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import ENDED, Plan
@@ -23,9 +23,10 @@ from planloom.execution.effects.proposals import (
     StepPart,
 )
 from planloom.execution.plan_store import PlanStore
+from planloom.shielded import uninterrupted
 from planloom.workspace.edits.overlay import Overlay, Unmerged
-from planloom.workspace.edits.shielded import uninterrupted
-from planloom.workspace.paths.uris import display_name, is_below
+from planloom.workspace.paths.names import listed
+from planloom.workspace.paths.uris import after_rename, display_name
 from planloom.workspace.view import WorkspaceView
 
 _NAMED = 5
@@ -49,7 +50,7 @@ class _Area:
                 continue
             if change.kind == "rename":
                 for each, uris in self.steps.items():
-                    self.steps[each] = {_moved(uri, change) for uri in uris}
+                    self.steps[each] = {after_rename(uri, change.uri, change.new_uri) for uri in uris}
                 self.steps[step_id].add(change.new_uri)
             else:
                 self.steps[step_id].add(change.uri)
@@ -221,7 +222,7 @@ class StagingArea:
         if isinstance(verdict, Denied):
             happened.append(ev.Log(level="info", message=f"The changes were not made: {verdict.reason}"))
         elif verdict.denied:
-            names = _names(verdict.denied)
+            names = listed(sorted(display_name(uri) for uri in verdict.denied), _NAMED)
             happened.append(ev.Log(level="info", message=f"Not allowed, so not changed: {names}."))
         area.clear()
         if plan is not None and plan.status in ("executing", "paused"):
@@ -260,10 +261,9 @@ def drop_staged(plan_store: PlanStore, plan: Plan) -> Plan:
     if others:
         happened.append(ev.TasksList(settled=tuple(others)))
     if again:
-        more = f" and {len(again) - _NAMED} more" if len(again) > _NAMED else ""
         message = (
             "The server ended before it asked for these changes, so their steps run again: "
-            f"{'; '.join(again[:_NAMED])}{more}."
+            f"{listed(again, _NAMED, '; ')}."
         )
         happened.append(ev.Log(level="warning", message=message))
     return plan_store.record(plan.plan_id, *happened)
@@ -287,16 +287,3 @@ def _proposal(plan: Plan, area: _Area, changes: Changeset) -> ChangeProposal:
 def _refusal(unsettled: Iterable[Unmerged]) -> str:
     reasons = " ".join(dict.fromkeys(each.reason for each in unsettled))
     return f"{reasons} What was written to other files stays."
-
-
-def _moved(uri: Uri, rename: RenameFile) -> Uri:
-    """The URI of a file after a rename of it, or of a folder above it."""
-    if uri == rename.uri or is_below(uri, rename.uri):
-        return Uri(rename.new_uri + uri.removeprefix(rename.uri))
-    return uri
-
-
-def _names(uris: Iterable[Uri]) -> str:
-    names = sorted(display_name(uri) for uri in uris)
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more

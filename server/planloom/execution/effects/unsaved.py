@@ -14,6 +14,7 @@ from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.workspace.editor import EditorSilent
+from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.resolver import PathRefused
 from planloom.workspace.paths.uris import display_name, normalized
 
@@ -33,9 +34,11 @@ class UnsavedFiles(Exception):
     @property
     def sentence(self) -> str:
         """Tells the user what to do."""
-        shown = ", ".join(self.names[:10]) + (f" and {len(self.names) - 10} more" if self.names[10:] else "")
         files = "this file has" if len(self.names) == 1 else "these files have"
-        return f"A command is next, and {files} unsaved changes: {shown}. Save them, or resume to run it without."
+        return (
+            f"A command is next, and {files} unsaved changes: {listed(self.names, 10)}. Save them, or resume to"
+            " run it without."
+        )
 
 
 class UnsavedFileSaver:

@@ -6,6 +6,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Final
 
 from planloom.domain.changes import Changeset, FileChange
@@ -21,35 +22,27 @@ _INTERRUPTED: Final = "Interrupted"
 _NOTHING: Final = Changeset()
 
 
+@dataclass
 class CallRecord:
-    """The outcome of a running call. A call that ends without `finish` counts as cut off."""
+    """The outcome of a running call. A call without a result counts as cut off, unless it was `denied`, with a reason.
 
-    def __init__(self) -> None:
-        self.result: ToolResult | None = None
-        self.deduplicated = False
-        self.summary = _INTERRUPTED
-        self.refused = False
-        self.before = _NOTHING
-        self.after = _NOTHING
-        self.same: tuple[Uri, ...] = ()
+    `before` and `after` are the staged changes of its step before and after it. `same` are files that already had
+    the content that the call writes. `deduplicated`: the result is that of an earlier call.
+    """
 
-    def finish(
-        self,
-        result: ToolResult,
-        before: Changeset = _NOTHING,
-        after: Changeset = _NOTHING,
-        *,
-        same: tuple[Uri, ...] = (),
-        deduplicated: bool = False,
-    ) -> None:
-        """Set the call's result, and the staged changes of its step before and after it.
+    result: ToolResult | None = None
+    denied: str | None = None
+    before: Changeset = _NOTHING
+    after: Changeset = _NOTHING
+    same: tuple[Uri, ...] = ()
+    deduplicated: bool = False
 
-        `same` are files that already had the content that the call writes. `deduplicated`: the result is that of
-        an earlier call.
-        """
-        self.result, self.summary, self.refused = result, result.summary, result.refused
-        self.before, self.after, self.same = before, after, same
-        self.deduplicated = deduplicated
+    @property
+    def summary(self) -> str:
+        """The outcome in one sentence."""
+        if self.denied is not None:
+            return shortened(self.denied)
+        return _INTERRUPTED if self.result is None else self.result.summary
 
 
 @asynccontextmanager
@@ -65,7 +58,7 @@ async def recorded_call(run: StepRun, tool: Tool, args: Args) -> AsyncIterator[C
     try:
         yield call
     except CommandDenied as denied:
-        call.refused, call.summary = True, shortened(denied.reason)
+        call.denied = denied.reason
         raise
     finally:
         await run.plan_store.wait_unlocked()
@@ -89,7 +82,7 @@ async def recorded_call(run: StepRun, tool: Tool, args: Args) -> AsyncIterator[C
 
 
 def _end(call: CallRecord, *, running: bool) -> CommandEnd:
-    if call.refused:
+    if call.denied is not None or (call.result is not None and call.result.refused):
         return "denied"
     if call.result is None:
         return "cut_off" if running else "not_run"

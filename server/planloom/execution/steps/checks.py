@@ -137,7 +137,7 @@ class StepChecks:
         args: Args = {"command": check.command}
         async with recorded_call(self._run, tool, args) as call:
             result = await _ran(tool, args, self._context)
-            call.finish(result)
+            call.result = result
         if result.ok:
             return _Answer("passed", result.summary)
         if result.refused:

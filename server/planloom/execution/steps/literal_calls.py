@@ -57,7 +57,7 @@ class LiteralCalls:
             async with recorded_call(run, tool, args) as call:
                 seconds = run.session.settings.execution.completion_timeout_seconds
                 result = await _run_tool(tool, args, context, None if tool.effect == "execute" else seconds)
-                call.finish(result, after=context.files.changeset())
+                call.result, call.after = result, context.files.changeset()
             outcome = await self._commit(run, result, context, checks)
         if not isinstance(outcome, Done):
             return outcome

@@ -27,9 +27,9 @@ from planloom.execution.step_run import StepRun
 from planloom.execution.steps.results import Asked, Done, Failed, Outcome, Rerouted, Skipped
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.execution.steps.tool_runner import StepToolRunner
-from planloom.models.hint import WAYS_TO_A_MODEL
 from planloom.models.port import Model
 from planloom.models.tokens import TokenCounter
+from planloom.providers import WAYS_TO_A_MODEL
 from planloom.tools.registry import Registry
 from planloom.tools.tool import shortened
 

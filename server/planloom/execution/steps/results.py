@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from planloom.domain.plans.plan import PauseReason, SkipReason, Usage
+from planloom.domain.plans.plan import PauseReason, SkipReason
 from planloom.domain.values import Json, Value
 
 
@@ -16,7 +16,6 @@ class Done(Value):
     kind: Literal["done"] = "done"
     summary: str
     value: Json = None
-    usage: Usage | None = None
 
 
 class Failed(Value):
@@ -25,7 +24,6 @@ class Failed(Value):
     kind: Literal["failed"] = "failed"
     error: str
     code: str | None = None
-    usage: Usage | None = None
 
 
 class Skipped(Value):
@@ -42,7 +40,6 @@ class Asked(Value):
     kind: Literal["asked"] = "asked"
     question: str
     options: tuple[str, ...] = ()
-    usage: Usage | None = None
 
 
 class Interrupted(Value):
@@ -51,7 +48,6 @@ class Interrupted(Value):
     kind: Literal["interrupted"] = "interrupted"
     reason: PauseReason
     detail: str
-    usage: Usage | None = None
 
 
 class Rerouted(Value):

@@ -61,13 +61,13 @@ class StepToolRunner:
                 result = refused(f"The command was not run: {denied.reason} Do without it, or ask the user.")
             except OSError as error:
                 result = failed(f"{call.name} could not be carried out: {error.strerror or error}.")
-            record.finish(result)
+            record.result = result
         return result
 
     async def _carry_out(self, tool: Tool, call: ToolCall, record: CallRecord) -> ToolResult:
         earlier = await self._call_cache.earlier(tool, call.arguments, self._context)
         if earlier is not None:
-            record.finish(earlier, deduplicated=True)
+            record.result, record.deduplicated = earlier, True
             return earlier
         not_made = await self._commit_before(tool)
         before = self._context.files.changeset()
@@ -77,7 +77,7 @@ class StepToolRunner:
         same = await self._named(tool.writes, call.arguments) if result.ok and after == before else ()
         if result.ok and self._in_doubt:
             self._in_doubt.difference_update(await self._named(tool.paths, call.arguments))
-        record.finish(result, before, after, same=same)
+        record.result, record.before, record.after, record.same = result, before, after, same
         return result
 
     async def _named(self, names: Sequence[str], args: Args) -> tuple[Uri, ...]:

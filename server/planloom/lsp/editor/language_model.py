@@ -10,7 +10,7 @@ from planloom.lsp.transport.codec import PlanloomProtocol
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
 from planloom.lsp.wire import results as wire
 from planloom.models.port import Message, ModelRequest, ToolCall
-from planloom.models.providers.editor_model import EditorAnswer
+from planloom.models.providers.editor_model import EditorModelAnswer
 
 _HINT = "Choose a model in the editor, or set `model.provider`."
 
@@ -21,7 +21,7 @@ class LanguageModel:
     def __init__(self, protocol: PlanloomProtocol) -> None:
         self._protocol = protocol
 
-    async def complete(self, request_id: str, name: str, request: ModelRequest) -> EditorAnswer:
+    async def complete(self, request_id: str, name: str, request: ModelRequest) -> EditorModelAnswer:
         """One answer. Raises ModelFailed if the editor is gone, refuses, or sends an unreadable answer."""
         params = wire.EditorCompleteParams(
             request_id=request_id,
@@ -36,7 +36,7 @@ class LanguageModel:
             max_tokens=request.max_tokens,
         )
         try:
-            raw = await self._protocol.ask("planloom/editor/complete", params)
+            raw = await self._protocol.request("planloom/editor/complete", params)
             answer = wire.EditorCompleteResult.model_validate(raw, by_alias=True, by_name=False)
         except ClientGone as error:
             raise ModelFailed("model_unavailable", "The editor is gone.") from error
@@ -46,7 +46,7 @@ class LanguageModel:
         except ValidationError as error:
             message = "The answer of the editor's model could not be read."
             raise ModelFailed("model_output_invalid", message, hint=_HINT, raw_text=str(raw)) from error
-        return EditorAnswer(
+        return EditorModelAnswer(
             text=answer.text,
             tool_calls=tuple(
                 ToolCall(call_id=CallId(call.call_id), name=call.name, arguments=call.arguments)

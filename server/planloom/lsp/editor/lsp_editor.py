@@ -19,7 +19,7 @@ from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
 from planloom.lsp.wire import results as wire
 from planloom.workspace.editor import (
     Diagnostic,
-    EditorAnswer,
+    EditAnswer,
     EditorCapabilities,
     EditorEdit,
     EditorSilent,
@@ -77,7 +77,7 @@ class LspEditor:
         """The editor's capabilities."""
         return self._can
 
-    async def apply(self, edit: EditorEdit) -> EditorAnswer:
+    async def apply(self, edit: EditorEdit) -> EditAnswer:
         """Send one edit before the first suspension. It is not withdrawn if the caller is cancelled.
 
         Raises EditorSilent.
@@ -87,13 +87,15 @@ class LspEditor:
         limit = CONFIRM_SECONDS if edit.needs_confirmation else APPLY_SECONDS
         raw = await self._answer(asyncio.wrap_future(answer), limit)
         result = _read(wire.ApplyEditResult, raw, types.WORKSPACE_APPLY_EDIT)
-        return EditorAnswer(
+        return EditAnswer(
             applied=result.applied, reason=result.failure_reason, failed_change=result.failed_change
         )
 
     async def save(self, uris: tuple[Uri, ...]) -> SaveAnswer:
         """Ask the editor to save documents. Raises EditorSilent."""
-        request = self._protocol.ask("planloom/editor/save", {"uris": [self._spelling(uri) for uri in uris]})
+        request = self._protocol.request(
+            "planloom/editor/save", {"uris": [self._spelling(uri) for uri in uris]}
+        )
         result = _read(
             wire.EditorSaveResult, await self._answer(asyncio.ensure_future(request)), "planloom/editor/save"
         )
@@ -105,7 +107,7 @@ class LspEditor:
     async def diagnostics(self, uris: tuple[Uri, ...]) -> tuple[FileDiagnostics, ...]:
         """The editor's current diagnostics of files. Raises EditorSilent."""
         ours = {normalized(uri): uri for uri in uris}
-        request = self._protocol.ask(
+        request = self._protocol.request(
             "planloom/editor/diagnostics", {"uris": [self._spelling(uri) for uri in uris]}
         )
         raw = await self._answer(asyncio.ensure_future(request))

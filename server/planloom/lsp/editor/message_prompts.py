@@ -45,7 +45,7 @@ _DECISIONS: dict[str, Literal["allow", "allowForPlan", "deny", "cancel"]] = {
 
 
 class MessagePrompts:
-    """Asks the questions of plans for a client that has not declared that it asks them itself.
+    """Asks the questions of plans that the client has not declared to ask itself.
 
     A dismissed message is no answer: the question stays pending, and a command can answer it.
     """
@@ -73,7 +73,7 @@ class MessagePrompts:
         return not (client.approvals and client.recovery and client.conflicts and client.clarifications)
 
     def on_event(self, recorded: ev.Recorded, after: Plan) -> None:
-        """Ask what an event asks; `after` is the plan with that event folded in."""
+        """Show the question of an event, if it has one; `after` is the plan with that event folded in."""
         client = self._declared
         match recorded.event:
             case ev.ApprovalRequested() as event if not client.approvals:
@@ -218,14 +218,14 @@ class MessagePrompts:
         )
 
     async def _show(self, uri: Uri) -> bool:
-        answer = await self._protocol.ask(types.WINDOW_SHOW_DOCUMENT, {"uri": uri, "takeFocus": True})
+        answer = await self._protocol.request(types.WINDOW_SHOW_DOCUMENT, {"uri": uri, "takeFocus": True})
         return isinstance(answer, dict) and answer.get("success") is True
 
     async def _ask(self, kind: MessageKind, text: str, buttons: list[str]) -> str | None:
         """The pressed button; None if the message was dismissed or the answer is malformed."""
         actions = [{"title": title} for title in buttons]
         params = {"type": MESSAGE_TYPES[kind], "message": text, "actions": actions}
-        answer = await self._protocol.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, params)
+        answer = await self._protocol.request(types.WINDOW_SHOW_MESSAGE_REQUEST, params)
         chosen = answer.get("title") if isinstance(answer, dict) else None
         return chosen if chosen in buttons else None
 

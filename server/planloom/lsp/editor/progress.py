@@ -73,7 +73,7 @@ class ProgressReporter:
 
     async def _show(self, plan_id: PlanId, token: str) -> None:
         try:
-            await self._protocol.ask(
+            await self._protocol.request(
                 types.WINDOW_WORK_DONE_PROGRESS_CREATE, {"token": token}, timeout=CREATE_SECONDS
             )
         except (ClientRefused, ClientGone, TimeoutError) as error:

@@ -132,7 +132,7 @@ class OutgoingProtocol(PyglsProtocol):
         self._write(body)
         return future
 
-    async def ask(self, method: str, params: Any = None, *, timeout: float | None = None) -> Any:
+    async def request(self, method: str, params: Any = None, *, timeout: float | None = None) -> Any:
         """Send a request before the first suspension, and await its answer as plain JSON.
 
         Raises TimeoutError after `timeout` seconds, ClientGone if the connection closes, ClientRefused if the

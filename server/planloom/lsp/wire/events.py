@@ -1,243 +1,105 @@
-"""Every event of a plan on the wire, and the union of them."""
+"""The message of every event: the declared one, or one that is derived from the event.
+
+An event's own fields may stand on the wire because the ledgers of users fix their names already. The values in them
+(steps, approvals, files of edits) are replaced by the wire models of the same names.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import types
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final, Literal, NewType, Union, get_args, get_origin
 
-from pydantic import Field, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter, create_model
 
-from planloom.lsp.wire.base import Int, Maybe
-from planloom.lsp.wire.edits import StepEdit
-from planloom.lsp.wire.plan import (
-    Agent,
-    Detection,
-    Plan,
-    PlanError,
-    Progress,
-    Qualification,
-    Review,
-    Route,
-    Step,
-    Usage,
-)
-from planloom.lsp.wire.review import (
-    Attachment,
-    ChapoPerspective,
-    DevoPerspective,
-    KodaPerspective,
-    Unresolved,
-)
-from planloom.lsp.wire.task_events import (
-    Answer,
-    ApprovalRequest,
-    ApprovalResolved,
-    CheckCompleted,
-    ClarificationProvided,
-    ClarificationRequest,
-    ConflictResolved,
-    EditApplied,
-    EditConflict,
-    EditRejected,
-    EditReverted,
-    EditStarted,
-    OfPlan,
-    RecoveryChosen,
-    RecoveryRequest,
-    TaskCompleted,
-    TaskFailed,
-    TaskSkipped,
-    TaskStarted,
-    TaskUpdate,
-    ToolCompleted,
-    ToolStarted,
-)
+from planloom.domain.events import catalog
+from planloom.domain.values import Args, Value
+from planloom.lsp.wire import declared_events, plan, review
+from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeMany, Wire
+from planloom.lsp.wire.declared_events import OfEdit, OfPlan, OfTask
 
-AnyPerspective = Annotated[ChapoPerspective | KodaPerspective | DevoPerspective, Field(discriminator="agent")]
+# mypy takes a parameter of an alias for a type, which is known here only at run time.
+_MAYBE: Final[Any] = Maybe
+_MAYBE_MANY: Final[Any] = MaybeMany
+_SIMPLE: Final[Mapping[Any, Any]] = {str: str, bool: Bool, int: Int, Args: Args}
 
 
-class PlanStart(OfPlan):
-    type: Literal["plan_start"] = "plan_start"
-    request: str
-    route: Route
-    detection: Detection
-    qualification: Maybe[Qualification] = None
-    attachments: tuple[Attachment, ...]
-    unresolved: tuple[Unresolved, ...]
-    workspace_folders: tuple[str, ...]
-    template_id: Maybe[str] = None
+def message_of(event: type[Value]) -> type[OfPlan]:
+    """The message with the fields of this event. Raises TypeError if a field has no form on the wire.
+
+    A field whose default is None, or a list whose default is empty, is left out of the message when it has that value.
+    """
+    event_type = type_of(event)
+    base = _base(event)
+    fields: dict[str, Any] = {"type": (Literal[event_type], event_type)}
+    for name, field in event.model_fields.items():
+        if name in fields or name in base.model_fields:
+            continue
+        form = _form(field.annotation)
+        if field.is_required():
+            fields[name] = (form, ...)
+        elif field.default is None:
+            fields[name] = (_MAYBE[form], None)
+        elif field.default == ():
+            fields[name] = (_MAYBE_MANY[get_args(form)[0]], None)
+        else:
+            fields[name] = (form, ...)
+    words = event_type.title().replace("_", "")
+    return create_model(words, __base__=base, __module__=__name__, **fields)
 
 
-class PlanRouted(OfPlan):
-    type: Literal["plan_routed"] = "plan_routed"
-    detection: Detection
-    qualification: Maybe[Qualification] = None
-    route: Route
+def type_of(event: type[BaseModel]) -> str:
+    """The `type` of this event or message."""
+    return str(event.model_fields["type"].default)
 
 
-class PlanDrafting(OfPlan):
-    type: Literal["plan_drafting"] = "plan_drafting"
-    version: Int
-    feedback: Maybe[str] = None
+def _base(event: type[Value]) -> type[OfPlan]:
+    fields = event.model_fields
+    if fields.keys() >= OfEdit.model_fields.keys() - OfPlan.model_fields.keys():
+        return OfEdit
+    return OfTask if "task_id" in fields and fields["task_id"].is_required() else OfPlan
 
 
-class PlanDirect(OfPlan):
-    type: Literal["plan_direct"] = "plan_direct"
-    plan: Plan
+def _form(kind: Any) -> Any:
+    """The wire's form of a type of the domain."""
+    if kind in _SIMPLE:
+        return _SIMPLE[kind]
+    if isinstance(kind, NewType):
+        return _form(kind.__supertype__)
+    if isinstance(kind, type) and issubclass(kind, Value):
+        return _model(kind.__name__)
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return kind
+    if origin is Annotated:
+        return Annotated[_form(arguments[0]), *kind.__metadata__]
+    if origin in (Union, types.UnionType):
+        return Union[tuple(_form(each) for each in arguments if each is not type(None))]  # noqa: UP007
+    if origin is tuple and arguments[1:] == (Ellipsis,):
+        return types.GenericAlias(tuple, (_form(arguments[0]), ...))
+    raise TypeError(f"{kind} has no form on the wire: declare the message of its event in declared_events")
 
 
-class PerspectiveStart(OfPlan):
-    type: Literal["perspective_start"] = "perspective_start"
-    agent: Agent
+def _model(name: str) -> type[Wire]:
+    for module in (plan, review):
+        if isinstance(found := getattr(module, name, None), type) and issubclass(found, Wire):
+            return found
+    raise TypeError(f"{name} has no model on the wire: declare one in plan or review")
 
 
-class PerspectiveComplete(OfPlan):
-    type: Literal["perspective_complete"] = "perspective_complete"
-    agent: Agent
-    perspective: Maybe[AnyPerspective] = None
-    error: Maybe[str] = None
+def _messages() -> Iterator[tuple[str, type[OfPlan]]]:
+    declared = {
+        type_of(model): model
+        for model in vars(declared_events).values()
+        if isinstance(model, type) and issubclass(model, OfPlan) and "type" in model.model_fields
+    }
+    union, _ = get_args(catalog.Event)
+    for event in get_args(union):
+        yield type_of(event), declared.get(type_of(event)) or message_of(event)
 
 
-class TaskCreated(OfPlan):
-    type: Literal["task_created"] = "task_created"
-    task: Step
-
-
-class PlanReady(OfPlan):
-    type: Literal["plan_ready"] = "plan_ready"
-    plan: Plan
-
-
-class PlanApprovalRequest(OfPlan):
-    type: Literal["plan_approval_request"] = "plan_approval_request"
-    plan: Plan
-
-
-class PlanEdited(OfPlan):
-    type: Literal["plan_edited"] = "plan_edited"
-    version: Int
-    edits: tuple[StepEdit, ...]
-    plan: Plan
-    by: Literal["user", "model"]
-
-
-class PlanApproved(OfPlan):
-    type: Literal["plan_approved"] = "plan_approved"
-    version: Int
-    review: Review
-
-
-class PlanRejected(OfPlan):
-    type: Literal["plan_rejected"] = "plan_rejected"
-    reason: Maybe[str] = None
-
-
-class PlanExecuting(OfPlan):
-    type: Literal["plan_executing"] = "plan_executing"
-
-
-class ContextCompacted(OfPlan):
-    type: Literal["context_compacted"] = "context_compacted"
-    before_tokens: Int
-    after_tokens: Int
-    by: Literal["model", "rules"]
-
-
-class TasksList(OfPlan):
-    type: Literal["tasks_list"] = "tasks_list"
-    tasks: tuple[Step, ...]
-
-
-class PlanPaused(OfPlan):
-    type: Literal["plan_paused"] = "plan_paused"
-    reason: Literal[
-        "user",
-        "clarification",
-        "recovery",
-        "conflict",
-        "budget",
-        "model_unavailable",
-        "unsaved_files",
-        "restart",
-        "error",
-        "storage",
-    ]
-    detail: Maybe[str] = None
-
-
-class PlanResumed(OfPlan):
-    type: Literal["plan_resumed"] = "plan_resumed"
-
-
-class _Ended(OfPlan):
-    summary: str
-    progress: Progress
-    usage: Usage
-
-
-class PlanCompleted(_Ended):
-    type: Literal["plan_completed"] = "plan_completed"
-
-
-class PlanFailed(_Ended):
-    type: Literal["plan_failed"] = "plan_failed"
-    error: PlanError
-
-
-class PlanCancelled(_Ended):
-    type: Literal["plan_cancelled"] = "plan_cancelled"
-
-
-class Log(OfPlan):
-    type: Literal["log"] = "log"
-    level: Literal["debug", "info", "warning", "error"]
-    message: str
-    task_id: Maybe[str] = None
-
-
-Event = Annotated[
-    PlanStart
-    | PlanRouted
-    | PlanDrafting
-    | PlanDirect
-    | PerspectiveStart
-    | PerspectiveComplete
-    | TaskCreated
-    | PlanReady
-    | PlanApprovalRequest
-    | PlanEdited
-    | PlanApproved
-    | PlanRejected
-    | PlanExecuting
-    | TaskStarted
-    | TaskUpdate
-    | TaskCompleted
-    | TaskFailed
-    | TaskSkipped
-    | ToolStarted
-    | ToolCompleted
-    | ApprovalRequest
-    | ApprovalResolved
-    | EditStarted
-    | EditApplied
-    | EditRejected
-    | EditReverted
-    | EditConflict
-    | ConflictResolved
-    | CheckCompleted
-    | ClarificationRequest
-    | ClarificationProvided
-    | RecoveryRequest
-    | RecoveryChosen
-    | ContextCompacted
-    | TasksList
-    | PlanPaused
-    | PlanResumed
-    | Answer
-    | PlanCompleted
-    | PlanFailed
-    | PlanCancelled
-    | Log,
-    Field(discriminator="type"),
-]
-events: TypeAdapter[Event] = TypeAdapter(Event)
+MESSAGES: Final[Mapping[str, type[OfPlan]]] = dict(_messages())
+"""The message of each event, by the event's `type`, in the order of the catalogue."""
+Event: Final[Any] = Annotated[Union[tuple(MESSAGES.values())], Field(discriminator="type")]  # noqa: UP007
+events: Final[TypeAdapter[OfPlan]] = TypeAdapter(Event)
 """Parses any event of the wire."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeMany, Range, Time, Wire
 
@@ -140,6 +142,9 @@ class DevoPerspective(_Perspective):
     rollback_strategy: str
     services_affected: tuple[str, ...]
     infrastructure_changes: tuple[str, ...]
+
+
+AnyPerspective = Annotated[ChapoPerspective | KodaPerspective | DevoPerspective, Field(discriminator="agent")]
 
 
 class Perspectives(Wire):

@@ -8,16 +8,15 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.editing import AddStep, StepChanges, StepEdit, UpdateStep
 from planloom.domain.plans.plan import Plan
 from planloom.lsp.wire import edits as wire
-from planloom.lsp.wire import events as out
 from planloom.lsp.wire import to_wire as to
-from planloom.lsp.wire.base import Wire
+from planloom.lsp.wire.events import MESSAGES
 from planloom.lsp.wire.plan import Check
 
 
 def event(recorded: ev.Recorded, after: Plan) -> dict[str, Any]:
     """One event as plain JSON; `after` is the plan with this event folded in."""
     happened = recorded.event
-    whole = _MODELS[happened.type].of(
+    whole = MESSAGES[happened.type].of(
         happened,
         seq=recorded.seq,
         plan_id=recorded.plan_id,
@@ -26,13 +25,6 @@ def event(recorded: ev.Recorded, after: Plan) -> dict[str, Any]:
         **_computed(happened, after),
     )
     return whole.json_value()
-
-
-_MODELS: dict[str, type[Wire]] = {
-    model.model_fields["type"].default: model
-    for model in vars(out).values()
-    if isinstance(model, type) and issubclass(model, Wire) and "type" in model.model_fields
-}
 
 
 def _computed(happened: ev.Event, after: Plan) -> dict[str, object]:

@@ -1,14 +1,19 @@
-"""The interface that each provider adapter (OpenAI-compatible, Ollama, Anthropic) implements for `HttpModel`."""
+"""What a provider adapter implements for `HttpModel`: requests, answers, refusals, and the list of its models."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, NamedTuple, Protocol
 
 from planloom.domain.values import Json
-from planloom.models.http.endpoint import Endpoint
+from planloom.models.http.endpoint import Endpoint, endpoint_of
 from planloom.models.http.failures import Refusal
+from planloom.models.http.json_text import count_of, list_of, object_of, text_of
 from planloom.models.port import Capabilities, ModelEvent, ModelRequest
+
+LISTED_CONTEXT_FIELDS = ("max_model_len", "context_length", "context_window", "max_input_tokens")
+"""Fields in which a list of models states the size of a context."""
 
 
 class HttpRequest(NamedTuple):
@@ -46,41 +51,101 @@ class AnswerRefused(Exception):
         self.refusal = refusal
 
 
-class ProviderAdapter(Protocol):
-    """The protocol of one provider. An adapter may learn from refusals; it does I/O only through `ProbeClient`."""
+class ModelEntry(NamedTuple):
+    """A model in the list of a server."""
 
-    provider: str
-    key_header: str
-    headers: Mapping[str, str]
-    streams_calls: bool
+    name: str
+    context_tokens: int | None = None
+
+
+class ModelListing(NamedTuple):
+    """The models of a server. `answered` is False if there was no reply; `problem` says what was wrong.
+
+    `default` is the model to use if none is configured, or "". `foreign`: the reply is not in the provider's protocol.
+    """
+
+    answered: bool
+    models: tuple[ModelEntry, ...] = ()
+    problem: str = ""
+    default: str = ""
+    foreign: bool = False
+
+
+class ProviderAdapter(ABC):
+    """The protocol of one provider. An adapter may learn from refusals; it does I/O only through `ProbeClient`.
+
+    The defaults are those of OpenAI's API, which most others resemble.
+    """
+
+    key_header: ClassVar[str] = "Authorization"
+    headers: ClassVar[Mapping[str, str]] = {}
+    streams_calls: ClassVar[bool] = True
     """Whether tool calls are streamed as they are written; if not, a long silence before a call is normal."""
-    compiles_schema: bool
+    compiles_schema: ClassVar[bool] = True
     """Whether a local server compiles the response schema to a grammar, so that it takes no room in the prompt."""
-    start_advice: str
+    start_advice: ClassVar[str] = "Start the model server there."
+    models_path: ClassVar[str] = "/models"
+    """Where the server lists its models; appended to the base URL."""
 
+    @abstractmethod
     def build_request(
         self, name: str, request: ModelRequest, capabilities: Capabilities, tokens: int, /
     ) -> HttpRequest:
         """The HTTP request; `tokens` is an upper bound for its prompt."""
-        ...
 
-    def reader(self, request: ModelRequest) -> AnswerReader: ...
+    @abstractmethod
+    def reader(self, request: ModelRequest) -> AnswerReader:
+        """A reader for one answer."""
 
-    def missing_message(self, name: str, origin: str, /) -> str:
-        """A sentence that the server does not have the model."""
-        ...
-
-    def model_advice(self, name: str, /) -> str: ...
-
+    @abstractmethod
     def adapt_to(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
         """Learn from a refusal; True if the request should be built again and resent at once."""
-        ...
+
+    @abstractmethod
+    async def probe(self, client: ProbeClient, name: str) -> Capabilities:
+        """The capabilities of a model, as its server reports them."""
 
     def reduced(self, capabilities: Capabilities) -> Capabilities:
         """The capabilities without those that the server has refused."""
-        ...
+        return capabilities
 
-    async def probe(self, client: ProbeClient, name: str) -> Capabilities: ...
+    def endpoint(self, url: str) -> Endpoint:
+        """The address of the API for the URL that a user gives. Raises `ModelFailed` if it cannot be used."""
+        return endpoint_of(url, default_path="/v1")
+
+    def missing_message(self, name: str, origin: str, /) -> str:
+        """A sentence that the server does not have the model."""
+        return f"{origin} has no model {name!r}."
+
+    def model_advice(self, _name: str, /) -> str:
+        """What to do if the server does not have the model."""
+        return "Set `model.name` to one that it lists (`planloom/model/list`)."
+
+    def listing(self, reply: Reply) -> ModelListing:
+        """The models in the reply of `models_path`."""
+        if reply.status >= 400:
+            problem = f"it answered {reply.status}: {reply.problem}"
+            return ModelListing(True, problem=problem, default=self.default_model(()))
+        entries = [object_of(entry) for entry in list_of(reply.data.get("data"))]
+        models = tuple(
+            ModelEntry(
+                name,
+                next(filter(None, (count_of(entry.get(field)) for field in LISTED_CONTEXT_FIELDS)), None),
+            )
+            for entry in entries
+            if (name := text_of(entry.get("id")))
+        )
+        return ModelListing(
+            True, models, reply.problem, default=self.default_model([model.name for model in models])
+        )
+
+    def default_model(self, names: Sequence[str]) -> str:
+        """The model to use of those that a server lists, or "": the first that is not an embedding model."""
+        return next((name for name in names if "embed" not in name.lower()), "")
+
+    def recognises(self, _reply: Reply, /) -> bool:
+        """Whether a reply to OpenAI's `/models` shows that this provider answers there."""
+        return False
 
 
 class ProbeClient(Protocol):

@@ -115,7 +115,7 @@ class HttpModel:
                 self._capabilities = probed
         return self._capabilities
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         if request.temperature is None and self._options.temperature is not None:
             request = request.model_copy(update={"temperature": self._options.temperature})
         capabilities = await self.capabilities()

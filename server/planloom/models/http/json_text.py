@@ -18,10 +18,10 @@ class Unreadable(NamedTuple):
     problem: str
 
 
-def read_json(text: str, *, halves: bool = False) -> Json | Unreadable:
+def read_json(text: str, *, keep_surrogates: bool = False) -> Json | Unreadable:
     """Parse a JSON text.
 
-    Lone surrogates become U+FFFD; `halves` keeps them, for a pair that is split between two documents.
+    Lone surrogates become U+FFFD; `keep_surrogates` keeps them, for a pair that is split between two documents.
     """
     try:
         # Models put raw line ends into strings; the meaning is clear, so they are accepted.
@@ -32,14 +32,14 @@ def read_json(text: str, *, halves: bool = False) -> Json | Unreadable:
         return Unreadable(str(error))
     if text.count("{") + text.count("[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
         return Unreadable(f"it is nested deeper than {MAX_DEPTH} levels")
-    if not halves and ("\\u" in text or SURROGATE.search(text)):
+    if not keep_surrogates and ("\\u" in text or SURROGATE.search(text)):
         return _mended(value)
     return value
 
 
-def read_object(text: str, *, halves: bool = False) -> dict[str, Json] | Unreadable:
+def read_object(text: str, *, keep_surrogates: bool = False) -> dict[str, Json] | Unreadable:
     """Like `read_json`, for a text that must be an object."""
-    value = read_json(text, halves=halves)
+    value = read_json(text, keep_surrogates=keep_surrogates)
     if isinstance(value, Unreadable | dict):
         return value
     return Unreadable(f"it is not an object but {_kind(value)}")

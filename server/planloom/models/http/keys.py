@@ -11,14 +11,8 @@ from urllib.parse import quote
 from planloom.domain.errors import InvalidParams, ModelFailed
 from planloom.domain.values import Json
 from planloom.models.http.endpoint import origin_of
+from planloom.providers import PROVIDERS
 
-HOME = {"openai": "https://api.openai.com", "anthropic": "https://api.anthropic.com"}
-"""The origin of each vendor, the only one that its key is sent to by default."""
-VARIABLES = {
-    "openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
-    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
-}
-"""Per vendor: the environment variable with its key, and the one with another base URL for that key."""
 OWN_VARIABLE = "PLANLOOM_API_KEY"
 """The environment variable with the key for the configured base URL, whatever the provider."""
 SHORTEST_SECRET = 8
@@ -60,10 +54,9 @@ class Key:
 class Keyring:
     """The keys of this process, found by origin.
 
-    From the environment: `OPENAI_API_KEY` is for https://api.openai.com or, if set, the origin of
-    `OPENAI_BASE_URL`; `ANTHROPIC_API_KEY` likewise; `PLANLOOM_API_KEY` is for the origin of `given_for`, which is
-    the configured base URL, or None if the settings of an opened folder may have set it. A key set with `put`
-    takes precedence.
+    From the environment: the `key_variable` of a provider is for the origin of its default URL or, if set, of the
+    URL in its `url_variable`; `PLANLOOM_API_KEY` is for the origin of `given_for`, which is the configured base URL,
+    or None if the settings of an opened folder may have set it. A key set with `put` takes precedence.
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None, given_for: str | None = None) -> None:
@@ -73,8 +66,9 @@ class Keyring:
         environment = environment or {}
         if given_for:
             self._read(environment, OWN_VARIABLE, given_for)
-        for vendor, (variable, base) in VARIABLES.items():
-            self._read(environment, variable, environment.get(base) or HOME[vendor])
+        for provider in PROVIDERS.values():
+            if provider.key_variable:
+                self._read(environment, provider.key_variable, provider.home(environment))
 
     def take_over(self, other: Keyring) -> None:
         """Copy the keys that were set with `put` in another keyring."""
@@ -143,8 +137,8 @@ class RedactingFormatter(logging.Formatter):
 
 def key_advice(provider: str, origin: str) -> str:
     """A sentence that says how to set a key for this origin."""
-    vendor = next((name for name, home in HOME.items() if home == origin), None)
-    variable = VARIABLES[vendor][0] if vendor is not None else OWN_VARIABLE
+    own = (row.key_variable for row in PROVIDERS.values() if row.key_variable and row.url == origin)
+    variable = next(own, OWN_VARIABLE)
     return f"Set {variable} in the environment, or the key for `{provider}` with `planloom/secret/set`."
 
 

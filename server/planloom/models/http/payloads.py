@@ -40,7 +40,7 @@ async def payloads(response: httpx.Response) -> AsyncGenerator[dict[str, Json]]:
         whole: list[str] = []
         read_any = False
         async for line in lines:
-            value = read_object(line, halves=True) if not whole else Unreadable("")
+            value = read_object(line, keep_surrogates=True) if not whole else Unreadable("")
             if not isinstance(value, Unreadable):
                 read_any = True
                 yield value
@@ -83,7 +83,7 @@ def _documents(data: str) -> list[str]:
 
 
 def _object(text: str) -> dict[str, Json]:
-    value = read_object(text, halves=True)
+    value = read_object(text, keep_surrogates=True)
     if isinstance(value, Unreadable):
         raise AnswerBroken(f"a part of it is not JSON ({value.problem})")
     return value

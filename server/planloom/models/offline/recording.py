@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
 
 from planloom.domain.errors import ContextOverflow, ModelFailed, StorageFailed
@@ -76,12 +76,12 @@ class RecordingModel:
     async def capabilities(self) -> Capabilities:
         return await self._model.capabilities()
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         events: list[ModelEvent] = []
         fault: Fault | None = None
         try:
             # When a consumer stops reading, the connection must close at once, not at garbage collection.
-            async with contextlib.aclosing(_closable(self._model.stream(request))) as stream:
+            async with contextlib.aclosing(self._model.stream(request)) as stream:
                 async for event in stream:
                     events.append(event)
                     yield event
@@ -96,13 +96,3 @@ class RecordingModel:
 
     async def close(self) -> None:
         await self._model.close()
-
-
-async def _closable(stream: AsyncIterator[ModelEvent]) -> AsyncGenerator[ModelEvent]:
-    try:
-        async for event in stream:
-            yield event
-    finally:
-        close = getattr(stream, "aclose", None)
-        if close is not None:
-            await close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -181,7 +181,7 @@ class ScriptedModel:
     async def capabilities(self) -> Capabilities:
         return self._capabilities
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         self._requests.append(request)
         number = len(self._requests)
         turn = self._next_turn(request)

@@ -1,1 +1,1 @@
-"""One adapter per provider, and the catalog of providers."""
+"""One adapter per provider, and the access to their servers."""

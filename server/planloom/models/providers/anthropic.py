@@ -6,10 +6,11 @@ import base64
 import json
 import re
 from collections.abc import Mapping
+from typing import ClassVar
 from urllib.parse import quote
 
 from planloom.domain.values import Json
-from planloom.models.http.adapter import AnswerRefused, HttpRequest, ProbeClient
+from planloom.models.http.adapter import AnswerRefused, HttpRequest, ProbeClient, ProviderAdapter, Reply
 from planloom.models.http.failures import Refusal, refusal_in
 from planloom.models.http.json_text import count_of, list_of, object_of, text_of
 from planloom.models.port import Capabilities, Message, ModelEvent, ModelRequest
@@ -26,13 +27,11 @@ KNOWN = Capabilities(tools=True, json_schema=True, images=True, context_tokens=2
 ALLOWED_LENGTH = re.compile(r"max_tokens: [0-9]{1,9} > ([0-9]{1,9})")
 
 
-class Anthropic:
+class Anthropic(ProviderAdapter):
     """The adapter, with the fields that the server has refused."""
 
-    provider = "anthropic"
     key_header = "x-api-key"
-    headers: Mapping[str, str] = {"anthropic-version": "2023-06-01"}
-    streams_calls = True
+    headers: ClassVar[Mapping[str, str]] = {"anthropic-version": "2023-06-01"}
     compiles_schema = False
     start_advice = "Check the connection to the internet."
 
@@ -82,14 +81,6 @@ class Anthropic:
         """A reader for one answer."""
         return AnthropicReader(request, forced=_is_forced(request))
 
-    def missing_message(self, name: str, origin: str, /) -> str:
-        """A sentence that the server does not have the model."""
-        return f"{origin} has no model {name!r}."
-
-    def model_advice(self, _name: str, /) -> str:
-        """Advice if the server does not have the model."""
-        return "Set `model.name` to one that it lists (`planloom/model/list`)."
-
     def adapt_to(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
         """Learn the model's longest answer, and which fields it refuses."""
         if status in FINAL_STATUSES:
@@ -106,9 +97,9 @@ class Anthropic:
             return True
         return False
 
-    def reduced(self, capabilities: Capabilities) -> Capabilities:
-        """The same capabilities, since no refusal reduces them."""
-        return capabilities
+    def recognises(self, reply: Reply, /) -> bool:
+        """Only Anthropic wraps errors in an object of type "error"."""
+        return reply.status >= 400 and reply.data.get("type") == "error"
 
     async def probe(self, client: ProbeClient, name: str) -> Capabilities:
         """The documented capabilities, with the context size of the model's entry if it states one."""

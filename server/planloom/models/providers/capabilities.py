@@ -9,8 +9,8 @@ from urllib.parse import quote
 from planloom.domain.values import Json
 from planloom.models.http.adapter import ProbeClient
 from planloom.models.http.json_text import count_of, list_of, object_of, text_of
-from planloom.models.http.keys import HOME
 from planloom.models.port import Capabilities
+from planloom.providers import OPENAI as OPENAI_SERVICE
 
 UNKNOWN_SERVER = Capabilities(tools=True, json_schema=True, parallelism=1)
 """Assumed for a server without metadata, since the adapter can adapt to refusals."""
@@ -40,7 +40,7 @@ async def of_openai_compatible(client: ProbeClient, name: str) -> Capabilities:
     tools that its template does not support.
     """
     endpoint = client.endpoint
-    capabilities = OPENAI if endpoint.origin == HOME["openai"] else UNKNOWN_SERVER
+    capabilities = OPENAI if endpoint.origin == OPENAI_SERVICE.url else UNKNOWN_SERVER
     capabilities = capabilities.model_copy(
         update={"parallelism": 1 if endpoint.local else REMOTE_PARALLELISM}
     )

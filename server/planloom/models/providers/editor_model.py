@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Protocol
 
 from planloom.domain.errors import ContextOverflow, ModelFailed
@@ -24,7 +24,7 @@ from planloom.models.port import (
 from planloom.models.tokens import TokenCounter
 
 
-class EditorAnswer(Value):
+class EditorModelAnswer(Value):
     """The whole answer of the editor's model; token counts are None if the editor does not know them."""
 
     text: str = ""
@@ -40,7 +40,7 @@ class EditorCompletion(Protocol):
     cancelling the call cancels the editor's request.
     """
 
-    async def complete(self, request_id: str, name: str, request: ModelRequest) -> EditorAnswer: ...
+    async def complete(self, request_id: str, name: str, request: ModelRequest) -> EditorModelAnswer: ...
 
 
 class EditorModel:
@@ -69,7 +69,7 @@ class EditorModel:
     async def capabilities(self) -> Capabilities:
         return Capabilities(tools=True, json_schema=False, context_tokens=self._context_tokens or None)
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         tokens = self.counter.request(request)
         if self._context_tokens and tokens > self._context_tokens:
             raise ContextOverflow(
@@ -95,7 +95,7 @@ class EditorModel:
     async def close(self) -> None:
         """There is nothing to close."""
 
-    async def _ask(self, request: ModelRequest) -> EditorAnswer:
+    async def _ask(self, request: ModelRequest) -> EditorModelAnswer:
         try:
             async with asyncio.timeout(self._seconds):
                 answer = await self._editor.complete(uuid.uuid4().hex, self._name, request)

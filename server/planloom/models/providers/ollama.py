@@ -6,13 +6,23 @@ import base64
 from collections.abc import Mapping
 
 from planloom.domain.values import CallId, Json
-from planloom.models.http.adapter import AnswerRefused, HttpRequest, ProbeClient
+from planloom.models.http.adapter import (
+    AnswerRefused,
+    HttpRequest,
+    ModelEntry,
+    ModelListing,
+    ProbeClient,
+    ProviderAdapter,
+    Reply,
+)
+from planloom.models.http.endpoint import Endpoint, endpoint_of
 from planloom.models.http.failures import Refusal, refusal_in
 from planloom.models.http.json_text import count_of, list_of, object_of, text_of
 from planloom.models.port import Capabilities, Message, ModelEvent, ModelRequest
 from planloom.models.providers.accumulator import StreamAccumulator
 from planloom.models.providers.openai_compatible import FINAL_STATUSES, NO_TOOLS, tool_list
 from planloom.models.providers.text_tools import describe_in_prompt
+from planloom.providers import LOCAL_MODEL
 
 SMALLEST_CONTEXT = 4096
 """Smallest context size in tokens; larger ones are its multiples by powers of two."""
@@ -20,16 +30,13 @@ ANSWER_ROOM = 4096
 """Tokens reserved for an answer without a limit in the request."""
 
 
-class Ollama:
+class Ollama(ProviderAdapter):
     """The adapter, with the largest context needed so far, since another size makes Ollama reload the model."""
 
-    provider = "ollama"
-    key_header = "Authorization"
-    headers: Mapping[str, str] = {}
     # Ollama sends a call only when it is complete.
     streams_calls = False
-    compiles_schema = True
     start_advice = "Start it with `ollama serve`."
+    models_path = "/api/tags"
 
     def __init__(self) -> None:
         self._context = SMALLEST_CONTEXT
@@ -64,6 +71,27 @@ class Ollama:
     def reader(self, request: ModelRequest) -> OllamaReader:
         """A reader for one answer."""
         return OllamaReader(request)
+
+    def endpoint(self, url: str) -> Endpoint:
+        """The address without the path of Ollama's OpenAI-compatible API, with which users often give it."""
+        endpoint = endpoint_of(url)
+        return endpoint._replace(path=endpoint.path.removesuffix("/v1").removesuffix("/api"))
+
+    def listing(self, reply: Reply) -> ModelListing:
+        """The models in the reply of `/api/tags`."""
+        if reply.status >= 400 or not isinstance(reply.data.get("models"), list):
+            return ModelListing(True, problem=reply.problem or "it is not Ollama", foreign=True)
+        entries = map(object_of, list_of(reply.data["models"]))
+        names = [text_of(entry.get("name")) or text_of(entry.get("model")) for entry in entries]
+        models = tuple(ModelEntry(name) for name in names if name)
+        problem = "" if models else f"Ollama is running but has no model: `ollama pull {LOCAL_MODEL}`."
+        return ModelListing(
+            True, models, problem, default=self.default_model([model.name for model in models])
+        )
+
+    def recognises(self, reply: Reply, /) -> bool:
+        """Only Ollama says of a model that it is owned by the library."""
+        return any(object_of(entry).get("owned_by") == "library" for entry in list_of(reply.data.get("data")))
 
     def missing_message(self, name: str, _origin: str, /) -> str:
         """A sentence that the server does not have the model."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from planloom.domain.values import Json
-from planloom.models.http.adapter import AnswerRefused, HttpRequest, ProbeClient
+from planloom.models.http.adapter import AnswerRefused, HttpRequest, ProbeClient, ProviderAdapter
 from planloom.models.http.failures import Refusal, refusal_in
 from planloom.models.http.json_text import count_of, list_of, object_of, text_of
 from planloom.models.http.payloads import DONE
@@ -19,6 +19,8 @@ from planloom.models.providers.text_tools import describe_in_prompt
 
 FINAL_STATUSES = frozenset({401, 402, 403, 408, 409, 413, 429, 503})
 """Statuses that do not concern the form of the request."""
+PREFERRED = ("gpt-5-mini", "gpt-4.1-mini", "gpt-4o-mini")
+"""The models to choose from OpenAI's own list, which is unordered, if none is configured."""
 NO_TOOLS = re.compile(
     r"support[^.]{0,40}(?:tool|function)"
     r"|(?:tool|function)[^.]{0,60}(?:support|requires|enable|not allowed|unknown)"
@@ -28,15 +30,8 @@ NO_TOOLS = re.compile(
 NO_SCHEMA = re.compile(r"response_?format|json_?schema|schema|grammar|guided|structured", re.IGNORECASE)
 
 
-class OpenAICompatible:
+class OpenAICompatible(ProviderAdapter):
     """The adapter, with the fields that the server has refused."""
-
-    provider = "openai"
-    key_header = "Authorization"
-    headers: Mapping[str, str] = {}
-    streams_calls = True
-    compiles_schema = True
-    start_advice = "Start the model server there."
 
     def __init__(self) -> None:
         self._refused: set[str] = set()
@@ -75,13 +70,11 @@ class OpenAICompatible:
         """A reader for one answer."""
         return OpenAIReader(request)
 
-    def missing_message(self, name: str, origin: str, /) -> str:
-        """A sentence that the server does not have the model."""
-        return f"{origin} has no model {name!r}."
-
-    def model_advice(self, _name: str, /) -> str:
-        """Advice if the server does not have the model."""
-        return "Set `model.name` to one that it lists (`planloom/model/list`)."
+    def default_model(self, names: Sequence[str]) -> str:
+        """On OpenAI's own service one of `PREFERRED`; a server that lists no models runs one, under any name."""
+        if any(name.startswith("gpt-") for name in names):
+            return next((name for name in PREFERRED if name in names), "")
+        return super().default_model(names) if names else "default"
 
     def adapt_to(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
         """Learn from a refusal which field the server does not accept; each field is learned once."""

@@ -38,10 +38,7 @@ def _tool_descriptions(request: ModelRequest) -> str:
         f"To call a tool, answer with a JSON object of the form {CALL_FORM}, one for each call.",
         "The tools:",
     ]
-    for tool in request.tools:
-        schema = json.dumps(tool.parameters, ensure_ascii=False)
-        lines.append(f"- {tool.name}: {tool.description} Arguments: {schema}")
-    return "\n".join(lines)
+    return "\n".join((*lines, *(tool.prompt_line for tool in request.tools)))
 
 
 def _as_text(message: Message) -> Message:

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from typing import NamedTuple, cast
+from collections.abc import AsyncGenerator
+from typing import NamedTuple
 
 from planloom.domain.errors import ModelFailed
-from planloom.models.hint import LOCAL_MODEL, WAYS_TO_A_MODEL
+from planloom.models.http.adapter import ModelListing
 from planloom.models.http.endpoint import origin_of
-from planloom.models.http.keys import Keyring
 from planloom.models.offline.replay import open_replay
 from planloom.models.port import Capabilities, Model, ModelEvent, ModelIdentity, ModelRequest
-from planloom.models.providers.catalog import (
-    PREFERRED,
-    ModelListing,
-    ProviderName,
-    accepts,
-    detect_server,
-    home_of,
-    models_at,
-    open_model,
-)
 from planloom.models.providers.editor_model import EditorCompletion, EditorModel
-from planloom.settings import Settings
+from planloom.models.providers.servers import ModelServers, accepts
+from planloom.providers import (
+    DISCOVERY_ORDER,
+    OPENAI,
+    PROVIDERS,
+    WAYS_TO_A_MODEL,
+    LocalServer,
+    Provider,
+)
+from planloom.settings import ModelSettings
 
-KEYED_PROVIDERS: tuple[ProviderName, ...] = ("openai", "anthropic")
-HTTP_PROVIDERS: tuple[ProviderName, ...] = (*KEYED_PROVIDERS, "ollama")
 STRICT = "strict"
 """The `model.name` with which a replay fails at the first prompt that differs from the recording."""
 
@@ -52,7 +48,7 @@ class UnavailableModel:
     async def capabilities(self) -> Capabilities:
         return Capabilities()
 
-    async def stream(self, _request: ModelRequest, /) -> AsyncIterator[ModelEvent]:
+    async def stream(self, _request: ModelRequest, /) -> AsyncGenerator[ModelEvent]:
         # A new exception per request, so that each has its own traceback.
         failed = ModelFailed("model_unavailable", self._failure.message, hint=self._failure.hint)
         nothing: tuple[ModelEvent, ...] = ()
@@ -65,43 +61,47 @@ class UnavailableModel:
 
 
 class SelectionContext(NamedTuple):
-    """The inputs of the choice."""
+    """The inputs of the choice: how to reach model servers, and the editor's model if it offers one."""
 
-    settings: Settings
-    environment: Mapping[str, str]
+    servers: ModelServers
     editor: EditorCompletion | None
-    keys: Keyring
 
-    def open(self, provider: ProviderName, url: str, name: str, reason: str) -> Model:
+    @property
+    def settings(self) -> ModelSettings:
+        """The settings of the model."""
+        return self.servers.settings.model
+
+    def home(self, provider: Provider) -> str:
+        """The default base URL of a provider."""
+        return provider.home(self.servers.environment)
+
+    def open(self, provider: Provider, url: str, name: str, reason: str) -> Model:
         """The model at a URL; an `UnavailableModel` if the URL cannot be used."""
+        identity = ModelIdentity(provider=provider.name, name=name, reason=reason)
         try:
-            return open_model(
-                provider,
-                url,
-                name,
-                reason,
-                settings=self.settings,
-                environment=self.environment,
-                keys=self.keys,
-            )
+            return self.servers.open(identity, url)
         except ModelFailed as failure:
-            return UnavailableModel(
-                ModelIdentity(provider=provider, name=name, reason=failure.message), failure
-            )
+            return UnavailableModel(identity.model_copy(update={"reason": failure.message}), failure)
 
-    async def listed(self, provider: ProviderName, url: str) -> ModelListing:
+    async def list_models(self, provider: Provider, url: str) -> ModelListing:
         """The models that a server lists; an unusable URL counts as one without an answer."""
         try:
-            return await models_at(
-                provider, url, settings=self.settings, environment=self.environment, keys=self.keys
-            )
+            return await self.servers.list_models(provider, url)
         except ModelFailed as failure:
             return ModelListing(False, problem=failure.message)
+
+    def key_source(self, provider: Provider, url: str) -> str | None:
+        """Where the key for a provider's default URL comes from; None if there is none."""
+        try:
+            key = self.servers.keys.find(provider.name, origin_of(url))
+        except ModelFailed:
+            return None
+        return key.source if key is not None else None
 
 
 async def choose_configured(context: SelectionContext, configured: str) -> Choice:
     """The model of the provider in the settings."""
-    chosen = context.settings.model
+    chosen = context.settings
     reason = f"`model.provider` is {configured}"
     match configured:
         case "embedded":
@@ -114,12 +114,12 @@ async def choose_configured(context: SelectionContext, configured: str) -> Choic
             except ModelFailed as failure:
                 identity = ModelIdentity(provider=configured, name=chosen.base_url, reason=failure.message)
                 return _choice(UnavailableModel(identity, failure))
-    provider = cast(ProviderName, configured)
-    url = chosen.base_url or home_of(provider, context.environment)
+    provider = PROVIDERS[configured]
+    url = chosen.base_url or context.home(provider)
     name = chosen.name
     if not name:
-        found = await context.listed(provider, url)
-        name = _pick_name("", found, provider) or _default_name(found, provider)
+        found = await context.list_models(provider, url)
+        name = found.default
         if not name:
             return _choice(_without_name(provider, url, found))
         reason += " and this is the first model that it lists"
@@ -127,105 +127,89 @@ async def choose_configured(context: SelectionContext, configured: str) -> Choic
 
 
 async def choose_automatically(context: SelectionContext) -> Choice:
-    """The first that answers of: the base URL, a vendor with a key, a local Ollama, the editor's model."""
+    """The first that answers of: the base URL, a service with a key, a local server, the editor's model."""
     rejected: list[str] = []
-    base_url = context.settings.model.base_url
-    if base_url:
-        choice = await _auto_base_url(context, base_url, rejected)
-        if choice is not None:
-            return choice
-    for provider in KEYED_PROVIDERS:
-        choice = await _auto_key(context, provider, rejected)
-        if choice is not None:
-            return choice._replace(rejected=tuple(rejected))
-    choice = await _auto_ollama(context, rejected)
-    if choice is None and context.editor is not None:
-        choice = _choice(_editor(context, "the editor offers a model" + _rejections(rejected)))
-    if choice is None and base_url:
-        # A user who sets an address wants that server: the embedded rules would hide that it does not answer.
-        model = context.open(
-            "openai", base_url, context.settings.model.name, f"`model.baseUrl` is {base_url}"
-        )
-        choice = _choice(model)
-    if choice is None:
-        choice = _embedded("no model is configured and none answers")
+    choice = await _first_that_answers(context, rejected)
     return choice._replace(rejected=tuple(rejected))
 
 
-async def _auto_base_url(context: SelectionContext, url: str, rejected: list[str]) -> Choice | None:
-    try:
-        found = await detect_server(
-            url, settings=context.settings, environment=context.environment, keys=context.keys
+async def _first_that_answers(context: SelectionContext, rejected: list[str]) -> Choice:
+    """As `choose_automatically`; appends the reasons against earlier models to `rejected`."""
+    base_url = context.settings.base_url
+    if base_url and (choice := await _at_base_url(context, base_url, rejected)) is not None:
+        return choice
+    for provider in DISCOVERY_ORDER:
+        choice = await (
+            _with_key(context, provider, rejected)
+            if provider.local is None
+            else _on_this_machine(context, provider, provider.local, rejected)
         )
+        if choice is not None:
+            return choice
+    if context.editor is not None:
+        return _choice(_editor(context, "the editor offers a model" + _rejections(rejected)))
+    if base_url:
+        # A user who sets an address wants that server: the embedded rules would hide that it does not answer.
+        reason = f"`model.baseUrl` is {base_url}"
+        return _choice(context.open(OPENAI, base_url, context.settings.name, reason))
+    return _embedded("no model is configured and none answers")
+
+
+async def _at_base_url(context: SelectionContext, url: str, rejected: list[str]) -> Choice | None:
+    try:
+        provider, found = await context.servers.detect(url)
     except ModelFailed as failure:
         rejected.append(failure.message)
         return None
     if not found.answered:
         rejected.append(f"{url} (`model.baseUrl`) does not answer: {found.problem}")
         return None
-    provider: ProviderName = found.provider or "openai"
-    name = context.settings.model.name or _pick_name("", found, provider) or _default_name(found, provider)
+    name = context.settings.name or found.default
     if not name:
         return _choice(_without_name(provider, url, found))
     return _choice(context.open(provider, url, name, f"{url} (`model.baseUrl`) answers"))
 
 
-async def _auto_key(context: SelectionContext, provider: ProviderName, rejected: list[str]) -> Choice | None:
-    url = home_of(provider, context.environment)
-    key = key_source(context, provider, url)
+async def _with_key(context: SelectionContext, provider: Provider, rejected: list[str]) -> Choice | None:
+    url = context.home(provider)
+    key = context.key_source(provider, url)
     if key is None:
         return None
-    found = await context.listed(provider, url)
-    name = _pick_name(_own_name(context), found, provider) or _own_name(context)
+    found = await context.list_models(provider, url)
+    wanted = _own_name(context)
+    listed = next((model.name for model in found.models if model.name in {wanted, f"{wanted}:latest"}), "")
+    # A service that lists no models has none to use by default.
+    name = listed or wanted or (found.default if found.models else "")
     if not found.answered or not name or (found.problem and not found.models):
         rejected.append(f"{url} (a key is in {key}) cannot be used: {found.problem or 'set `model.name`'}")
         return None
     return _choice(context.open(provider, url, name, f"a key is in {key}" + _rejections(rejected)))
 
 
-async def _auto_ollama(context: SelectionContext, rejected: list[str]) -> Choice | None:
-    url = home_of("ollama", context.environment)
+async def _on_this_machine(
+    context: SelectionContext, provider: Provider, local: LocalServer, rejected: list[str]
+) -> Choice | None:
+    url = context.home(provider)
+    no_answer = f"no {local.title} answers at {url}"
     if not await accepts(url):
-        rejected.append(f"no Ollama answers at {url}")
+        rejected.append(no_answer)
         return None
-    found = await context.listed("ollama", url)
-    name = _own_name(context) or _pick_name("", found, "ollama")
-    if found.provider != "ollama" or not name:
-        rejected.append(found.problem or f"no Ollama answers at {url}")
+    found = await context.list_models(provider, url)
+    name = _own_name(context) or found.default
+    if not found.answered or found.foreign or not name:
+        rejected.append(found.problem or no_answer)
         return None
-    return _choice(context.open("ollama", url, name, f"Ollama answers at {url}" + _rejections(rejected)))
-
-
-def key_source(context: SelectionContext, provider: ProviderName, url: str) -> str | None:
-    """Where the key for a provider's default URL comes from; None if there is none."""
-    try:
-        key = context.keys.find(provider, origin_of(url))
-    except ModelFailed:
-        return None
-    return key.source if key is not None else None
+    return _choice(
+        context.open(provider, url, name, f"{local.title} answers at {url}" + _rejections(rejected))
+    )
 
 
 def _own_name(context: SelectionContext) -> str:
     """The configured name; "" with a base URL, since the name then belongs to that server."""
-    return "" if context.settings.model.base_url else context.settings.model.name
+    return "" if context.settings.base_url else context.settings.name
 
 
-def _pick_name(wanted: str, found: ModelListing, provider: ProviderName) -> str:
-    """The wanted model if it is listed; without one, the first that is not an embedding model."""
-    names = [model.name for model in found.models]
-    if wanted:
-        return next((name for name in names if name in {wanted, f"{wanted}:latest"}), "")
-    if provider == "openai" and any(name.startswith("gpt-") for name in names):
-        return next((name for name in PREFERRED if name in names), "")
-    return next((name for name in names if "embed" not in name.lower()), "")
-
-
-def _default_name(found: ModelListing, provider: ProviderName) -> str:
-    """The name for a server that lists no models: one that runs a single model accepts any."""
-    return "default" if provider == "openai" and found.answered and not found.models else ""
-
-
-def _without_name(provider: ProviderName, url: str, found: ModelListing) -> UnavailableModel:
+def _without_name(provider: Provider, url: str, found: ModelListing) -> UnavailableModel:
     """The failure if a server is configured but the name of the model is unknown."""
     names = ", ".join(model.name for model in found.models[:8])
     if names:
@@ -233,14 +217,16 @@ def _without_name(provider: ProviderName, url: str, found: ModelListing) -> Unav
     else:
         message = f"{url} names no model to use: {found.problem or 'it lists none'}"
         advice = "Set" if found.answered else "Start it, or set"
-        pull = f" Ollama: `ollama serve`, then `ollama pull {LOCAL_MODEL}`." if provider == "ollama" else ""
-        hint = f"{advice} `model.baseUrl` and `model.name`.{pull}"
+        hint = f"{advice} `model.baseUrl` and `model.name`."
+        if provider.local is not None:
+            title, start, add_model = provider.local
+            hint += f" {title}: `{start}`, then `{add_model}`."
     failure = ModelFailed("model_unavailable", message, hint=hint)
-    return UnavailableModel(ModelIdentity(provider=provider, name="", reason=message), failure)
+    return UnavailableModel(ModelIdentity(provider=provider.name, name="", reason=message), failure)
 
 
 def _editor(context: SelectionContext, reason: str) -> Model:
-    chosen = context.settings.model
+    chosen = context.settings
     identity = ModelIdentity(provider="editor", name=chosen.name, reason=reason)
     if context.editor is None:
         return UnavailableModel(

@@ -5,35 +5,38 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from typing import cast
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
 from planloom.domain.errors import ModelFailed
+from planloom.domain.values import Value
+from planloom.models.http.adapter import ModelListing
 from planloom.models.http.keys import Keyring
 from planloom.models.port import Capabilities, Model, ModelEvent, ModelIdentity, ModelRequest
-from planloom.models.providers.catalog import (
-    ListedModel,
-    ModelListing,
-    ProviderName,
-    accepts,
-    detect_server,
-    home_of,
-)
 from planloom.models.providers.editor_model import EditorCompletion
+from planloom.models.providers.servers import ModelServers, accepts
 from planloom.models.selection.candidates import (
-    HTTP_PROVIDERS,
     Choice,
     SelectionContext,
     choose_automatically,
     choose_configured,
-    key_source,
 )
+from planloom.providers import DISCOVERY_ORDER, OPENAI, PROVIDERS, Provider
 from planloom.settings import Settings
 
 log = logging.getLogger(__name__)
 
 
-async def pick(
+class ListedModel(Value):
+    """A model that could be chosen; `reason` describes it, or says why it cannot be used."""
+
+    provider: str
+    name: str
+    context_tokens: int | None = None
+    reachable: bool
+    reason: str | None = None
+
+
+async def choose_model(
     settings: Settings,
     environment: Mapping[str, str],
     editor: EditorCompletion | None = None,
@@ -44,13 +47,14 @@ async def pick(
 
     Without `keys`, those of the environment are used, with `PLANLOOM_API_KEY` for the configured base URL.
     """
-    context = SelectionContext(settings, environment, editor, keys or _keys(settings, environment))
+    context = _context(settings, environment, editor, keys)
     provider = settings.model.provider
     if provider == "auto":
         choice = await choose_automatically(context)
         if choice.model is not None:
-            reselect = cast(Callable[[], Awaitable[Choice]], lambda: choose_automatically(context))
-            choice = choice._replace(model=ReselectingModel(choice, reselect))
+            # A lambda, since the repr of a `partial` would show the keys of the environment.
+            model = ReselectingModel(choice, lambda: choose_automatically(context))
+            choice = choice._replace(model=model)
     else:
         choice = await choose_configured(context, provider)
     log.info("Model: %s %s, since %s", *choice.identity.model_dump().values())
@@ -67,9 +71,9 @@ async def list_models(
     keys: Keyring | None = None,
 ) -> tuple[ListedModel, ...]:
     """Every model that could be chosen now, in the order of `auto`, the embedded rules last."""
-    context = SelectionContext(settings, environment, editor, keys or _keys(settings, environment))
+    context = _context(settings, environment, editor, keys)
     listings = await asyncio.gather(
-        _at_base_url(context), *(_at_home(context, provider) for provider in HTTP_PROVIDERS)
+        _at_base_url(context), *(_at_home(context, provider) for provider in DISCOVERY_ORDER)
     )
     listed = [model for listing in listings for model in listing]
     if editor is not None:
@@ -107,11 +111,10 @@ class ReselectingModel:
     async def capabilities(self) -> Capabilities:
         return await (await self._current()).capabilities()
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         model = await self._current()
         try:
-            events = cast(AsyncGenerator[ModelEvent], model.stream(request))
-            async with contextlib.aclosing(events):
+            async with contextlib.aclosing(model.stream(request)) as events:
                 async for event in events:
                     yield event
         except ModelFailed as failure:
@@ -139,46 +142,51 @@ class ReselectingModel:
             return self._model
 
 
-def _keys(settings: Settings, environment: Mapping[str, str]) -> Keyring:
-    return Keyring(environment, given_for=settings.model.base_url or None)
+def _context(
+    settings: Settings, environment: Mapping[str, str], editor: EditorCompletion | None, keys: Keyring | None
+) -> SelectionContext:
+    keys = keys or Keyring(environment, given_for=settings.model.base_url or None)
+    return SelectionContext(ModelServers(settings, environment, keys), editor)
 
 
 async def _at_base_url(context: SelectionContext) -> tuple[ListedModel, ...]:
-    url = context.settings.model.base_url
-    provider = context.settings.model.provider
-    if not url or provider in {"replay", "editor", "embedded"}:
+    url = context.settings.base_url
+    configured = context.settings.provider
+    if not url or configured not in {"auto", *PROVIDERS}:
         return ()
-    if provider != "auto":
-        return _listing(await context.listed(cast(ProviderName, provider), url), provider, context)
+    if configured != "auto":
+        provider = PROVIDERS[configured]
+        return _listed(await context.list_models(provider, url), provider, context)
     try:
-        found = await detect_server(
-            url, settings=context.settings, environment=context.environment, keys=context.keys
-        )
+        provider, found = await context.servers.detect(url)
     except ModelFailed as failure:
-        found = ModelListing(False, problem=failure.message)
-    return _listing(found, found.provider or "openai", context)
+        provider, found = OPENAI, ModelListing(False, problem=failure.message)
+    return _listed(found, provider, context)
 
 
-async def _at_home(context: SelectionContext, provider: ProviderName) -> tuple[ListedModel, ...]:
-    url = home_of(provider, context.environment)
-    wanted = context.settings.model.provider == provider and not context.settings.model.base_url
-    if provider == "ollama":
-        if not await accepts(url):
-            problem = ModelListing(False, problem=f"no Ollama answers at {url}: start it by `ollama serve`")
-            return _listing(problem, provider, context) if wanted else ()
-    elif not wanted and key_source(context, provider, url) is None:
-        return ()
-    return _listing(await context.listed(provider, url), provider, context)
+async def _at_home(context: SelectionContext, provider: Provider) -> tuple[ListedModel, ...]:
+    url = context.home(provider)
+    wanted = context.settings.provider == provider.name and not context.settings.base_url
+    if provider.local is None:
+        if not wanted and context.key_source(provider, url) is None:
+            return ()
+    elif not await accepts(url):
+        problem = f"no {provider.local.title} answers at {url}: start it by `{provider.local.start}`"
+        return _listed(ModelListing(False, problem=problem), provider, context) if wanted else ()
+    return _listed(await context.list_models(provider, url), provider, context)
 
 
-def _listing(found: ModelListing, provider: str, context: SelectionContext) -> tuple[ListedModel, ...]:
+def _listed(found: ModelListing, provider: Provider, context: SelectionContext) -> tuple[ListedModel, ...]:
+    """The models found, or one entry that says why there are none."""
     if found.models:
-        return found.models
-    name = context.settings.model.name
+        return tuple(
+            ListedModel(provider=provider.name, name=name, context_tokens=context_tokens, reachable=True)
+            for name, context_tokens in found.models
+        )
     return (
         ListedModel(
-            provider=provider,
-            name=name,
+            provider=provider.name,
+            name=context.settings.name,
             reachable=found.answered and not found.problem,
             reason=found.problem or None,
         ),

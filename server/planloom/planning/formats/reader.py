@@ -182,7 +182,7 @@ def _is_content(found: JsonPlan, text: str, labelled: LabelledSteps, numbered: N
 def _only_fence(lines: Sequence[str], *, whole: bool) -> list[str] | None:
     """The lines of the only fence of a text, if it may hold a plan.
 
-    With `whole`, no text may stand around it; else the words in front must not announce an example.
+    With `whole`, no text may surround it; else the words in front must not announce an example.
     """
     found = fences(lines)
     if len(found) != 1 or found[0].info.split(" ", 1)[0] not in _PLAN_LANGUAGES:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -95,7 +95,7 @@ class _Answer:
 class DraftOptions(NamedTuple):
     """How the settings want a plan to be drafted.
 
-    `style` is the format of the answer; "auto" chooses JSON if the engine can constrain it by a schema, else markers.
+    `style` is the format of the answer; "auto" chooses JSON if the provider can constrain it by a schema, else markers.
     `extra` is the user's addition to the prompt. `parallel` is how many steps may run at a time.
     """
 
@@ -141,38 +141,28 @@ class ModelPlanner:
         style = self._plan_style(capabilities)
         model_request = self._request(request, capabilities, style)
         taken = [step.step_id for step in request.finished]
-        first = _Answer(PlanStream(self._tools.names()), Stopwatch(self._clock))
         builder = StepBuilder(self._tools.rules(), taken)
-        try:
-            async for event in self._received(model_request, first):
-                if isinstance(event, TextDelta):
-                    yield DraftText(text=event.text)
-                    for drafted in first.feed(event.text):
-                        yield StepDrafted(step=builder.add(drafted))
-        except ModelFailed:
-            yield RequestUsage(usage=first.cost.usage)
-            raise
-        yield RequestUsage(usage=first.cost.usage)
-        read = self._read(first, request)
-        if isinstance(read, PlanDrafted):
-            yield read
-            return
-        repair = _repair_request(model_request, first, read, style, capabilities.context_tokens)
-        second = _Answer(PlanStream(self._tools.names()), Stopwatch(self._clock))
-        try:
-            async for event in self._received(repair, second):
-                if isinstance(event, TextDelta):
-                    yield DraftText(text=event.text)
-                    second.stream.feed(event.text)
-        except ModelFailed:
-            yield RequestUsage(usage=second.cost.usage)
-            raise
-        yield RequestUsage(usage=second.cost.usage)
-        read = self._read(second, request)
-        if isinstance(read, PlanDrafted):
-            yield read
-            return
-        raise _unusable(read, second)
+        for repairing in (False, True):
+            answer = _Answer(PlanStream(self._tools.names()), Stopwatch(self._clock))
+            try:
+                async for event in self._received(model_request, answer):
+                    if isinstance(event, TextDelta):
+                        yield DraftText(text=event.text)
+                        for drafted in answer.feed(event.text):
+                            # The steps of a repaired plan are those of the first, corrected: they come with the plan.
+                            if not repairing:
+                                yield StepDrafted(step=builder.add(drafted))
+            except ModelFailed:
+                yield RequestUsage(usage=answer.cost.usage)
+                raise
+            yield RequestUsage(usage=answer.cost.usage)
+            read = self._read(answer, request)
+            if isinstance(read, PlanDrafted):
+                yield read
+                return
+            if repairing:
+                raise _unusable(read, answer)
+            model_request = _repair_request(model_request, answer, read, style, capabilities.context_tokens)
 
     def _plan_style(self, capabilities: Capabilities) -> PlanStyle:
         if self._options.style == "auto":
@@ -204,9 +194,9 @@ class ModelPlanner:
             temperature=self._options.temperature,
         )
 
-    async def _received(self, model_request: ModelRequest, answer: _Answer) -> AsyncIterator[ModelEvent]:
+    async def _received(self, model_request: ModelRequest, answer: _Answer) -> AsyncGenerator[ModelEvent]:
         """Receive the answer into `answer`; stop early once the model writes only white space."""
-        async with aclosing(answer.cost.of(self._model, model_request)) as events:
+        async with aclosing(answer.cost.stream(self._model, model_request)) as events:
             async for event in events:
                 if isinstance(event, TextDelta | ReasoningDelta):
                     answer.watch.received()

@@ -17,7 +17,7 @@ CHARACTERS_PER_TOKEN = 3
 SMALL_CONTEXT = 8_192
 """Context sizes in tokens below this need a brief prompt."""
 _SNAPSHOT_SHARE = 0.15
-_VIEWS_SHARE = 0.4
+_REPORTS_SHARE = 0.4
 _SNAPSHOT_CHARACTERS = 8_000
 _LABELS = 2_000
 """Characters reserved for headings and notes around attachments."""
@@ -31,16 +31,16 @@ class RenderedPrompt(NamedTuple):
 
 
 def fitting_prompt(
-    request: PlanningRequest, around: int, capabilities: Capabilities, *, kept_tokens: int
+    request: PlanningRequest, other_characters: int, capabilities: Capabilities, *, kept_tokens: int
 ) -> RenderedPrompt:
     """The user prompt with the request, the reports on it, its attachments and the workspace tree.
 
-    `around` is the number of characters in the rest of the prompt; `kept_tokens` of the context stay free.
+    `other_characters` is the number of characters in the rest of the prompt; `kept_tokens` of the context stay free.
     Raises ContextOverflow if the request alone does not fit.
     """
     room = None
     if capabilities.context_tokens is not None:
-        room = max(0, capabilities.context_tokens - kept_tokens) * CHARACTERS_PER_TOKEN - around
+        room = max(0, capabilities.context_tokens - kept_tokens) * CHARACTERS_PER_TOKEN - other_characters
     fixed = len(request_prompt(request, Rendered(""), ""))
     if room is not None and room < fixed:
         raise ContextOverflow(
@@ -48,14 +48,16 @@ def fitting_prompt(
             hint="Shorten the request, or configure a model with a larger context (model.contextTokens).",
         )
     available = None if room is None else room - fixed
-    views = reports_text(request.perspectives, None if available is None else int(available * _VIEWS_SHARE))
+    reports = reports_text(
+        request.perspectives, None if available is None else int(available * _REPORTS_SHARE)
+    )
     snapshot = shortened_lines(
         request.snapshot, None if available is None else int(available * _SNAPSHOT_SHARE)
     )
-    left = None if available is None else max(0, available - len(views) - len(snapshot) - _LABELS)
+    left = None if available is None else max(0, available - len(reports) - len(snapshot) - _LABELS)
     attached = [*([request.instructions] if request.instructions else []), *request.attachments]
     rendered = render(attached, most_characters=left, images=capabilities.images)
-    return RenderedPrompt(request_prompt(request, rendered, snapshot, views), rendered.images)
+    return RenderedPrompt(request_prompt(request, rendered, snapshot, reports), rendered.images)
 
 
 def snapshot_characters(context_tokens: int | None) -> int:

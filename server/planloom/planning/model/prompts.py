@@ -26,7 +26,7 @@ _CALLS_REQUEST = "Make a folder for reports with a page that says that there are
 _AGENT_WORK = {
     "koda": "reads and changes files",
     "devo": "builds, configuration, deployment; reads and changes files and runs commands",
-    "chapo": "looks into a question; reads only",
+    "chapo": "investigates a question; only reads",
 }
 
 
@@ -128,8 +128,8 @@ def _who(tool: Tool) -> str:
     return "any agent" if len(who) == 3 else ", ".join(who)
 
 
-def request_prompt(request: PlanningRequest, attached: Rendered, snapshot: str, views: str = "") -> str:
-    """The user prompt; parts that change least between plans come first. `views` are the agents' reports."""
+def request_prompt(request: PlanningRequest, attached: Rendered, snapshot: str, reports: str = "") -> str:
+    """The user prompt; parts that change least between plans come first. `reports` are the agents' reports."""
     sections = []
     if snapshot:
         sections.append(f"WORKSPACE\n{snapshot.strip()}")
@@ -141,18 +141,18 @@ def request_prompt(request: PlanningRequest, attached: Rendered, snapshot: str, 
     if request.qualification is not None:
         verdict = request.qualification
         sections.append(f"KIND OF WORK\n{verdict.task_type}, {verdict.complexity}, risk {verdict.risk_level}")
-    if views:
-        sections.append(f"PERSPECTIVES (data)\n{views}")
+    if reports:
+        sections.append(f"PERSPECTIVES (data)\n{reports}")
     if request.finished:
         sections.append(
-            "ALREADY DONE (keep these steps out; others may depend on their ids)\n"
+            "ALREADY DONE (leave these steps out; others may depend on their ids)\n"
             + _listed(request.finished)
         )
     if request.previous:
         left = tuple(step for step in request.previous if step not in request.finished)
         sections.append("THE PLAN SO FAR (to be replaced)\n" + _listed(left))
     if request.feedback:
-        sections.append(f"WHAT THE USER SAYS OF IT\n{request.feedback.strip()}")
+        sections.append(f"FEEDBACK OF THE USER\n{request.feedback.strip()}")
     return "\n\n".join(sections)
 
 
@@ -175,5 +175,5 @@ def repair_prompt(problems: Sequence[Problem], style: PlanStyle) -> str:
     return (
         "This plan cannot be used:\n"
         + "\n".join(lines)
-        + f"\n\nWrite the whole plan again, mended, {form}, and nothing else. Keep it short enough to be complete."
+        + f"\n\nWrite the whole plan again, corrected, {form}, and nothing else. Keep it short enough to be complete."
     )

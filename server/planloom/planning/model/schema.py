@@ -17,7 +17,7 @@ _ID = "^[a-z][a-z0-9_]{0,23}$"
 _DESCRIPTION = 120
 _INSTRUCTION = 1_000
 _TEXT = 2_000
-"""The most characters of a text argument; engines refuse grammars that grow too large with the bound."""
+"""The most characters of a text argument; servers refuse grammars that grow too large with the bound."""
 _PATH = 200
 _PATH_PATTERN = r"^[^/~\\\n][^\\\n]{0,199}$"
 _ITEMS = 8

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from functools import partial
 from typing import NamedTuple
 
-from planloom.agent.investigation import Investigation, Report, inquire
+from planloom.agent.investigation import Investigation, Report, investigate
 from planloom.agent.read_only import ReadOnlyToolRunner
 from planloom.agent.result_budget import FixedContextWindow
 from planloom.agent.task import GaveUp, RunLimits
@@ -102,8 +102,8 @@ class PerspectivesPlanner:
             async with aclosing(self._reports(needed, request, progress, slots)) as events:
                 async for event in events:
                     yield event
-        views = tuple(progress.reports[agent] for agent in (FIRST, *PARALLEL) if agent in progress.reports)
-        drafted = self._synthesis.draft(request.model_copy(update={"perspectives": views}))
+        reports = tuple(progress.reports[agent] for agent in (FIRST, *PARALLEL) if agent in progress.reports)
+        drafted = self._synthesis.draft(request.model_copy(update={"perspectives": reports}))
         async with aclosing(drafted) as plan:
             async for event in plan:
                 yield event
@@ -157,8 +157,8 @@ class PerspectivesPlanner:
         known = tuple(view for view in progress.reports.values() if view.agent == FIRST)
         informed = request.model_copy(update={"perspectives": known})
         bounded = capabilities.model_copy(update={"context_tokens": whole, "images": False})
-        form = self._form(agent)
-        shown = sum(len(spec.description) + len(json.dumps(spec.parameters)) for spec in (*tools, form.spec))
+        kind = self._report_kind(agent)
+        shown = sum(len(spec.description) + len(json.dumps(spec.parameters)) for spec in (*tools, kind.spec))
         answer = min(ANSWER_TOKENS, whole // 5)
         prompt = fitting_prompt(informed, len(system) + shown, bounded, kept_tokens=results + answer)
         runner = ReadOnlyToolRunner(
@@ -184,9 +184,11 @@ class PerspectivesPlanner:
             spend=spend,
             allow=progress.allow,
         )
-        return await inquire(Investigation(system, prompt.text, form, limits, answer), self._model, runner)
+        return await investigate(
+            Investigation(system, prompt.text, kind, limits, answer), self._model, runner
+        )
 
-    def _form(self, agent: Agent) -> Report[Perspective]:
+    def _report_kind(self, agent: Agent) -> Report[Perspective]:
         return Report(
             report_spec(agent),
             read=lambda args: report_of(agent, args, self._clock()),

@@ -142,7 +142,6 @@ def _rename(match: _Match) -> _Calls:
         new = f"{folder}/{new}"
     old, new = old.rstrip("/") or old, new.rstrip("/") or new
     title = f"{match['verb'].capitalize()} {old} to {new}"
-    old, new = old.rstrip("/") or old, new.rstrip("/") or new
     yield LiteralCall("rename_path", {"path": old, "new_path": new}, title)
 
 

@@ -38,12 +38,12 @@ _LEAD = (
 )
 _LEADING = _spaced(_LEAD)
 """Words before a task that do not describe it."""
-_FRAME = _spaced(
+_TASK_HEADING = _spaced(
     rf"{_LEAD}[*_\s]*(?:(?:(?:(?:the|my|our) )?{_TASKS}|{_ORDERS}){_IN_ORDER}|do|(?:can|could|would|will) you"
     r"|i (?:want|need) you to|you should)?[*_:.\s]*",
 )
 """The headings under which tasks are instructions: a closed list. Under any other, they may be quoted."""
-_FRAME_LIMIT = 200
+_LONGEST_HEADING = 200
 _MOST_TASKS = 100
 _MOST_PARTS = 2_000
 """The most tasks of a sentence, and parts of a request. A text with more of them is not a list of tasks."""
@@ -79,7 +79,7 @@ _BETWEEN_TASKS = _spaced(
     rf"|\s*[,;]? (?:and )?(?:then|next|after that|afterwards|finally),? (?={_KNOWN})"
     rf"|\s*; (?:{CONNECTING},? )*(?={_KNOWN})"
 )
-_OPEN = _spaced(
+_GOVERNING = _spaced(
     r"(?<![\w-])(?:if|when|whenever|once|unless|until|while|because|since|that|which|who|whom|whose|where|how|why|what"
     r"|whether|after|before|not|no|never|none|without|except|instead|cannot|\w+n['’]t"
     r"|contents?|texts?|says?|saying|said|titled|containing|items?|logs?|changelog|notes?|messages?|lists?|steps?|tasks?"
@@ -96,7 +96,7 @@ class Part:
     """A part of a masked text: a sentence, a list item, or a passage that is at most one task.
 
     `polite`: "can you" or the like came before it. `whole`: an introduction with what it introduces, or a ticked
-    item, so nothing in it is certain to be an instruction. `heads`: a line without a full stop above others, which
+    item, so nothing in it is certain to be an instruction. `introduces`: a line without a full stop above others, which
     it may introduce. `item`: the first sentence of a list item.
     """
 
@@ -104,7 +104,7 @@ class Part:
     end: int
     polite: bool = False
     whole: bool = False
-    heads: bool = False
+    introduces: bool = False
     item: bool = False
 
 
@@ -147,8 +147,8 @@ def tasks(text: str, part: Part) -> tuple[Part, ...]:
     """The tasks of a sentence; the sentence itself if they are in doubt."""
     if part.whole or not _begins(text, part, KNOWN_VERBS):
         return (part,)
-    opens = _OPEN.search(text, part.start, part.end)
-    stop = part.end if opens is None else opens.start()
+    governing = _GOVERNING.search(text, part.start, part.end)
+    stop = part.end if governing is None else governing.start()
     found: list[Part] = []
     here = part.start
     for cut in _BETWEEN_TASKS.finditer(text, here, part.end):
@@ -167,10 +167,10 @@ def is_plain(text: str, part: Part) -> bool:
     """Whether a sentence is certainly a task of its own and does not change the meaning of its neighbours."""
     return (
         not part.whole
-        and not part.heads
+        and not part.introduces
         # A list item does not refer to the other items, but sentences with "Explain" or "Translate" may.
         and _begins(text, part, KNOWN_VERBS if part.item else VERBS)
-        and _OPEN.search(text, part.start, part.end) is None
+        and _GOVERNING.search(text, part.start, part.end) is None
         and "?" not in text[part.start : part.end + 1]
     )
 
@@ -189,7 +189,7 @@ def _of_blocks(text: str, blocks: list[_Block]) -> Iterator[Part]:
     while at < len(blocks):
         block, at = blocks[at], at + 1
         if block.heading:
-            if len(blocks) > 1 and _is_frame(text, block.start, block.end):
+            if len(blocks) > 1 and _is_task_heading(text, block.start, block.end):
                 continue
             while at < len(blocks) and not blocks[at].heading:
                 at += 1
@@ -203,7 +203,7 @@ def _of_blocks(text: str, blocks: list[_Block]) -> Iterator[Part]:
         below = blocks[at] if at < len(blocks) else None
         if below is None or last.whole:
             yield last
-        elif _is_frame(text, last.start, last.end):
+        elif _is_task_heading(text, last.start, last.end):
             continue
         elif below.heading or _FINISHED.search(text, last.start, last.end):
             yield last
@@ -213,7 +213,7 @@ def _of_blocks(text: str, blocks: list[_Block]) -> Iterator[Part]:
                 at += 1
             yield Part(last.start, blocks[at - 1].end, whole=True)
         else:
-            yield replace(last, heads=not block.listed)
+            yield replace(last, introduces=not block.listed)
 
 
 def _blocks(text: str) -> list[_Block]:
@@ -254,7 +254,7 @@ def _of_block(text: str, block: _Block) -> Iterator[Part]:
             end = trailing.start() if trailing else end
         for part in _sentences(text, start, end):
             if marks and place == 0 and not block.listed and part.end >= end:
-                if _is_frame(text, part.start, part.end):
+                if _is_task_heading(text, part.start, part.end):
                     continue
                 if _FINISHED.search(text, part.start, part.end) is None:
                     yield Part(part.start, block.end, whole=True)
@@ -270,12 +270,12 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Part]:
         if found.start() < here or (found["end"] and not _ends_sentence(text, here, found, end)):
             continue
         if not found["end"] and _COLON.search(text, here, found.start()):
-            if not _is_frame(text, here, found.start()):
+            if not _is_task_heading(text, here, found.start()):
                 yield Part(here, end, whole=True)
                 return
         elif text[here : found.end()].strip():
             finished = bool(found["end"]) or _FINISHED.search(text, here, found.start()) is not None
-            yield Part(here, found.end() if found["end"] else found.start(), heads=not finished)
+            yield Part(here, found.end() if found["end"] else found.start(), introduces=not finished)
         here = found.end()
     if text[here:end].strip():
         yield Part(here, end)
@@ -297,9 +297,9 @@ def _ends_sentence(text: str, here: int, found: re.Match[str], end: int) -> bool
     return not ahead or _ABBREVIATION.fullmatch(token) is None
 
 
-def _is_frame(text: str, start: int, end: int) -> bool:
+def _is_task_heading(text: str, start: int, end: int) -> bool:
     """Whether the words are one of the headings that only announce tasks."""
-    return end - start <= _FRAME_LIMIT and _FRAME.fullmatch(text, start, end) is not None
+    return end - start <= _LONGEST_HEADING and _TASK_HEADING.fullmatch(text, start, end) is not None
 
 
 def _stripped(text: str, part: Part) -> Part | None:

@@ -124,7 +124,7 @@ class _Scan:
 
 
 _SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\f\v\x1c-\x1f\x85\u2028\u2029]")
-_NOTHING = re.compile(r"[\u200b\u2060\ufeff\u00ad]")
+_INVISIBLE = re.compile(r"[\u200b\u2060\ufeff\u00ad]")
 _LONG_SPACE = re.compile(r"[ \t]{9,}")
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
@@ -149,8 +149,8 @@ def mask(text: str) -> Masked:
             literals.append(literal)
             pieces += (text[done : found.start()], PLACEHOLDER, rest)
             done = end
-    calm = _NOTHING.sub("", _SPACES.sub(" ", "".join((*pieces, text[done:]))))
-    return Masked(_BLANK_LINES.sub("\n\n", _LONG_SPACE.sub(" " * 8, calm)), tuple(literals))
+    normalized = _INVISIBLE.sub("", _SPACES.sub(" ", "".join((*pieces, text[done:]))))
+    return Masked(_BLANK_LINES.sub("\n\n", _LONG_SPACE.sub(" " * 8, normalized)), tuple(literals))
 
 
 _Extracted = tuple[LiteralText, str, int]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -12,16 +12,16 @@ from planloom.domain.errors import ModelFailed
 from planloom.domain.plans.attachments import Attachment
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.validation import Problem, problems
-from planloom.domain.values import Args, AttachmentId, StepId
+from planloom.domain.values import AttachmentId, StepId
 from planloom.planning.estimates import estimated_duration, overall_risk
 from planloom.planning.port import PlanDrafted, PlannerEvent, PlanningRequest, StepDrafted
 from planloom.planning.rules.calls import LiteralCall, literal_calls
 from planloom.planning.rules.clauses import Part, is_plain, parts, tasks
 from planloom.planning.rules.literals import LINES, PLACEHOLDER, LiteralText, Masked, mask, written_path
 from planloom.planning.wording import active_form, agent_for, capitalized, description_of
-from planloom.tools.registry import Registry
+from planloom.tools.registry import READ_ONLY, Registry, argument_problems, builtin
 
-_READING = frozenset({"read_file", "list_files", "find_files", "search_text", "read_diagnostics"})
+_READING = frozenset(builtin().only(READ_ONLY).names())
 _ASKED_OF_USER = re.compile(
     r"(?:ask|confirm\s+with|check\s+with)\s+(?:me|us|the\s+user)\b(?:\s+(?:about|for|to\s+confirm|to\s+choose))?[,:]?\s*",
     re.IGNORECASE,
@@ -46,11 +46,7 @@ class RulesPlanner:
         """Yield every step, then the plan. Raises ModelFailed if the request contains no word."""
         rules = self._tools.rules()
         attached = tuple(each.attachment for each in request.attachments)
-
-        def takes(tool: str, args: Args) -> bool:
-            return tool in rules and not rules[tool].check(args)
-
-        written = plan_by_rules(request.text, self._tools.names(), attached, takes=takes)
+        written = plan_by_rules(request.text, self._tools, attached)
         steps = _without_finished(written, request.finished)
         if not steps:
             raise ModelFailed("model_output_invalid", "The request holds nothing that could become a step.")
@@ -72,16 +68,10 @@ class RulesPlanner:
         )
 
 
-def plan_by_rules(
-    text: str,
-    tools: Collection[str],
-    references: Sequence[Attachment] = (),
-    takes: Callable[[str, Args], bool] | None = None,
-) -> tuple[Step, ...]:
+def plan_by_rules(text: str, tools: Registry, references: Sequence[Attachment] = ()) -> tuple[Step, ...]:
     """The steps that a request spells out, in its own order; they form a sequential plan.
 
-    `tools` are the names of the available tools. `takes(tool, args)` says whether a tool accepts these arguments;
-    the default accepts all but `edit_file` with `patch`. A call that is not available becomes a processing step.
+    A call of a tool that is not among `tools`, or does not accept the arguments, becomes a processing step.
     `references` are the request's attachments: each step has those that its words mention, and a literal call
     uses the paths to which they resolved. Quotations, fences and heredocs are kept byte for byte. The result is
     empty only for a text without any word.
@@ -100,16 +90,20 @@ def plan_by_rules(
         blank = len(masked.text) - len(masked.text.lstrip())
         whole = Part(blank, len(masked.text.rstrip()), whole=True)
         sentences = [_Sentence(whole, masked.cut(whole.start, whole.end), (), plain=False)]
-    accepts = takes or (lambda tool, args: tool != "edit_file" or "patch" not in args)
     steps: list[Step] = []
     for sentence in sentences:
         calls = sentence.calls if sure else ()
-        available = all(call.tool in tools and accepts(call.tool, call.args) for call in calls)
+        available = all(_is_available(call, tools) for call in calls)
         literal = [_call_step(call, sentence.words) for call in calls if available]
         found = literal or list(_in_words(masked, sentence))
         attached = _attached(masked.cut(sentence.part.start, sentence.part.end).source, references)
         steps += [step.model_copy(update={"attachments": attached}) for step in found]
     return _with_ids(steps)
+
+
+def _is_available(call: LiteralCall, tools: Registry) -> bool:
+    tool = tools.get(call.tool)
+    return tool is not None and not argument_problems(tool, call.args)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.agents import allowed_effects
 from planloom.domain.plans.plan import Plan, Review, Step, StepResult
-from planloom.domain.values import Args, Instant, Json, StepId
+from planloom.domain.values import Instant, Json, StepId
 from planloom.execution.effects.previous_calls import latest_fates
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.step_rules import StepRules
 from planloom.planning.rules.planner import plan_by_rules
-from planloom.tools.registry import Registry, argument_problems
+from planloom.tools.registry import Registry
 from planloom.tools.tool import shortened
 from planloom.workspace.paths.uris import display_name
 
@@ -47,15 +47,11 @@ class DirectRuns:
 def direct_run(plan: Plan, tools: Registry, review: Review) -> ev.PlanDirect:
     """The request as literal tool calls, if it consists of calls that are allowed; else as one step for the model."""
 
-    def takes(name: str, args: Args) -> bool:
-        tool = tools.get(name)
-        return tool is not None and not argument_problems(tool, args)
-
     def allowed(step: Step) -> bool:
         tool = tools.get(step.tool or "")
         return tool is not None and tool.effect in allowed_effects(plan, step.agent)
 
-    steps = plan_by_rules(plan.request, tools.names(), plan.attachments, takes=takes)
+    steps = plan_by_rules(plan.request, tools, plan.attachments)
     if steps and all(map(allowed, steps)):
         return ev.PlanDirect(steps=steps, sequential=True, author="rules", review=review)
     whole = Step(

@@ -6,12 +6,13 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from planloom.domain.text.positions import with_eol
 from planloom.tools.context import ToolContext
 from planloom.tools.files.fuzzy_match import GRADE_TEXT, Grade
 from planloom.tools.files.patches import BadPatch, FilePatch, read_patch
 from planloom.tools.files.patching import apply_hunks
 from planloom.tools.files.reading import unreadable
-from planloom.tools.files.replacing import CLOSEST, NoMatch, Replacement, replace, with_lf
+from planloom.tools.files.replacing import CLOSEST, NoMatch, Replacement, replace
 from planloom.tools.files.writing import MAX_CONTENT, names_folder
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 from planloom.workspace.edits.overlay import Overlay
@@ -81,7 +82,7 @@ async def _read(path: str, context: ToolContext, files: Overlay) -> tuple[Resolv
 
 
 async def _stage(place: ResolvedPath, before: str, result: Replacement, files: Overlay) -> ToolResult:
-    if result.text == with_lf(before):
+    if result.text == with_eol(before, "\n"):
         return succeeded(f"{place.relative} is already so", value=place.relative)
     refused = await files.stage_write(place.uri, result.text, notes=(*place.notes, *_notes(result.grade)))
     if refused is not None:

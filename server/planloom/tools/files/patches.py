@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
+from planloom.domain.text.positions import with_eol
 from planloom.domain.values import Value
-from planloom.tools.files.replacing import with_lf
 
 Op = tuple[Literal[" ", "-", "+"], str]
 _RANGES: Final = re.compile(r"@@+ *-(\d{1,9})(?:,\d{1,9})? +\+\d{1,9}(?:,\d{1,9})? *@@+ ?(.*)")
@@ -52,7 +52,7 @@ class BadPatch(Value):
 
 def read_patch(text: str) -> tuple[FilePatch, ...] | BadPatch:
     """Parse a patch into its files, in order. Never raises; takes linear time."""
-    lines = with_lf(text).strip("\n").split("\n")
+    lines = with_eol(text, "\n").strip("\n").split("\n")
     if lines and lines[0].startswith("```") and lines[-1].strip() == "```":
         lines = lines[1:-1]
     begins = next((n for n, line in enumerate(lines) if line.strip() == "*** Begin Patch"), None)

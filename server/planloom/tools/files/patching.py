@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from planloom.domain.text.positions import with_eol
 from planloom.tools.files.fuzzy_match import GRADE_TEXT, GRADES, Grade, Lines, NoIndentation, reindented
 from planloom.tools.files.patches import Hunk
-from planloom.tools.files.replacing import NoMatch, Replacement, not_found, with_lf
+from planloom.tools.files.replacing import NoMatch, Replacement, not_found
 
 _ORDER: dict[Grade, int] = {grade: number for number, (grade, _) in enumerate(GRADES)}
 
@@ -27,7 +28,7 @@ def apply_hunks(text: str, hunks: Sequence[Hunk]) -> Replacement | NoMatch:
 
     The lines, headings, line number or order of each hunk must determine a single place for it.
     """
-    text = with_lf(text)
+    text = with_eol(text, "\n")
     content = text.removesuffix("\n").split("\n") if text else []
     lines = Lines(content)
     placed: list[_PlacedHunk] = []

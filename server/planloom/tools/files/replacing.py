@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import NamedTuple
 
+from planloom.domain.text.positions import with_eol
 from planloom.tools.files.fuzzy_match import (
     GRADE_TEXT,
     Grade,
@@ -34,14 +35,9 @@ class NoMatch(NamedTuple):
     reason: str
 
 
-def with_lf(text: str) -> str:
-    """The text with LF line ends; staging a change restores the file's own."""
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
-
-
 def replace(text: str, old: str, new: str, *, replace_all: bool = False) -> Replacement | NoMatch:
     """Replace `old` by `new`, once or everywhere; without an exact match, a unique looser match is replaced."""
-    text, old, new = with_lf(text), with_lf(old), with_lf(new)
+    text, old, new = (with_eol(each, "\n") for each in (text, old, new))
     if old == "":
         return NoMatch(
             "old_text is empty. Give the text to replace, or use write_file to set the whole file."

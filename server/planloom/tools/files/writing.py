@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from planloom.domain.text.positions import differ_only_in_eol
 from planloom.tools.context import ToolContext
 from planloom.tools.files.elision import left_out_line, without_fence
 from planloom.tools.files.reading import unreadable
-from planloom.tools.files.replacing import with_lf
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 from planloom.workspace.paths.resolver import PathRefused
 
@@ -60,7 +60,7 @@ async def write_file(args: WriteFile, context: ToolContext) -> ToolResult:
             place.relative,
         )
     content = without_fence(place.relative, args.content)
-    if snapshot.text is not None and with_lf(snapshot.text) == with_lf(content):
+    if snapshot.text is not None and differ_only_in_eol(snapshot.text, content):
         return succeeded(f"{place.relative} already has this content", value=place.relative)
     before = snapshot.text or ""
     placeholder = left_out_line(before, content)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from planloom.domain.values import Value
+from planloom.shielded import uninterrupted
 from planloom.tools.terminal_text import Cleaner, plain
-from planloom.workspace.edits.shielded import uninterrupted
 
 Kind = Literal["stdout", "stderr"]
 OnOutput = Callable[[Kind, str], None]
@@ -44,8 +44,6 @@ class ProcessResult(Value):
     signal: int | None = None
     timed_out: bool = False
     output: str = ""
-    bytes_total: int = 0
-    shortened: bool = False
     problem: str | None = None
 
 
@@ -198,8 +196,6 @@ async def run_process(
         signal=-code if code is not None and code < 0 else None,
         timed_out=timed_out,
         output=child.capture.text(),
-        bytes_total=child.capture.total,
-        shortened=child.capture.left_out > 0,
     )
 
 

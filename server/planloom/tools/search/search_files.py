@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from planloom.domain.text.positions import with_eol
 from planloom.domain.values import Json
 from planloom.tools.candidates import SearchScope, chunks, matching, scope_below
 from planloom.tools.context import ToolContext
-from planloom.tools.files.replacing import with_lf
 from planloom.tools.globs import NameGlob, invalid_glob
 from planloom.tools.search.ripgrep import files_containing
 from planloom.tools.search.search_pattern import MAX_PATTERN, BadPattern, Pattern, TooSlow, read_pattern
@@ -157,7 +157,7 @@ def _scan(search: _Search, stop: threading.Event) -> _SearchResult:
                 continue
             try:
                 seconds = min(_PATTERN_SECONDS, until - time.monotonic())
-                for number, hit in enumerate(_lines(name, with_lf(text), pattern, seconds)):
+                for number, hit in enumerate(_lines(name, with_eol(text, "\n"), pattern, seconds)):
                     if number == 0 and not scope.shows(name):
                         break
                     if len(hits) == limit:

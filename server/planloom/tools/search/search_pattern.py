@@ -9,8 +9,14 @@ from typing import Any, Final, NamedTuple
 from planloom.domain.values import Value
 
 MAX_PATTERN: Final = 1_000
-_QUANTIFIED: Final = "?*{"
 _PLAIN_ESCAPES: Final = frozenset("\\.^$*+?{}[]()|/-\"'#&~@!%,:;<>=` ")
+_SPECIAL: Final = frozenset("^$.*+?{}])")
+_UNCERTAIN: Final = re.compile(r"\(\?(?!:)|\\[QEpPNxuUgGkKLmMXRhHoO0-9]")
+"""Flags, look-arounds and named groups; escapes that take the characters after them, or refer to another part."""
+_CLASS: Final = re.compile(r"(\\.)|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
+_GROUP: Final = re.compile(r"(\\.)|\((?:\\.|[^()\\])*\)", re.DOTALL)
+_ITEM: Final = re.compile(r"(\\)?(.)([?*+]|\{[^}]*\})?", re.DOTALL)
+"""A character, whether it is escaped, and how often it is repeated."""
 _FOLDED: Final = frozenset("iIsSkK")
 """Letters that case-insensitively match more than their two cases: k matches the Kelvin sign."""
 _SHORTEST_NEEDLE: Final = 3
@@ -73,7 +79,7 @@ def read_pattern(pattern: str, *, literal: bool, ignore_case: bool) -> Pattern |
         return BadPattern(
             reason=f"The pattern is not a valid regular expression ({error}). Correct it, or leave regex out."
         )
-    runs = [pattern] if literal else list(_literal_runs(pattern))
+    runs = [pattern] if literal else _literal_runs(pattern)
     return Pattern(compiled, _needle(runs, ignore_case), ignore_case)
 
 
@@ -92,88 +98,29 @@ def _needle(runs: list[str], ignore_case: bool) -> str:
     return longest if len(longest) >= _SHORTEST_NEEDLE else ""
 
 
-def _literal_runs(pattern: str) -> Iterator[str]:
-    """Plain text that every match of a regular expression must contain; empty if uncertain.
+def _literal_runs(pattern: str) -> list[str]:
+    """Plain text that every match of a regular expression must contain; nothing if uncertain.
 
-    Considers only the top level: groups and classes are skipped, and a top-level alternative or inline flags make
-    the result empty.
+    Considers only the top level: what groups and classes match is left out, and a top-level alternative leaves nothing.
     """
-    runs: list[str] = []
-    run = ""
-    at = 0
-    while at < len(pattern):
-        char = pattern[at]
-        size = 1
-        if char == "\\":
-            size = 2
-            char = pattern[at + 1 : at + 2]
-            plain = char in _PLAIN_ESCAPES
-            if not plain and char in "QEpPNxuUgGkKLmMXRhHoO0123456789":
-                # These consume following characters, or refer to another part of the pattern.
-                return
-        elif char == "|":
-            return
-        elif char == "(":
-            end = _group_end(pattern, at)
-            if end is None or (pattern[at + 1 : at + 2] == "?" and pattern[at + 2 : at + 3] != ":"):
-                # It may set flags, or be a look-around, which is not part of the match.
-                return
-            size, plain = end - at, False
-        elif char == "[":
-            end = _class_end(pattern, at)
-            if end is None:
-                return
-            size, plain = end - at, False
-        else:
-            plain = char not in "^$.*+?{}])"
-        follows = pattern[at + size : at + size + 1]
-        if plain and follows not in (*_QUANTIFIED,):
-            run += char
-            if follows == "+":
-                runs.append(run)
-                run = ""
-        else:
-            runs.append(run)
-            run = ""
-        if char == "{" and size == 1:
-            size = max(1, pattern.find("}", at) + 1 - at)
-        at += size
-    yield from (*runs, run)
+    if _UNCERTAIN.search(pattern):
+        return []
+    outside = _CLASS.sub(_without_content, pattern)
+    while (outer := _GROUP.sub(_without_content, outside)) != outside:
+        outside = outer
+    if "|" in outside:
+        return []
+    runs = [""]
+    for item in _ITEM.finditer(outside):
+        sign, repeated = item[2], item[3]
+        plain = sign in _PLAIN_ESCAPES if item[1] else sign not in _SPECIAL
+        if plain and repeated in (None, "+"):
+            runs[-1] += sign
+        if repeated or not plain:
+            runs.append("")
+    return runs
 
 
-def _group_end(pattern: str, at: int) -> int | None:
-    depth = 0
-    while at < len(pattern):
-        char = pattern[at]
-        if char == "\\":
-            at += 1
-        elif char == "[":
-            end = _class_end(pattern, at)
-            if end is None:
-                return None
-            at = end - 1
-        elif char == "(":
-            depth += 1
-        elif char == ")":
-            depth -= 1
-            if depth == 0:
-                return at + 1
-        at += 1
-    return None
-
-
-def _class_end(pattern: str, at: int) -> int | None:
-    at += 1
-    if pattern[at : at + 1] == "^":
-        at += 1
-    if pattern[at : at + 1] == "]":
-        at += 1
-    while at < len(pattern):
-        if pattern[at] == "\\":
-            at += 1
-        elif pattern[at] == "[":
-            return None
-        elif pattern[at] == "]":
-            return at + 1
-        at += 1
-    return None
+def _without_content(found: re.Match[str]) -> str:
+    """An escaped character as it is, else a character that is not plain in place of a class or group."""
+    return found[1] or "."

@@ -37,8 +37,7 @@ async def clear_leftovers(view: WorkspaceView, plan: Plan) -> None:
         for edit in plan.edits
         if edit.state == "intended"
         for file in edit.files
-        for uri in (file.uri, file.new_uri)
-        if uri is not None
+        for uri in file.uris
     }
     await asyncio.to_thread(_clear, view, folders)
 

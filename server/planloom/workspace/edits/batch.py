@@ -10,9 +10,10 @@ from typing import Final
 from planloom.domain.changes import Changeset, CreateFolder, EditedFile, EditOutcome
 from planloom.domain.safety.approvals import Grant
 from planloom.domain.values import EditId, Uri, Value
+from planloom.shielded import uninterrupted
 from planloom.workspace.disk import ConfinedPath, DiskRefused
 from planloom.workspace.disk_changes import create_folders, delete_folder
-from planloom.workspace.editor import Editor, EditorAnswer, EditorEdit, EditorSilent
+from planloom.workspace.editor import EditAnswer, Editor, EditorEdit, EditorSilent
 from planloom.workspace.edits.effects import editor_edit, is_untouched, perform
 from planloom.workspace.edits.outcomes import (
     ApplyOutcome,
@@ -32,9 +33,8 @@ from planloom.workspace.edits.prepare import (
     prepare,
     unsaved,
 )
-from planloom.workspace.edits.shielded import uninterrupted
 from planloom.workspace.edits.verify import FileOutcome, ResultWatcher, is_awaited, verified, wait_for_buffers
-from planloom.workspace.paths.uris import is_below
+from planloom.workspace.paths.uris import is_at_or_below
 from planloom.workspace.snapshots import BOM
 from planloom.workspace.view import WorkspaceView
 
@@ -169,7 +169,7 @@ async def _attempt(
             edit_id, EditResult(rejected=tuple(result.rejected), reason=_CHANGED)
         )
         return _FilesChanged()
-    answer: EditorAnswer | None = None
+    answer: EditAnswer | None = None
     if result.stopped or not prepared.is_current(edit.view):
         result.reason = result.reason or _CHANGED
         result.reject(by_editor)
@@ -188,7 +188,7 @@ async def _attempt(
     return await _settled(edit, edit_id, prepared, result, answer)
 
 
-async def _answer(editor: Editor, sent: EditorEdit) -> EditorAnswer | None:
+async def _answer(editor: Editor, sent: EditorEdit) -> EditAnswer | None:
     """The editor's answer; None if it gave none."""
     try:
         return await editor.apply(sent)
@@ -199,7 +199,7 @@ async def _answer(editor: Editor, sent: EditorEdit) -> EditorAnswer | None:
 async def _record_findings(
     edit: Edit,
     effects: Sequence[PlannedEffect],
-    answer: EditorAnswer | None,
+    answer: EditAnswer | None,
     result: _BatchResult,
     watcher: ResultWatcher,
 ) -> None:
@@ -263,7 +263,7 @@ def _is_typed_in(view: WorkspaceView, effect: PlannedEffect) -> bool:
 
 
 async def _settled(
-    edit: Edit, edit_id: EditId, prepared: ApplyPlan, result: _BatchResult, answer: EditorAnswer | None
+    edit: Edit, edit_id: EditId, prepared: ApplyPlan, result: _BatchResult, answer: EditAnswer | None
 ) -> ChangesetApplied | ChangesetPartlyApplied | ChangesetRefused | _Rejected:
     """Record the outcome of the batch, and return it."""
     done = bool(result.applied or result.unexpected)
@@ -318,7 +318,7 @@ def _disk_order(
         effect
         for effect in disk
         if effect.change.kind == "rename"
-        and any(place == effect.change.new_uri or is_below(place, effect.change.new_uri) for place in places)
+        and any(is_at_or_below(place, effect.change.new_uri) for place in places)
     )
     return first, tuple(effect for effect in disk if effect not in first)
 

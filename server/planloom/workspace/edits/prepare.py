@@ -32,7 +32,7 @@ from planloom.workspace.edits.staging import named
 from planloom.workspace.edits.touched_places import TouchedPlace, judge
 from planloom.workspace.paths.names import quoted
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
-from planloom.workspace.paths.uris import is_at_or_below, is_below, normalized, parent
+from planloom.workspace.paths.uris import after_rename, is_at_or_below, is_below, normalized, parent
 from planloom.workspace.snapshots import BOM, Snapshot, of_document
 from planloom.workspace.view import ResolvedSnapshot, WorkspaceView, confined_path
 
@@ -253,8 +253,7 @@ def _place(view: WorkspaceView, uri: Uri, file: ResolvedSnapshot) -> ResolvedPat
 def _before_renames(uri: Uri, renames: Sequence[RenameFile]) -> Uri | None:
     place = uri
     for rename in reversed(renames):
-        if is_at_or_below(place, rename.new_uri):
-            place = Uri(rename.uri + place.removeprefix(rename.new_uri))
+        place = after_rename(place, rename.new_uri, rename.uri)
     return place if place != uri else None
 
 

@@ -19,7 +19,7 @@ from planloom.domain.text.positions import FileForm, dominant_eol
 from planloom.domain.values import Uri
 from planloom.workspace.paths.listings import Entry
 from planloom.workspace.paths.names import quoted
-from planloom.workspace.paths.uris import is_at_or_below, is_below, to_path
+from planloom.workspace.paths.uris import after_rename, is_at_or_below, is_below, to_path
 from planloom.workspace.snapshots import Snapshot
 
 
@@ -68,7 +68,7 @@ class Stage:
         """The URI below the overlay; None if a staged rename moved the file away."""
         for move in reversed(self.moves):
             if is_at_or_below(key, move.new):
-                key = Uri(move.old + key.removeprefix(move.new))
+                key = after_rename(key, move.new, move.old)
             elif is_at_or_below(key, move.old):
                 return None
         return key
@@ -110,13 +110,15 @@ class Stage:
             if start != new:
                 self.moves.append(Move(start, new, before, folder=found.problem == "folder"))
         for key in [key for key in self.staged if is_at_or_below(key, old)]:
-            staged = self.staged.pop(key)
-            place = Uri(new + key.removeprefix(old))
-            base = staged.base.model_copy(update={"uri": place})
-            self.staged[place] = replace(staged, base=base)
+            self._restage(key, after_rename(key, old, new))
         for key in [key for key in self.read if is_at_or_below(key, old)]:
-            place = Uri(new + key.removeprefix(old))
+            place = after_rename(key, old, new)
             self.read[place] = self.read.pop(key).model_copy(update={"uri": place})
+
+    def _restage(self, key: Uri, place: Uri) -> None:
+        """Keep what is staged at `key` under another URI."""
+        staged = self.staged.pop(key)
+        self.staged[place] = replace(staged, base=staged.base.model_copy(update={"uri": place}))
 
     def remove(self, found: Snapshot) -> None:
         """Stage a deletion; a file that was only staged is dropped."""
@@ -133,9 +135,7 @@ class Stage:
         # A renamed file that is then deleted is deleted at its old URI; a new file staged there becomes an edit.
         self.moves.remove(move)
         for key in [key for key in self.staged if is_below(key, move.new)]:
-            below = self.staged.pop(key)
-            there = Uri(move.old + key.removeprefix(move.new))
-            self.staged[there] = replace(below, base=below.base.model_copy(update={"uri": there}))
+            self._restage(key, after_rename(key, move.new, move.old))
         base = base.model_copy(update={"uri": move.old})
         successor = self.staged.get(move.old)
         self.staged[move.old] = Staged(base) if successor is None else replace(successor, base=base)

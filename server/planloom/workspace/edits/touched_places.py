@@ -12,9 +12,9 @@ from planloom.domain.changes import CreateFile, EditFile, FileChange, RenameFile
 from planloom.domain.safety.protected import danger, is_secret, never_written
 from planloom.domain.safety.remote_schemas import remote_schema
 from planloom.domain.values import Uri
-from planloom.workspace.paths.names import quoted
+from planloom.workspace.paths.names import listed, quoted
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
-from planloom.workspace.paths.uris import is_at_or_below, is_below, to_path
+from planloom.workspace.paths.uris import after_rename, is_below, to_path
 from planloom.workspace.view import WorkspaceView
 
 MOST_INSIDE: Final = 50_000
@@ -98,11 +98,10 @@ def _judge(
 
 
 def _moved_secrets(names: Sequence[str]) -> str:
-    listed = ", ".join(quoted(name) for name in names[:_NAMED])
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    files = listed([quoted(name) for name in names], _NAMED)
     return (
         f"This renames a file that by its name holds keys or passwords, or gives such a name to another file"
-        f" ({listed}{more}): a model can read any file whose name does not protect it."
+        f" ({files}): a model can read any file whose name does not protect it."
     )
 
 
@@ -117,8 +116,7 @@ def _inside(
     origin = change.uri
     for before in reversed(earlier):
         if isinstance(before, RenameFile):
-            if is_at_or_below(origin, before.new_uri):
-                origin = Uri(before.uri + origin.removeprefix(before.new_uri))
+            origin = after_rename(origin, before.new_uri, before.uri)
             if is_below(before.new_uri, change.uri):
                 found[_relative(before.new_uri, change.uri)] = None
         elif is_below(before.uri, change.uri):

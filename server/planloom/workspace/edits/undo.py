@@ -11,7 +11,7 @@ from planloom.workspace.edits.outcomes import JournalFile
 from planloom.workspace.edits.overlay import Overlay, StageRefused
 from planloom.workspace.edits.rebase import conflict_of, three_way
 from planloom.workspace.edits.staging import named
-from planloom.workspace.paths.uris import is_below
+from planloom.workspace.paths.uris import after_rename, is_at_or_below
 from planloom.workspace.snapshots import Snapshot
 from planloom.workspace.view import WorkspaceView
 
@@ -71,11 +71,11 @@ async def _current_uri(overlay: Overlay, earlier: Sequence[JournalFile], uri: Ur
             continue
         assert file.new_uri is not None
         newer.add(file.new_uri)
-        if place != file.new_uri and not is_below(place, file.new_uri):
+        if not is_at_or_below(place, file.new_uri):
             continue
         if (await overlay.peek(place)).exists:
             return place
-        place = Uri(file.uri + place.removeprefix(file.new_uri))
+        place = after_rename(place, file.new_uri, file.uri)
         if place in newer:
             # The file that is there now was created later.
             return uri

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal, NamedTuple
 
 PathCode = Literal[
@@ -65,6 +65,12 @@ def visible(text: str, limit: int = 200) -> str:
         end = "".join(_escaped(char) for char in text[-limit // 4 :])
         escaped = f"{escaped[: limit // 2]}…{end}"
     return escaped
+
+
+def listed(names: Sequence[str], most: int, separator: str = ", ") -> str:
+    """The first `most` names for use in a sentence, with the number of those that are left out."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return separator.join(names[:most]) + more
 
 
 def _escaped(char: str) -> str:

@@ -90,6 +90,11 @@ def is_at_or_below(uri: str, place: str) -> bool:
     return uri == place or is_below(uri, place)
 
 
+def after_rename(uri: Uri, old: str, new: str) -> Uri:
+    """The URI after a rename of `old` to `new`, which may be the file itself or a folder above it."""
+    return Uri(new + uri.removeprefix(old)) if is_at_or_below(uri, old) else uri
+
+
 def _host(uri: str) -> str:
     rest = uri[len("file:") :]
     if not rest.startswith("//"):

@@ -2,10 +2,10 @@
 
 import * as vscode from "vscode";
 
-import type { Ctx } from "./ctx";
-import type { FromPanel } from "./messages";
+import type { Ctx } from "../ctx";
+import type { FromPanel } from "../panel/messages";
+import type { Context, CreateParams, UndoParams } from "../protocol";
 import { chooseModel, choosePlan, choosePython } from "./pickers";
-import type { Context, CreateParams, UndoParams } from "./protocol";
 
 const COMPLETIONS = 30;
 
@@ -110,10 +110,10 @@ function filled(text: string | undefined): string | undefined {
 function editorContext(): Context {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined || editor.document.uri.scheme !== "file") return {};
-  const at = ({ line, character }: vscode.Position): { line: number; character: number } => ({ line, character });
+  const position = ({ line, character }: vscode.Position): { line: number; character: number } => ({ line, character });
   return {
     uri: editor.document.uri.toString(),
-    selections: editor.selections.map(({ start, end }) => ({ start: at(start), end: at(end) })),
+    selections: editor.selections.map(({ start, end }) => ({ start: position(start), end: position(end) })),
   };
 }
 
@@ -176,8 +176,8 @@ async function undo(ctx: Ctx, { planId, stepId, redo }: UndoParams): Promise<obj
   const { reverted, conflicts } = result;
   const files = (count: number): string => (count === 1 ? "1 file" : `${count} files`);
   if (conflicts.length > 0)
-    ctx.tell("warning", `${files(conflicts.length)} could not be undone: you changed the same lines since.`);
-  else if (reverted.length === 0) ctx.tell("info", `There was nothing to ${redo === true ? "redo" : "undo"}.`);
+    ctx.notify("warning", `${files(conflicts.length)} could not be undone: you changed the same lines since.`);
+  else if (reverted.length === 0) ctx.notify("info", `There was nothing to ${redo === true ? "redo" : "undo"}.`);
   return result;
 }
 

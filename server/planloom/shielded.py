@@ -1,4 +1,4 @@
-"""Shields a coroutine from cancellation until it ends."""
+"""Finishes a piece of work before a cancellation takes effect, so that no change is left half made."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ T = TypeVar("T")
 
 
 async def uninterrupted(work: Coroutine[Any, Any, T]) -> T:
-    """Await `work`; a cancellation takes effect only after it ends, so `work` must limit its own time."""
+    """Await `work`. However often the caller is cancelled, `work` runs to its end; then the cancellation is raised.
+
+    `work` must limit its own time. Its task needs no supervisor, since it never outlives this call. If it fails after
+    a cancellation, its exception is the cause of the CancelledError.
+    """
     job = asyncio.create_task(work)
     try:
         return await asyncio.shield(job)

@@ -1,6 +1,6 @@
 // How long each step has worked: the time between its events, less the time that it waited for the user.
 
-import type { Event, Step } from "./protocol";
+import type { Event, Step } from "../protocol";
 
 /** When a step's attempt began, how long it has waited for the user since, and the decisions that it waits for now. */
 interface Clock {

@@ -1,10 +1,10 @@
 // What in a plan waits for the user, and which steps are lost if the user refuses: pure functions over the plan.
 
+import type { Plan, Step } from "../protocol";
 import type { PlanView } from "./planView";
-import type { Plan, Step } from "./protocol";
 
 /** What a step, or the plan, waits for. */
-export type Wait = "approval" | "conflict" | "answer" | "recovery";
+type Wait = "approval" | "conflict" | "answer" | "recovery";
 
 /** The decision that this step waits for. */
 export function waitOf({ pending }: Plan, stepId: string): Wait | undefined {
@@ -15,7 +15,7 @@ export function waitOf({ pending }: Plan, stepId: string): Wait | undefined {
 }
 
 /** The kinds of decisions that the plan waits for. */
-export function waits({ pending }: Plan): readonly Wait[] {
+function waits({ pending }: Plan): readonly Wait[] {
   const { approvals, conflicts, questions, recoveries } = pending;
   const open: readonly (readonly [Wait, readonly object[]])[] = [
     ["approval", approvals],

@@ -2,9 +2,8 @@
 
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
-
+import type { EditorDiagnosticsResult, EditorSaveResult, SaveFailure } from "../protocol";
 import { DiagnosticVersions, type Now } from "./diagnosticVersions";
-import type { EditorDiagnosticsResult, EditorSaveResult, SaveFailure } from "./protocol";
 
 const OWN_SOURCE = "planloom";
 

@@ -9,10 +9,7 @@ import {
   State,
   type StaticFeature,
 } from "vscode-languageclient/node";
-
-import { OtherTools, saveFiles } from "./editor";
-import { answerWithModel, hasModels } from "./languageModel";
-import { isEvent } from "./messages";
+import { isEvent } from "../panel/messages";
 import type {
   EditorRequests,
   Event,
@@ -21,7 +18,9 @@ import type {
   Requests,
   ServerNotifications,
   StreamParams,
-} from "./protocol";
+} from "../protocol";
+import { OtherTools, saveFiles } from "./editor";
+import { answerWithModel, hasModels } from "./languageModel";
 import { type Command, environment } from "./python";
 import { defaults, sharedValues, userValues, type Values } from "./settings";
 
@@ -36,7 +35,7 @@ interface ErrorData {
   details?: unknown;
 }
 
-export interface Listeners {
+interface Listeners {
   event(event: Event): void;
   stream(delta: StreamParams): void;
   health(): void;
@@ -69,8 +68,8 @@ export class Client implements vscode.Disposable {
     const others = new OtherTools();
     const on = <M extends keyof ServerNotifications>(
       method: M,
-      take: (params: ServerNotifications[M]) => void,
-    ): vscode.Disposable => language.onNotification(method, take);
+      listener: (params: ServerNotifications[M]) => void,
+    ): vscode.Disposable => language.onNotification(method, listener);
     const answer = <M extends keyof EditorRequests>(
       method: M,
       reply: (

@@ -2,14 +2,13 @@
 
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
-
+import { attention, type PanelState } from "../plan/planState";
+import { waitingFor } from "../plan/waiting";
+import type { Event, StreamParams } from "../protocol";
 import { type FromPanel, readFromPanel, type ServerState, type ToPanel } from "./messages";
-import { attention, type PanelState } from "./planState";
-import type { Event, StreamParams } from "./protocol";
-import { waitingFor } from "./waiting";
 
-export const VIEW_ID = "planloom.plan";
-export interface Source {
+const VIEW_ID = "planloom.plan";
+interface Source {
   readonly state: PanelState;
   readonly server: ServerState;
   perform(message: FromPanel): void;
@@ -160,7 +159,7 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
 /** The page. It loads only its own script and styles, nothing remote and nothing inline. */
 function page(webview: vscode.Webview, resources: vscode.Uri): string {
   const nonce = randomBytes(18).toString("base64");
-  const at = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(resources, name)).toString();
+  const resource = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(resources, name)).toString();
   const own = webview.cspSource;
   const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${own}; font-src ${own}; img-src ${own}`;
   return `<!DOCTYPE html>
@@ -169,10 +168,10 @@ function page(webview: vscode.Webview, resources: vscode.Uri): string {
     <meta charset="utf-8">
     <meta http-equiv="Content-Security-Policy" content="${policy}">
     <meta name="viewport" content="width=device-width">
-    <link rel="stylesheet" href="${at("codicon.css")}" id="vscode-codicon-stylesheet">
-    <link rel="stylesheet" href="${at("style.css")}">
+    <link rel="stylesheet" href="${resource("codicon.css")}" id="vscode-codicon-stylesheet">
+    <link rel="stylesheet" href="${resource("style.css")}">
     <title>Planloom</title>
   </head>
-  <body><div id="root"></div><script nonce="${nonce}" src="${at("main.js")}"></script></body>
+  <body><div id="root"></div><script nonce="${nonce}" src="${resource("main.js")}"></script></body>
 </html>`;
 }

@@ -14,10 +14,9 @@ const PROBE = "import sys; print('%d.%d' % sys.version_info[:2])";
 const PROBE_MS = 10_000;
 
 /** The bundled server, and the versions of Python that its compiled parts fit. */
-export interface Bundle {
+interface Bundle {
   folder: string;
   pythons: readonly string[];
-  target: string;
 }
 
 export interface Command {
@@ -25,7 +24,7 @@ export interface Command {
   args: readonly string[];
 }
 
-export type Found = { kind: "found"; python: string; version: string } | { kind: "none"; tried: readonly string[] };
+type Found = { kind: "found"; python: string; version: string } | { kind: "none"; tried: readonly string[] };
 
 export function readBundle(extensionPath: string): Bundle | undefined {
   const folder = join(extensionPath, "bundled");
@@ -34,8 +33,7 @@ export function readBundle(extensionPath: string): Bundle | undefined {
   const read: unknown = JSON.parse(readFileSync(about, "utf8"));
   if (typeof read !== "object" || read === null || !("pythons" in read) || !Array.isArray(read.pythons))
     return undefined;
-  const target = "target" in read && typeof read.target === "string" ? read.target : "";
-  return { folder, pythons: read.pythons.map(String), target };
+  return { folder, pythons: read.pythons.map(String) };
 }
 
 /**

@@ -64,7 +64,7 @@ def ollama_line(content: str, **more: object) -> dict[str, object]:
     return {"message": {"role": "assistant", "content": content}, "done": bool(more), **more}
 
 
-async def test_ollama_is_sent_its_own_form() -> None:
+async def test_a_request_to_ollama_has_its_format() -> None:
     async with (
         serving(ollama(ollama_line("ok", done_reason="stop"))) as running,
         model_at(running.origin, Ollama()) as model,
@@ -136,7 +136,7 @@ async def test_ollama_says_what_a_model_can_do(shown: object, capabilities: Capa
         assert await model.capabilities() == capabilities
 
 
-async def test_a_model_without_tools_is_told_of_them_in_words() -> None:
+async def test_tools_are_described_in_words_to_a_model_without_tools() -> None:
     shown = {"capabilities": ["completion"]}
     async with (
         serving(ollama(ollama_line("ok", done_reason="stop"), shown=shown)) as running,
@@ -184,7 +184,7 @@ def anthropic(*events: object) -> Answer:
     return speaks("/v1/messages", "text/event-stream", *events)
 
 
-async def test_anthropic_is_sent_its_own_form() -> None:
+async def test_a_request_to_anthropic_has_its_format() -> None:
     whole = {"type": "message", "content": [{"type": "text", "text": "ok"}], "stop_reason": "end_turn"}
     async with serving(anthropic(whole)) as running, model_at(running.origin, Anthropic()) as model:
         assert text_of(await events_of(model, CONVERSATION)) == "ok"
@@ -301,7 +301,7 @@ async def test_anthropics_refusals_are_adapted_to(
     assert running.posts()[-1].json().get(changed[0]) == changed[1]
 
 
-async def test_an_overloaded_service_is_asked_again() -> None:
+async def test_an_overloaded_service_is_retried() -> None:
     tries = 0
 
     async def answer(asked: Asked, wire: Wire) -> None:

@@ -1,7 +1,7 @@
 // The state of all plans, as a pure fold of the server's events. It imports no vscode, so recorded streams test it.
 
+import type { Event, Plan, PlanStatus, Progress, Step, StepStatus, StreamParams } from "../protocol";
 import { begun, foldView, type PlanView, UNDOABLE, withText } from "./planView";
-import type { Event, Plan, PlanStatus, Progress, Step, StepStatus, StreamParams } from "./protocol";
 
 export interface PanelState {
   plans: Readonly<Record<string, PlanView>>;
@@ -9,7 +9,7 @@ export interface PanelState {
 }
 
 /** The state after one event; `gap` is the id of a plan whose missed events must be fetched first. */
-export interface Folded {
+interface Folded {
   state: PanelState;
   gap?: string;
 }

@@ -25,7 +25,7 @@ import type {
   TaskStarted,
   TaskUpdate,
   Usage,
-} from "./protocol";
+} from "../protocol";
 
 export const NO_PENDING: Pending = { approvals: [], questions: [], recoveries: [], conflicts: [] };
 

@@ -2,15 +2,15 @@
 
 import * as vscode from "vscode";
 
-import { modelName } from "./client";
-import type { Ctx } from "./ctx";
-import type { PlanSummary } from "./protocol";
+import { modelName } from "../connection/client";
+import type { Ctx } from "../ctx";
+import type { PlanSummary } from "../protocol";
 
 /** Let the user pick a plan of the ledger. */
 export async function choosePlan(ctx: Ctx): Promise<void> {
   const answer = await ctx.ask("planloom/plan/list", { limit: 50 });
   if (answer === undefined) return;
-  if (answer.plans.length === 0) return ctx.tell("info", "There are no plans yet.");
+  if (answer.plans.length === 0) return ctx.notify("info", "There are no plans yet.");
   const items = answer.plans.map((plan) => ({
     label: plan.request.split("\n")[0]?.slice(0, 120) ?? plan.planId,
     description: describe(plan),

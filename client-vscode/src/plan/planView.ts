@@ -1,7 +1,5 @@
 // One plan as the panel shows it: the plan, and the files, calls, texts and reasons that only its events carry.
 
-import { type Clocks, foldClocks } from "./clocks";
-import { change, foldPlan, NO_PENDING, unchanged } from "./planFold";
 import type {
   Agent,
   Answer,
@@ -23,7 +21,9 @@ import type {
   TaskSkipped,
   Unresolved,
   Usage,
-} from "./protocol";
+} from "../protocol";
+import { type Clocks, foldClocks } from "./clocks";
+import { change, foldPlan, NO_PENDING, unchanged } from "./planFold";
 
 /** How many characters of a running answer and how many log lines are kept. */
 const STREAM_KEPT = 4000;

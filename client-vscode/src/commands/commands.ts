@@ -1,16 +1,16 @@
 // The commands of the editor's palette, menus and keys, in one table.
 
 import * as vscode from "vscode";
-import type { Ctx } from "./ctx";
+import type { Ctx } from "../ctx";
+import type { Plan } from "../protocol";
 import { chooseModel, choosePlan } from "./pickers";
-import type { Plan } from "./protocol";
 
 /** A selection longer than this is code rather than a request, so `@selection` attaches it. */
 const LONGEST_REQUEST = 4000;
 
 type Run = (ctx: Ctx) => unknown;
 
-export const COMMANDS: Readonly<Record<string, Run>> = {
+const COMMANDS: Readonly<Record<string, Run>> = {
   "planloom.ui.plan": (ctx) => ctx.panel.compose(selectedText()),
   "planloom.ui.approve": (ctx) =>
     onPlan(ctx, ({ planId, version }) => ctx.perform({ kind: "approve", planId, version })),
@@ -36,7 +36,7 @@ export function registerCommands(ctx: Ctx): vscode.Disposable[] {
 
 function onPlan(ctx: Ctx, act: (plan: Plan) => unknown): unknown {
   const view = ctx.current();
-  return view === undefined ? ctx.tell("info", "There is no plan yet. Plan a task first.") : act(view.plan);
+  return view === undefined ? ctx.notify("info", "There is no plan yet. Plan a task first.") : act(view.plan);
 }
 
 async function reject(ctx: Ctx, { planId }: Plan): Promise<void> {

@@ -2,8 +2,8 @@
 
 import * as vscode from "vscode";
 
-import { contributes } from "../package.json";
-import { REVIEWS, type Review } from "./protocol";
+import { contributes } from "../../package.json";
+import { REVIEWS, type Review } from "../protocol";
 
 /** The settings of the extension itself, which the server does not have. */
 const OWN = /^planloom\.(server|trace)\./;
@@ -44,11 +44,11 @@ export function sharedValues(scope?: vscode.Uri): Values {
   const section = vscode.workspace.getConfiguration("planloom", scope);
   const found: Values = {};
   for (const name of SHARED) {
-    const said = section.inspect(name);
+    const values = section.inspect(name);
     if (
-      said?.globalValue === undefined &&
-      said?.workspaceValue === undefined &&
-      said?.workspaceFolderValue === undefined
+      values?.globalValue === undefined &&
+      values?.workspaceValue === undefined &&
+      values?.workspaceFolderValue === undefined
     )
       continue;
     nest(found, name, section.get(name));

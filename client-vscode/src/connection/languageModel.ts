@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import type { ChatCall, ChatMessage, EditorCompleteParams, EditorCompleteResult, JsonObject } from "./protocol";
+import type { ChatCall, ChatMessage, EditorCompleteParams, EditorCompleteResult, JsonObject } from "../protocol";
 
 /** Whether the editor has a model; the editor asks for the user's consent at the first request. */
 export async function hasModels(): Promise<boolean> {

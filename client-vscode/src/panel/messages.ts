@@ -2,7 +2,7 @@
 
 import * as v from "valibot";
 
-import type { PanelState } from "./planState";
+import type { PanelState } from "../plan/planState";
 import {
   AGENTS,
   type Detection,
@@ -15,7 +15,7 @@ import {
   STEP_KINDS,
   type StepEdit,
   type StreamParams,
-} from "./protocol";
+} from "../protocol";
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 const text = v.pipe(v.string(), v.maxLength(1_000_000));

@@ -1,0 +1,103 @@
+"""Writes the messages that the command line reads as TypedDicts, from the models of the wire."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, Final, Literal, Union, get_args, get_origin
+
+from pydantic import JsonValue
+
+from codegen.notation import plain, quoted
+from planloom.lsp.wire import plan, results, review
+from planloom.lsp.wire.base import Wire
+
+_WIDTH: Final = 110
+_MODELS: Final[tuple[type[Wire], ...]] = (
+    review.Attachment,
+    review.Unresolved,
+    review.ApprovalFile,
+    review.Approval,
+    review.ConflictHunk,
+    review.ConflictFile,
+    review.Conflict,
+    plan.Detection,
+    plan.PlanError,
+    plan.StepResult,
+    plan.Step,
+    plan.Question,
+    plan.Proposal,
+    plan.Recovery,
+    plan.Pending,
+    plan.Plan,
+    results.DiffResult,
+)
+"""What the command line reads, each after what its fields name. A model that is not here is plain JSON."""
+_NAMES: Final[dict[Any, str]] = {
+    str: "str",
+    int: "int",
+    bool: "bool",
+    datetime: "str",
+    type(None): "None",
+    JsonValue: "Any",
+    **{model: model.__name__ for model in _MODELS},
+}
+_HEAD: Final = '''\
+"""The messages that the command line reads, as plain JSON. Written by `python -m codegen`; a test compares it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+Json = dict[str, Any]
+"""A JSON object as it was received; nothing of it is validated."""
+'''
+
+
+def module() -> str:
+    """The whole module, as the formatter leaves it."""
+    return "\n".join((_HEAD, *("\n".join(("", *_lines(model), "")) for model in _MODELS)))
+
+
+def _lines(model: type[Wire]) -> Iterator[str]:
+    model.model_rebuild()
+    yield f"class {model.__name__}(TypedDict, total=False):"
+    yield f'    """{" ".join((model.__doc__ or "").split())}"""'
+    yield ""
+    for name, field in model.model_fields.items():
+        kind = plain(field.annotation)
+        if field.exclude_if is not None:
+            # A field that may be left out is never null.
+            kind = Union[tuple(each for each in get_args(kind) if each is not type(None))]  # noqa: UP007
+        yield from _broken(f"    {field.alias or name}: {_written(kind)}")
+
+
+def _written(kind: Any) -> str:
+    """A type as Python code."""
+    kind = plain(kind)
+    if kind in _NAMES:
+        return _NAMES[kind]
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return f"Literal[{quoted(arguments, ', ')}]"
+    if origin in (Union, types.UnionType):
+        return " | ".join(_written(each) for each in arguments)
+    if origin is tuple:
+        return f"list[{_written(arguments[0])}]"
+    assert origin is dict or issubclass(kind, Wire), kind
+    return "Json"
+
+
+def _broken(line: str) -> Iterator[str]:
+    """A field on one line, or its words on the lines after it."""
+    if len(line) <= _WIDTH:
+        yield line
+        return
+    start, _, words = line.removesuffix("]").partition("Literal[")
+    yield f"{start}Literal["
+    if len(words) + 8 <= _WIDTH:
+        yield f"        {words}"
+    else:
+        yield from (f"        {word}," for word in words.split(", "))
+    yield "    ]"

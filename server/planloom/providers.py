@@ -1,0 +1,118 @@
+"""The model providers, one row each; settings, keys, discovery, command line and hints are derived from these rows.
+
+Imports nothing of Planloom, since start-up and the command line load it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+LOCAL_MODEL = "qwen3:8b"
+"""The model proposed to users who have none: it calls tools and runs on a laptop."""
+
+
+class LocalServer(NamedTuple):
+    """How to get a server on the user's own machine: its name, and the commands that start it and add a model."""
+
+    title: str
+    start: str
+    add_model: str
+
+
+class Provider(NamedTuple):
+    """A provider of models over HTTP.
+
+    `adapter` is the module and class of its adapter, imported only when a model of it is opened. `url` is its default
+    base URL; the environment variable `url_variable` may name another. `key_variable` is the environment variable
+    with the key, which is sent only to the origin of that URL. `local` is None for a remote service.
+    """
+
+    name: str
+    adapter: str
+    url: str
+    url_variable: str
+    key_variable: str = ""
+    local: LocalServer | None = None
+
+    def home(self, environment: Mapping[str, str]) -> str:
+        """The base URL in this environment."""
+        given = environment.get(self.url_variable, "")
+        return given or self.url if self.local is None else _local_url(given, self.url)
+
+
+_ROWS = (
+    Provider(
+        name="openai",
+        adapter="planloom.models.providers.openai_compatible:OpenAICompatible",
+        url="https://api.openai.com",
+        url_variable="OPENAI_BASE_URL",
+        key_variable="OPENAI_API_KEY",
+    ),
+    Provider(
+        name="ollama",
+        adapter="planloom.models.providers.ollama:Ollama",
+        url="http://127.0.0.1:11434",
+        url_variable="OLLAMA_HOST",
+        local=LocalServer(title="Ollama", start="ollama serve", add_model=f"ollama pull {LOCAL_MODEL}"),
+    ),
+    Provider(
+        name="anthropic",
+        adapter="planloom.models.providers.anthropic:Anthropic",
+        url="https://api.anthropic.com",
+        url_variable="ANTHROPIC_BASE_URL",
+        key_variable="ANTHROPIC_API_KEY",
+    ),
+)
+
+PROVIDERS: Mapping[str, Provider] = {row.name: row for row in _ROWS}
+"""The rows by name, in the order in which the settings show them."""
+OPENAI = PROVIDERS["openai"]
+"""The provider whose protocol most servers offer."""
+DISCOVERY_ORDER = tuple(sorted(_ROWS, key=lambda row: row.local is not None))
+"""The order in which `auto` tries them: a service that the user has a key for comes before a local server."""
+
+_WITHOUT_EDITOR = ("auto", *PROVIDERS, "embedded", "replay")
+_CHOICES = ("auto", *PROVIDERS, "editor", "embedded", "replay")
+if TYPE_CHECKING:
+    ProviderChoice: TypeAlias = str
+    TerminalProviderChoice: TypeAlias = str
+else:
+    # A type checker cannot read a `Literal` that is made from a table; pydantic and typer can.
+    ProviderChoice = Literal[_CHOICES]
+    """The values of the setting `model.provider`."""
+    TerminalProviderChoice = Literal[_WITHOUT_EDITOR]
+    """The same for the command line, where no editor offers a model."""
+
+
+def _local_url(given: str, default: str) -> str:
+    """The URL of a local server: scheme and port are optional, and 0.0.0.0, which it listens on, is this machine."""
+    text = given.strip().rstrip("/")
+    scheme, separator, rest = text.rpartition("://")
+    name, _, port = rest.partition(":") if rest.count(":") <= 1 else (rest, "", "")
+    if name in {"", "0.0.0.0"}:
+        name = "127.0.0.1"
+    if not port.isdigit():
+        port = default.rpartition(":")[2] if not separator else ""
+    return f"{scheme or 'http'}://{name}" + (f":{port}" if port else "")
+
+
+def _ways_to_a_model() -> str:
+    local = [
+        f"install {row.local.title} and run `{row.local.add_model}` (nothing else to set)"
+        for row in _ROWS
+        if row.local is not None
+    ]
+    keys = " or ".join(row.key_variable for row in _ROWS if row.key_variable)
+    return "; or ".join(
+        [
+            *local,
+            f"set {keys} in the environment",
+            "set `planloom.model.baseUrl` (on the command line --base-url) to any OpenAI-compatible server, "
+            "for example http://localhost:8080/v1 for `llama-server` or http://localhost:1234/v1 for LM Studio.",
+        ]
+    )
+
+
+WAYS_TO_A_MODEL = f"To get a model: {_ways_to_a_model()}"
+"""The hint shown wherever a model is needed and none is configured."""
