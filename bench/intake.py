@@ -197,7 +197,7 @@ async def indexed(root: Path, *, git: bool) -> dict[str, float]:
         await asyncio.sleep(0.001)
         if index.files and (await complete("@me", 3, index)).items:
             first = time.perf_counter() - started
-    await index.built(600)
+    await index.wait_until_listed(600)
     listed = time.perf_counter() - started
     await building
     ordered = time.perf_counter() - started

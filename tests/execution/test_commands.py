@@ -39,7 +39,7 @@ async def test_a_command_is_asked_and_runs(tmp_path: Path) -> None:
         assert approvals(room) == ["echo hi; echo no >&2; touch made.txt"]
         assert sorted(heard) == [("stderr", "no\n"), ("stdout", "hi\n")]
         assert room.path("made.txt").exists()
-        assert await room.app.references.index().below("", 9) == ("made.txt",)
+        assert await room.app.index.current().below("", 9) == ("made.txt",)
 
 
 @pytest.mark.parametrize(("decision", "status"), [("deny", "skipped"), ("cancel", "pending")])

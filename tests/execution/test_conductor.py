@@ -15,7 +15,7 @@ from planloom.domain.values import PlanId, SessionId, StepId
 from planloom.execution.conductor import Conductor
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
-from planloom.execution.steps.resources import Resources
+from planloom.execution.resources import Resources
 from planloom.execution.steps.results import Asked, Done, Failed, Outcome, Skipped
 from tests.support.memory import MemoryStore
 
@@ -60,11 +60,11 @@ class World:
         self, steps: Iterable[Step], runner: ScriptedSteps, sequential: bool = False, **limits: object
     ) -> None:
         self.plan_store = PlanStore(MemoryStore())
-        self.jobs = Jobs()
+        self.jobs = Jobs(self.wait)
         self.runner = runner
         self.waits: list[float] = []
         self.conductor = Conductor(
-            self.plan_store, self.jobs, runner, lambda: do.Limits.model_validate(limits), self.wait
+            self.plan_store, self.jobs, runner, lambda: do.Limits.model_validate(limits)
         )
         self.plan_store.open(
             PLAN, SessionId("s"), ev.PlanStart(request="r", route="plan", detection=DETECTION)

@@ -10,11 +10,22 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Detection, Plan, Step, StepResult
 from planloom.domain.values import PlanId, SessionId, StepId
 from planloom.execution.plan_store import PlanStore
+from planloom.execution.session import Session
 from planloom.execution.steps.time_limits import PlanTimeBudget
+from planloom.settings import resolve
+from planloom.workspace.documents import DocumentStore
+from planloom.workspace.paths.roots import Roots
+from planloom.workspace.view import WorkspaceView
+from tests.support.fake_editor import FakeEditor
 from tests.support.memory import MemoryStore
 
 PLAN = PlanId("p")
 DETECTION = Detection(planned=True, rule="none", score=1, ambiguous=False)
+
+
+VIEW = WorkspaceView(Roots(()), DocumentStore("utf-16"))
+SETTINGS = resolve({"user": {"budget.maxMinutes": 10}}).settings
+SESSION = Session(SETTINGS, VIEW, FakeEditor(VIEW.documents))
 
 
 class Timer:
@@ -38,7 +49,7 @@ class Desk:
         self.now = at
         self.timer = Timer()
         self.plan_store = PlanStore(store, lambda: self.now)
-        PlanTimeBudget(self.plan_store, lambda: 10, self.timer)  # type: ignore[arg-type]
+        PlanTimeBudget(SESSION, self.plan_store, self.timer)  # type: ignore[arg-type]
 
     def later(self, seconds: float, *happened: ev.Event) -> Plan:
         self.now += timedelta(seconds=seconds)

@@ -18,7 +18,7 @@ from planloom.domain.values import AttachmentId, StepId
 from planloom.models.offline.scripted import ScriptedModel, Turn, fails, says
 from planloom.models.port import Capabilities
 from planloom.models.tokens import TokenCounter
-from planloom.planning.model.planner import ModelPlanner
+from planloom.planning.model.planner import DraftOptions, ModelPlanner
 from planloom.planning.model.prompts import repair_prompt, system_prompt
 from planloom.planning.port import DraftText, PlanDrafted, PlanningRequest, RequestUsage, StepDrafted
 from planloom.tools.registry import builtin
@@ -231,7 +231,9 @@ def full() -> PlanningRequest:
 @pytest.mark.parametrize(("name", "capabilities"), [("json", CONSTRAINED), ("markers", PLAIN)])
 async def test_golden_prompts(name: str, capabilities: Capabilities) -> None:
     turn = says(GOOD if name == "json" else MARKED)
-    model, _ = await drafted([turn], full(), capabilities, extra="Prefer small functions.")
+    model, _ = await drafted(
+        [turn], full(), capabilities, options=DraftOptions(extra="Prefer small functions.")
+    )
     system, user = model.requests[0].messages
     text = f"[system]\n{system.text}\n\n[user]\n{user.text}\n"
     assert text == (GOLDEN / f"{name}.txt").read_text("utf-8")

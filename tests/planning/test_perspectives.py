@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from planloom.models.offline.scripted import ScriptedModel, Turn, fails, makes
-from planloom.planning.perspectives.planner import Limits, PerspectivesPlanner
+from planloom.planning.perspectives.planner import PerspectivesPlanner, ReportOptions
 from planloom.planning.port import PerspectiveReported, PlannerEvent, PlanningRequest
 from planloom.tools.registry import builtin
 
@@ -24,23 +24,23 @@ class NoSynthesis:
             yield each
 
 
-def planner(turn: Turn, limits: Limits) -> PerspectivesPlanner:
+def planner(turn: Turn, options: ReportOptions) -> PerspectivesPlanner:
     return PerspectivesPlanner(
         ScriptedModel([turn]),
         builtin(),
         NoSynthesis(),
         lambda: None,  # type: ignore[arg-type, return-value]
         lambda: datetime(2026, 1, 1, tzinfo=UTC),
-        limits=limits,
+        options=options,
     )
 
 
 @pytest.mark.parametrize(
-    ("limits", "setting"),
-    [(Limits(requests=2), "budget.maxRequests"), (Limits(tokens=200), "budget.maxTokens")],
+    ("options", "setting"),
+    [(ReportOptions(requests=2), "budget.maxRequests"), (ReportOptions(tokens=200), "budget.maxTokens")],
 )
-async def test_all_reports_together_stay_within_the_budget(limits: Limits, setting: str) -> None:
-    drafted = planner(NO_REPORT, limits).draft(PlanningRequest(text="Change it"))
+async def test_all_reports_together_stay_within_the_budget(options: ReportOptions, setting: str) -> None:
+    drafted = planner(NO_REPORT, options).draft(PlanningRequest(text="Change it"))
     seen = [event async for event in drafted if isinstance(event, PerspectiveReported)]
     assert [event.perspective for event in seen] == [None, None, None]
     assert all(setting in (event.error or "") for event in seen[1:])
@@ -48,7 +48,9 @@ async def test_all_reports_together_stay_within_the_budget(limits: Limits, setti
 
 async def test_the_error_of_its_reader_closes_a_draft() -> None:
     """Recording an event may fail while agents still work in parallel."""
-    drafted = planner(fails("hang", repeat=True), Limits(seconds=60)).draft(PlanningRequest(text="Change it"))
+    drafted = planner(fails("hang", repeat=True), ReportOptions(seconds=60)).draft(
+        PlanningRequest(text="Change it")
+    )
     with pytest.raises(OSError, match="the disk is full"):
         async with aclosing(drafted) as events:
             async for _ in events:

@@ -127,7 +127,7 @@ async def test_a_listing_that_takes_long_after_a_command_is_not_given_up(
     program.write_text(f'#!/bin/sh\nwhile [ ! -e {gate} ]; do sleep 0.02; done\nexec {GIT} "$@"\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr("planloom.execution.steps.tool_contexts.INDEX_SECONDS", 0.05)
+    monkeypatch.setattr("planloom.execution.workspace_index.RESCAN_SECONDS", 0.05)
     settings = {"approvals.execute": "allow"}
     files = {
         ".git/HEAD": "ref: refs/heads/main\n",
@@ -136,8 +136,8 @@ async def test_a_listing_that_takes_long_after_a_command_is_not_given_up(
         "a.txt": "a\n",
     }
     async with studio(tmp_path, files, settings=settings) as at:
-        index = at.app.references.index()
-        assert await index.built(at.patience)
+        index = at.app.index.current()
+        assert await index.wait_until_listed(at.patience)
         await index.update(())
         gate.unlink()
         plan = await with_steps(at, tool_step("run_command", {"command": "touch made.txt"}, agent="devo"))

@@ -187,7 +187,7 @@ async def test_killed_between_the_editors_part_and_the_servers(
     after = restarted(before, tmp_path / "l.db", settings, job)
     try:
         (plan,) = after.app.plans.list(None, (), None, True)
-        await after.app._ownership.settle()
+        await after.app._ownership.reconcile_adopted()
         plan = after.now(plan)
         states = [edit.state for edit in plan.edits]
         assert states == (["applied"] if made else ["rejected"])
@@ -222,7 +222,7 @@ async def test_where_the_text_does_not_tell_a_person_is_asked_and_told_why(
     after = restarted(before, tmp_path / "l.db", settings, job)
     try:
         (plan,) = after.app.plans.list(None, (), None, True)
-        await after.app._ownership.settle()
+        await after.app._ownership.reconcile_adopted()
         await after.app.plans.resume(plan.plan_id)
         plan = await after.until(plan, lambda now: bool(now.pending.approvals))
         approval = plan.pending.approvals[0]
@@ -277,7 +277,7 @@ async def test_an_edit_that_was_made_but_not_recorded_is_not_made_again(tmp_path
     cut_back(tmp_path / "l.db", applied - 1, "executing")
     async with studio(tmp_path, ledger=tmp_path / "l.db") as at:
         at.editor.open(at.path("a.txt"), "new\n")
-        await at.app._ownership.settle()
+        await at.app._ownership.reconcile_adopted()
         found = at.now(plan)
         assert found.edits[0].state == "applied"
         found = await finished(at, found)

@@ -137,7 +137,7 @@ class Histories(RuleBasedStateMachine):
         self.at = self.server()
         for uri, buffer in buffers.items():
             self.at.editor._open(uri, buffer.text, buffer.saved)
-        await self.at.app._ownership.settle()
+        await self.at.app._ownership.reconcile_adopted()
 
     def asked(self, step: int | None, *, redo: bool) -> set[int]:
         """Undo or redo. Returns the steps of which something was reverted or restored."""

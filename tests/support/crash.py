@@ -119,7 +119,7 @@ def restarted(before: Studio, ledger: Path | Ledger, settings: Mapping[str, Any]
 async def finished(at: Studio, plan: Plan) -> Plan:
     """Do what a person would: approve, resume, allow, until the plan has ended."""
     async with asyncio.timeout(20):
-        await at.app._ownership.settle()
+        await at.app._ownership.reconcile_adopted()
         plan = at.now(plan)
         while plan.status not in ("completed", "failed", "cancelled"):
             # What is asked may be taken back, by a pause or by a crash, while it is answered.

@@ -11,6 +11,7 @@ from typing import Any
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Approval
+from planloom.execution.session import Session
 from planloom.models.port import Model, ModelIdentity
 from planloom.service.application import Application
 from planloom.service.models import AvailableModels
@@ -84,13 +85,11 @@ class Studio:
         self.editor = FakeEditor(self.documents, capabilities, script=script)
         self.view = WorkspaceView(Roots((root_at(self.folder),)), self.documents)
         self.model = OneModel(model)
+        session = Session(resolve({"user": settings}).settings, self.view, self.editor, trusted=trusted)
         self.app = Application(
-            resolve({"user": settings}).settings,
-            self.editor,
-            self.view,
+            session,
             ledger if isinstance(ledger, Ledger) else Ledger(ledger),
-            lambda _: self.model,  # type: ignore[arg-type, return-value]
-            trusted=trusted,
+            self.model,  # type: ignore[arg-type]
         )
         self.events: list[ev.Recorded] = []
         self.notices: list[tuple[str, str]] = []

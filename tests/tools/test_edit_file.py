@@ -157,10 +157,10 @@ async def test_content_with_a_part_left_out_is_asked_and_reported(line: str, tmp
     await desk.call("read_file", path="a.py")
     result = await desk.call("write_file", path="a.py", content=f"line_0 = 5\n{line}\n")
     assert "complete content" in result.text and line.strip()[:20] in result.text
-    assert desk.context.doubtful == {desk.uri("a.py")}
+    assert desk.context.incomplete == {desk.uri("a.py")}
     assert any("left out" in note for note in desk.notes())
     assert (await desk.call("write_file", path="a.py", content=LONG + "x = 1\n")).ok
-    assert desk.context.doubtful == set()
+    assert desk.context.incomplete == set()
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ async def test_content_with_a_part_left_out_is_asked_and_reported(line: str, tmp
 async def test_other_content_raises_no_doubt(content: str, tmp_path: Path) -> None:
     desk = Desk(tmp_path, {"a.py": LONG})
     assert (await desk.call("write_file", path="a.py", content=content)).ok
-    assert desk.context.doubtful == set()
+    assert desk.context.incomplete == set()
 
 
 @pytest.mark.parametrize(

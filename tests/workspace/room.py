@@ -13,7 +13,8 @@ from planloom.domain.values import EditId, PlanId, Uri
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.editor import EditorCapabilities
 from planloom.workspace.edits.apply import apply_changeset
-from planloom.workspace.edits.outcomes import ApplyOutcome, JournalFile, Settlement
+from planloom.workspace.edits.batch import Edit
+from planloom.workspace.edits.outcomes import ApplyOutcome, EditResult, JournalFile
 from planloom.workspace.paths.roots import Roots, root_at
 from planloom.workspace.paths.uris import from_path
 from planloom.workspace.view import WorkspaceView
@@ -27,16 +28,16 @@ class FakeJournal:
     """A journal that records its calls in order."""
 
     intents: list[tuple[JournalFile, ...]] = field(default_factory=list)
-    settlements: list[Settlement] = field(default_factory=list)
+    results: list[EditResult] = field(default_factory=list)
 
     async def intend(self, grant: Grant, files: tuple[JournalFile, ...]) -> EditId:
-        assert len(self.intents) == len(self.settlements), "One intent at a time."
+        assert len(self.intents) == len(self.results), "One intent at a time."
         self.intents.append(files)
         return EditId(f"edit{len(self.intents)}")
 
-    async def settle(self, edit_id: EditId, settlement: Settlement) -> None:
-        self.settlements.append(settlement)
-        assert edit_id == f"edit{len(self.settlements)}"
+    async def record_result(self, edit_id: EditId, result: EditResult) -> None:
+        self.results.append(result)
+        assert edit_id == f"edit{len(self.results)}"
 
 
 class Room:
@@ -86,15 +87,8 @@ class Room:
         return self.editor.text(self.path(name))
 
     async def apply(self, *changes: FileChange, patience: float = 0.05) -> ApplyOutcome:
-        return await apply_changeset(
-            self.view,
-            self.editor,
-            Changeset(changes=changes),
-            GRANT,
-            "Planloom: step 1 – test",
-            self.journal,
-            patience=patience,
-        )
+        edit = Edit(self.view, self.editor, GRANT, "Planloom: step 1 – test", self.journal, patience=patience)
+        return await apply_changeset(edit, Changeset(changes=changes))
 
 
 def tree(folder: Path) -> dict[str, str | None]:

@@ -60,7 +60,7 @@ async def test_text_typed_while_the_edit_is_under_way_is_kept(tmp_path: Path) ->
     assert outcome.kind == "applied"
     assert room.text("a.txt") == AFTER.replace("seven", "7")
     assert len(room.editor.received) == 2
-    assert [bool(settled.applied) for settled in room.journal.settlements] == [False, True]
+    assert [bool(result.applied) for result in room.journal.results] == [False, True]
 
 
 async def test_a_second_refusal_is_final_and_says_why(tmp_path: Path) -> None:
@@ -120,8 +120,8 @@ async def test_a_cancel_while_the_editor_works_waits_and_records(tmp_path: Path)
     with pytest.raises(asyncio.CancelledError):
         await job
     assert room.text("a.txt") == AFTER
-    assert len(room.journal.settlements) == 1
-    assert room.journal.settlements[0].applied
+    assert len(room.journal.results) == 1
+    assert room.journal.results[0].applied
 
 
 CAPABILITIES = [

@@ -316,7 +316,7 @@ async def test_five_hundred_files_go_in_batches(tmp_path: Path) -> None:
     outcome = await room.apply(*(room.edit(f"d/{n}", "old\n", "new\n") for n in range(500)))
     assert outcome.kind == "applied"
     assert len(outcome.files) == 500
-    assert len(room.editor.received) == len(room.journal.settlements) == 5
+    assert len(room.editor.received) == len(room.journal.results) == 5
 
 
 async def test_a_cancel_takes_effect_between_batches(tmp_path: Path) -> None:
@@ -326,7 +326,7 @@ async def test_a_cancel_takes_effect_between_batches(tmp_path: Path) -> None:
     with pytest.raises(asyncio.CancelledError):
         await job
     assert len(room.editor.received) == 1
-    assert len(room.journal.settlements[0].applied) == 100
+    assert len(room.journal.results[0].applied) == 100
 
 
 @pytest.mark.slow

@@ -259,9 +259,9 @@ async def test_names_match_before_folders_and_short_paths_before_long_ones(tmp_p
 async def test_before_the_first_listing_answers_are_incomplete(tmp_path: Path) -> None:
     index = FileIndex([root_at(write(tmp_path, "a.ts:\n"))], git=None)
     assert not index.complete and await index.search("a", 5) == ()
-    assert not await index.built(0.01)
+    assert not await index.wait_until_listed(0.01)
     building = asyncio.create_task(index.build())
-    assert await index.built(30) and index.complete
+    assert await index.wait_until_listed(30) and index.complete
     await building
 
 

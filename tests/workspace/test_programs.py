@@ -137,11 +137,11 @@ async def test_no_program_is_started_before_the_folder_is_trusted(
     recorded(tmp_path, monkeypatch, "rg", f"echo rg >> {tmp_path}/started; exit 2")
     files = {f"f{n}.txt": "needle\n" for n in range(300)} | {".git/HEAD": "ref: refs/heads/main\n"}
     async with studio(tmp_path, files, trusted=False) as at:
-        index = at.app.references.index()
-        assert await index.built(at.patience) and index.files == 300
+        index = at.app.index.current()
+        assert await index.wait_until_listed(at.patience) and index.files == 300
         assert not started.exists()
         at.app.set_trusted(True)
-        assert at.app.references.index() is index, "what was listed stays in use"
+        assert at.app.index.current() is index, "what was listed stays in use"
         await index.build()
         assert set(started.read_text().split()) == {"git"} and index.files == 300
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Protocol, assert_never
 
 from planloom.domain.errors import (
@@ -24,9 +24,9 @@ from planloom.domain.values import PlanId, StepId
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.recovery_proposals import Proposer
-from planloom.execution.steps.resources import Resources
+from planloom.execution.resources import Resources
+from planloom.execution.step_questions import StepQuestions
 from planloom.execution.steps.results import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
-from planloom.execution.steps.step_questions import StepQuestions
 from planloom.execution.summary import execution_summary
 
 RETRY_WAITS = (1.0, 2.0)
@@ -55,7 +55,6 @@ class Conductor:
         jobs: Jobs,
         runner: StepRunner,
         limits: Callable[[], do.Limits],
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         resources: Resources | None = None,
         proposer: Proposer | None = None,
     ) -> None:
@@ -63,7 +62,6 @@ class Conductor:
         self._jobs = jobs
         self._runner = runner
         self._limits = limits
-        self._sleep = sleep
         self._resources = resources or Resources()
         self.questions = StepQuestions(plan_store, jobs, limits, proposer)
         self._wakeups: dict[PlanId, asyncio.Event] = {}
@@ -339,7 +337,7 @@ class Conductor:
 
     async def _wait_to_retry(self, plan_id: PlanId, step_id: StepId, seconds: float) -> None:
         try:
-            await self._sleep(seconds)
+            await self._jobs.sleep(seconds)
         finally:
             self._waiting.discard((plan_id, step_id))
             if plan_id in self._wakeups:

@@ -181,6 +181,13 @@ class PlanStore:
             self._cache(cached)
         return cached
 
+    def read(self, plan_id: PlanId) -> Plan:
+        """The plan, for reading only. Raises UnknownThing, PlanUnreadable, StorageFailed."""
+        plan = self.find(plan_id)
+        if plan is None:
+            raise UnknownThing("plan", plan_id)
+        return plan
+
     def mark_unreadable(self, error: PlanUnreadable) -> PlanUnreadable:
         """Record that a plan cannot be read, and notify listeners. Returns the error to raise."""
         if error.plan_id not in self.unreadable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from planloom.agent.prompts import task_list
@@ -11,14 +11,14 @@ from planloom.domain.errors import PlanloomError
 from planloom.domain.model_text.lenient_json import objects_in
 from planloom.domain.plans.agents import may_use
 from planloom.domain.plans.plan import Plan, RecoveryProposal, Step, Usage
-from planloom.domain.plans.validation import Problem, errors
 from planloom.domain.values import Args, Json, StepId
 from planloom.execution.budget import allow_request
 from planloom.execution.prompting.context_window import shares_of
+from planloom.execution.session import Session
+from planloom.execution.step_rules import StepRules
 from planloom.models.one_question import Cost, answer_to
 from planloom.models.port import Message, Model, ModelRequest, ToolSpec
 from planloom.models.tokens import TokenCounter
-from planloom.settings import Settings
 from planloom.tools.registry import Registry, argument_problems
 from planloom.tools.tool import shortened
 
@@ -55,19 +55,19 @@ class Proposer(Protocol):
 
 
 class ModelProposer:
-    """Asks the model. `problems` validates the steps of a plan."""
+    """Asks the model. Only proposals that keep the `rules` for steps are used."""
 
     def __init__(
         self,
+        session: Session,
         model: Callable[[], Awaitable[Model | None]],
         tools: Registry,
-        settings: Callable[[], Settings],
-        problems: Callable[[Plan, Sequence[Step]], Iterable[Problem]],
+        rules: StepRules,
     ) -> None:
+        self._session = session
         self._model = model
         self._tools = tools
-        self._settings = settings
-        self._problems = problems
+        self._rules = rules
 
     async def propose(self, plan: Plan, step: Step, error: str) -> ProposedRecovery:
         """One proposal that can be carried out as it is, or a note that says why there is none."""
@@ -76,7 +76,7 @@ class ModelProposer:
             return ProposedRecovery(None, note="There is no model to propose a recovery.")
         cost = Cost()
         try:
-            allow_request(plan, self._settings().budget)
+            allow_request(plan, self._session.settings.budget)
             text = await self._answer(model, plan, step, error, cost)
         except PlanloomError as failure:
             note = f"The model could not be asked for a recovery: {failure.message}"
@@ -86,7 +86,7 @@ class ModelProposer:
         if isinstance(proposal, str):
             return ProposedRecovery(None, usage, f"The model's proposal cannot be used: {proposal}")
         if proposal.action == "insert":
-            wrong = errors(self._problems(plan, inserted(plan, step.step_id, proposal)))
+            wrong = self._rules.errors(plan, inserted(plan, step.step_id, proposal))
             if wrong:
                 return ProposedRecovery(
                     None, usage, f"The model's proposal cannot be used: {wrong[0].problem}"
@@ -96,7 +96,7 @@ class ModelProposer:
     async def _answer(self, model: Model, plan: Plan, step: Step, error: str, cost: Cost) -> str:
         can = await model.capabilities()
         counter = TokenCounter()
-        whole = shares_of(can, self._settings()).whole
+        whole = shares_of(can, self._session.settings).whole
         kept = min(_ANSWER, whole // 4)
         request = ModelRequest(
             messages=(Message(role="system", text=_SYSTEM),),

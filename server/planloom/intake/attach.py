@@ -12,7 +12,7 @@ from planloom.intake.contents import MOST_ENTRIES, Cut, cut, lines_of, tree_of
 from planloom.intake.languages import image_type, language_of
 from planloom.intake.reference_sources import Limits, ReferenceSources, Resolution
 from planloom.intake.references import LineSpan
-from planloom.workspace.paths.names import PathCode, shown
+from planloom.workspace.paths.names import PathCode, quoted
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.snapshots import Snapshot
 
@@ -70,7 +70,7 @@ class Attachments:
         if lines is not None:
             part = lines_of(text, lines, self._sources.encoding)
             if isinstance(part, int):
-                sentence = f"{shown(place.relative)} has {part} lines; there is no line {min(lines)}."
+                sentence = f"{quoted(place.relative)} has {part} lines; there is no line {min(lines)}."
                 return Unresolved(reference=reference, code="not_found", message=sentence)
             text, range_ = part
         elif range_ is not None:
@@ -117,7 +117,7 @@ class Attachments:
 
     def _described(self, place: ResolvedPath, reference: str, snapshot: Snapshot, *, whole: bool) -> Found:
         """A file whose text cannot be attached: only described if the whole was requested, else refused."""
-        name = shown(place.relative)
+        name = quoted(place.relative)
         size = f"{snapshot.size:,} bytes"
         code: UnresolvedCode
         match snapshot.problem:
@@ -150,7 +150,7 @@ class Attachments:
         if not place.secret or not self._confirmed.isdisjoint((bare(reference), place.relative)):
             return None
         sentence = (
-            f"{shown(place.relative)} may hold secrets, which would be sent to a model."
+            f"{quoted(place.relative)} may hold secrets, which would be sent to a model."
             " Confirm that it may be attached, then ask again."
         )
         return Unresolved(reference=reference, code="secret", message=sentence)
@@ -205,7 +205,7 @@ def _source_note(place: ResolvedPath, snapshot: Snapshot) -> str | None:
     """A note on the source of the text: an unsaved buffer or a link."""
     if snapshot.dirty:
         return "This is the text in the editor, which is not saved yet."
-    return f"It is a link to {shown(place.relative)}." if place.is_link else None
+    return f"It is a link to {quoted(place.relative)}." if place.is_link else None
 
 
 def refused(reference: str, place: PathRefused) -> Unresolved:

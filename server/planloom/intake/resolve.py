@@ -11,7 +11,7 @@ from planloom.intake.contents import findings_of
 from planloom.intake.languages import language_of
 from planloom.intake.reference_sources import Context, Limits, ReferenceSources, Requested, Resolution
 from planloom.intake.references import Reading, Reference, find_references
-from planloom.workspace.paths.names import shown
+from planloom.workspace.paths.names import quoted
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.snapshots import Snapshot
 
@@ -149,7 +149,7 @@ class _Resolver:
         return Unresolved(
             reference=reference.text,
             code="not_found",
-            message=f"No file or folder of the workspace is called {shown(path)}.{hint}",
+            message=f"No file or folder of the workspace is called {quoted(path)}.{hint}",
             candidates=candidates[:10],
         )
 
@@ -175,7 +175,7 @@ class _Resolver:
         uri = place.uri
         snapshot = await self._sources.snapshot(uri)
         if snapshot.text is None:
-            sentence = f"The text of {shown(uri)} cannot be read. Open it in the editor, then ask again."
+            sentence = f"The text of {quoted(uri)} cannot be read. Open it in the editor, then ask again."
             return (Unresolved(reference=reference, code="no_context", message=sentence),)
         label = place.relative if isinstance(place, ResolvedPath) else uri
         return [
@@ -248,9 +248,9 @@ def _as_read(reference: Reference, reading: Reading) -> str:
 
 
 def _ambiguous(reference: str, found: Sequence[str]) -> Unresolved:
-    sentence = f"{shown(reference)} could be {_listed(found)}. Name one of them."
+    sentence = f"{quoted(reference)} could be {_listed(found)}. Name one of them."
     return Unresolved(reference=reference, code="ambiguous", message=sentence, candidates=tuple(found[:20]))
 
 
 def _listed(paths: Sequence[str]) -> str:
-    return " or ".join(map(shown, paths[:5])) + (" and others" if len(paths) > 5 else "")
+    return " or ".join(map(quoted, paths[:5])) + (" and others" if len(paths) > 5 else "")

@@ -79,7 +79,7 @@ class WorkspaceSources:
         index = self._index()
         if index is not None and index is not self._waited_for:
             self._waited_for = index
-            await index.built(INDEX_SECONDS)
+            await index.wait_until_listed(INDEX_SECONDS)
         return index
 
     async def image(self, place: ResolvedPath, most_bytes: int) -> bytes | None:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
+from planloom.domain.values import PlanId, StepId
 from planloom.execution.plan_store import PlanStore
 from planloom.service.requests import Health, StreamDelta
 
@@ -51,6 +52,16 @@ class Feed:
         """Subscribe to the streamed text of models and commands."""
         self._streams.append(listener)
         return lambda: self._streams.remove(listener)
+
+    def stream_step(
+        self,
+        plan_id: PlanId,
+        step_id: StepId,
+        kind: Literal["text", "reasoning", "stdout", "stderr"],
+        delta: str,
+    ) -> None:
+        """Publish more text of a step's model or command."""
+        self.stream(StreamDelta(plan_id=plan_id, step_id=step_id, kind=kind, delta=delta))
 
     def stream(self, delta: StreamDelta) -> None:
         """Publish more text of a model or a command."""

@@ -1,28 +1,42 @@
-"""Notifies listeners of problems with the ledger, once for each cause."""
+"""Reports how the server is: its status on request, and problems with the ledger once for each cause."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from planloom.domain.errors import OwnedElsewhere, PlanloomError
+from planloom.domain.errors import OwnedElsewhere, PlanloomError, StorageFailed
 from planloom.domain.values import PlanId
+from planloom.execution.plan_store import PlanStore
+from planloom.execution.session import Session
+from planloom.models.port import ModelIdentity
 from planloom.service.feed import Feed
-from planloom.service.requests import Health
+from planloom.service.requests import Health, Status
+from planloom.storage.ledger import Ledger, workspace_key
+from planloom.version import VERSION
 
 PASSED = "The plan ledger can be written again. Plans that were stopped are paused: resume them to continue."
 
 
 class HealthWatch:
-    """Reports problems that are new since the last report, and when all have passed."""
+    """Publishes problems that are new since the last report, and when all have passed."""
 
-    def __init__(self, feed: Feed, now: Callable[[], Health]) -> None:
+    def __init__(self, session: Session, feed: Feed, plan_store: PlanStore, ledger: Ledger) -> None:
+        self._session = session
         self._feed = feed
-        self._now = now
+        self._plan_store = plan_store
+        self._ledger = ledger
         self._reported = Health()
+        ledger.listen(self.report)
+        plan_store.on_unreadable(self.report)
+        plan_store.on_stop(self._on_stop)
 
-    def look(self) -> None:
-        """Report what has changed."""
-        before, now = self._reported, self._now()
+    def now(self) -> Health:
+        """The problems that there are now: those of the ledger, and each plan that cannot be read."""
+        ledger = (self._ledger.problem,) if self._ledger.problem else ()
+        unreadable = tuple(error.message for error in self._plan_store.unreadable.values())
+        return Health(problems=(*ledger, *unreadable))
+
+    def report(self) -> None:
+        """Publish what has changed."""
+        before, now = self._reported, self.now()
         if now == before:
             return
         self._reported = now
@@ -33,9 +47,36 @@ class HealthWatch:
             self._feed.notice("info", PASSED)
         self._feed.health(now)
 
-    def stopped(self, plan_id: PlanId, error: PlanloomError) -> None:
-        """Report a plan that was stopped, unless a ledger fault is the cause, which `look` reports."""
+    def status(self, model: ModelIdentity, log_path: str) -> Status:
+        """The whole state of the server; `model` is the one in use."""
+        folders = self._session.folders
+        try:
+            paused = self._ledger.plans(workspace=workspace_key(folders), statuses=("paused",))
+        except StorageFailed:
+            paused = ()
+        running = [
+            plan for plan in self._plan_store.live() if plan.status in ("draft", "approved", "executing")
+        ]
+        health = self.now()
+        return Status(
+            version=VERSION,
+            session_id=self._session.session_id,
+            model_provider=model.provider,
+            model_name=model.name,
+            model_reason=model.reason,
+            workspace_folders=folders,
+            trusted=self._session.trusted,
+            active=tuple(plan.plan_id for plan in running),
+            resumable=tuple(plan_id for plan_id in paused if plan_id not in self._plan_store.unreadable),
+            health=health.state,
+            problems=health.problems,
+            log_path=log_path,
+            storage_path=str(self._ledger.path or ""),
+        )
+
+    def _on_stop(self, plan_id: PlanId, error: PlanloomError) -> None:
+        """Report a plan that was stopped, unless a ledger fault is the cause, which `report` publishes."""
         if isinstance(error, OwnedElsewhere):
             self._feed.notice("warning", f"The plan {plan_id} was stopped here. {error.message}")
-        elif not self._now().problems:
+        elif not self.now().problems:
             self._feed.notice("warning", f"The plan {plan_id} was stopped. {error.message}")

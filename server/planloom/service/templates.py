@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from planloom.domain.errors import InvalidParams, UnknownThing
-from planloom.domain.plans.plan import Plan
 from planloom.domain.plans.templates import Template, TemplateRefused, template_of
 from planloom.domain.values import Json, PlanId, TemplateId
+from planloom.execution.plan_store import PlanStore
 from planloom.planning.templates.builtin import builtin_templates
 from planloom.storage.ledger import Ledger
 
@@ -19,9 +19,9 @@ log = logging.getLogger(__name__)
 class Templates:
     """The templates; saved ones are stored in the ledger."""
 
-    def __init__(self, ledger: Ledger, plan: Callable[[PlanId], Plan]) -> None:
+    def __init__(self, ledger: Ledger, plan_store: PlanStore) -> None:
         self._ledger = ledger
-        self._plan = plan
+        self._plan_store = plan_store
 
     def list(self) -> tuple[Template, ...]:
         """The saved templates by name, then the bundled ones. Raises StorageFailed."""
@@ -42,7 +42,7 @@ class Templates:
 
         Raises UnknownThing, StorageFailed, and InvalidParams for invalid parameters.
         """
-        plan = self._plan(plan_id)
+        plan = self._plan_store.read(plan_id)
         template = template_of(
             plan.steps,
             template_id=TemplateId(uuid.uuid4().hex),

@@ -78,7 +78,7 @@ async def scope_below(context: ToolContext, place: ResolvedPath) -> SearchScope:
 
 
 async def _of_index(index: FileIndex, place: ResolvedPath) -> tuple[str, ...] | None:
-    if not await index.built(INDEX_SECONDS):
+    if not await index.wait_until_listed(INDEX_SECONDS):
         return None
     folder = index.path_of(place.uri)
     if folder is None:

@@ -38,8 +38,8 @@ def _no_index() -> FileIndex | None:
 class ToolContext:
     """One step's view of the workspace. Tools that write only stage; the gate applies staged changes.
 
-    `blind` collects files that a call replaced without having read them, which counts as destructive.
-    `doubtful` collects files whose new text seems incomplete: they always need approval.
+    `replaced_unread` collects files that a call replaced without having read them, which counts as destructive.
+    `incomplete` collects files whose new text seems to lack a part: they always need approval.
     Without an `index` the folders are walked; without `diagnostics` or `commands` their tools fail with a message.
     `programs` are those that tools may start without approval.
     """
@@ -47,12 +47,18 @@ class ToolContext:
     files: Overlay
     roots: Roots
     home: Root | None = None
-    blind: set[Uri] = field(default_factory=set)
-    doubtful: set[Uri] = field(default_factory=set)
+    replaced_unread: set[Uri] = field(default_factory=set)
+    incomplete: set[Uri] = field(default_factory=set)
     index: Callable[[], FileIndex | None] = _no_index
     diagnostics: Diagnostics | None = None
     commands: CommandRunner | None = None
     programs: Programs = TRUSTED
+
+    def drop_staged(self) -> None:
+        """Forget everything that is staged: it was committed, or refused."""
+        self.files.clear()
+        self.replaced_unread.clear()
+        self.incomplete.clear()
 
     async def resolve(self, path: str, for_: Literal["read", "write"]) -> ResolvedPath | PathRefused:
         """Resolve a path from the plan or the model. A secret stays secret under a staged new name."""

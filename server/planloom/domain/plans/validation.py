@@ -67,13 +67,12 @@ def problems(
     *,
     sequential: bool = False,
     request: str | None = None,
-    outside: Callable[[str], bool] = escapes,
     existing: Collection[str] = frozenset(),
 ) -> tuple[Problem, ...]:
     """The errors and warnings of these steps, in the order of the steps.
 
-    `request` is the user's text; without it no step is reported as unrequested. `outside` is true for a path that
-    leads out of the workspace; `existing` are the relative paths of the workspace's files.
+    `request` is the user's text; without it no step is reported as unrequested. `existing` are the relative paths of
+    the workspace's files.
     """
     if len(steps) > MOST_STEPS:
         text = f"The plan has {len(steps)} steps; at most {MOST_STEPS} are allowed."
@@ -87,7 +86,7 @@ def problems(
         found += _empty_fields(step)
         found += _tool(step, tools)
         found += _references(step, index, links, masks)
-        found += _paths(step, tools, outside)
+        found += _paths(step, tools)
         if request is not None and wanted is not None:
             found += _unrequested(step, tools, request, wanted, existing)
     place = {step.step_id: index for index, step in reversed(list(enumerate(steps)))}
@@ -212,13 +211,13 @@ def _path_arguments(step: Step, names: Sequence[str]) -> Iterator[tuple[str, str
             yield name, str(literal(argument))
 
 
-def _paths(step: Step, tools: Mapping[str, ToolRules], outside: Callable[[str], bool]) -> Iterator[Problem]:
+def _paths(step: Step, tools: Mapping[str, ToolRules]) -> Iterator[Problem]:
     rules = tools.get(step.tool) if step.tool else None
     named = [(f"args.{name}", path) for name, path in _path_arguments(step, rules.paths if rules else ())]
     named += [("expectedFiles", path) for path in step.expected_files]
     named += [("checks", check.path) for check in step.checks if check.path is not None]
     for field, path in named:
-        if outside(path):
+        if escapes(path):
             yield _error(step, field, f"{path!r} is outside the workspace.")
 
 

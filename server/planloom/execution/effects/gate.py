@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Collection
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 from planloom.domain.changes import Changeset
-from planloom.domain.errors import UntrustedWorkspace
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Approval, Effect, Grant
 from planloom.domain.safety.destructive_intent import destructive_command
@@ -34,9 +32,9 @@ from planloom.execution.effects.proposals import (
     restricted,
 )
 from planloom.execution.plan_store import PlanStore
-from planloom.settings import Settings
-from planloom.workspace.editor import Editor
+from planloom.execution.session import Session
 from planloom.workspace.edits.apply import apply_changeset
+from planloom.workspace.edits.batch import Edit
 from planloom.workspace.edits.outcomes import (
     ChangesetApplied,
     ChangesetConflicted,
@@ -45,7 +43,6 @@ from planloom.workspace.edits.outcomes import (
     ChangesetSuperseded,
 )
 from planloom.workspace.paths.uris import display_name
-from planloom.workspace.view import WorkspaceView
 
 
 class _Permit(NamedTuple):
@@ -56,32 +53,25 @@ class _Permit(NamedTuple):
 class Gate:
     """Asks for and makes the effects of plans. `approvals` and `conflicts` hold what waits for the user."""
 
-    def __init__(
-        self,
-        plan_store: PlanStore,
-        view: WorkspaceView,
-        editor: Editor,
-        settings: Callable[[], Settings],
-        trusted: Callable[[], bool],
-        on_cancel: Callable[[PlanId], None],
-    ) -> None:
+    def __init__(self, session: Session, plan_store: PlanStore) -> None:
+        self._session = session
         self._plan_store = plan_store
-        self._view = view
-        self._editor = editor
-        self._settings = settings
-        self._trusted = trusted
-        self._on_cancel = on_cancel
+        self._cancel_listeners: list[Callable[[PlanId], None]] = []
         self._granted: set[tuple[PlanId, int, Effect]] = set()
         self._granted_commands: set[tuple[PlanId, int, Sha256]] = set()
         self.approvals = PendingApprovals(plan_store)
-        self.conflicts = PendingConflicts(plan_store, view)
+        self.conflicts = PendingConflicts(plan_store, session.view)
+
+    def on_cancel(self, listener: Callable[[PlanId], None]) -> None:
+        """Call `listener` with each plan that the user cancels by the answer to an approval."""
+        self._cancel_listeners.append(listener)
 
     async def commit(self, proposal: ChangeProposal, grant: Grant) -> CommitResult:
         """Get the changes approved if the policy requires it, make them, and record the outcome.
 
         Raises UntrustedWorkspace. A cancellation withdraws a pending approval; an edit in progress is finished.
         """
-        self._require_trust("nothing in it is changed")
+        self._session.require_trust("nothing in it is changed")
         denied: tuple[Uri, ...] = ()
         approved = False
         while True:
@@ -92,9 +82,8 @@ class Gate:
                 denied = (*denied, *permit.denied)
                 proposal = proposal._replace(changeset=permit.changeset)
             journal = journal_of(self._plan_store, proposal, denied)
-            outcome = await apply_changeset(
-                self._view, self._editor, proposal.changeset, grant, label_of(proposal), journal
-            )
+            edit = Edit(self._session.view, self._session.editor, grant, label_of(proposal), journal)
+            outcome = await apply_changeset(edit, proposal.changeset)
             match outcome:
                 case ChangesetApplied():
                     return Committed(denied=denied)
@@ -113,19 +102,15 @@ class Gate:
                     # The user has just seen and chosen this very text.
                     approved = True
 
-    def folders(self) -> tuple[Path, ...]:
-        """The workspace folders, in which commands may run."""
-        return tuple(root.path for root in self._view.roots.folders)
-
     async def permit_command(self, proposal: CommandProposal) -> Permitted | Denied:
         """Get a command approved if the policy requires it. "Allow for plan" covers only an identical command.
 
         Raises UntrustedWorkspace. A cancellation withdraws the pending approval.
         """
-        self._require_trust("no command runs in it")
+        self._session.require_trust("no command runs in it")
         plan = self._plan_store.plan(proposal.plan_id)
         destroys = _is_unreviewed(plan) and destructive_command(proposal.command.text)
-        verdict = self._settings().approvals.policy().verdict("execute", protected=destroys)
+        verdict = self._session.settings.approvals.policy().verdict("execute", protected=destroys)
         if verdict == "deny":
             return Denied(reason="The setting planloom.approvals.execute denies commands.")
         key = (plan.plan_id, plan.version, proposal.digest)
@@ -145,15 +130,15 @@ class Gate:
 
         Raises UntrustedWorkspace.
         """
-        self._require_trust("nothing in it is changed")
-        facts = await facts_of(self._view, proposal.changeset, proposal.blind, proposal.doubtful)
+        self._session.require_trust("nothing in it is changed")
+        facts = await facts_of(self._session.view, proposal)
         verdict = self._verdict(self._plan_store.plan(proposal.plan_id), facts)
         return verdict if isinstance(verdict, Denied) else None
 
     async def _permit(self, proposal: ChangeProposal) -> _Permit | Denied:
         """Decide by policy, by an earlier "allow for plan", or by asking."""
         plan = self._plan_store.plan(proposal.plan_id)
-        facts = await facts_of(self._view, proposal.changeset, proposal.blind, proposal.doubtful)
+        facts = await facts_of(self._session.view, proposal)
         repeats = _possible_repeats(plan, proposal)
         verdict = self._verdict(plan, facts)
         if isinstance(verdict, Denied):
@@ -168,7 +153,7 @@ class Gate:
         return self._permitted(plan, approval, proposal, response)
 
     def _verdict(self, plan: Plan, facts: ChangeFacts) -> Literal["allow", "ask"] | Denied:
-        policy = self._settings().approvals.policy()
+        policy = self._session.settings.approvals.policy()
         verdict = policy.verdict(
             facts.effect,
             auto=plan.review == "auto",
@@ -197,15 +182,12 @@ class Gate:
     def _denied(self, plan_id: PlanId, response: ApprovalResponse, default_reason: str) -> Denied | None:
         """The denial in a response, with the user's reason or the default; None if it allows the effect."""
         if response.decision == "cancel":
-            self._on_cancel(plan_id)
+            for listener in self._cancel_listeners:
+                listener(plan_id)
             return Denied(reason="You cancelled the plan.", cancelled=True)
         if response.decision == "deny":
             return Denied(reason=response.reason or default_reason)
         return None
-
-    def _require_trust(self, consequence: str) -> None:
-        if not self._trusted():
-            raise UntrustedWorkspace(f"The workspace is not trusted, so {consequence}.")
 
 
 def _possible_repeats(plan: Plan, proposal: ChangeProposal) -> tuple[str, ...]:

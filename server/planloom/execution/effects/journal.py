@@ -10,7 +10,7 @@ from planloom.domain.safety.approvals import Grant
 from planloom.domain.values import EditId, PlanId, Sha256, StepId
 from planloom.execution.effects.proposals import StepPart
 from planloom.execution.plan_store import PlanStore
-from planloom.workspace.edits.outcomes import JournalFile, Settlement
+from planloom.workspace.edits.outcomes import EditResult, JournalFile
 
 
 class EditJournal:
@@ -60,13 +60,13 @@ class EditJournal:
         self._plan_store.record(self._plan_id, started)
         return edit_id
 
-    async def settle(self, edit_id: EditId, settlement: Settlement) -> None:
+    async def record_result(self, edit_id: EditId, result: EditResult) -> None:
         """Record the outcome of the intent."""
         await self._plan_store.wait_unlocked()
-        self._plan_store.record(self._plan_id, *outcome_of(self._step_id, edit_id, settlement))
+        self._plan_store.record(self._plan_id, *outcome_of(self._step_id, edit_id, result))
 
 
-def outcome_of(step_id: StepId | None, edit_id: EditId, settlement: Settlement) -> tuple[ev.Event, ...]:
+def outcome_of(step_id: StepId | None, edit_id: EditId, result: EditResult) -> tuple[ev.Event, ...]:
     """The events that record the outcome of an intent for each file. The applied files come last: they decide the
     state of the edit.
 
@@ -74,21 +74,21 @@ def outcome_of(step_id: StepId | None, edit_id: EditId, settlement: Settlement) 
     the editor: the user is asked before its change is made again.
     """
     happened: list[ev.Event] = []
-    failed = (*settlement.rejected, *settlement.unexpected)
-    if failed or not settlement.applied:
-        reason = settlement.reason or "The files do not have the intended text."
-        doubtful = tuple(file.uri for file in settlement.unexpected)
+    failed = (*result.rejected, *result.unexpected)
+    if failed or not result.applied:
+        reason = result.reason or "The files do not have the intended text."
+        doubtful = tuple(file.uri for file in result.unexpected)
         happened.append(
             ev.EditRejected(task_id=step_id, edit_id=edit_id, files=failed, reason=reason, doubtful=doubtful)
         )
-    if settlement.applied:
+    if result.applied:
         happened.append(
             ev.EditApplied(
                 task_id=step_id,
                 edit_id=edit_id,
-                files=settlement.applied,
-                merged=settlement.merged,
-                outcome=settlement.outcome or "unverified",
+                files=result.applied,
+                merged=result.merged,
+                outcome=result.outcome or "unverified",
             )
         )
     return tuple(happened)

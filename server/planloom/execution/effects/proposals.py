@@ -37,8 +37,8 @@ class StepPart(NamedTuple):
 
 
 class ChangeProposal(NamedTuple):
-    """Changes that a step wants to make. `blind` are files it would replace without having read them, `doubtful`
-    those whose new text seems to lack a part.
+    """Changes that a step wants to make. `replaced_unread` are files that it would replace without having read them,
+    `incomplete` those whose new text seems to lack a part.
 
     The staged changes of a whole plan have no `step_id`, but the `parts` of its steps.
     """
@@ -49,8 +49,8 @@ class ChangeProposal(NamedTuple):
     title: str
     tool: str | None
     changeset: Changeset
-    blind: frozenset[Uri] = frozenset()
-    doubtful: frozenset[Uri] = frozenset()
+    replaced_unread: frozenset[Uri] = frozenset()
+    incomplete: frozenset[Uri] = frozenset()
     parts: tuple[StepPart, ...] = ()
 
 
@@ -97,16 +97,15 @@ CommitResult = Committed | Denied | NotMade
 """The gate's answer to proposed changes."""
 
 
-async def facts_of(
-    view: WorkspaceView, changeset: Changeset, blind: Collection[Uri], doubtful: Collection[Uri] = ()
-) -> ChangeFacts:
+async def facts_of(view: WorkspaceView, proposal: ChangeProposal) -> ChangeFacts:
     """Gather the facts for an approval request from the workspace as it is now."""
+    changes = proposal.changeset.changes
     files: list[ApprovalFile] = []
     warnings: dict[str, None] = {}
     rows: list[tuple[str | None, ...]] = []
     protected = False
     effect: Effect = "write"
-    for change, found in zip(changeset.changes, await touched(view, changeset.changes), strict=True):
+    for change, found in zip(changes, await touched(view, changes), strict=True):
         resolved, new_resolved = _path(change.uri, found.place), None
         if isinstance(change, RenameFile) and found.target is not None:
             new_resolved = _path(change.new_uri, found.target)
@@ -114,12 +113,12 @@ async def facts_of(
         warnings.update(dict.fromkeys(found.dangers))
         if isinstance(change, EditFile):
             warnings.update(dict.fromkeys(change.notes))
-        if _erases(change) or change.uri in blind or change.uri in doubtful:
+        if _erases(change) or change.uri in proposal.replaced_unread | proposal.incomplete:
             effect = "destroy"
         if isinstance(change, DeleteFile | RenameFile) and await view.is_dirty(change.uri):
             protected = True
             warnings[f"{display_name(change.uri)} has changes that are not saved."] = None
-        if change.uri in blind:
+        if change.uri in proposal.replaced_unread:
             warnings[f"{display_name(change.uri)} is replaced as a whole without having been read."] = None
         added, removed = _counts(change)
         before, after = sides(change)

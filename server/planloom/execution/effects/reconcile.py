@@ -15,7 +15,7 @@ from planloom.execution.effects.journal import outcome_of
 from planloom.execution.plan_store import EventStore, PlanStore
 from planloom.workspace.edits.after_crash import outcomes_after_crash
 from planloom.workspace.edits.batch import weakest
-from planloom.workspace.edits.outcomes import JournalFile, Settlement
+from planloom.workspace.edits.outcomes import EditResult, JournalFile
 from planloom.workspace.paths.uris import after_rename, display_name
 from planloom.workspace.view import WorkspaceView
 
@@ -43,17 +43,17 @@ async def _reconcile(plan_store: PlanStore, view: WorkspaceView, plan: Plan, edi
         else:
             made.append(file)
             outcomes.append(finding)
-    settlement = Settlement(
+    result = EditResult(
         applied=tuple(made),
         rejected=tuple(missing),
         unexpected=tuple(doubtful),
         outcome=weakest(outcomes) if made else None,
         reason=_reason(made, missing, doubtful),
     )
-    happened = list(outcome_of(edit.step_id, edit.edit_id, settlement))
+    happened = list(outcome_of(edit.step_id, edit.edit_id, result))
     happened += _completed_reverts(plan, edit, made, (*missing, *doubtful))
     if doubtful or (made and missing):
-        happened.append(ev.Log(level="warning", message=settlement.reason or "", task_id=edit.step_id))
+        happened.append(ev.Log(level="warning", message=result.reason or "", task_id=edit.step_id))
     return plan_store.record(plan.plan_id, *happened)
 
 

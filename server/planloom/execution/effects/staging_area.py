@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from typing import Literal
 
 from planloom.domain.changes import Changeset
@@ -12,6 +12,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import ENDED, Plan
 from planloom.domain.safety.approvals import Grant
 from planloom.domain.values import PlanId, StepId, Uri
+from planloom.execution.effects.applied_edits import AppliedEdits
 from planloom.execution.effects.gate import Gate, grant_of
 from planloom.execution.effects.proposals import (
     ChangeProposal,
@@ -29,7 +30,6 @@ from planloom.workspace.paths.uris import after_rename, display_name
 from planloom.workspace.view import WorkspaceView
 
 _NAMED = 5
-Made = Callable[[PlanId, Changeset], Awaitable[None]]
 
 
 class _Area:
@@ -37,8 +37,8 @@ class _Area:
 
     def __init__(self, view: WorkspaceView) -> None:
         self.overlay = Overlay(view)
-        self.blind: set[Uri] = set()
-        self.doubtful: set[Uri] = set()
+        self.replaced_unread: set[Uri] = set()
+        self.incomplete: set[Uri] = set()
         self.steps: dict[StepId, set[Uri]] = {}
         self.lock = asyncio.Lock()
 
@@ -60,8 +60,8 @@ class _Area:
 
     def clear(self) -> None:
         self.overlay.clear()
-        self.blind.clear()
-        self.doubtful.clear()
+        self.replaced_unread.clear()
+        self.incomplete.clear()
         self.steps.clear()
 
 
@@ -71,12 +71,11 @@ class StagingArea:
     They are in memory only: a server that ends loses them, and their steps run again (see `drop_staged`).
     """
 
-    def __init__(self, plan_store: PlanStore, view: WorkspaceView, gate: Gate, made: Made) -> None:
-        """`made` is called with every set of changes as soon as it is made."""
+    def __init__(self, plan_store: PlanStore, view: WorkspaceView, gate: Gate, applied: AppliedEdits) -> None:
         self._plan_store = plan_store
         self._view = view
         self._gate = gate
-        self._made = made
+        self._applied = applied
         self._areas: dict[PlanId, _Area] = {}
         plan_store.listen(self._on_event)
 
@@ -94,7 +93,7 @@ class StagingArea:
         if not isinstance(files.under, Overlay):
             verdict = await self._gate.commit(proposal, grant)
             if isinstance(verdict, Committed):
-                await self._made(proposal.plan_id, proposal.changeset)
+                await self._applied.followed_up(proposal.plan_id)
             return verdict
         denial = await self._gate.denied_by_policy(proposal)
         if denial is not None:
@@ -116,8 +115,8 @@ class StagingArea:
         unsettled = await files.merge_down()
         clashed = frozenset(each.uri for each in unsettled)
         refused = _refusal(unsettled) if unsettled else None
-        area.blind |= proposal.blind - clashed
-        area.doubtful |= proposal.doubtful - clashed
+        area.replaced_unread |= proposal.replaced_unread - clashed
+        area.incomplete |= proposal.incomplete - clashed
         if proposal.step_id is None:
             return refused
         area.add(proposal.step_id, proposal.changeset, clashed)
@@ -171,7 +170,7 @@ class StagingArea:
             if isinstance(verdict, Committed) or (isinstance(verdict, Denied) and not verdict.cancelled):
                 self._record_outcome(plan_id, area, verdict)
             if isinstance(verdict, Committed):
-                await self._made(plan_id, changes)
+                await self._applied.followed_up(plan_id)
             return verdict
 
     async def commit_at_end(self, plan_id: PlanId) -> bool:
@@ -279,8 +278,8 @@ def _proposal(plan: Plan, area: _Area, changes: Changeset) -> ChangeProposal:
         title=f"all changes of the plan ({count} {'file' if count == 1 else 'files'})",
         tool=None,
         changeset=changes,
-        blind=frozenset(area.blind),
-        doubtful=frozenset(area.doubtful),
+        replaced_unread=frozenset(area.replaced_unread),
+        incomplete=frozenset(area.incomplete),
         parts=area.parts(),
     )
 

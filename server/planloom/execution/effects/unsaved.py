@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from planloom.domain.changes import EditRecord, sha256
 from planloom.domain.events import catalog as ev
@@ -12,12 +12,11 @@ from planloom.domain.plans.plan import Plan
 from planloom.domain.values import PlanId, Sha256, Uri
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
-from planloom.settings import Settings
-from planloom.workspace.editor import Editor, EditorSilent
+from planloom.execution.session import Session
+from planloom.workspace.editor import EditorSilent
 from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.resolver import PathRefused
 from planloom.workspace.paths.uris import display_name, normalized
-from planloom.workspace.view import WorkspaceView
 
 _EMPTY = sha256("")
 _NEVER_ASKED = Sha256("")
@@ -45,23 +44,16 @@ class UnsavedFiles(Exception):
 class UnsavedFileSaver:
     """Has unsaved files saved before commands, and resumes plans that wait for the user to save files."""
 
-    def __init__(
-        self,
-        plan_store: PlanStore,
-        view: WorkspaceView,
-        editor: Editor,
-        settings: Callable[[], Settings],
-        jobs: Jobs,
-    ) -> None:
+    def __init__(self, session: Session, plan_store: PlanStore, jobs: Jobs) -> None:
+        self._session = session
         self._plan_store = plan_store
-        self._view = view
-        self._editor = editor
-        self._settings = settings
+        self._view = session.view
         self._jobs = jobs
+        self._saving = asyncio.Lock()
         self._numbers = itertools.count()
         self._waiting: dict[PlanId, _Texts] = {}
         self._waived: dict[PlanId, _Texts] = {}
-        view.documents.listen(self._on_document_event)
+        session.view.documents.listen(self._on_document_event)
 
     async def save_before_command(self, plan: Plan) -> None:
         """Have the editor save files that only Planloom has changed. Raises UnsavedFiles for those of the user.
@@ -72,7 +64,7 @@ class UnsavedFileSaver:
         waived = self._waived.pop(plan.plan_id, {})
         answered = self._waiting.pop(plan.plan_id, {})
         dirty = await self._dirty(plan)
-        if dirty and self._settings().edits.save != "never":
+        if dirty and self._session.settings.edits.save != "never":
             await self._save_own(dirty)
             dirty = await self._dirty(plan)
         texts = {uri: (await self._view.snapshot(uri)).sha256 for uri in dirty}
@@ -87,20 +79,23 @@ class UnsavedFileSaver:
             self._waived[plan.plan_id] = ignored
             raise UnsavedFiles(tuple(self._name(uri) for uri in unsaved))
 
-    async def after_edit(self, plan: Plan) -> None:
-        """Have the editor save files that only Planloom has changed, if `edits.save` is `always`."""
-        if self._settings().edits.save == "always":
+    async def on_edit_applied(self, plan: Plan, edit: EditRecord) -> None:
+        """Have the editor save files that only Planloom has changed, if `edits.save` is `always`; not after an undo."""
+        if edit.reverts or self._session.settings.edits.save != "always":
+            return
+        async with self._saving:
+            # An edit of many files is applied in batches: what the batch before has saved is not asked for again.
             await self._save_own(await self._dirty(plan))
 
     async def _save_own(self, uris: Iterable[Uri]) -> None:
         """Ask the editor to save those of the files whose unsaved changes are all Planloom's."""
-        if not self._editor.capabilities.save:
+        if not self._session.editor.capabilities.save:
             return
         edits = [edit for plan in self._plan_store.live() for edit in plan.edits]
         own = [uri for uri in uris if await self._is_own(uri, edits)]
         if own:
             try:
-                await self._editor.save(tuple(own))
+                await self._session.editor.save(tuple(own))
             except EditorSilent:
                 return
 

@@ -8,10 +8,10 @@ from planloom.agent.prompts import ToolNote
 from planloom.agent.result_budget import fitted, in_one_line
 from planloom.domain.errors import PlanloomError
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.plan import Plan, Step, Usage
-from planloom.domain.values import PlanId, StepId
-from planloom.execution.plan_store import PlanStore
+from planloom.domain.plans.plan import Plan, Step
+from planloom.domain.values import StepId
 from planloom.execution.prompting.compaction import Summary, accepted, compaction_prompt, merge_by_rules
+from planloom.execution.step_run import StepRun
 from planloom.models.one_question import Answer, Cost, answer_to
 from planloom.models.port import UNKNOWN_CONTEXT, Capabilities, Message, Model, ModelRequest
 from planloom.models.tokens import TokenCounter
@@ -38,30 +38,16 @@ class TokenBudget:
 class StepContextWindow:
     """Keeps the prompts of one step within their shares. The token counter learns from the server's counts."""
 
-    def __init__(
-        self,
-        plan_store: PlanStore,
-        plan_id: PlanId,
-        step_id: StepId,
-        model: Model,
-        shares: TokenBudget,
-        counter: TokenCounter,
-        allow: Callable[[], None],
-        spend: Callable[[Usage], None],
-    ) -> None:
-        self._plan_store = plan_store
-        self._plan_id = plan_id
-        self._step_id = step_id
+    def __init__(self, run: StepRun, model: Model, shares: TokenBudget, counter: TokenCounter) -> None:
+        self._run = run
         self._model = model
         self._shares = shares
         self._counter = counter
-        self._allow = allow
-        self._spend = spend
         self._room = shares.room
 
     async def fit(self, results: Sequence[ToolNote]) -> tuple[ToolNote, ...]:
         """The results to show in full. The others, and older steps, are moved into the plan's context summary."""
-        plan = self._plan_store.plan(self._plan_id)
+        plan = self._run.plan
         older = _older_steps(plan, self._shares.tasks, self._counter.text)
         kept, gone = fitted(results, self._shares.results, self._counter.text)
         notes = [f"{number}. {_result(step)}" for number, step in older]
@@ -85,7 +71,7 @@ class StepContextWindow:
 
     async def summarize(self, notes: Sequence[str]) -> None:
         """Merge the notes into the plan's context summary."""
-        await self._compact(self._plan_store.plan(self._plan_id), notes, ())
+        await self._compact(self._run.plan, notes, ())
 
     def learn(self, request: ModelRequest, prompt_tokens: int) -> None:
         """Correct the token estimates by the server's count for a request."""
@@ -102,7 +88,7 @@ class StepContextWindow:
             summary=merged.text,
             steps=steps,
         )
-        self._plan_store.record(self._plan_id, compacted)
+        self._run.record(compacted)
 
     async def _merged(self, before: str, notes: Sequence[str], tokens: int) -> Summary:
         budget, count = self._shares.summary, self._counter.text
@@ -120,13 +106,13 @@ class StepContextWindow:
         request = ModelRequest(
             messages=(Message(role="user", text=prompt),), max_tokens=self._shares.summary * 2
         )
-        self._allow()
+        self._run.require_budget()
         cost = Cost()
         try:
             answer = await answer_to(self._model, request, cost)
         except PlanloomError:
             answer = Answer("", None)
-        self._spend(cost.usage)
+        self._run.spend(cost.usage)
         return answer.text if answer.ended == "stop" else ""
 
 

@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
 
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.attachments import Attachment, ResolvedAttachment, Unresolved
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.values import AttachmentId, PlanId, Sha256
 from planloom.execution.plan_store import PlanStore
+from planloom.execution.prompting.context_window import shares_of
+from planloom.execution.session import Session
 from planloom.execution.steps.results import Asked
+from planloom.intake.render import render
+from planloom.models.port import Capabilities, Model
 
-Look = Callable[[Attachment], Awaitable[ResolvedAttachment | Unresolved | None]]
-"""Re-reads an attachment; None if it is unchanged."""
-Find = Callable[[str], Awaitable[Sequence[ResolvedAttachment]]]
-"""Resolves a reference to attachments."""
+
+class AttachmentSource(Protocol):
+    """Where attachments come from: the workspace as it is now, and the texts kept when they were attached."""
+
+    async def look_again(self, attachment: Attachment) -> ResolvedAttachment | Unresolved | None:
+        """Re-read an attachment; None if it is unchanged."""
+        ...
+
+    async def find(self, reference: str) -> Sequence[ResolvedAttachment]:
+        """Resolve a reference to attachments."""
+        ...
+
+    def attached(self, attachments: Sequence[Attachment]) -> tuple[ResolvedAttachment, ...]:
+        """The attachments with their texts at the time when they were attached."""
+        ...
 
 
 class StepAttachments:
@@ -22,17 +38,16 @@ class StepAttachments:
 
     def __init__(
         self,
+        session: Session,
         plan_store: PlanStore,
-        look: Look,
-        find: Find,
-        kept: Callable[[Attachment], ResolvedAttachment],
-        render: Callable[[Sequence[ResolvedAttachment]], Awaitable[str]],
+        source: AttachmentSource,
+        model: Callable[[], Awaitable[Model | None]],
     ) -> None:
+        """`model` is the one whose context the attachments must fit."""
+        self._session = session
         self._plan_store = plan_store
-        self._look = look
-        self._find = find
-        self._kept = kept
-        self._render = render
+        self._source = source
+        self._model = model
         self._logged: set[tuple[PlanId, AttachmentId, Sha256 | None]] = set()
 
     async def of(self, plan: Plan, step: Step) -> str | Asked:
@@ -48,9 +63,9 @@ class StepAttachments:
         for attachment in plan.attachments:
             if attachment.attachment_id not in wanted:
                 continue
-            now = await self._look(attachment)
+            now = await self._source.look_again(attachment)
             if now is None:
-                found.append(self._kept(attachment))
+                found += self._source.attached((attachment,))
             elif isinstance(now, ResolvedAttachment):
                 self._log_change(plan, step, now)
                 found.append(now)
@@ -71,7 +86,14 @@ class StepAttachments:
             return Asked(question=question)
         reference = answer if answer.startswith(("@", "http://", "https://")) else f'@"{answer}"'
         # An answer that is not a reference is in the instruction, where the model reads it.
-        return await self._find(reference)
+        return await self._source.find(reference)
+
+    async def _render(self, found: Sequence[ResolvedAttachment]) -> str:
+        """The texts of attachments, as much as fits into the model's context."""
+        model = await self._model()
+        capabilities = await model.capabilities() if model is not None else Capabilities()
+        shares = shares_of(capabilities, self._session.settings)
+        return render(tuple(found), most_characters=shares.attached_characters).text
 
     def _log_change(self, plan: Plan, step: Step, now: ResolvedAttachment) -> None:
         attachment = now.attachment

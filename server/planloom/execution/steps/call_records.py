@@ -12,8 +12,8 @@ from typing import Final
 from planloom.domain.changes import Changeset, FileChange
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import CommandEnd
-from planloom.domain.values import Args, CallId, PlanId, StepId, Uri
-from planloom.execution.plan_store import PlanStore
+from planloom.domain.values import Args, CallId, Uri
+from planloom.execution.step_run import StepRun
 from planloom.execution.steps.commands import CommandDenied
 from planloom.tools.tool import Tool, ToolResult, shortened
 
@@ -46,14 +46,14 @@ class CallRecord:
 
 
 @asynccontextmanager
-async def recorded_call(
-    plan_store: PlanStore, plan_id: PlanId, step_id: StepId, tool: Tool, args: Args
-) -> AsyncIterator[CallRecord]:
+async def recorded_call(run: StepRun, tool: Tool, args: Args) -> AsyncIterator[CallRecord]:
     """Record the start and the end of the call in its block. The end is left out if the plan has closed the call."""
     call, call_id = CallRecord(), CallId(uuid.uuid4().hex)
-    started = ev.ToolStarted(task_id=step_id, call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
-    await plan_store.wait_unlocked()
-    plan_store.record(plan_id, started)
+    started = ev.ToolStarted(
+        task_id=run.step_id, call_id=call_id, tool=tool.name, args=args, effect=tool.effect
+    )
+    await run.plan_store.wait_unlocked()
+    run.record(started)
     began = time.monotonic()
     try:
         yield call
@@ -61,13 +61,13 @@ async def recorded_call(
         call.denied = denied.reason
         raise
     finally:
-        await plan_store.wait_unlocked()
-        plan = plan_store.load(plan_id)
+        await run.plan_store.wait_unlocked()
+        plan = run.plan_store.load(run.plan_id)
         opened = next((each for each in plan.open_calls if each.call_id == call_id), None) if plan else None
         if opened is not None:
             changes, replaces = _differences(call.before, call.after)
             ended = ev.ToolCompleted(
-                task_id=step_id,
+                task_id=run.step_id,
                 call_id=call_id,
                 ok=call.result is not None and call.result.ok,
                 deduplicated=call.deduplicated,
@@ -78,7 +78,7 @@ async def recorded_call(
                 same=call.same,
                 command=_end(call, running=opened.running) if tool.effect == "execute" else None,
             )
-            plan_store.record(plan_id, ended)
+            run.record(ended)
 
 
 def _end(call: CallRecord, *, running: bool) -> CommandEnd:

@@ -9,15 +9,14 @@ from typing import Literal, NamedTuple
 
 from planloom.domain.changes import Changeset
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.plan import Check, Step
-from planloom.domain.values import Args, PlanId, Uri
-from planloom.execution.plan_store import PlanStore
+from planloom.domain.plans.plan import Check
+from planloom.domain.values import Args, Uri
+from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_records import recorded_call
 from planloom.execution.steps.commands import CommandDenied
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry
 from planloom.tools.tool import Tool, ToolResult, failed, refused
-from planloom.workspace.documents import DocumentStore
 from planloom.workspace.editor import FileDiagnostics
 from planloom.workspace.paths.uris import display_name
 
@@ -56,21 +55,16 @@ class StepChecks:
 
     def __init__(
         self,
-        plan_store: PlanStore,
-        plan_id: PlanId,
-        step: Step,
+        run: StepRun,
         context: ToolContext,
         tools: Registry,
-        documents: DocumentStore,
         seconds: float = DIAGNOSTICS_SECONDS,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._plan_store = plan_store
-        self._plan_id = plan_id
-        self._step = step
+        self._run = run
+        self._step = run.step
         self._context = context
         self._tools = tools
-        self._documents = documents
         self._seconds = seconds
         self._sleep = sleep
         self._errors_before: dict[Uri, _FileErrors] = {}
@@ -86,23 +80,23 @@ class StepChecks:
 
     async def staged(self) -> tuple[str, ...]:
         """Run the checks that see staged changes. Returns a sentence for each that fails."""
-        return await self._run(check for check in self._step.checks if check.kind not in _AFTER)
+        return await self._checked(check for check in self._step.checks if check.kind not in _AFTER)
 
     async def made(self) -> tuple[str, ...]:
         """Run the other checks, after the step's changes were made. Returns a sentence for each that fails."""
-        return await self._run(check for check in self._step.checks if check.kind in _AFTER)
+        return await self._checked(check for check in self._step.checks if check.kind in _AFTER)
 
     async def exists(self, path: str) -> bool:
         """Whether a file or folder exists, staged or not."""
         resolved = await self._context.resolve(path, "read")
         return resolved.kind != "refused" and (await self._context.files.peek(resolved.uri)).exists
 
-    async def _run(self, checks: Iterable[Check]) -> tuple[str, ...]:
+    async def _checked(self, checks: Iterable[Check]) -> tuple[str, ...]:
         missing: list[str] = []
         for check in checks:
             answer = await self._answer(check)
             done = check.model_copy(update={"outcome": answer.outcome, "detail": answer.detail})
-            self._plan_store.record(self._plan_id, ev.CheckCompleted(task_id=self._step.step_id, check=done))
+            self._run.record(ev.CheckCompleted(task_id=self._run.step_id, check=done))
             if answer.outcome == "failed":
                 missing.append(answer.detail or f"The check {check.kind} does not hold.")
         return tuple(missing)
@@ -141,7 +135,7 @@ class StepChecks:
         if tool is None or not check.command or self._context.commands is None:
             return _Answer("unknown", "No command can be run here.")
         args: Args = {"command": check.command}
-        async with recorded_call(self._plan_store, self._plan_id, self._step.step_id, tool, args) as call:
+        async with recorded_call(self._run, tool, args) as call:
             result = await _ran(tool, args, self._context)
             call.result = result
         if result.ok:
@@ -186,7 +180,7 @@ class StepChecks:
 
     def _changed_before(self, uris: Sequence[Uri]) -> tuple[Uri, ...]:
         """Those of the files that an earlier run of the step has changed; all changed files if `uris` is empty."""
-        plan = self._plan_store.load(self._plan_id)
+        plan = self._run.plan_store.load(self._run.plan_id)
         edits = plan.edits if plan is not None else ()
         files = (
             file.new_uri or file.uri
@@ -231,7 +225,7 @@ class StepChecks:
         return before is not None and now == before
 
     def _version(self, uri: Uri) -> int | None:
-        document = self._documents.get(uri)
+        document = self._run.session.view.documents.get(uri)
         return document.version if document is not None else None
 
     async def _files_of(self, check: Check) -> tuple[Uri, ...]:

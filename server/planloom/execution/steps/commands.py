@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Final, Literal
 
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.plan import Step
-from planloom.domain.values import Args, PlanId
+from planloom.domain.values import Args
 from planloom.execution.effects.command_approval import CommandProposal, scripts_of
 from planloom.execution.effects.gate import Gate
-from planloom.execution.effects.proposals import Committed, Denied
+from planloom.execution.effects.proposals import Denied, NotMade
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.unsaved import UnsavedFileSaver
-from planloom.execution.plan_store import PlanStore
+from planloom.execution.step_run import StepRun
+from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.tools.processes.child_process import ProcessResult, run_process, shell_argv
 from planloom.tools.processes.run_command import Command
 from planloom.workspace.index.programs import environment
@@ -39,34 +39,67 @@ class CommandDenied(Exception):
         self.reason = reason
 
 
-class StepCommands:
-    """`CommandRunner` for one step. `refresh` updates the file index after a command.
+class Terminal:
+    """The one terminal that the commands of all steps share: one command at a time, on saved files.
 
-    Every command holds the lock `terminal`: the resources that a step claims do not cover the commands of its
-    model and of its checks.
+    The resources that a step claims do not cover the commands of its model and of its checks; the lock does.
     """
 
     def __init__(
-        self,
-        plan_store: PlanStore,
-        gate: Gate,
-        staging: StagingArea,
-        unsaved: UnsavedFileSaver,
-        plan_id: PlanId,
-        step: Step,
-        on_output: Output,
-        refresh: Callable[[], Awaitable[None]],
-        terminal: asyncio.Lock,
+        self, gate: Gate, staging: StagingArea, saver: UnsavedFileSaver, index: WorkspaceIndex
     ) -> None:
-        self._plan_store = plan_store
+        self.lock = asyncio.Lock()
         self._gate = gate
         self._staging = staging
-        self._unsaved = unsaved
-        self._plan_id = plan_id
-        self._step = step
-        self._on_output = on_output
-        self._refresh = refresh
+        self._saver = saver
+        self._index = index
+
+    async def put_on_disk(self, run: StepRun) -> ProcessResult | None:
+        """Commit the plan's staged changes and have unsaved files saved, since a command may need them.
+
+        Returns the failure if staged changes were not made. Raises CommandDenied, CancelledByUser, UnsavedFiles.
+        """
+        verdict = await self._staging.commit_staged(run.plan_id)
+        if isinstance(verdict, Denied | NotMade):
+            reason = f"The changes before it were not made: {verdict.reason}"
+            if isinstance(verdict, Denied):
+                raise _denied(verdict, reason)
+            return ProcessResult(code=None, problem=reason)
+        await self._saver.save_before_command(run.plan)
+        return None
+
+    async def permit(self, proposal: CommandProposal) -> None:
+        """Get a command approved. Raises CommandDenied, CancelledByUser, UntrustedWorkspace."""
+        verdict = await self._gate.permit_command(proposal)
+        if isinstance(verdict, Denied):
+            raise _denied(verdict, verdict.reason)
+
+    async def run(self, command: Command, on_output: Output) -> ProcessResult:
+        """Run a command to its end, then update the index of files. The caller holds the lock."""
+        argv = command.argv if command.line is None else shell_argv(command.line)
+        try:
+            return await run_process(
+                argv,
+                cwd=command.cwd,
+                env=environment(os.environ),
+                timeout_seconds=command.timeout_seconds,
+                on_output=on_output,
+            )
+        finally:
+            await self._index.rescan_after_command()
+
+
+def _denied(verdict: Denied, reason: str) -> CancelledByUser | CommandDenied:
+    return CancelledByUser() if verdict.cancelled else CommandDenied(reason)
+
+
+class StepCommands:
+    """`CommandRunner` for one run of a step."""
+
+    def __init__(self, run: StepRun, terminal: Terminal, on_output: Output) -> None:
+        self._run = run
         self._terminal = terminal
+        self._on_output = on_output
 
     async def run(self, command: Command) -> ProcessResult:
         """Get the command approved and run it. Raises CommandDenied, CancelledByUser, UnsavedFiles,
@@ -75,68 +108,36 @@ class StepCommands:
         The approval is for the scripts as they were shown. They are compared again once the terminal is locked; if
         one has changed, the lock is released and the user is asked again.
         """
-        not_made = await self._commit_staged()
+        not_made = await self._terminal.put_on_disk(self._run)
         if not_made is not None:
             return not_made
-        plan = self._plan_store.plan(self._plan_id)
-        await self._unsaved.save_before_command(plan)
         again = self._ran_before()
         while True:
             proposal = await self._proposal(command, again)
-            verdict = await self._gate.permit_command(proposal)
-            if isinstance(verdict, Denied):
-                if verdict.cancelled:
-                    raise CancelledByUser
-                raise CommandDenied(verdict.reason)
-            async with self._terminal:
-                await self._plan_store.wait_unlocked()
+            await self._terminal.permit(proposal)
+            async with self._terminal.lock:
+                await self._run.plan_store.wait_unlocked()
                 if (await self._proposal(command, None)).digest == proposal.digest:
-                    return await self._run(command)
+                    # A crash while the command waited must differ from a crash later: the start is durable first.
+                    started = ev.TaskUpdate(task_id=self._run.step_id, status="running", command_started=True)
+                    self._run.record(started)
+                    return await self._terminal.run(command, self._on_output)
             again = _CHANGED
 
-    async def _run(self, command: Command) -> ProcessResult:
-        """Run it. Its start is recorded durably first, so that a crash while it waited can be told from one later."""
-        started = ev.TaskUpdate(task_id=self._step.step_id, status="running", command_started=True)
-        self._plan_store.record(self._plan_id, started)
-        argv = command.argv if command.line is None else shell_argv(command.line)
-        try:
-            return await run_process(
-                argv,
-                cwd=command.cwd,
-                env=environment(os.environ),
-                timeout_seconds=command.timeout_seconds,
-                on_output=self._on_output,
-            )
-        finally:
-            await self._refresh()
-
-    async def _commit_staged(self) -> ProcessResult | None:
-        """Commit the plan's staged changes, which the command may need. Returns the failure if they were not made."""
-        verdict = await self._staging.commit_staged(self._plan_id)
-        if verdict is None or isinstance(verdict, Committed):
-            return None
-        reason = f"The changes before it were not made: {verdict.reason}"
-        if not isinstance(verdict, Denied):
-            return ProcessResult(code=None, problem=reason)
-        if verdict.cancelled:
-            raise CancelledByUser
-        raise CommandDenied(reason)
-
     async def _proposal(self, command: Command, again: str | None) -> CommandProposal:
-        scripts = await asyncio.to_thread(scripts_of, command, self._gate.folders())
+        folders = tuple(root.path for root in self._run.session.view.roots.folders)
         return CommandProposal(
-            plan_id=self._plan_id,
-            step_id=self._step.step_id,
-            title=self._step.description,
+            plan_id=self._run.plan_id,
+            step_id=self._run.step_id,
+            title=self._run.step.description,
             command=command,
-            scripts=scripts,
+            scripts=await asyncio.to_thread(scripts_of, command, folders),
             again=again,
         )
 
     def _ran_before(self) -> str | None:
         """Why this command must be approved whatever the policy says: the plan only asks, or it may have run before."""
-        plan = self._plan_store.plan(self._plan_id)
-        now = plan.step(self._step.step_id) or self._step
+        plan, now = self._run.plan, self._run.now
         if plan.only_asks:
             return _QUESTION
         args = next((call.args for call in plan.open_calls if call.step_id == now.step_id), None)
@@ -146,7 +147,7 @@ class StepCommands:
                 continue
             if call.command == "cut_off":
                 return _CUT_OFF
-            earlier = now.calls_closed <= index < len(self._step.tools_executed)
+            earlier = now.calls_closed <= index < len(self._run.step.tools_executed)
             return _ENDED if earlier else None
         return None
 

@@ -10,6 +10,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import ENDED, Plan
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.plan_store import PlanStore
+from planloom.execution.session import Session
 from planloom.execution.steps.results import Interrupted, Outcome
 
 Later = Callable[[float, Callable[[], None]], asyncio.TimerHandle]
@@ -68,11 +69,9 @@ async def within(
 class PlanTimeBudget:
     """Pauses a plan when its steps have worked for `budget.maxMinutes` since the budget was last granted."""
 
-    def __init__(
-        self, plan_store: PlanStore, minutes: Callable[[], float], later: Later | None = None
-    ) -> None:
+    def __init__(self, session: Session, plan_store: PlanStore, later: Later | None = None) -> None:
         self._plan_store = plan_store
-        self._minutes = minutes
+        self._session = session
         self._later = later
         self._clocks: dict[PlanId, WorkClock] = {}
         self._timers: dict[PlanId, asyncio.TimerHandle] = {}
@@ -113,7 +112,7 @@ class PlanTimeBudget:
             self._start(plan.plan_id, clock)
 
     def _start(self, plan_id: PlanId, clock: WorkClock) -> None:
-        left = self._minutes() * 60 - clock.seconds(self._plan_store.clock())
+        left = self._session.settings.budget.max_minutes * 60 - clock.seconds(self._plan_store.clock())
         later = self._later or asyncio.get_running_loop().call_later
         self._timers[plan_id] = later(max(0.0, left), lambda: self._on_timer(plan_id))
 
@@ -123,7 +122,7 @@ class PlanTimeBudget:
         plan, clock = self._plan_store.load(plan_id), self._clocks.get(plan_id)
         if plan is None or clock is None or plan.status != "executing" or clock.since is None:
             return
-        minutes = self._minutes()
+        minutes = self._session.settings.budget.max_minutes
         if clock.seconds(self._plan_store.clock()) < minutes * 60:
             self._start(plan_id, clock)
             return

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planloom.agent.task import ChangesDenied, Evidence
-from planloom.domain.plans.plan import ExecutedTool, Plan, Step
+from planloom.domain.plans.plan import ExecutedTool
 from planloom.domain.safety.lexical_paths import normal_path
 from planloom.domain.values import Args, Uri
 from planloom.execution.effects.previous_calls import latest_fates, not_made
 from planloom.execution.effects.proposals import Denied, NotMade
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.step_changes import commit_step
-from planloom.execution.plan_store import PlanStore
+from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_cache import CallCache
 from planloom.execution.steps.call_records import CallRecord, recorded_call
 from planloom.execution.steps.commands import CancelledByUser, CommandDenied
@@ -34,35 +34,29 @@ class StepToolRunner:
 
     def __init__(
         self,
-        plan_store: PlanStore,
+        run: StepRun,
         staging: StagingArea,
         tools: Registry,
-        plan: Plan,
-        step: Step,
         context_factory: ToolContextFactory,
         call_cache: CallCache,
     ) -> None:
-        self._plan_store = plan_store
+        self._run = run
         self._staging = staging
         self._tools = tools
-        self._plan_id = plan.plan_id
-        self._step = step
-        self._context_factory = context_factory
+        self._step = run.step
         self._call_cache = call_cache
-        self._context: ToolContext = context_factory.context(plan, step)
+        self._context: ToolContext = context_factory.context(run)
         self._in_doubt: set[Uri] = set()
-        self._checks = context_factory.checks(plan, step, self._context)
+        self._checks = context_factory.checks(run, self._context)
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Run one call. The result for an unknown tool or wrong arguments says what to do instead."""
         tool = callable_tool(self._tools, call.name, call.arguments)
         if isinstance(tool, ToolResult):
             return tool
-        async with recorded_call(
-            self._plan_store, self._plan_id, self._step.step_id, tool, call.arguments
-        ) as record:
+        async with recorded_call(self._run, tool, call.arguments) as record:
             try:
-                return await self._run(tool, call, record)
+                return await self._carry_out(tool, call, record)
             except CommandDenied as denied:
                 result = refused(f"The command was not run: {denied.reason} Do without it, or ask the user.")
             except OSError as error:
@@ -70,7 +64,7 @@ class StepToolRunner:
             record.result = result
         return result
 
-    async def _run(self, tool: Tool, call: ToolCall, record: CallRecord) -> ToolResult:
+    async def _carry_out(self, tool: Tool, call: ToolCall, record: CallRecord) -> ToolResult:
         earlier = await self._call_cache.earlier(tool, call.arguments, self._context)
         if earlier is not None:
             record.result, record.deduplicated = earlier, True
@@ -102,17 +96,15 @@ class StepToolRunner:
         if not changes.changes:
             return None
         await self._checks.before(changes)
-        verdict = await commit_step(self._plan_store, self._staging, self._plan_id, self._step, self._context)
-        self._context.files.clear()
-        self._context.blind.clear()
-        self._context.doubtful.clear()
+        verdict = await commit_step(self._run, self._staging, self._context)
+        self._context.drop_staged()
         self._call_cache.forget()
         if isinstance(verdict, Denied):
             if verdict.cancelled:
                 raise CancelledByUser
             return f"The changes were not made: {verdict.reason}"
         if isinstance(verdict, NotMade):
-            fates = {uri: fate for uri, (fate, _) in latest_fates(self._now.tools_executed).items()}
+            fates = {uri: fate for uri, (fate, _) in latest_fates(self._run.now.tools_executed).items()}
             made = [display_name(uri) for uri in changes.uris() if fates.get(uri) in ("made", "staged")]
             but = f" But these were: {', '.join(made)}." if made else ""
             self._in_doubt = {uri for uri in changes.uris() if fates.get(uri) == "doubtful"}
@@ -135,7 +127,9 @@ class StepToolRunner:
             for path in self._step.expected_files
             if not await self._checks.exists(path)
         ]
-        found += [f"{name} was not changed: {why} Do it again." for name, why in not_made(self._now).items()]
+        found += [
+            f"{name} was not changed: {why} Do it again." for name, why in not_made(self._run.now).items()
+        ]
         found += self._to_read()
         if self._step.expected_files and not found and not self._has_written():
             found.append(f"Nothing was written yet; the task is to write {self._step.expected_files[0]}.")
@@ -143,7 +137,7 @@ class StepToolRunner:
 
     def denial(self) -> ChangesDenied | None:
         """How the step ends once its model is done, if the user denied all its changes."""
-        calls = self._now.tools_executed
+        calls = self._run.now.tools_executed
         denied = [call for fate, call in latest_fates(calls).values() if fate == "denied"]
         if not denied or self.failed_changes() or any(call.has_effect for call in calls):
             return None
@@ -151,24 +145,20 @@ class StepToolRunner:
 
     def failed_changes(self) -> str:
         """Sentences that name the files whose changes could not be made, and why."""
-        return " ".join(f"{name} was not changed: {why}" for name, why in not_made(self._now).items())
+        return " ".join(f"{name} was not changed: {why}" for name, why in not_made(self._run.now).items())
 
     async def failed_checks(self) -> tuple[str, ...]:
         """The checks that fail after the changes were made, a sentence each."""
         return await self._checks.made()
 
-    @property
-    def _now(self) -> Step:
-        return self._plan_store.plan(self._plan_id).step(self._step.step_id) or self._step
-
     def _effects(self) -> int:
-        return sum(call.has_effect for call in self._now.tools_executed)
+        return sum(call.has_effect for call in self._run.now.tools_executed)
 
     def _successes(self) -> int:
-        return sum(call.stands for call in self._now.tools_executed)
+        return sum(call.stands for call in self._run.now.tools_executed)
 
     def _has_written(self) -> bool:
-        return any(call.stands and _writes(call) for call in self._now.tools_executed)
+        return any(call.stands and _writes(call) for call in self._run.now.tools_executed)
 
     def looks_done(self) -> bool:
         """Whether a call has had an effect, or, in a step without expected files, has succeeded."""
@@ -185,7 +175,7 @@ class StepToolRunner:
 
     async def _exists(self, path: str) -> bool:
         """Whether a file exists at this path, or was written to a path that ends with it."""
-        written = [uri for call in self._now.tools_executed if call.stands for uri in call.files]
+        written = [uri for call in self._run.now.tools_executed if call.stands for uri in call.files]
         ending = f"/{normal_path(path)}"
         return any(f"/{uri}".endswith(ending) for uri in written) or await self._checks.exists(path)
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from planloom.domain.errors import ModelFailed
 from planloom.domain.plans.plan import Step
@@ -92,11 +92,27 @@ class _Answer:
         return "".join(self.text)
 
 
+class DraftOptions(NamedTuple):
+    """How the settings want a plan to be drafted.
+
+    `style` is the format of the answer; "auto" chooses JSON if the provider can constrain it by a schema, else markers.
+    `extra` is the user's addition to the prompt. `parallel` is how many steps may run at a time.
+    """
+
+    style: Literal["auto", "json", "markers"] = "auto"
+    extra: str = ""
+    temperature: float | None = None
+    parallel: int = 4
+
+
+DEFAULT_OPTIONS = DraftOptions()
+"""The options of the default settings."""
+
+
 class ModelPlanner:
     """Drafts with a language model.
 
-    `style` is the format of the answer; "auto" chooses JSON if the provider can constrain it by a schema, else markers.
-    `extra` is the user's addition to the prompt. `synthesis` makes the plan from the agents' reports in the request.
+    `synthesis` makes the plan from the agents' reports in the request.
     `clock` counts seconds; the time that the model takes for the plan is the base of the estimate.
     """
 
@@ -104,21 +120,15 @@ class ModelPlanner:
         self,
         model: Model,
         tools: Registry,
+        options: DraftOptions = DEFAULT_OPTIONS,
         *,
-        style: Literal["auto", "json", "markers"] = "auto",
-        extra: str = "",
-        temperature: float | None = None,
-        parallel: int = 4,
         synthesis: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._model = model
         self._tools = tools
-        self._style = style
-        self._extra = extra
-        self._temperature = temperature
+        self._options = options
         self._clock = clock
-        self._parallel = parallel
         self._synthesis = synthesis
 
     async def draft(self, request: PlanningRequest) -> AsyncGenerator[PlannerEvent, None]:
@@ -155,9 +165,9 @@ class ModelPlanner:
             model_request = _repair_request(model_request, answer, read, style, capabilities.context_tokens)
 
     def _plan_style(self, capabilities: Capabilities) -> PlanStyle:
-        if self._style == "auto":
+        if self._options.style == "auto":
             return "json" if capabilities.json_schema else "markers"
-        return self._style
+        return self._options.style
 
     def _request(
         self, request: PlanningRequest, capabilities: Capabilities, style: PlanStyle
@@ -167,7 +177,7 @@ class ModelPlanner:
         system = system_prompt(
             self._tools,
             style,
-            self._extra,
+            self._options.extra,
             synthesis=self._synthesis,
             brief=context is not None and context < SMALL_CONTEXT,
         )
@@ -181,7 +191,7 @@ class ModelPlanner:
             if style == "json" and capabilities.json_schema
             else None,
             max_tokens=answer_tokens,
-            temperature=self._temperature,
+            temperature=self._options.temperature,
         )
 
     async def _received(self, model_request: ModelRequest, answer: _Answer) -> AsyncGenerator[ModelEvent]:
@@ -247,7 +257,7 @@ class ModelPlanner:
             sequential=sequential,
             author="model",
             estimated_duration=estimated_duration(
-                steps, rules, sequential=sequential, speed=speed, parallel=self._parallel
+                steps, rules, sequential=sequential, speed=speed, parallel=self._options.parallel
             ),
             overall_risk=overall_risk(steps, rules, request.qualification),
             warnings=tuple(found),

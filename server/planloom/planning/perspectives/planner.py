@@ -49,19 +49,25 @@ log = logging.getLogger(__name__)
 Emit = Callable[[PlannerEvent], None]
 
 
-class Limits(NamedTuple):
-    """Limits for the reports of one draft: calls and seconds of each agent, seconds of a call, and requests and tokens
-    of all agents together; 0 tokens means unlimited."""
+class ReportOptions(NamedTuple):
+    """How the settings want the reports of one draft to be made.
+
+    The limits are calls and seconds of each agent, seconds of a call, and requests and tokens of all agents together;
+    0 tokens means unlimited. `fallback`: calls may also be written into the text of an answer. `extra` is the user's
+    addition to the prompts.
+    """
 
     calls: int = 25
     seconds: float = 600
     call_seconds: float = 30
     requests: int = 200
     tokens: int = 0
+    fallback: bool = True
+    extra: str = ""
 
 
-NO_LIMITS_SET = Limits()
-"""The default limits."""
+DEFAULT_OPTIONS = ReportOptions()
+"""The options of the default settings."""
 
 
 class PerspectivesPlanner:
@@ -78,23 +84,18 @@ class PerspectivesPlanner:
         synthesis: Planner,
         context: Callable[[], ToolContext],
         clock: Callable[[], Instant],
-        *,
-        limits: Limits = NO_LIMITS_SET,
-        fallback: bool = True,
-        extra: str = "",
+        options: ReportOptions = DEFAULT_OPTIONS,
     ) -> None:
         self._model = model
         self._tools = tools.only(READ_ONLY)
         self._synthesis = synthesis
         self._context = context
         self._clock = clock
-        self._limits = limits
-        self._fallback = fallback
-        self._extra = extra
+        self._options = options
 
     async def draft(self, request: PlanningRequest) -> AsyncGenerator[PlannerEvent, None]:
         """Yield the events of the reports, then those of the synthesis. Raises what the synthesis raises."""
-        progress = _Progress(self._limits, {each.agent: each for each in request.perspectives})
+        progress = _Progress(self._options, {each.agent: each for each in request.perspectives})
         slots = asyncio.Semaphore(max(1, (await self._model.capabilities()).parallelism))
         for agents in ((FIRST,), PARALLEL):
             needed = tuple(agent for agent in agents if agent not in progress.reports)
@@ -127,7 +128,7 @@ class PerspectivesPlanner:
         self, agent: Agent, request: PlanningRequest, progress: _Progress, emit: Emit
     ) -> PerspectiveReported:
         """Make one agent's report; a failure does not affect the others."""
-        limit = asyncio.timeout(self._limits.seconds)
+        limit = asyncio.timeout(self._options.seconds)
         try:
             async with limit:
                 found = await self._report(agent, request, progress, emit)
@@ -136,7 +137,7 @@ class PerspectivesPlanner:
         except TimeoutError:
             if not limit.expired():
                 raise
-            reason = f"{NAMES[agent]} made no report within {self._limits.seconds:g} seconds."
+            reason = f"{NAMES[agent]} made no report within {self._options.seconds:g} seconds."
             return PerspectiveReported(agent=agent, error=reason)
         except Exception:
             log.exception("the report of %s failed unexpectedly", agent)
@@ -152,7 +153,7 @@ class PerspectivesPlanner:
         whole = capabilities.context_tokens or UNKNOWN_CONTEXT
         results = int(whole * (_RESULTS_SHARE if whole >= SMALL_CONTEXT else _SMALL_SHARE))
         tools = self._tools.specs()
-        system = perspective_prompt(agent, self._extra)
+        system = perspective_prompt(agent, self._options.extra)
         known = tuple(view for view in progress.reports.values() if view.agent == FIRST)
         informed = request.model_copy(update={"perspectives": known})
         bounded = capabilities.model_copy(update={"context_tokens": whole, "images": False})
@@ -163,7 +164,7 @@ class PerspectivesPlanner:
         runner = ReadOnlyToolRunner(
             self._tools,
             self._context(),
-            self._limits.call_seconds,
+            self._options.call_seconds,
             lambda call, result: emit(
                 ToolUsed(agent=agent, ok=result.ok, summary=f"{call.name}: {result.summary}")
             ),
@@ -175,9 +176,9 @@ class PerspectivesPlanner:
 
         limits = RunLimits(
             tools=runner.tools,
-            limit=self._limits.calls,
-            completion_seconds=self._limits.call_seconds,
-            fallback=self._fallback,
+            limit=self._options.calls,
+            completion_seconds=self._options.call_seconds,
+            fallback=self._options.fallback,
             stream=lambda _, text: emit(ThinkingText(text=text)),
             spend=spend,
             allow=progress.allow,
@@ -199,20 +200,20 @@ class PerspectivesPlanner:
 class _Progress:
     """The reports of one draft so far, and the budget that the agents share."""
 
-    def __init__(self, limits: Limits, reports: dict[Agent, Perspective]) -> None:
+    def __init__(self, options: ReportOptions, reports: dict[Agent, Perspective]) -> None:
         self.reports = reports
         self.counter = TokenCounter()
-        self._limits = limits
+        self._options = options
         self._requests = 0
         self._tokens = 0
 
     def allow(self) -> None:
         """Count one more request. Raises BudgetExhausted."""
-        if self._requests >= self._limits.requests:
+        if self._requests >= self._options.requests:
             raise BudgetExhausted(
                 f"The draft has used up its budget of {self._requests} requests to the model (budget.maxRequests)."
             )
-        if self._limits.tokens and self._tokens >= self._limits.tokens:
+        if self._options.tokens and self._tokens >= self._options.tokens:
             raise BudgetExhausted(
                 f"The draft has used up its token budget with {self._tokens} tokens (budget.maxTokens)."
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from planloom.domain.errors import UnknownThing
@@ -10,6 +9,7 @@ from planloom.domain.values import ApprovalId, EditId, Uri
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.pending_approvals import ApprovalResponse
 from planloom.execution.effects.proposals import sides
+from planloom.execution.plan_store import PlanStore
 from planloom.intake.languages import language_of
 from planloom.service.requests import ApprovalDiff
 from planloom.workspace.paths.uris import display_name
@@ -18,10 +18,9 @@ from planloom.workspace.paths.uris import display_name
 class Approvals:
     """Pending approvals."""
 
-    def __init__(self, gate: Gate, ready: Callable[[], Awaitable[None]]) -> None:
-        """`ready` waits until the ledger can be written."""
+    def __init__(self, gate: Gate, plan_store: PlanStore) -> None:
         self._gate = gate
-        self._ready = ready
+        self._plan_store = plan_store
 
     async def respond(
         self,
@@ -34,7 +33,7 @@ class Approvals:
 
         Raises UnknownThing, WrongState, StorageFailed.
         """
-        await self._ready()
+        await self._plan_store.ready()
         self._gate.approvals.respond(approval_id, ApprovalResponse(decision, reason, files))
 
     def both_sides(self, edit_id: EditId, uri: Uri) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -38,10 +38,12 @@ from planloom.execution.conductor import Conductor
 from planloom.execution.effects.gate import Gate
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
+from planloom.execution.session import Session
+from planloom.execution.step_rules import StepRules
 from planloom.execution.summary import execution_summary
 from planloom.service.actions.export import as_markdown, as_raw_json
 from planloom.service.actions.undo import UndoService
-from planloom.service.drafts.direct import direct_run
+from planloom.service.drafts.direct import DirectRuns
 from planloom.service.drafts.drafting import Drafting
 from planloom.service.drafts.new_request import Intake
 from planloom.service.requests import CreateRequest, CreateResult, UndoResult, Until
@@ -49,15 +51,15 @@ from planloom.service.running.ownership import Ownership
 from planloom.service.running.states import require
 from planloom.service.running.turns import Turns
 from planloom.storage.ledger import Ledger, PlanRow, workspace_key
-from planloom.tools.registry import Registry
 
 LIST_LIMIT = 1_000
 log = logging.getLogger(__name__)
 
 
 class PlanServices(NamedTuple):
-    """The collaborators of `Plans` and `Steps`."""
+    """The collaborators of `Plans`."""
 
+    session: Session
     plan_store: PlanStore
     ledger: Ledger
     jobs: Jobs
@@ -65,15 +67,11 @@ class PlanServices(NamedTuple):
     gate: Gate
     undo_service: UndoService
     drafting: Drafting
+    direct_runs: DirectRuns
     ownership: Ownership
     turns: Turns
     intake: Intake
-    problems: Callable[[Plan, Sequence[Step]], tuple[Problem, ...]]
-    prepared: Callable[[Sequence[Step]], tuple[Step, ...]]
-    review: Callable[[], Review]
-    decided: Callable[[Plan], Awaitable[ev.PlanRouted]]
-    tools: Registry
-    session_id: SessionId
+    rules: StepRules
 
 
 class Plans:
@@ -85,6 +83,10 @@ class Plans:
 
     def __init__(self, services: PlanServices) -> None:
         self._services = services
+        services.gate.on_cancel(self._cancel_soon)
+
+    def _cancel_soon(self, plan_id: PlanId) -> None:
+        self._services.jobs.start(f"cancel-asked:{plan_id}", self.cancel(plan_id))
 
     async def create(self, request: CreateRequest) -> CreateResult:
         """Begin the plan of a request, as a draft or as a direct run.
@@ -100,7 +102,7 @@ class Plans:
         plan_id = PlanId(uuid.uuid4().hex)
         self._services.ledger.keep(plan_id, new.texts)
         plan = self._services.plan_store.open(
-            plan_id, request.session_id or self._services.session_id, new.start
+            plan_id, request.session_id or self._services.session.session_id, new.start
         )
         self._services.ownership.add(plan_id)
         if new.start.route == "direct":
@@ -113,17 +115,16 @@ class Plans:
 
     async def _decide(self, plan: Plan) -> None:
         """Let the model choose the route of an ambiguous request, then follow it."""
-        routed = self._services.plan_store.record(plan.plan_id, await self._services.decided(plan))
+        routed = self._services.plan_store.record(
+            plan.plan_id, await self._services.intake.choose_route(plan)
+        )
         if routed.route == "direct":
             self._run_directly(routed)
         else:
             await self._services.drafting.draft(plan.plan_id)
 
     def _run_directly(self, plan: Plan) -> Plan:
-        direct = direct_run(plan, self._services.tools, self._services.review())
-        plan = self._services.plan_store.record(
-            plan.plan_id, direct.model_copy(update={"steps": self._services.prepared(direct.steps)})
-        )
+        plan = self._services.direct_runs.begin(plan)
         self._services.conductor.conduct(plan.plan_id)
         return plan
 
@@ -133,10 +134,12 @@ class Plans:
         None if the session has no plan.
         """
         if plan_id is not None:
-            return self._services.ownership.see(plan_id)
-        found = self.list(session_id or self._services.session_id, (), LIST_LIMIT, all_workspaces=True)
+            return self._services.plan_store.read(plan_id)
+        found = self.list(
+            session_id or self._services.session.session_id, (), LIST_LIMIT, all_workspaces=True
+        )
         current = next((each for each in found if each.status not in ENDED), found[0] if found else None)
-        return None if current is None else self._services.ownership.see(current.plan_id)
+        return None if current is None else self._services.plan_store.read(current.plan_id)
 
     def list(
         self,
@@ -147,7 +150,7 @@ class Plans:
     ) -> tuple[PlanSummary, ...]:
         """Plans, the newest first, without unreadable ones. `limit` is 100 by default. Raises StorageFailed."""
         listed = self._services.ledger.summaries(
-            workspace=None if all_workspaces else workspace_key(self._services.intake.folders()),
+            workspace=None if all_workspaces else workspace_key(self._services.session.folders),
             session_id=session_id,
             statuses=statuses,
             limit=min(limit or 100, LIST_LIMIT),
@@ -192,7 +195,7 @@ class Plans:
 
     def events(self, plan_id: PlanId, after: int, limit: int | None) -> tuple[tuple[ev.Recorded, Plan], ...]:
         """At most `limit` events with a `seq` above `after`, each with the plan after it."""
-        self._services.ownership.see(plan_id)
+        self._services.plan_store.read(plan_id)
         return self._services.plan_store.history(plan_id, after, limit)
 
     async def edit(self, plan_id: PlanId, version: int, edits: Sequence[StepEdit]) -> Plan:
@@ -201,13 +204,13 @@ class Plans:
             steps = edit_plan(plan.steps, edits)
             if isinstance(steps, EditRefused):
                 raise invalid(steps.problems)
-            steps = self._services.prepared(steps)
+            steps = self._services.rules.with_approvals(steps)
             self._refuse_errors(plan, steps)
             changed = ev.PlanEdited(version=plan.version + 1, edits=tuple(edits), steps=steps)
             return self._services.plan_store.record(plan_id, changed)
 
     def _refuse_errors(self, plan: Plan, steps: Sequence[Step]) -> None:
-        errors = [each for each in self._services.problems(plan, steps) if each.severity == "error"]
+        errors = self._services.rules.errors(plan, steps)
         if errors:
             raise invalid(errors)
 
@@ -229,9 +232,9 @@ class Plans:
             if version != plan.version:
                 raise StaleVersion(plan.version, status=plan.status)
             self._refuse_errors(plan, plan.steps)
-            approved = self._services.plan_store.record(
-                plan_id, ev.PlanApproved(version=version, review=review or self._services.review())
-            )
+            review = review or self._services.session.settings.execution.review
+            approval = ev.PlanApproved(version=version, review=review)
+            approved = self._services.plan_store.record(plan_id, approval)
             self._services.conductor.conduct(plan_id)
             return approved
 
@@ -283,7 +286,7 @@ class Plans:
 
     async def wait(self, plan_id: PlanId, until: Until, timeout_seconds: float | None) -> tuple[Plan, bool]:
         """Wait until the plan has reached `until`. The bool is False if the timeout came first; None waits forever."""
-        plan = self._services.ownership.see(plan_id)
+        plan = self._services.plan_store.read(plan_id)
         changed = asyncio.Event()
 
         def on_event(recorded: ev.Recorded, _: Plan) -> None:
@@ -296,9 +299,9 @@ class Plans:
                 while not reached(plan, until):
                     await changed.wait()
                     changed.clear()
-                    plan = self._services.ownership.see(plan_id)
+                    plan = self._services.plan_store.read(plan_id)
         except TimeoutError:
-            return self._services.ownership.see(plan_id), False
+            return self._services.plan_store.read(plan_id), False
         finally:
             unsubscribe()
         return plan, True
@@ -324,7 +327,7 @@ class Plans:
 
     def markdown(self, plan_id: PlanId) -> str:
         """The plan as Markdown."""
-        return as_markdown(self._services.ownership.see(plan_id))
+        return as_markdown(self._services.plan_store.read(plan_id))
 
     def raw(self, plan_id: PlanId) -> str:
         """The events of an unreadable plan as they are in the ledger, as JSON."""

@@ -6,17 +6,24 @@ from planloom.domain.errors import InvalidParams, UnknownThing, WrongState
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, RecoveryAction, RecoveryProposal, Step, StepResult
 from planloom.domain.values import Args, PlanId, StepId
+from planloom.execution.conductor import Conductor
+from planloom.execution.plan_store import PlanStore
 from planloom.execution.recovery_proposals import inserted
+from planloom.execution.step_rules import StepRules
 from planloom.execution.summary import execution_summary
-from planloom.service.actions.plans import PlanServices, invalid
+from planloom.service.actions.plans import invalid
+from planloom.service.running.turns import Turns
 from planloom.tools.tool import shortened
 
 
 class Steps:
     """The requests on single steps. They raise what those of `Plans` raise."""
 
-    def __init__(self, services: PlanServices) -> None:
-        self._services = services
+    def __init__(self, plan_store: PlanStore, turns: Turns, conductor: Conductor, rules: StepRules) -> None:
+        self._plan_store = plan_store
+        self._turns = turns
+        self._conductor = conductor
+        self._rules = rules
 
     async def answer(self, plan_id: PlanId, step_id: StepId, answer: str) -> Plan:
         """Answer a step's question; the plan resumes once no question is open."""
@@ -24,7 +31,7 @@ class Steps:
             raise InvalidParams(
                 "The answer is empty.", details=[{"field": "answer", "problem": "it is empty"}]
             )
-        async with self._services.turns.turn(plan_id, "step/answer") as plan:
+        async with self._turns.turn(plan_id, "step/answer") as plan:
             step = _step(plan, step_id)
             if step.status != "needs_clarification":
                 raise WrongState(
@@ -37,18 +44,18 @@ class Steps:
                     value=answer,
                     summary=shortened(f"Answered: {answer}"),
                     duration_ms=0,
-                    timestamp=self._services.plan_store.clock(),
+                    timestamp=self._plan_store.clock(),
                 )
                 happened.append(ev.TaskCompleted(task_id=step_id, result=result))
-            answered = self._services.plan_store.record(plan_id, *happened)
-            self._services.conductor.conduct(plan_id)
+            answered = self._plan_store.record(plan_id, *happened)
+            self._conductor.conduct(plan_id)
             return answered
 
     async def recover(
         self, plan_id: PlanId, step_id: StepId, action: RecoveryAction, args: Args | None
     ) -> Plan:
         """Recover from a failed step by `action`. New arguments are thereby approved. Raises InvalidPlan."""
-        async with self._services.turns.turn(plan_id, "step/recover") as plan:
+        async with self._turns.turn(plan_id, "step/recover") as plan:
             step = _step(plan, step_id)
             recovery = next((each for each in plan.pending.recoveries if each.step_id == step_id), None)
             if recovery is None or action not in recovery.options:
@@ -64,15 +71,13 @@ class Steps:
                     return await self._insert(plan_id, step, proposal)
                 action, args = proposal.action, proposal.args
             if action == "model":
-                asked = self._services.plan_store.record(
-                    plan_id, ev.RecoveryChosen(task_id=step_id, action="model")
-                )
-                self._services.conductor.questions.propose(plan_id, step_id)
+                asked = self._plan_store.record(plan_id, ev.RecoveryChosen(task_id=step_id, action="model"))
+                self._conductor.questions.propose(plan_id, step_id)
                 return asked
             if action == "abort":
                 return await self._abort(plan_id, step_id)
-            decided = self._services.plan_store.record(plan_id, *self._chosen(plan, step, action, args))
-            self._services.conductor.conduct(plan_id)
+            decided = self._plan_store.record(plan_id, *self._chosen(plan, step, action, args))
+            self._conductor.conduct(plan_id)
             return decided
 
     def _chosen(
@@ -87,11 +92,7 @@ class Steps:
             return (ev.RecoveryChosen(task_id=step.step_id, action="retry"),)
         changed = step.model_copy(update={"args": args})
         others = [changed if each.step_id == step.step_id else each for each in plan.steps]
-        errors = [
-            each
-            for each in self._services.problems(plan, others)
-            if each.severity == "error" and each.step_id == step.step_id
-        ]
+        errors = [each for each in self._rules.errors(plan, others) if each.step_id == step.step_id]
         if errors:
             raise invalid(errors)
         return (
@@ -101,22 +102,20 @@ class Steps:
 
     async def _insert(self, plan_id: PlanId, step: Step, proposal: RecoveryProposal) -> Plan:
         """Insert the proposed steps before the failed one; the new version needs an approval."""
-        async with self._services.turns.halted(plan_id, "step/recover") as plan:
+        async with self._turns.halted(plan_id, "step/recover") as plan:
             if plan.status == "executing":
-                self._services.plan_store.record(plan_id, ev.PlanPaused(reason="recovery"))
-            retried = self._services.plan_store.record(
+                self._plan_store.record(plan_id, ev.PlanPaused(reason="recovery"))
+            retried = self._plan_store.record(
                 plan_id, ev.RecoveryChosen(task_id=step.step_id, action="retry")
             )
-            steps = self._services.prepared(inserted(retried, step.step_id, proposal))
+            steps = self._rules.with_approvals(inserted(retried, step.step_id, proposal))
             changed = ev.PlanEdited(version=plan.version + 1, edits=(), steps=steps, by="model")
-            return self._services.plan_store.record(plan_id, changed, ev.PlanApprovalRequest())
+            return self._plan_store.record(plan_id, changed, ev.PlanApprovalRequest())
 
     async def _abort(self, plan_id: PlanId, step_id: StepId) -> Plan:
-        async with self._services.turns.halted(plan_id, "step/recover") as plan:
+        async with self._turns.halted(plan_id, "step/recover") as plan:
             chosen = ev.RecoveryChosen(task_id=step_id, action="abort")
-            return self._services.plan_store.record(
-                plan_id, chosen, ev.PlanCancelled(summary=execution_summary(plan))
-            )
+            return self._plan_store.record(plan_id, chosen, ev.PlanCancelled(summary=execution_summary(plan)))
 
 
 def _step(plan: Plan, step_id: StepId) -> Step:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from planloom.domain.changes import EditedFile, EditRecord, sha256
-from planloom.domain.errors import UnknownThing, UntrustedWorkspace, WrongState
+from planloom.domain.errors import UnknownThing, WrongState
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.reverts import standing, undone
 from planloom.domain.plans.plan import Plan
@@ -14,11 +12,12 @@ from planloom.domain.values import PlanId, StepId, Uri
 from planloom.execution.effects.journal import EditJournal
 from planloom.execution.effects.reconcile import journal_files
 from planloom.execution.plan_store import PlanStore
+from planloom.execution.session import Session
 from planloom.service.requests import UndoResult
 from planloom.service.running.states import ALLOWED
 from planloom.service.running.turns import Turns
-from planloom.workspace.editor import Editor
 from planloom.workspace.edits.apply import BATCH, apply_changeset
+from planloom.workspace.edits.batch import Edit
 from planloom.workspace.edits.outcomes import (
     ChangesetApplied,
     ChangesetConflicted,
@@ -27,25 +26,15 @@ from planloom.workspace.edits.outcomes import (
 )
 from planloom.workspace.edits.undo import Reversal, reverse
 from planloom.workspace.paths.uris import display_name
-from planloom.workspace.view import WorkspaceView
 
 
 class UndoService:
     """Reverts applied edits by one new edit, which can be reverted in turn."""
 
-    def __init__(
-        self,
-        plan_store: PlanStore,
-        turns: Turns,
-        view: WorkspaceView,
-        editor: Editor,
-        trusted: Callable[[], bool],
-    ) -> None:
+    def __init__(self, session: Session, plan_store: PlanStore, turns: Turns) -> None:
+        self._session = session
         self._plan_store = plan_store
         self._turns = turns
-        self._view = view
-        self._editor = editor
-        self._trusted = trusted
 
     async def undo(self, plan_id: PlanId, step_id: StepId | None, redo: bool) -> UndoResult:
         """Revert the edits of a step or of the whole plan; `redo` reverts the last undo.
@@ -54,8 +43,7 @@ class UndoService:
         nothing to revert or the revert could not be made.
         """
         async with self._turns.turn(plan_id, "undo") as plan:
-            if not self._trusted():
-                raise UntrustedWorkspace("The workspace is not trusted, so nothing in it is changed.")
+            self._session.require_trust("nothing in it is changed")
             if step_id is not None and plan.step(step_id) is None:
                 raise UnknownThing("step", step_id)
             chosen = undone(plan.edits) if redo else _standing(plan, step_id)
@@ -67,7 +55,7 @@ class UndoService:
                 )
             reverted = [edit for edit in plan.edits if edit.state == "reverted" and not edit.reverts]
             reversal = await reverse(
-                self._view,
+                self._session.view,
                 journal_files(chosen, self._plan_store.store),
                 folders=[
                     f.uri for edit in reverted for f in edit.files if f.change == "createFolder" and not redo
@@ -103,9 +91,10 @@ class UndoService:
         )
         grant = Grant(plan_id=plan.plan_id, version=plan.version, source="request")
         label = "Planloom: redo" if redo else "Planloom: undo"
-        outcome = await apply_changeset(
-            self._view, self._editor, reversal.changeset, grant, label, journal, is_journaled=self._is_kept
+        edit = Edit(
+            self._session.view, self._session.editor, grant, label, journal, is_journaled=self._is_kept
         )
+        outcome = await apply_changeset(edit, reversal.changeset)
         match outcome:
             case ChangesetApplied():
                 return

@@ -9,12 +9,39 @@ from planloom.domain.plans.agents import allowed_effects
 from planloom.domain.plans.plan import Plan, Review, Step, StepResult
 from planloom.domain.values import Instant, Json, StepId
 from planloom.execution.effects.previous_calls import latest_fates
+from planloom.execution.plan_store import PlanStore
+from planloom.execution.session import Session
+from planloom.execution.step_rules import StepRules
 from planloom.planning.rules.planner import plan_by_rules
 from planloom.tools.registry import Registry
 from planloom.tools.tool import shortened
 from planloom.workspace.paths.uris import display_name
 
 _HEADLINE = 80
+
+
+class DirectRuns:
+    """Begins direct runs, and stops those whose model wants a plan."""
+
+    def __init__(self, session: Session, plan_store: PlanStore, tools: Registry, rules: StepRules) -> None:
+        self._session = session
+        self._plan_store = plan_store
+        self._tools = tools
+        self._rules = rules
+
+    def begin(self, plan: Plan) -> Plan:
+        """Record the steps of the request; the caller then has them executed."""
+        direct = direct_run(plan, self._tools, self._session.settings.execution.review)
+        steps = self._rules.with_approvals(direct.steps)
+        return self._plan_store.record(plan.plan_id, direct.model_copy(update={"steps": steps}))
+
+    def reroute(self, plan: Plan, running: Step, wanted: Sequence[Json]) -> None:
+        """Put the plan that a step's model has proposed to review, in place of the run."""
+        ready = put_to_review(plan, running, wanted, self._plan_store.clock())
+        steps = self._rules.with_approvals(ready.steps)
+        self._plan_store.record(
+            plan.plan_id, ready.model_copy(update={"steps": steps}), ev.PlanApprovalRequest()
+        )
 
 
 def direct_run(plan: Plan, tools: Registry, review: Review) -> ev.PlanDirect:

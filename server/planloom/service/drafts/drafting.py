@@ -14,6 +14,7 @@ from planloom.domain.plans.plan import Plan, PlanError, Step, Usage
 from planloom.domain.plans.validation import Problem
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.plan_store import PlanStore
+from planloom.execution.step_rules import StepRules
 from planloom.execution.summary import execution_summary
 from planloom.planning.port import (
     DraftText,
@@ -45,12 +46,12 @@ class Drafting:
         plan_store: PlanStore,
         feed: Feed,
         planner_for: PlannerFor,
-        prepared: Callable[[Sequence[Step]], tuple[Step, ...]],
+        rules: StepRules,
     ) -> None:
         self._plan_store = plan_store
         self._feed = feed
         self._planner_for = planner_for
-        self._prepared = prepared
+        self._rules = rules
 
     async def draft(self, plan_id: PlanId) -> None:
         """Draft a new plan. The plan leaves the status `draft` whatever happens."""
@@ -118,7 +119,7 @@ class Drafting:
         plan = self._plan_store.plan(plan_id)
         if plan.step(step.step_id) is not None:
             step = step.model_copy(update={"step_id": _unused_id(plan, step.step_id)})
-        self._plan_store.record(plan_id, ev.TaskCreated(task=self._prepared((step,))[0]))
+        self._plan_store.record(plan_id, ev.TaskCreated(task=self._rules.with_approvals((step,))[0]))
 
     def _ready(self, plan_id: PlanId, drafted: PlanDrafted, usage: Usage) -> None:
         plan = self._plan_store.plan(plan_id)
@@ -127,7 +128,7 @@ class Drafting:
         fresh = tuple(step for step in drafted.steps if step.step_id not in ids)
         ready = ev.PlanReady(
             version=plan.version + 1,
-            steps=(*finished, *self._prepared(fresh)),
+            steps=(*finished, *self._rules.with_approvals(fresh)),
             summary=drafted.summary,
             sequential=drafted.sequential,
             author=drafted.author,

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from planloom.domain.errors import ReferenceUnresolved, WorkspaceRequired
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.attachments import Unresolved
 from planloom.domain.plans.plan import Detection, Plan, Qualification
-from planloom.domain.values import Sha256, Uri
+from planloom.domain.values import Sha256
+from planloom.execution.session import Session
 from planloom.intake.classifier import ModelClassifier
 from planloom.intake.detection import detect
 from planloom.intake.qualification import Classifier, Routing, qualify, refine, route
 from planloom.intake.reference_sources import Context, Requested, Resolution
-from planloom.models.port import Model
+from planloom.service.models import Models
 from planloom.service.requests import CreateRequest
-from planloom.settings import Settings
-from planloom.workspace.paths.roots import Roots
 
 
 class References(Protocol):
@@ -42,29 +40,18 @@ class NewRequest(NamedTuple):
 class Intake:
     """Prepares new requests."""
 
-    def __init__(
-        self,
-        references: References,
-        roots: Callable[[], Roots],
-        settings: Callable[[], Settings],
-        model_at_hand: Callable[[], bool] = lambda: False,
-    ) -> None:
+    def __init__(self, session: Session, references: References, models: Models) -> None:
+        self._session = session
         self._references = references
-        self._roots = roots
-        self._settings = settings
-        self._model_at_hand = model_at_hand
-
-    def folders(self) -> tuple[Uri, ...]:
-        """The URIs of the workspace folders, as the client sent them."""
-        return tuple(root.uri for root in self._roots().folders)
+        self._models = models
 
     def detect(self, text: str) -> Detection:
         """Whether the rules consider that the text needs a plan."""
-        return detect(text, enabled=self._settings().enable_task_planning)
+        return detect(text, enabled=self._session.settings.enable_task_planning)
 
     async def prepare(self, request: CreateRequest) -> NewRequest:
         """Resolve, detect, route. Raises WorkspaceRequired, and ReferenceUnresolved if every reference failed."""
-        if not self._roots().folders:
+        if not self._session.folders:
             raise WorkspaceRequired(
                 "No folder is open.", hint="Open the folder that the request is about, then ask again."
             )
@@ -79,8 +66,8 @@ class Intake:
             request.mode,
             detection,
             qualify(request.text, attachments, detection),
-            self._settings().planning,
-            model_at_hand=self._model_at_hand(),
+            self._session.settings.planning,
+            model_at_hand=self._models.at_hand,
         )
         start = ev.PlanStart(
             request=request.text,
@@ -90,7 +77,7 @@ class Intake:
             qualification=routing.qualification,
             attachments=attachments,
             unresolved=resolution.unresolved,
-            workspace_folders=self.folders(),
+            workspace_folders=self._session.folders,
             template_id=request.template_id,
             template_parameters=dict(request.parameters),
         )
@@ -101,16 +88,16 @@ class Intake:
         )
         return NewRequest(start, texts)
 
-
-async def decided(plan: Plan, model: Model | None, settings: Settings) -> ev.PlanRouted:
-    """The route that the model chooses for an undecided request, or that of the rules if it chooses none."""
-    assert plan.detection is not None and plan.qualification is not None
-    undecided = Routing(route="undecided", detection=plan.detection, qualification=plan.qualification)
-    classifier: Classifier = NoClassifier() if model is None else ModelClassifier(model)
-    routing = await refine(plan.request, undecided, settings.planning, classifier)
-    return ev.PlanRouted(
-        detection=routing.detection, qualification=routing.qualification, route=routing.route
-    )
+    async def choose_route(self, plan: Plan) -> ev.PlanRouted:
+        """The route that the model chooses for an undecided request, or that of the rules if it chooses none."""
+        assert plan.detection is not None and plan.qualification is not None
+        undecided = Routing(route="undecided", detection=plan.detection, qualification=plan.qualification)
+        model = await self._models.current()
+        classifier: Classifier = NoClassifier() if model is None else ModelClassifier(model)
+        routing = await refine(plan.request, undecided, self._session.settings.planning, classifier)
+        return ev.PlanRouted(
+            detection=routing.detection, qualification=routing.qualification, route=routing.route
+        )
 
 
 class NoClassifier:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from planloom.domain.errors import OwnedElsewhere, PlanloomError, PlanUnreadable, StorageFailed, UnknownThing
@@ -12,14 +12,15 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition
 from planloom.domain.plans.plan import PauseReason, Plan, PlanError
 from planloom.domain.values import PlanId
+from planloom.execution.conductor import Conductor
 from planloom.execution.effects.reconcile import reconcile_intents
-from planloom.execution.effects.staging_area import drop_staged
+from planloom.execution.effects.staging_area import StagingArea, drop_staged
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
+from planloom.execution.session import Session
 from planloom.execution.summary import execution_summary
-from planloom.storage.ledger import LEASE_SECONDS, Ledger, owned_elsewhere
+from planloom.storage.ledger import LEASE_SECONDS, Ledger, owned_elsewhere, workspace_key
 from planloom.workspace.edits.after_crash import clear_leftovers
-from planloom.workspace.view import WorkspaceView
 
 STOPPED = "The plan was stopped, because its progress could not be written to the plan ledger."
 _ENDED = "The server ended while the plan ran."
@@ -29,23 +30,25 @@ log = logging.getLogger(__name__)
 class Ownership:
     """The plans of this process, and the order in which requests on one plan are served.
 
-    A plan is released when one of its events cannot be written: `halt` stops all its jobs. Once the ledger can be
+    A plan is released when one of its events cannot be written: all its jobs are stopped. Once the ledger can be
     written again, it is adopted like a plan of a crashed server.
     """
 
     def __init__(
         self,
+        session: Session,
         plan_store: PlanStore,
         ledger: Ledger,
-        view: WorkspaceView,
         jobs: Jobs,
-        halt: Callable[[PlanId], Awaitable[None]],
+        conductor: Conductor,
+        staging: StagingArea,
     ) -> None:
+        self._session = session
         self._plan_store = plan_store
-        self._view = view
         self._ledger = ledger
         self._jobs = jobs
-        self._halt = halt
+        self._conductor = conductor
+        self._staging = staging
         self._unreconciled: set[PlanId] = set()
         self._owned: set[PlanId] = set()
         self._orphans: set[PlanId] = set()
@@ -64,8 +67,8 @@ class Ownership:
             await self._plan_store.ready()
             plan = self.claim(plan_id)
             if plan_id in self._unreconciled:
-                await clear_leftovers(self._view, plan)
-                reconciled = await reconcile_intents(self._plan_store, self._view, plan)
+                await clear_leftovers(self._session.view, plan)
+                reconciled = await reconcile_intents(self._plan_store, self._session.view, plan)
                 self._unreconciled.discard(plan_id)
                 drop_staged(self._plan_store, reconciled)
             yield
@@ -77,21 +80,14 @@ class Ownership:
         """Add a plan that this process has created; its first event has claimed its lease."""
         self._owned.add(plan_id)
 
-    def see(self, plan_id: PlanId) -> Plan:
-        """The plan, for reading only. Raises UnknownThing, PlanUnreadable, StorageFailed."""
-        plan = self._plan_store.find(plan_id)
-        if plan is None:
-            raise UnknownThing("plan", plan_id)
-        return plan
-
     def claim(self, plan_id: PlanId) -> Plan:
         """The plan, to be changed by this process, which adopts it from a crashed server.
 
         Raises UnknownThing, PlanUnreadable, StorageFailed, and OwnedElsewhere while another live server runs it.
         """
         if plan_id in self._owned:
-            return self.see(plan_id)
-        self.see(plan_id)
+            return self._plan_store.read(plan_id)
+        self._plan_store.read(plan_id)
         other = self._ledger.claim(plan_id, self._plan_store.clock().isoformat())
         if other is not None:
             raise owned_elsewhere(other)
@@ -155,17 +151,34 @@ class Ownership:
         self._jobs.start(f"let-go:{plan_id}", self._release(plan_id))
 
     async def _release(self, plan_id: PlanId) -> None:
-        await self._halt(plan_id)
+        await self._stop_work(plan_id)
         # A request in progress ends first, so that it fails with the storage error and not with a missing plan.
         async with self._lock(plan_id):
             self._owned.discard(plan_id)
             self._unreconciled.discard(plan_id)
             self._plan_store.forget(plan_id)
 
-    def is_left_open(self, plan_id: PlanId) -> bool:
+    async def _stop_work(self, plan_id: PlanId) -> None:
+        """Stop everything that runs of a plan, and drop what only this process knew of it."""
+        for name in ("cancel-asked", "cancel", "draft", "end"):
+            await self._jobs.stop(f"{name}:{plan_id}")
+        await self._conductor.halt(plan_id)
+        await self._jobs.stop(f"conduct:{plan_id}")
+        self._staging.forget(plan_id)
+        self._conductor.release(plan_id)
+
+    def adopt_crashed(self) -> None:
+        """Adopt the plans of this workspace whose server may have crashed in their middle: those that moved, and
+        paused ones that still ask. Raises StorageFailed if they cannot be listed."""
+        workspace = workspace_key(self._session.folders)
+        moving = self._ledger.plans(workspace=workspace, statuses=("draft", "approved", "executing"))
+        paused = self._ledger.plans(workspace=workspace, statuses=("paused",))
+        self._adopt_all((*moving, *filter(self._is_left_open, paused)))
+
+    def _is_left_open(self, plan_id: PlanId) -> bool:
         """Whether a paused plan has open approvals, conflicts, steps or intents, which a crashed server left."""
         try:
-            plan = self.see(plan_id)
+            plan = self._plan_store.read(plan_id)
         except PlanloomError:
             return False
         return bool(
@@ -175,7 +188,7 @@ class Ownership:
             or any(edit.state == "intended" for edit in plan.edits)
         )
 
-    def take_orphans(self, plan_ids: Iterable[PlanId]) -> None:
+    def _adopt_all(self, plan_ids: Iterable[PlanId]) -> None:
         """Adopt those of the plans whose server has crashed.
 
         Plans that cannot be adopted because the ledger fails are tried again when the leases are renewed.
@@ -191,7 +204,7 @@ class Ownership:
             else:
                 self._orphans.discard(plan_id)
 
-    async def settle(self) -> None:
+    async def reconcile_adopted(self) -> None:
         """Reconcile every adopted plan that has an edit without an outcome."""
         for plan_id in tuple(self._unreconciled):
             try:
@@ -206,7 +219,7 @@ class Ownership:
         self._locks.pop(plan_id, None)
         self._plan_store.forget(plan_id)
 
-    async def keep(self, seconds: float = LEASE_SECONDS / 3) -> None:
+    async def keep_leases(self, seconds: float = LEASE_SECONDS / 3) -> None:
         """Renew the leases and adopt released plans every `seconds`, for as long as the process lives."""
         while True:
             await asyncio.sleep(seconds)
@@ -223,5 +236,5 @@ class Ownership:
             return
         for plan_id in tuple(self._orphans):
             await self._jobs.join(f"let-go:{plan_id}")
-        self.take_orphans(self._orphans)
-        await self.settle()
+        self._adopt_all(self._orphans)
+        await self.reconcile_adopted()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.safety.lexical_paths import normal_path
 from planloom.execution.steps.outputs import NoOutput, resolved
+from planloom.service.models import Models
 from planloom.tools.registry import Registry
 
 MODEL = "model"
@@ -31,6 +32,11 @@ def claims_of(tools: Registry, plan: Plan, step: Step) -> Iterator[str]:
         value = args.get(name)
         if isinstance(value, str):
             yield _path(plan, value)
+
+
+def capacity_of(models: Models, resource: str) -> int:
+    """How many steps may use a resource at a time: one, but for a model that takes several requests."""
+    return models.parallelism if resource == MODEL else 1
 
 
 def _path(plan: Plan, path: str) -> str:

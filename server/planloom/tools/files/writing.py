@@ -71,10 +71,10 @@ async def write_file(args: WriteFile, context: ToolContext) -> ToolResult:
     if refused is not None:
         return failed(refused.reason)
     if snapshot.exists and not was_read and snapshot.text:
-        context.blind.add(place.uri)
-    context.doubtful.discard(place.uri)
+        context.replaced_unread.add(place.uri)
+    context.incomplete.discard(place.uri)
     if placeholder is not None:
-        context.doubtful.add(place.uri)
+        context.incomplete.add(place.uri)
         return succeeded(
             f"Replaced {place.relative}, which may have lost a part",
             f"{notes[-1]} The user is asked whether that is meant. If it is not, call write_file again with the "

@@ -59,6 +59,20 @@ class _Hit(NamedTuple):
     text: str
 
 
+class _Search(NamedTuple):
+    """One search: up to `limit` lines that match. `live` are the texts of files that are open or staged, by name.
+
+    `program` is ripgrep, which leaves out the files without a match; None if they are few, or there is none.
+    """
+
+    place: ResolvedPath
+    scope: SearchScope
+    live: dict[str, str]
+    pattern: Pattern
+    limit: int
+    program: Path | None
+
+
 class _SearchResult(NamedTuple):
     hits: list[_Hit]
     more: bool
@@ -111,21 +125,15 @@ async def _search(
         program = await asyncio.to_thread(context.programs.find, "rg", roots)
     stop = threading.Event()
     try:
-        return await asyncio.to_thread(_scan, place, scope, live, pattern, limit, program, stop)
+        search = _Search(place, scope, live, pattern, limit, program)
+        return await asyncio.to_thread(_scan, search, stop)
     finally:
         # A thread cannot be cancelled; it checks this event between files.
         stop.set()
 
 
-def _scan(
-    place: ResolvedPath,
-    scope: SearchScope,
-    live: dict[str, str],
-    pattern: Pattern,
-    limit: int,
-    program: Path | None,
-    stop: threading.Event,
-) -> _SearchResult:
+def _scan(search: _Search, stop: threading.Event) -> _SearchResult:
+    place, scope, live, pattern, limit, program = search
     until = time.monotonic() + _SECONDS
     hits: list[_Hit] = []
     names = sorted({*scope.names, *live})

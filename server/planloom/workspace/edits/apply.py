@@ -5,51 +5,31 @@ from __future__ import annotations
 from typing import Final, assert_never
 
 from planloom.domain.changes import Changeset
-from planloom.domain.safety.approvals import Grant
-from planloom.workspace.editor import Editor
 from planloom.workspace.edits.batch import Edit, apply_batch, weakest
 from planloom.workspace.edits.outcomes import (
     ApplyOutcome,
     ChangesetApplied,
     ChangesetPartlyApplied,
-    Journal,
     recorded,
 )
-from planloom.workspace.edits.prepare import ApplyPlan, IsJournaled, nothing_journaled, prepare
-from planloom.workspace.view import WorkspaceView
+from planloom.workspace.edits.prepare import ApplyPlan, prepare
 
 BATCH: Final = 100
 """Most changes in one edit, which is one undo step in the editor; a cancel takes effect between batches."""
 
-PATIENCE: Final = 2.0
-"""Seconds to wait until the editor reports the buffers that it says it has changed."""
 
-
-async def apply_changeset(
-    view: WorkspaceView,
-    editor: Editor,
-    changeset: Changeset,
-    grant: Grant,
-    label: str,
-    journal: Journal,
-    *,
-    patience: float = PATIENCE,
-    is_journaled: IsJournaled = nothing_journaled,
-) -> ApplyOutcome:
+async def apply_changeset(edit: Edit, changeset: Changeset) -> ApplyOutcome:
     """Apply the approved changes; sends nothing unless all of them can be made.
-
-    A buffer whose unsaved text `is_journaled` does not block a change on disk, since that text cannot be lost.
 
     Waits for a lock on every file. If cancelled while the editor applies a batch, it first waits for the answer
     and records it; between batches it stops at once. Exceptions of the journal are not caught.
     """
-    async with view.locks.lock(changeset.uris()):
-        prepared = await prepare(view, changeset, editor.capabilities, is_journaled)
+    async with edit.view.locks.lock(changeset.uris()):
+        prepared = await prepare(edit.view, changeset, edit.editor.capabilities, edit.is_journaled)
         if not isinstance(prepared, ApplyPlan):
             return prepared
         wanted = {effect.requested for effect in prepared.effects}
         changes = [change for change in changeset.changes if change.uri in wanted]
-        edit = Edit(view, editor, grant, label, journal, patience, is_journaled)
         whole: ApplyOutcome = ChangesetApplied(files=())
         for start in range(0, len(changes), BATCH):
             if not isinstance(whole, ChangesetApplied):

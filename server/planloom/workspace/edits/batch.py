@@ -20,8 +20,8 @@ from planloom.workspace.edits.outcomes import (
     ChangesetApplied,
     ChangesetPartlyApplied,
     ChangesetRefused,
+    EditResult,
     Journal,
-    Settlement,
     recorded,
 )
 from planloom.workspace.edits.prepare import (
@@ -29,6 +29,7 @@ from planloom.workspace.edits.prepare import (
     IsJournaled,
     PlannedEffect,
     is_folder,
+    nothing_journaled,
     prepare,
     unsaved,
 )
@@ -57,15 +58,19 @@ class _Rejected(Value):
 
 @dataclass(frozen=True)
 class Edit:
-    """What all batches of one changeset share; `patience` is in seconds."""
+    """What all batches of one changeset share: where it is made, by whose approval, and how it is recorded.
+
+    A buffer whose unsaved text `is_journaled` does not block a change on disk, since that text cannot be lost.
+    `patience` is how many seconds to wait until the editor reports the buffers that it says it has changed.
+    """
 
     view: WorkspaceView
     editor: Editor
     grant: Grant
     label: str
     journal: Journal
-    patience: float
-    is_journaled: IsJournaled
+    is_journaled: IsJournaled = nothing_journaled
+    patience: float = 2.0
 
 
 @dataclass
@@ -160,7 +165,9 @@ async def _attempt(
         await _on_disk(edit.view, first, result)
     if not result.applied and not (untouched and prepared.is_current(edit.view)):
         result.reject(prepared.effects)
-        await edit.journal.settle(edit_id, Settlement(rejected=tuple(result.rejected), reason=_CHANGED))
+        await edit.journal.record_result(
+            edit_id, EditResult(rejected=tuple(result.rejected), reason=_CHANGED)
+        )
         return _FilesChanged()
     answer: EditAnswer | None = None
     if result.stopped or not prepared.is_current(edit.view):
@@ -271,7 +278,7 @@ async def _settled(
     for file in result.applied:
         if file.new_uri is not None:
             edit.view.did_rename(file.uri, file.new_uri)
-    settlement = Settlement(
+    edit_result = EditResult(
         applied=tuple(result.applied),
         rejected=tuple(result.rejected),
         unexpected=tuple(result.unexpected),
@@ -279,19 +286,19 @@ async def _settled(
         outcome=result.outcome if result.applied else None,
         reason=result.reason,
     )
-    await edit.journal.settle(edit_id, settlement)
+    await edit.journal.record_result(edit_id, edit_result)
     reason = result.reason or "The edit was not applied."
     if not result.stopped:
         return ChangesetApplied(
-            files=settlement.applied, merged=prepared.merged, outcome=result.outcome, edit_ids=(edit_id,)
+            files=edit_result.applied, merged=prepared.merged, outcome=result.outcome, edit_ids=(edit_id,)
         )
     if not done:
         refused = answer is not None and not answer.applied
         return _Rejected(reason=reason) if refused else ChangesetRefused(reason=reason)
     return ChangesetPartlyApplied(
-        applied=settlement.applied,
-        not_applied=settlement.rejected,
-        unexpected=settlement.unexpected,
+        applied=edit_result.applied,
+        not_applied=edit_result.rejected,
+        unexpected=edit_result.unexpected,
         reason=reason,
         merged=prepared.merged,
         edit_ids=(edit_id,),

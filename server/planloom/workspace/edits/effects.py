@@ -17,7 +17,7 @@ from planloom.workspace.editor import (
     TextOperation,
 )
 from planloom.workspace.edits.prepare import Carried, PlannedEffect
-from planloom.workspace.paths.names import shown
+from planloom.workspace.paths.names import quoted
 from planloom.workspace.snapshots import BOM
 
 
@@ -124,7 +124,7 @@ def _write(
         data = encode(form or FileForm(), text)
     except UnicodeEncodeError:
         reason = (
-            f"{shown(str(confined.path))} cannot hold half of a surrogate pair: leave that character out."
+            f"{quoted(str(confined.path))} cannot hold half of a surrogate pair: leave that character out."
         )
         return DiskRefused(cause="failed", reason=reason)
     return write(confined, data, over=over.fingerprint if over is not None else None)
@@ -134,4 +134,4 @@ def _differs(confined: ConfinedPath, found: FileOnDisk, before: str) -> DiskRefu
     text = found.decoded.text if found.decoded is not None else None
     if text is not None and differ_only_in_eol(text, before):
         return None
-    return DiskRefused(cause="changed", reason=f"{shown(str(confined.path))} has changed on disk meanwhile.")
+    return DiskRefused(cause="changed", reason=f"{quoted(str(confined.path))} has changed on disk meanwhile.")

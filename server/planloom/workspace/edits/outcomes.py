@@ -65,7 +65,7 @@ def recorded(change: FileChange) -> JournalFile:
             assert_never(change)
 
 
-class Settlement(Value):
+class EditResult(Value):
     """How an edit ended, file by file. `unexpected` files contain neither the old text nor the new one.
 
     `outcome` is None if nothing was applied; `reason` says why some files were not changed.
@@ -84,7 +84,7 @@ class Journal(Protocol):
 
     async def intend(self, grant: Grant, files: tuple[JournalFile, ...]) -> EditId: ...
 
-    async def settle(self, edit_id: EditId, settlement: Settlement) -> None: ...
+    async def record_result(self, edit_id: EditId, result: EditResult) -> None: ...
 
 
 class ChangesetApplied(Value):

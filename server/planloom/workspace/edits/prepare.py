@@ -30,7 +30,7 @@ from planloom.workspace.edits.outcomes import (
 from planloom.workspace.edits.rebase import rebase
 from planloom.workspace.edits.staging import named
 from planloom.workspace.edits.touched_places import TouchedPlace, judge
-from planloom.workspace.paths.names import shown
+from planloom.workspace.paths.names import quoted
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.paths.uris import after_rename, is_at_or_below, is_below, normalized, parent
 from planloom.workspace.snapshots import BOM, Snapshot, of_document
@@ -245,7 +245,7 @@ def _place(view: WorkspaceView, uri: Uri, file: ResolvedSnapshot) -> ResolvedPat
     if isinstance(place, PathRefused):
         return ChangesetRefused(reason=place.reason, files=(uri,))
     if place.uri != uri and view.documents.get(uri) is None:
-        reason = f"{shown(uri)} now leads to {shown(str(place.path))}, which was not approved."
+        reason = f"{quoted(uri)} now leads to {quoted(str(place.path))}, which was not approved."
         return ChangesetRefused(reason=reason, files=(uri,))
     return place
 
@@ -369,7 +369,7 @@ async def _protect_unsaved(
 def unsaved(effect: PlannedEffect) -> str:
     """The refusal of a disk change under an unsaved buffer."""
     return (
-        f"{shown(effect.relative)} has unsaved changes in the editor, which cannot take"
+        f"{quoted(effect.relative)} has unsaved changes in the editor, which cannot take"
         " the edit itself: save it, then try again."
     )
 

@@ -18,7 +18,7 @@ from planloom.domain.changes import (
 from planloom.domain.text.positions import FileForm, dominant_eol
 from planloom.domain.values import Uri
 from planloom.workspace.paths.listings import Entry
-from planloom.workspace.paths.names import shown
+from planloom.workspace.paths.names import quoted
 from planloom.workspace.paths.uris import after_rename, is_at_or_below, is_below, to_path
 from planloom.workspace.snapshots import Snapshot
 
@@ -192,7 +192,7 @@ def entry_at(uri: Uri, *, folder: bool, text: str | None = None) -> Entry:
 
 def named(uri: Uri) -> str:
     """The last name of a URI in quotes, for use in a sentence."""
-    return shown(_name(uri))
+    return quoted(_name(uri))
 
 
 def _name(uri: Uri) -> str:

@@ -12,7 +12,7 @@ from planloom.domain.changes import CreateFile, EditFile, FileChange, RenameFile
 from planloom.domain.safety.protected import danger, is_secret, never_written
 from planloom.domain.safety.remote_schemas import remote_schema
 from planloom.domain.values import Uri
-from planloom.workspace.paths.names import listed, shown
+from planloom.workspace.paths.names import listed, quoted
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.paths.uris import after_rename, is_below, to_path
 from planloom.workspace.view import WorkspaceView
@@ -84,7 +84,7 @@ def _judge(
     dangers |= dict.fromkeys(sentence for name in names if (sentence := danger(name)) is not None)
     forbidden = next((name for name in names if never_written(name) is not None), None)
     if refused is None and forbidden is not None:
-        refused = f"{shown(forbidden)}: {never_written(forbidden)}"
+        refused = f"{quoted(forbidden)}: {never_written(forbidden)}"
     if isinstance(change, CreateFile | EditFile) and isinstance(place, ResolvedPath):
         schema = remote_schema(place.relative, change.after)
         dangers |= {schema: None} if schema is not None else {}
@@ -98,7 +98,7 @@ def _judge(
 
 
 def _moved_secrets(names: Sequence[str]) -> str:
-    files = listed([shown(name) for name in names], _NAMED)
+    files = listed([quoted(name) for name in names], _NAMED)
     return (
         f"This renames a file that by its name holds keys or passwords, or gives such a name to another file"
         f" ({files}): a model can read any file whose name does not protect it."

@@ -79,7 +79,7 @@ class FileIndex:
         """How many files have been found so far."""
         return self._table.files if self._table else 0
 
-    async def built(self, timeout_seconds: float) -> bool:
+    async def wait_until_listed(self, timeout_seconds: float) -> bool:
         """Wait until the first listing has ended; False on timeout."""
         try:
             # Not `wait_for`, which in Python 3.11 can swallow a cancellation that arrives as the wait ends.

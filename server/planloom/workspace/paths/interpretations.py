@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from planloom.domain.safety.protected import folded
 from planloom.workspace.paths.links import FileSystem, PathEnd, ResolveError, follow
-from planloom.workspace.paths.names import PathProblem, normalized_parts, parse_path, shown
+from planloom.workspace.paths.names import PathProblem, normalized_parts, parse_path, quoted
 from planloom.workspace.paths.roots import ResolvedRoot, Root, below, owner
 
 
@@ -147,6 +147,6 @@ def _qualified(found: Sequence[Interpretation]) -> tuple[str, ...]:
 
 def ambiguity_message(text: str, ambiguous: Ambiguous) -> str:
     """The sentence that asks the model for an unambiguous path."""
-    choices = " or ".join(shown(path) for path in ambiguous.choices[:5])
+    choices = " or ".join(quoted(path) for path in ambiguous.choices[:5])
     what = "is in several workspace folders" if ambiguous.exists else "could be in several workspace folders"
-    return f"{shown(text)} {what}: say which one you mean, {choices}."
+    return f"{quoted(text)} {what}: say which one you mean, {choices}."

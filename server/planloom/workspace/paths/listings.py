@@ -8,7 +8,7 @@ from typing import Literal
 
 from planloom.domain.safety.protected import is_git
 from planloom.domain.values import Uri, Value
-from planloom.workspace.paths.names import shown
+from planloom.workspace.paths.names import quoted
 from planloom.workspace.paths.resolver import ResolvedPath
 from planloom.workspace.paths.uris import child
 
@@ -41,14 +41,14 @@ def list_on_disk(place: ResolvedPath) -> Listing:
                 if entry is not None and not is_git(found.name):
                     entries.append(entry)
     except FileNotFoundError:
-        return Listing(uri=place.uri, problem="missing", detail=f"{shown(place.relative)} does not exist.")
+        return Listing(uri=place.uri, problem="missing", detail=f"{quoted(place.relative)} does not exist.")
     except NotADirectoryError:
         return Listing(
-            uri=place.uri, problem="not_a_folder", detail=f"{shown(place.relative)} is not a folder."
+            uri=place.uri, problem="not_a_folder", detail=f"{quoted(place.relative)} is not a folder."
         )
     except OSError as error:
         return Listing(
-            uri=place.uri, problem="unreadable", detail=f"{shown(place.relative)}: {error.strerror}."
+            uri=place.uri, problem="unreadable", detail=f"{quoted(place.relative)}: {error.strerror}."
         )
     return Listing(uri=place.uri, entries=tuple(sorted(entries, key=lambda entry: entry.name)))
 

@@ -53,7 +53,7 @@ class ParsedPath(NamedTuple):
     parts: tuple[str, ...]
 
 
-def shown(text: str, limit: int = 200) -> str:
+def quoted(text: str, limit: int = 200) -> str:
     """A path in quotes, for use in a sentence."""
     return f"'{visible(text, limit)}'"
 
@@ -81,18 +81,20 @@ def parse_path(text: str, *, drives: bool, backslash: bool) -> ParsedPath | Path
     """Split a path. `drives`: paths here begin with drive letters; `backslash`: a backslash separates names."""
     if _UNUSABLE.search(text):
         return PathProblem(
-            "invalid", f"{shown(text)} holds characters that no path can hold: leave them out."
+            "invalid", f"{quoted(text)} holds characters that no path can hold: leave them out."
         )
     if _URI.match(text):
         return PathProblem(
-            "foreign", f"{shown(text)} is a URI: give a plain path, relative to the workspace folder."
+            "foreign", f"{quoted(text)} is a URI: give a plain path, relative to the workspace folder."
         )
     if text.startswith(("\\\\", "//")):
-        return PathProblem("foreign", f"{shown(text)} is on another machine: only the workspace can be used.")
+        return PathProblem(
+            "foreign", f"{quoted(text)} is on another machine: only the workspace can be used."
+        )
     drive = _DRIVE.match(text)
     if drive and not (drives and text[2:3] in ("/", "\\")):
         return PathProblem(
-            "foreign", f"{shown(text)} names a drive: give a path relative to the workspace folder."
+            "foreign", f"{quoted(text)} names a drive: give a path relative to the workspace folder."
         )
     separated = text.replace("\\", "/") if backslash else text
     rest = separated[2:] if drive else separated
@@ -100,10 +102,10 @@ def parse_path(text: str, *, drives: bool, backslash: bool) -> ParsedPath | Path
     parts = tuple(part for part in rest.split("/") if part not in ("", "."))
     if not anchor and parts and _HOME.fullmatch(parts[0]):
         return PathProblem(
-            "outside", f"{shown(text)} is outside the workspace: give a path relative to its folder."
+            "outside", f"{quoted(text)} is outside the workspace: give a path relative to its folder."
         )
     if len(text.encode()) > MAX_PATH_BYTES:
-        return PathProblem("too_long", f"The path {shown(text)} is too long: use shorter names.")
+        return PathProblem("too_long", f"The path {quoted(text)} is too long: use shorter names.")
     return ParsedPath(anchor, parts)
 
 

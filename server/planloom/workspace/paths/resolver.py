@@ -17,7 +17,7 @@ from planloom.workspace.paths.interpretations import (
     interpretations,
 )
 from planloom.workspace.paths.links import REAL_DISK, FileSystem, Link, PathEnd, ResolveError, case_collisions
-from planloom.workspace.paths.names import PathCode, PathProblem, shown, too_long
+from planloom.workspace.paths.names import PathCode, PathProblem, quoted, too_long
 from planloom.workspace.paths.roots import ResolvedRoot, Root, Roots, below, owner, real_path, resolved_roots
 from planloom.workspace.paths.uris import child, to_path
 
@@ -86,7 +86,7 @@ def resolve_uri(
     """Like `resolve`, for a file URI; the code is `foreign` if it is not a file on this machine."""
     path = to_path(uri)
     if path is None:
-        reason = f"{shown(uri)} is not a file of the workspace: only files below its folders can be used."
+        reason = f"{quoted(uri)} is not a file of the workspace: only files below its folders can be used."
         return PathRefused(code="foreign", reason=reason)
     return resolve(roots, str(path), for_=for_, disk=disk)
 
@@ -104,7 +104,7 @@ class _Request(NamedTuple):
 def _accepted(request: _Request, chosen: Interpretation) -> ResolvedPath | PathRefused:
     forbidden = _forbidden(chosen.parts, request.purpose)
     if forbidden is not None:
-        return PathRefused(code="forbidden", reason=f"{shown(request.text)}: {forbidden}")
+        return PathRefused(code="forbidden", reason=f"{quoted(request.text)}: {forbidden}")
     end = chosen.end
     if isinstance(end, ResolveError):
         return _unresolvable(request, end)
@@ -131,7 +131,7 @@ def _accepted(request: _Request, chosen: Interpretation) -> ResolvedPath | PathR
 
 def _refused(request: _Request, end: PathEnd, names: Sequence[str]) -> PathRefused | None:
     """Why a path inside the workspace is refused, or None."""
-    name = shown(request.text)
+    name = quoted(request.text)
     private = (real_path(own, request.disk) for own in request.roots.private)
     forbidden = _forbidden(names, request.purpose)
     if forbidden is None and _inside_git(end.path, len(names), request.disk):
@@ -185,7 +185,7 @@ def _holds(folder: str, names: Sequence[str], disk: FileSystem) -> bool:
 def _notes(request: _Request, end: PathEnd, relative: str) -> tuple[str, ...]:
     notes = []
     if end.links:
-        notes.append(f"It goes through a link: the file that changes is {shown(relative)}.")
+        notes.append(f"It goes through a link: the file that changes is {quoted(relative)}.")
     if end.found is not None and stat.S_ISREG(end.found.st_mode) and end.found.st_nlink > 1:
         notes.append(
             f"The file has {end.found.st_nlink} names on this disk (hard links), perhaps outside the"
@@ -193,22 +193,22 @@ def _notes(request: _Request, end: PathEnd, relative: str) -> tuple[str, ...]:
         )
     others = case_collisions(end, request.disk) if request.purpose == "write" else ()
     if others:
-        notes.append(f"A name that differs only in case exists already: {shown(others[0])}.")
+        notes.append(f"A name that differs only in case exists already: {quoted(others[0])}.")
     return tuple(notes)
 
 
 def _outside(roots: Roots, text: str) -> PathRefused:
-    folders = ", ".join(shown(str(root.path)) for root in roots.folders[:5])
+    folders = ", ".join(quoted(str(root.path)) for root in roots.folders[:5])
     return PathRefused(
-        code="outside", reason=f"{shown(text)} is outside the workspace ({folders}): use a path inside it."
+        code="outside", reason=f"{quoted(text)} is outside the workspace ({folders}): use a path inside it."
     )
 
 
 def _leads_outside(text: str, target: Path, links: Sequence[Link]) -> PathRefused:
-    link = f" through the link {shown(str(links[0].path))}" if links else ""
+    link = f" through the link {quoted(str(links[0].path))}" if links else ""
     return PathRefused(
         code="outside",
-        reason=f"{shown(text)} leads{link} to {shown(str(target))}, outside the workspace:"
+        reason=f"{quoted(text)} leads{link} to {quoted(str(target))}, outside the workspace:"
         " use a path inside it.",
     )
 
@@ -217,12 +217,14 @@ def _unresolvable(request: _Request, error: ResolveError) -> PathRefused:
     """The refusal of a path that cannot be followed; one that left the workspace on the way reports only that."""
     if error.links and error.code != "dangling" and owner(error.path, request.folders) is None:
         return _leads_outside(request.text, error.path, error.links)
-    name, at = shown(request.text), shown(str(error.path))
+    name, at = quoted(request.text), quoted(str(error.path))
     match error.code:
         case "loop":
             reason = f"{name} runs into a loop of links at {at}: use the path of the file itself."
         case "dangling":
-            reason = f"{at} is a link to {shown(error.detail)}, which does not exist: use the path of a file."
+            reason = (
+                f"{at} is a link to {quoted(error.detail)}, which does not exist: use the path of a file."
+            )
         case "not_a_folder":
             reason = f"{at} is a file, so {name} cannot lie below it: choose another path."
         case "too_long":

@@ -1,0 +1,43 @@
+"""Publishes the edits that were applied to those that follow up on them, for whom the step then waits."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from planloom.domain.changes import EditRecord
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Plan
+from planloom.domain.values import PlanId
+from planloom.execution.jobs import Jobs
+from planloom.execution.plan_store import PlanStore
+
+EditListener = Callable[[Plan, EditRecord], Coroutine[Any, Any, None]]
+
+
+class AppliedEdits:
+    """Runs every listener in a background job for each `edit_applied`, whether of a step, an undo or a reconcile."""
+
+    def __init__(self, plan_store: PlanStore, jobs: Jobs) -> None:
+        self._jobs = jobs
+        self._listeners: list[EditListener] = []
+        self._numbers = itertools.count(1)
+        plan_store.listen(self._on_event)
+
+    def listen(self, listener: EditListener) -> None:
+        """Call `listener` with every applied edit, and the plan after it."""
+        self._listeners.append(listener)
+
+    async def followed_up(self, plan_id: PlanId) -> None:
+        """Wait until every listener has finished with the plan's edits so far."""
+        await self._jobs.join(f"edit-applied:{plan_id}:")
+
+    def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
+        if not isinstance(recorded.event, ev.EditApplied):
+            return
+        edit = plan.edits.find(recorded.event.edit_id)
+        if edit is None:
+            return
+        for listener in self._listeners:
+            self._jobs.start(f"edit-applied:{plan.plan_id}:{next(self._numbers)}", listener(plan, edit))

@@ -1,0 +1,77 @@
+"""What is true of one connection: its id, settings, trust, workspace and editor."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from planloom.domain.errors import UntrustedWorkspace
+from planloom.domain.scheduling import directives as do
+from planloom.domain.values import Instant, SessionId, Uri
+from planloom.settings import Settings
+from planloom.workspace.editor import Editor
+from planloom.workspace.index.programs import Programs
+from planloom.workspace.view import WorkspaceView
+
+
+class Session:
+    """One connection. Whoever works for it keeps the session, and reads a value when it is needed: settings, trust
+    and folders may change at any moment.
+
+    Settings and trust change only by `configure` and `trust`; the view and its documents follow the editor.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        view: WorkspaceView,
+        editor: Editor,
+        *,
+        trusted: bool = True,
+        clock: Callable[[], Instant] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.session_id = SessionId(uuid.uuid4().hex)
+        self.view = view
+        self.editor = editor
+        self.clock = clock
+        self.programs = Programs(lambda: self._trusted)
+        self._settings = settings
+        self._trusted = trusted
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that hold now."""
+        return self._settings
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the user trusts the workspace; without that nothing in it is changed, and no program runs."""
+        return self._trusted
+
+    @property
+    def folders(self) -> tuple[Uri, ...]:
+        """The URIs of the workspace folders, as the client sent them."""
+        return tuple(root.uri for root in self.view.roots.folders)
+
+    def configure(self, settings: Settings) -> None:
+        """Use these settings from now on."""
+        self._settings = settings
+
+    def trust(self, trusted: bool) -> None:
+        """The user trusts the workspace, or no longer does."""
+        self._trusted = trusted
+
+    def require_trust(self, consequence: str) -> None:
+        """Raise UntrustedWorkspace, with the consequence in its message, unless the workspace is trusted."""
+        if not self._trusted:
+            raise UntrustedWorkspace(f"The workspace is not trusted, so {consequence}.")
+
+    def limits(self) -> do.Limits:
+        """The limits of the scheduling of steps, by the settings."""
+        execution = self._settings.execution
+        return do.Limits(
+            max_parallel_steps=execution.max_parallel_steps,
+            on_failure=execution.on_failure,
+            pause_on_clarification=execution.pause_on_clarification,
+        )

@@ -1,0 +1,42 @@
+"""One run of one step: identifies it to everything that works in it, and records what happens."""
+
+from __future__ import annotations
+
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Plan, Step, Usage
+from planloom.execution.budget import allow_request
+from planloom.execution.plan_store import PlanStore
+from planloom.execution.session import Session
+
+
+class StepRun:
+    """One run of one step. `step` is the step as it was when the run began; `now` has what was recorded since."""
+
+    def __init__(self, plan_store: PlanStore, session: Session, plan: Plan, step: Step) -> None:
+        self.plan_store = plan_store
+        self.session = session
+        self.plan_id = plan.plan_id
+        self.step_id = step.step_id
+        self.step = step
+
+    @property
+    def plan(self) -> Plan:
+        """The plan as it is now. Raises UnknownThing, PlanUnreadable, StorageFailed."""
+        return self.plan_store.plan(self.plan_id)
+
+    @property
+    def now(self) -> Step:
+        """The step as it is now."""
+        return self.plan.step(self.step_id) or self.step
+
+    def record(self, *happened: ev.Event) -> Plan:
+        """Append events to the plan. Raises what `PlanStore.record` raises."""
+        return self.plan_store.record(self.plan_id, *happened)
+
+    def spend(self, usage: Usage) -> None:
+        """Record the cost of a request to the model."""
+        self.record(ev.TaskUpdate(task_id=self.step_id, status="running", usage=usage))
+
+    def require_budget(self) -> None:
+        """Raise BudgetExhausted if the plan may send no further request to the model."""
+        allow_request(self.plan, self.session.settings.budget)

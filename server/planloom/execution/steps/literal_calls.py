@@ -1,0 +1,129 @@
+"""Runs a step that is one literal tool call, without a model."""
+
+from __future__ import annotations
+
+import asyncio
+
+from planloom.domain.plans.plan import Step
+from planloom.domain.values import Args
+from planloom.execution.effects.proposals import Committed, Denied
+from planloom.execution.effects.staging_area import StagingArea
+from planloom.execution.effects.step_changes import commit_step
+from planloom.execution.step_run import StepRun
+from planloom.execution.steps.call_records import recorded_call
+from planloom.execution.steps.checks import StepChecks
+from planloom.execution.steps.outputs import NoOutput, resolved
+from planloom.execution.steps.results import Done, Failed, Outcome, Rerouted, Skipped
+from planloom.execution.steps.tool_contexts import ToolContextFactory
+from planloom.tools.context import ToolContext
+from planloom.tools.registry import Registry, argument_problems
+from planloom.tools.tool import Tool, ToolResult, failed
+from planloom.workspace.paths.uris import display_name
+
+READS_DENIED = "The setting planloom.approvals.read denies reading."
+NOT_ALLOWED = "{tool} is not among the tools of this step. A request that is a question only reads."
+LONGEST_ERROR = 2_000
+"""The longest tool output, in characters, that is shown whole as a step's error."""
+
+
+class LiteralCalls:
+    """Runs literal calls: arguments resolved, approved like any other, and not repeated after a crash."""
+
+    def __init__(self, tools: Registry, staging: StagingArea, context_factory: ToolContextFactory) -> None:
+        self._tools = tools
+        self._staging = staging
+        self._context_factory = context_factory
+
+    async def run(self, run: StepRun) -> Outcome:
+        """Run the call, commit what it has staged, and check the result."""
+        plan, step = run.plan, run.step
+        tool = self._tools.get(step.tool or "")
+        if tool is None:
+            return Failed(error=f"There is no tool {step.tool!r}.", code="invalid_plan")
+        if self._context_factory.tools_of(run).get(tool.name) is None:
+            detail = READS_DENIED if tool.effect == "read" else NOT_ALLOWED.format(tool=tool.name)
+            return Skipped(reason="approval_denied", detail=detail)
+        args = resolved(plan, step.args or {})
+        if isinstance(args, NoOutput):
+            return Failed(error=f"{args.argument}: {args.problem}.", code="invalid_plan")
+        problems = argument_problems(tool, args)
+        if problems:
+            listed = "; ".join(f"{name or tool.name}: {problem}" for name, problem in problems)
+            return Failed(error=f"The arguments are invalid: {listed}.", code="invalid_plan")
+        context = self._context_factory.context(run)
+        checks = self._context_factory.checks(run, context)
+        outcome = await _earlier_outcome(step, tool, args, context)
+        if outcome is None:
+            async with recorded_call(run, tool, args) as call:
+                seconds = run.session.settings.execution.completion_timeout_seconds
+                result = await _run_tool(tool, args, context, None if tool.effect == "execute" else seconds)
+                call.result, call.after = result, context.files.changeset()
+            outcome = await self._commit(run, result, context, checks)
+        if not isinstance(outcome, Done):
+            return outcome
+        missing = (*await checks.staged(), *await checks.made())
+        return Failed(error=" ".join(missing), code="check_failed") if missing else outcome
+
+    async def _commit(
+        self, run: StepRun, result: ToolResult, context: ToolContext, checks: StepChecks
+    ) -> Outcome:
+        """Commit what the call has staged."""
+        if not result.ok:
+            # The output of a command may be long; its summary has the last lines, which matter in an error.
+            return Failed(error=result.text if len(result.text) <= LONGEST_ERROR else result.summary)
+        changes = context.files.changeset()
+        if not changes.changes:
+            return Done(summary=result.summary, value=result.value)
+        await checks.before(changes)
+        verdict = await commit_step(run, self._staging, context)
+        match verdict:
+            case Committed():
+                return Done(summary=result.summary, value=result.value)
+            case Denied():
+                if verdict.cancelled:
+                    return Rerouted()
+                return Skipped(reason="approval_denied", detail=verdict.reason)
+            case _:
+                return Failed(error=verdict.reason, code=verdict.code)
+
+
+async def _earlier_outcome(step: Step, tool: Tool, args: Args, context: ToolContext) -> Outcome | None:
+    """The outcome of this call in an earlier run of the step that was interrupted; None if it has to run."""
+    same = [
+        index for index, call in enumerate(step.tools_executed) if (call.tool, call.args) == (tool.name, args)
+    ]
+    if not same:
+        return None
+    call, is_open = step.tools_executed[same[-1]], same[-1] >= step.calls_closed
+    if call.fates and call.fates <= {"made", "staged"}:
+        # The earlier run made its changes and then failed, so only the checks remain.
+        target = await context.resolve(str(args[tool.writes[-1]]), "read")
+        value = None if target.kind == "refused" else target.relative
+        return Done(summary="Done already, in an earlier run of the step.", value=value)
+    if not is_open:
+        return None
+    if call.command == "ended":
+        return Done(summary=call.summary) if call.ok else Failed(error=call.summary)
+    if call.command == "denied" or (call.fates and call.fates <= {"denied"}):
+        return Skipped(reason="approval_denied", detail=call.why)
+    if "made" in call.fates:
+        done = ", ".join(display_name(uri) for uri, fate in call.files.items() if fate == "made")
+        missing = ", ".join(display_name(uri) for uri, fate in call.files.items() if fate != "made")
+        return Failed(
+            error=f"The server ended in the middle of this step. Made: {done}. Not made: {missing}."
+        )
+    return None
+
+
+async def _run_tool(tool: Tool, args: Args, context: ToolContext, seconds: float | None) -> ToolResult:
+    """Run a tool; None is no time limit. A call that takes longer than `seconds` gives a failed result."""
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            return await tool.run(tool.arguments.model_validate(args), context)
+    except TimeoutError as error:
+        if not limit.expired():
+            return failed(f"{tool.name} could not be carried out: {error.strerror or error}.")
+        return failed(f"{tool.name} was still open after {seconds:g} seconds and was aborted.")
+    except OSError as error:
+        return failed(f"{tool.name} could not be carried out: {error.strerror or error}.")

@@ -1,0 +1,131 @@
+"""Lets a model work on a step, with the tools of the step's agent."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal
+
+from planloom.agent.conversation import Conversation
+from planloom.agent.loop import frame_of, work_on
+from planloom.agent.prompts import Section
+from planloom.agent.task import (
+    AgentTask,
+    ChangesDenied,
+    GaveUp,
+    LoopEnd,
+    NeedsAnswer,
+    ProposesPlan,
+    RunLimits,
+    TaskDone,
+)
+from planloom.domain.errors import ModelFailed
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Plan, Step
+from planloom.domain.values import Json, PlanId, StepId
+from planloom.execution.effects.previous_calls import earlier_results
+from planloom.execution.effects.staging_area import StagingArea
+from planloom.execution.prompting.context_window import StepContextWindow, shares_of
+from planloom.execution.step_run import StepRun
+from planloom.execution.steps.results import Asked, Done, Failed, Outcome, Rerouted, Skipped
+from planloom.execution.steps.tool_contexts import ToolContextFactory
+from planloom.execution.steps.tool_runner import StepToolRunner
+from planloom.models.port import Model
+from planloom.models.tokens import TokenCounter
+from planloom.providers import WAYS_TO_A_MODEL
+from planloom.tools.registry import Registry
+from planloom.tools.tool import shortened
+
+NO_MODEL = "This step needs a language model, and none is configured."
+Stream = Callable[[PlanId, StepId, Literal["text", "reasoning"], str], None]
+Reroute = Callable[[Plan, Step, Sequence[Json]], None]
+
+
+class ModelWork:
+    """Runs the agent's loop on steps.
+
+    `earlier` describes the session's previous plan; `reroute` turns a direct run into a plan under review.
+    """
+
+    def __init__(
+        self,
+        model: Callable[[], Awaitable[Model | None]],
+        staging: StagingArea,
+        context_factory: ToolContextFactory,
+        earlier: Callable[[Plan], str],
+        stream: Stream,
+        reroute: Reroute,
+    ) -> None:
+        self._model = model
+        self._staging = staging
+        self._context_factory = context_factory
+        self._earlier = earlier
+        self._stream = stream
+        self._reroute = reroute
+        self._counters: dict[str, TokenCounter] = {}
+
+    async def run(self, run: StepRun, attachments: str) -> Outcome:
+        """Let the model work on the step with the tools of its agent."""
+        model = await self._model()
+        if model is None:
+            raise ModelFailed(
+                "model_unavailable",
+                NO_MODEL,
+                hint=f"{WAYS_TO_A_MODEL} Then resume the plan; or skip the step.",
+            )
+        step, settings = run.step, run.session.settings
+        tools = self._context_factory.tools_of(run)
+        limits = RunLimits(
+            tools=tools,
+            limit=settings.execution.max_tool_calls_per_step,
+            completion_seconds=settings.execution.completion_timeout_seconds,
+            fallback=settings.enable_fallback_function_parsing,
+            stream=lambda kind, text: self._stream(run.plan_id, run.step_id, kind, text),
+            spend=run.spend,
+            allow=run.require_budget,
+        )
+        task = AgentTask(
+            plan=lambda: run.plan,
+            step=step,
+            limits=limits,
+            conversation=Conversation(
+                await self._context_window(run, tools, model), results=earlier_results(step)
+            ),
+            background=self._background(run, attachments),
+            calls=len(step.tools_executed) - step.calls_before,
+        )
+        with self._context_factory.call_cache() as call_cache:
+            runner = StepToolRunner(run, self._staging, tools, self._context_factory, call_cache)
+            return self._outcome(run, await work_on(task, model, runner))
+
+    def _background(self, run: StepRun, attachments: str) -> tuple[Section, ...]:
+        """What the model is told before the task; what is the same for all steps comes first."""
+        return (
+            Section("EARLIER IN THIS SESSION (data)", self._earlier(run.plan)),
+            Section("USER REQUEST", run.plan.request.strip()),
+            Section("ATTACHMENTS", attachments),
+        )
+
+    async def _context_window(self, run: StepRun, tools: Registry, model: Model) -> StepContextWindow:
+        """The context window of one step. Each model's token counter is kept, with what it has learnt."""
+        can = await model.capabilities()
+        counter = self._counters.setdefault(model.identity.name, TokenCounter())
+        frame = counter.request(frame_of(run.plan, tools, can))
+        shares = shares_of(can, run.session.settings, frame)
+        return StepContextWindow(run, model, shares, counter)
+
+    def _outcome(self, run: StepRun, end: LoopEnd) -> Outcome:
+        if isinstance(end, TaskDone | ChangesDenied) and end.answer is not None:
+            answer = ev.Answer(task_id=run.step_id, text=end.answer, confidence=end.confidence)
+            run.record(answer)
+        match end:
+            case ChangesDenied():
+                return Skipped(reason="approval_denied", detail=end.reason)
+            case TaskDone():
+                return Done(summary=shortened(end.summary), value=end.answer or end.summary)
+            case NeedsAnswer():
+                return Asked(question=end.question, options=end.options)
+            case ProposesPlan():
+                self._reroute(run.plan, run.step, end.steps)
+                return Rerouted()
+            case GaveUp():
+                return Failed(error=end.reason, code="model_output_invalid")
