@@ -164,6 +164,11 @@ class ContextSettings(_Group):
         ge=0,
         description="The most tokens of a step's prompt; 0 uses the model's context size, 16,384 if unknown.",
     )
+    share_conversation: bool = Field(
+        True,
+        description="A step continues the conversation of the steps before it, if the model takes tools and has room "
+        "for it; otherwise each step begins anew with the results of the others.",
+    )
     max_reference_bytes: int = Field(
         262_144, ge=1, description="The most bytes of one attached file; a longer file is cut, with a note."
     )

@@ -94,7 +94,8 @@ async def test_a_premature_final_answer_does_not_end_the_plan(tmp_path: Path) ->
         assert model.left == ()
 
 
-async def test_every_turn_shows_the_list_with_its_marks(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shared", [True, False])
+async def test_every_task_begins_with_the_list_and_its_marks(tmp_path: Path, shared: bool) -> None:
     model = ScriptedModel(
         [
             makes(("create_folder", {"path": "a"}), ("task_completed", {"summary": "Made a."})),
@@ -103,7 +104,7 @@ async def test_every_turn_shows_the_list_with_its_marks(tmp_path: Path) -> None:
             makes(("task_completed", {"summary": "Looked."})),
         ]
     )
-    async with studio(tmp_path) as at:
+    async with studio(tmp_path, settings={"context.shareConversation": shared}) as at:
         plan = await planned(at, "Do both", ("Make a", "make it"), ("Look", "look around"))
         at.model.model = model
         plan = await allowed(at, plan)
@@ -112,9 +113,13 @@ async def test_every_turn_shows_the_list_with_its_marks(tmp_path: Path) -> None:
         assert "USER REQUEST\nDo both" in last
         assert "TASK LIST\n[x] 1. Make a\n[>] 2. Look" in last
         assert "CURRENT TASK\nLook\nlook around" in last
-        assert "COMPLETED TASKS\n1. Made a." in last
+        assert ("COMPLETED TASKS\n1. Made a." in last) != shared
+        assert (
+            "create_folder" in str([message.tool_calls for message in model.requests[-1].messages])
+        ) == shared
         assert "Only return final_answer when ALL 2 tasks are complete (1 remaining)." in last
-        failed, listed = (message.text for message in model.requests[-1].messages if message.role == "tool")
+        told = [message.text for message in model.requests[-1].messages if message.role == "tool"]
+        failed, listed = told[-2:]
         assert failed.startswith("[FAILED] There is no file missing.txt") and listed == "a/"
 
 

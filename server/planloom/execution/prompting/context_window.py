@@ -18,6 +18,8 @@ from planloom.models.tokens import TokenCounter
 from planloom.settings import Settings
 
 _CHARACTERS_A_TOKEN = 4
+_SHARED_ROOM = 24_000
+"""Tokens of the smallest room in which steps share a conversation."""
 _ANSWER = 16_000
 """Tokens that a conversation leaves for an answer, or a fifth of a smaller context."""
 
@@ -55,6 +57,11 @@ class StepContextWindow:
         if notes:
             await self._compact(plan, notes, tuple(step.step_id for _, step in older))
         return kept
+
+    @property
+    def shared_characters(self) -> int:
+        """The longest conversation of earlier steps, in characters, that a step continues."""
+        return self._room // 3 * _CHARACTERS_A_TOKEN if self._room >= _SHARED_ROOM else 0
 
     @property
     def room(self) -> int:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from planloom.agent.conversation import NEW_THREAD, Thread
 from planloom.domain.values import PlanId, StepId
+
+_MOST_PLANS: Final = 8
 
 
 class _Begun(NamedTuple):
@@ -15,44 +19,49 @@ class _Begun(NamedTuple):
     shared: Thread
 
 
+@dataclass
+class _PlanThreads:
+    shared: Thread
+    own: dict[StepId, _Begun]
+
+
 class PlanThreads:
     """Each plan has one shared thread, which grows by every step that completes.
 
     Steps that run side by side begin with the same thread, so that the prefix is cached; only the first of them to
     complete extends it. A step that stops before it is done continues its own thread when it runs again. After a
-    restart of the server every thread is new.
+    restart of the server every thread is new. The threads of the plans that worked last are kept.
     """
 
     def __init__(self) -> None:
-        self._shared: dict[PlanId, Thread] = {}
-        self._own: dict[PlanId, dict[StepId, _Begun]] = {}
+        self._plans: OrderedDict[PlanId, _PlanThreads] = OrderedDict()
 
-    def begin(self, plan_id: PlanId, step_id: StepId, *, most_characters: int) -> Thread:
+    def begin(self, plan_id: PlanId, step_id: StepId, most_characters: int) -> Thread:
         """The thread that a step continues: its own, else the shared one unless that is longer than this."""
-        own = self._own.setdefault(plan_id, {})
-        if step_id in own:
-            return own[step_id].thread
-        shared = self._shared.get(plan_id, NEW_THREAD)
-        fits = characters(shared) <= most_characters
-        own[step_id] = _Begun(shared if fits else NEW_THREAD, shared)
-        return own[step_id].thread
+        plan = self._plan(plan_id)
+        if step_id not in plan.own:
+            fits = _characters(plan.shared) <= most_characters
+            plan.own[step_id] = _Begun(plan.shared if fits else NEW_THREAD, plan.shared)
+        return plan.own[step_id].thread
 
     def end(self, plan_id: PlanId, step_id: StepId, thread: Thread, *, done: bool) -> None:
         """Keep a step's thread: as the shared one if it is done and no other step has extended that meanwhile."""
-        own = self._own.setdefault(plan_id, {})
-        begun = own.pop(step_id, _Begun(NEW_THREAD, NEW_THREAD))
+        plan = self._plan(plan_id)
+        begun = plan.own.pop(step_id, _Begun(NEW_THREAD, NEW_THREAD))
         if not done:
-            own[step_id] = _Begun(thread, begun.shared)
-        elif self._shared.get(plan_id, NEW_THREAD) is begun.shared:
-            self._shared[plan_id] = thread._replace(steps=thread.steps | {step_id})
+            plan.own[step_id] = _Begun(thread, begun.shared)
+        elif plan.shared is begun.shared:
+            plan.shared = thread._replace(steps=thread.steps | {step_id})
 
-    def forget(self, plan_id: PlanId) -> None:
-        """Forget a plan's threads."""
-        self._shared.pop(plan_id, None)
-        self._own.pop(plan_id, None)
+    def _plan(self, plan_id: PlanId) -> _PlanThreads:
+        plan = self._plans.setdefault(plan_id, _PlanThreads(NEW_THREAD, {}))
+        self._plans.move_to_end(plan_id)
+        while len(self._plans) > _MOST_PLANS:
+            self._plans.popitem(last=False)
+        return plan
 
 
-def characters(thread: Thread) -> int:
+def _characters(thread: Thread) -> int:
     """The size of a thread."""
     return sum(
         len(message.text) + sum(len(str(call.arguments)) for call in message.tool_calls)

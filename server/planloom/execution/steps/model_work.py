@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
+from planloom.agent.answer_decoder import mode_of
 from planloom.agent.conversation import Conversation
 from planloom.agent.loop import frame_of, work_on
 from planloom.agent.prompts import Section
@@ -25,6 +26,7 @@ from planloom.domain.values import Json, PlanId, StepId
 from planloom.execution.effects.previous_calls import earlier_results
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.prompting.context_window import StepContextWindow, shares_of
+from planloom.execution.prompting.threads import PlanThreads
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.results import Asked, Done, Failed, Outcome, Rerouted, Skipped
 from planloom.execution.steps.tool_contexts import ToolContextFactory
@@ -61,6 +63,7 @@ class ModelWork:
         self._earlier = earlier
         self._stream = stream
         self._reroute = reroute
+        self._threads = PlanThreads()
         self._counters: dict[str, TokenCounter] = {}
 
     async def run(self, run: StepRun, attachments: str) -> Outcome:
@@ -74,8 +77,14 @@ class ModelWork:
             )
         step, settings = run.step, run.session.settings
         tools = self._context_factory.tools_of(run)
+        is_native = mode_of(await model.capabilities()) == "native"
+        offered = self._context_factory.offered_tools(run) if is_native else tools
+        window = await self._context_window(run, offered, model)
+        shares = is_native and settings.context.share_conversation
+        thread = self._threads.begin(run.plan_id, run.step_id, window.shared_characters if shares else 0)
+        conversation = Conversation(window, thread, earlier_results(step))
         limits = RunLimits(
-            tools=tools,
+            tools=offered,
             limit=settings.execution.max_tool_calls_per_step,
             completion_seconds=settings.execution.completion_timeout_seconds,
             fallback=settings.enable_fallback_function_parsing,
@@ -87,15 +96,19 @@ class ModelWork:
             plan=lambda: run.plan,
             step=step,
             limits=limits,
-            conversation=Conversation(
-                await self._context_window(run, tools, model), results=earlier_results(step)
-            ),
+            conversation=conversation,
             background=self._background(run, attachments),
             calls=len(step.tools_executed) - step.calls_before,
         )
         with self._context_factory.call_cache() as call_cache:
             runner = StepToolRunner(run, self._staging, tools, self._context_factory, call_cache)
-            return self._outcome(run, await work_on(task, model, runner))
+            end: LoopEnd | None = None
+            try:
+                end = await work_on(task, model, runner)
+            finally:
+                done = isinstance(end, TaskDone)
+                self._threads.end(run.plan_id, run.step_id, conversation.thread, done=done)
+            return self._outcome(run, end)
 
     def _background(self, run: StepRun, attachments: str) -> tuple[Section, ...]:
         """What the model is told before the task; what is the same for all steps comes first."""

@@ -7,8 +7,9 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Literal
 
-from planloom.domain.plans.agents import allowed_effects
+from planloom.domain.plans.agents import EFFECTS, allowed_effects
 from planloom.domain.plans.plan import Plan
+from planloom.domain.safety.approvals import Effect
 from planloom.domain.values import PlanId, StepId, Uri
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.session import Session
@@ -69,6 +70,14 @@ class ToolContextFactory:
     def tools_of(self, run: StepRun) -> Registry:
         """The tools that a step may use, in a literal call as in a model's calls."""
         allowed = allowed_effects(run.plan, run.step.agent)
+        if self._session.settings.approvals.read == "deny":
+            allowed -= READ_ONLY
+        return self._tools.only(allowed)
+
+    def offered_tools(self, run: StepRun) -> Registry:
+        """The tools that some step of the plan may use. A shared conversation lists them all, so that it is cached."""
+        agents = {allowed_effects(run.plan, agent) for agent in EFFECTS}
+        allowed = frozenset[Effect](effect for effects in agents for effect in effects)
         if self._session.settings.approvals.read == "deny":
             allowed -= READ_ONLY
         return self._tools.only(allowed)

@@ -43,6 +43,7 @@ class StepToolRunner:
         self._run = run
         self._staging = staging
         self._tools = tools
+        self._offered = context_factory.offered_tools(run)
         self._step = run.step
         self._call_cache = call_cache
         self._context: ToolContext = context_factory.context(run)
@@ -51,6 +52,8 @@ class StepToolRunner:
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Run one call. The result for an unknown tool or wrong arguments says what to do instead."""
+        if call.name in self._offered.names() and self._tools.get(call.name) is None:
+            return refused(f"This task changes no files, so {call.name} cannot be called in it.")
         tool = callable_tool(self._tools, call.name, call.arguments)
         if isinstance(tool, ToolResult):
             return tool

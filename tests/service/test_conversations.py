@@ -1,0 +1,206 @@
+"""The native conversation of a plan: append-only within a step and over its steps, with all that the model wrote."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from planloom.models.offline.scripted import ScriptedModel, Turn, makes, says
+from planloom.models.port import Capabilities, Message, ModelRequest, Reasoning
+from tests.service.test_model_work import allowed, planned
+from tests.support.studio import studio
+
+FILES = {"a.txt": "alpha\n", "b.txt": "beta\n"}
+
+
+def body(request: ModelRequest) -> bytes:
+    """What a provider is sent of a request, in an order in which a prefix can be cached."""
+    tools = [tool.model_dump(mode="json") for tool in request.tools]
+    return json.dumps([tools, *(message.model_dump(mode="json") for message in request.messages)]).encode()
+
+
+def results(request: ModelRequest) -> list[str]:
+    return [message.text for message in request.messages if message.role == "tool"]
+
+
+def done(summary: str) -> Turn:
+    return makes(("task_completed", {"summary": summary}))
+
+
+async def test_every_request_of_a_plan_begins_with_the_one_before(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [
+            makes(("read_file", {"path": "a.txt"}), text="I look at a.txt first."),
+            makes(("edit_file", {"path": "a.txt", "old_text": "alpha", "new_text": "ALPHA"})),
+            done("a.txt is in capitals."),
+            makes(("run_command", {"command": "cat a.txt"})),
+            done("It prints ALPHA."),
+            makes(("write_file", {"path": "c.txt", "content": "gamma\n"}), text="Now the new file."),
+            done("c.txt is there."),
+        ]
+    )
+    async with studio(tmp_path, FILES) as at:
+        plan = await planned(at, "Work", ("Capitals", "in a.txt"), ("Try", "run it"), ("Add c.txt", "add it"))
+        at.model.model = model
+        plan = await allowed(at, plan)
+        assert plan.status == "completed" and at.text("c.txt") == "gamma\n"
+        bodies = [body(request)[:-1] for request in model.requests]
+        assert all(later.startswith(earlier) for earlier, later in pairwise(bodies))
+        last = model.requests[-1]
+        assert [
+            message.text for message in last.messages if message.role == "assistant" and message.text
+        ] == [
+            "I look at a.txt first.",
+            "Now the new file.",
+        ]
+        edit = next(c for m in last.messages for c in m.tool_calls if c.name == "edit_file")
+        assert edit.arguments == {"path": "a.txt", "old_text": "alpha", "new_text": "ALPHA"}
+        assert sum(message.text.count("USER REQUEST") for message in last.messages) == 1
+        assert sum(message.text.count("CURRENT TASK\n") for message in last.messages) == 3
+
+
+async def test_every_call_has_its_result_and_no_id_is_used_twice(tmp_path: Path) -> None:
+    """Some servers give every call the same id; a conversation with that is refused by all others."""
+    read = {"name": "read_file", "arguments": {"path": "a.txt"}, "call_id": "call_0"}
+    other = {**read, "arguments": {"path": "b.txt"}}
+    finish = {"name": "task_completed", "arguments": {"summary": "Read."}, "call_id": "call_0"}
+    turns = [Turn.model_validate({"calls": [each]}) for each in (read, other, finish)]
+    async with studio(tmp_path, FILES) as at:
+        plan = await planned(at, "Work", ("Look", "at both"), ("Look again", "at both"))
+        at.model.model = model = ScriptedModel(
+            [*turns, makes(("list_files", {}), ("task_completed", {"summary": "Looked."}))]
+        )
+        assert (await allowed(at, plan)).status == "completed"
+        messages = model.requests[3].messages
+        ids = [call.call_id for message in messages for call in message.tool_calls]
+        assert len(set(ids)) == len(ids) == 3
+        assert [message.tool_call_id for message in messages if message.role == "tool"] == ids
+        assert [text.split()[-1] for text in results(model.requests[3])[:2]] == ["alpha", "beta"]
+
+
+async def test_reasoning_goes_back_with_its_message(tmp_path: Path) -> None:
+    kept = (Reasoning(provider="anthropic", data={"type": "thinking", "thinking": "Hm", "signature": "S"}),)
+    looks = [*makes(("list_files", {})).played(1)]
+    looks[-1] = looks[-1].model_copy(update={"reasoning": kept})
+    async with studio(tmp_path, FILES) as at:
+        plan = await planned(at, "Work", ("Look", "look"))
+        at.model.model = model = ScriptedModel([Turn(events=tuple(looks)), done("Looked.")])
+        assert (await allowed(at, plan)).status == "completed"
+        assert [m.reasoning for m in model.requests[1].messages if m.role == "assistant"] == [kept]
+
+
+async def test_a_denied_change_is_told_in_the_conversation_and_stays_in_it(tmp_path: Path) -> None:
+    edit = makes(("edit_file", {"path": "a.txt", "old_text": "alpha", "new_text": "ALPHA"}))
+    async with studio(tmp_path, FILES) as at:
+        plan = await planned(at, "Work", ("Capitals", "in a.txt"))
+        again = makes(("write_file", {"path": "n.txt", "content": "ALPHA\n"}))
+        at.model.model = model = ScriptedModel([edit, done("Done."), again, done("Done otherwise.")])
+        plan = await at.respond(await at.approve(plan), "deny", reason="a.txt must stay as it is")
+        plan = await at.respond(await at.until(plan, lambda now: bool(now.pending.approvals)))
+        assert plan.status == "completed" and at.text("a.txt") == "alpha\n"
+        for request in model.requests[2:]:
+            assert "a.txt must stay as it is" in results(request)[1]
+
+
+async def test_steps_side_by_side_fork_the_conversation_at_their_last_common_point(tmp_path: Path) -> None:
+    """Both begin with what the first step has seen; the last step continues one of them and is told of the other."""
+    steps = [
+        {"id": "first", "description": "First", "instruction": "read"},
+        {"id": "a", "description": "Side a", "instruction": "read", "depends_on": ["first"]},
+        {"id": "b", "description": "Side b", "instruction": "read", "depends_on": ["first"]},
+        {"id": "last", "description": "Last", "instruction": "list", "depends_on": ["a", "b"]},
+    ]
+    model = ScriptedModel(
+        [
+            says(json.dumps({"title": "Work", "steps": steps})),
+            makes(("read_file", {"path": "a.txt"}), ("task_completed", {"summary": "Read a.txt."})),
+            *(
+                makes(
+                    ("read_file", {"path": f"{name}.txt"}),
+                    ("task_completed", {"summary": f"Side {name} is done."}),
+                    when={"last_contains": (f"CURRENT TASK\nSide {name}",)},
+                )
+                for name in "ab"
+            ),
+            makes(("list_files", {}), ("task_completed", {"summary": "All."})),
+        ]
+    )
+    async with studio(tmp_path, FILES, model=model) as at:
+        plan = await at.ask("Read the files and tell their sum", mode="plan")
+        assert [len(step.depends_on) for step in plan.steps] == [0, 1, 1, 2] and not plan.sequential
+        plan = await allowed(at, plan)
+        assert plan.status == "completed"
+        _, first, one, other, last = model.requests
+        assert body(one).startswith(body(first)[:-1]) and body(other).startswith(body(first)[:-1])
+        continued, forked = (one, other) if body(last).startswith(body(one)[:-1]) else (other, one)
+        assert body(last).startswith(body(continued)[:-1])
+        missing = "Side b is done." if "CURRENT TASK\nSide b" in _last_text(forked) else "Side a is done."
+        assert "COMPLETED TASKS" in _last_text(last) and missing in _last_text(last)
+
+
+def _last_text(request: ModelRequest) -> str:
+    return next(message.text for message in reversed(request.messages) if message.role == "user")
+
+
+async def test_a_server_that_stops_taking_tools_is_told_everything_in_one_message(tmp_path: Path) -> None:
+    class Forgetful(ScriptedModel):
+        async def capabilities(self) -> Capabilities:
+            return Capabilities(tools=len(self.requests) < 2, json_schema=True, context_tokens=64_000)
+
+    end = json.dumps({"tool_calls": [], "task_completed": "Read both."})
+    async with studio(tmp_path, FILES) as at:
+        plan = await planned(at, "Work", ("Look", "at both"))
+        at.model.model = model = Forgetful(
+            [makes(("read_file", {"path": "a.txt"})), makes(("read_file", {"path": "b.txt"})), says(end)]
+        )
+        assert (await allowed(at, plan)).status == "completed"
+        roles = [message.role for message in model.requests[2].messages]
+        assert roles == ["system", "user"] and not model.requests[2].tools
+        text = model.requests[2].messages[1].text
+        assert 'read_file [SUCCESS] {"path": "a.txt"}' in text and "beta" in text
+
+
+@pytest.mark.parametrize("broken", [True, False])
+async def test_a_call_that_cannot_be_run_is_answered_with_what_was_written(
+    tmp_path: Path, broken: bool
+) -> None:
+    bad = (
+        Turn.model_validate(
+            {
+                "broken_calls": [
+                    {"call_id": "x", "name": "read_file", "arguments_text": '{"pa', "problem": "cut"}
+                ]
+            }
+        )
+        if broken
+        else makes(("ask_user", {"question": ""}))
+    )
+    async with studio(tmp_path, FILES) as at:
+        plan = await planned(at, "Work", ("Look", "look"))
+        at.model.model = model = ScriptedModel([bad, makes(("list_files", {})), done("Looked.")])
+        assert (await allowed(at, plan)).status == "completed"
+        (told,) = results(model.requests[1])
+        assert told.startswith("[FAILED] Not run:") and ('{"pa' in told) == broken
+
+
+async def test_an_answered_question_continues_the_conversation(tmp_path: Path) -> None:
+    asks = makes(("ask_user", {"question": "Which file?"}), text="I need to know more.")
+    async with studio(tmp_path, FILES) as at:
+        plan = await planned(at, "Work", ("Look", "look"))
+        look = makes(("read_file", {"path": "b.txt"}))
+        at.model.model = model = ScriptedModel([makes(("list_files", {})), asks, look, done("Looked.")])
+        plan = await at.approve(plan)
+        await at.app.steps.answer(plan.plan_id, plan.steps[0].step_id, "b.txt")
+        plan = await at.until(plan, lambda now: now.status == "completed")
+        messages = model.requests[2].messages
+        assert [message.text for message in messages if message.role == "assistant"][
+            -1
+        ] == "I need to know more."
+        assert _is_question_answered(messages)
+
+
+def _is_question_answered(messages: tuple[Message, ...]) -> bool:
+    return messages[-2].role == "tool" and "Which file?\nAnswer: b.txt" in messages[-1].text
