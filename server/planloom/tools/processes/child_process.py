@@ -83,6 +83,10 @@ class Capture:
         """How many bytes of the middle were dropped."""
         return max(0, self.total - len(self._head) - min(len(self._tail), self._tail_limit))
 
+    def raw(self) -> bytes:
+        """The beginning and the end as they are; the whole stream if nothing was left out."""
+        return bytes(self._head + self._tail[-self._tail_limit :])
+
     def text(self) -> str:
         """The clean text, cut at line ends where possible, with a line that says how much was left out."""
         head, tail = bytes(self._head), bytes(self._tail[-self._tail_limit :])
