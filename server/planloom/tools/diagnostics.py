@@ -27,7 +27,7 @@ class ReadDiagnostics(BaseModel):
 
     path: str = Field(
         "",
-        description="File to ask about, relative to the workspace folder; empty for all open files.",
+        description="Default all open files.",
         max_length=4096,
     )
 
@@ -96,7 +96,7 @@ def _line(name: str, item: Diagnostic) -> str:
 
 READ_DIAGNOSTICS = Tool(
     name="read_diagnostics",
-    description="Read the errors and warnings that the user's editor shows for a file, or for all open files.",
+    description="Read the errors and warnings that the editor shows for a file.",
     arguments=ReadDiagnostics,
     effect="read",
     run=read_diagnostics,
