@@ -223,3 +223,70 @@ async def test_a_work_tree_elsewhere_is_not_shown(tmp_path: Path) -> None:
     for tool in ("git_status", "git_log", "git_diff"):
         result = await desk.call(tool)
         assert not result.ok and "canary" not in result.text
+
+
+def linked(folder: Path) -> Path:
+    """A linked work tree."""
+    git(repository(folder / "main").folder, "worktree", "add", "-q", str(folder / "linked"))
+    return folder / "linked"
+
+
+def submodule(folder: Path) -> Path:
+    repository(folder / "part")
+    whole = repository(folder / "whole").folder
+    git(whole, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(folder / "part"), "part")
+    return whole / "part"
+
+
+@pytest.mark.parametrize("make", [linked, submodule])
+async def test_work_trees_of_a_repository_elsewhere_are_read(
+    tmp_path: Path, make: Callable[[Path], Path]
+) -> None:
+    desk = Desk(make(tmp_path))
+    desk.path("a.py").write_text("one\n2\n")
+    assert " M a.py" in (await desk.call("git_status")).text
+    assert "First" in (await desk.call("git_log")).text
+    assert DIFF_A in (await desk.call("git_diff")).text
+
+
+def pointer(own: Path, other: Path) -> None:
+    (own / ".git").write_text(f"gitdir: {other}\n")
+
+
+def link(own: Path, other: Path) -> None:
+    (own / ".git").symlink_to(other)
+
+
+def common_folder(own: Path, other: Path) -> None:
+    git(own, "init", "-q", "-b", "main", ".")
+    (own / ".git/commondir").write_text(f"{other}\n")
+
+
+def linked_objects(own: Path, other: Path) -> None:
+    git(own, "init", "-q", "-b", "main", ".")
+    for name in ("objects", "refs"):
+        shutil.rmtree(own / ".git" / name)
+        (own / ".git" / name).symlink_to(other / name)
+
+
+def false_work_tree(own: Path, other: Path) -> None:
+    fake = own / "fake"
+    fake.mkdir()
+    (fake / "HEAD").write_text("ref: refs/heads/main\n")
+    (fake / "commondir").write_text(f"{other}\n")
+    (fake / "gitdir").write_text(f"{own / '.git'}\n")
+    (own / ".git").write_text(f"gitdir: {fake}\n")
+
+
+@pytest.mark.parametrize("plant", [pointer, link, common_folder, linked_objects, false_work_tree])
+async def test_a_folder_cannot_show_another_repository(
+    tmp_path: Path, plant: Callable[[Path, Path], None]
+) -> None:
+    other = repository(tmp_path / "other").folder
+    (tmp_path / "own").mkdir()
+    plant(tmp_path / "own", other / ".git")
+    desk = Desk(tmp_path / "own")
+    assert "First" in git(tmp_path / "own", "log"), "git itself shows it"
+    for tool in ("git_status", "git_log", "git_diff"):
+        result = await desk.call(tool)
+        assert not result.ok and "Git cannot be used here" in result.text, result.text

@@ -53,7 +53,7 @@ async def read_diagnostics(args: ReadDiagnostics, context: ToolContext) -> ToolR
         return succeeded(f"No problems in {where}", f"The editor knows of no problems in {where}.", [])
     lines = [_line(name, item) for name, item in found[:MOST_SHOWN]]
     if len(found) > MOST_SHOWN:
-        lines.append(f"[{len(found) - MOST_SHOWN} more]")
+        lines.append(f"[{len(found) - MOST_SHOWN} more; give a file as path]")
     staged = {change.uri for change in context.files.changeset().changes} & uris.keys()
     if staged:
         lines.append("[these are the problems before the changes of this step, which are not applied yet]")

@@ -114,16 +114,47 @@ async def open_repository(context: ToolContext, path: str) -> Repository | ToolR
     if git is None:
         return failed("Git cannot be used here: it is not installed, or the workspace is not trusted.")
     repository = Repository(git, place.root.path, place)
-    top = await repository.output("rev-parse", "--show-toplevel", head=5_000, tail=1)
-    folder, work_tree = await asyncio.to_thread(place.root.path.resolve), Path(top.text.rstrip("\n"))
-    if top.code != 0 or not folder.is_relative_to(work_tree):
+    found = await repository.output(
+        "rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir", head=15_000, tail=1
+    )
+    lines = found.text.splitlines()
+    folder = await asyncio.to_thread(place.root.path.resolve)
+    if found.code != 0 or len(lines) != 3 or not folder.is_relative_to(lines[0]):
         return failed(f"{place.root.name} is not in a git repository.")
+    work_tree, git_folder, common = Path(lines[0]), Path(lines[1]), folder / lines[2]
+    stated = (await repository.output("config", "--get", "core.worktree", head=5_000, tail=1)).text.rstrip(
+        "\n"
+    )
+    if not await asyncio.to_thread(_is_own, work_tree, git_folder, common, stated):
+        return failed(
+            "Git cannot be used here: the repository's data lies in a folder that does not belong to it."
+        )
     overrides = await _overrides(repository)
     if overrides is None:
         return failed(
             "Git cannot be used here: the repository's settings name programs that cannot be switched off."
         )
     return repository._replace(is_whole=folder == work_tree, overrides=overrides)
+
+
+def _is_own(work_tree: Path, git_folder: Path, common: Path, stated: str) -> bool:
+    """Whether the repository's data is that of this work tree: else a folder could show another repository's files.
+
+    It is the folder `.git` itself, or one that in turn names the work tree: that of a linked work tree, or that of a
+    submodule, whose setting `core.worktree` is `stated`. Links out of it are not followed. Blocks on file I/O.
+    """
+    if any((common / name).resolve() != common.resolve() / name for name in ("HEAD", "objects", "refs")):
+        return False
+    pointer = work_tree / ".git"
+    if pointer.resolve() == git_folder.resolve() == pointer:
+        return common.resolve() == pointer
+    if common.resolve() == git_folder.resolve():
+        return bool(stated) and (git_folder / stated).resolve() == work_tree
+    try:
+        back = (git_folder / "gitdir").read_text("utf-8").strip()
+    except (OSError, ValueError):
+        return False
+    return git_folder.resolve().parent == common.resolve() / "worktrees" and Path(back).resolve() == pointer
 
 
 async def _overrides(repository: Repository) -> tuple[str, ...] | None:
