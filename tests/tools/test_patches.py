@@ -256,6 +256,12 @@ def cline(search: str, replace: str) -> str:
         pytest.param(TEXT, "*** Update File: x\n@@\n-two\n+2\n", TEXT.replace("two", "2"), id="no-envelope"),
         pytest.param(
             TEXT,
+            begin("*** Update File: x", "@@", "-five", "+5", "*** Update File: x", "@@", "-two", "+2"),
+            TEXT.replace("two", "2").replace("five", "5"),
+            id="one-file-twice",
+        ),
+        pytest.param(
+            TEXT,
             "apply_patch <<'EOF'\n" + begin("*** Update File: x", "@@", "-two", "+2") + "\nEOF\n",
             TEXT.replace("two", "2"),
             id="heredoc",

@@ -47,7 +47,23 @@ def read_patch(text: str) -> tuple[FilePatch, ...] | BadPatch:
             reason="The patch cannot be parsed. Give a unified diff, *** Begin Patch … *** End Patch, "
             "<<<<<<< SEARCH … ======= … >>>>>>> REPLACE, or old_text and new_text."
         )
-    return files
+    return _joined(files)
+
+
+def _joined(files: Sequence[FilePatch]) -> tuple[FilePatch, ...]:
+    """The files with the hunks of those that are updated under several headings put together."""
+    joined: list[FilePatch] = []
+    places: dict[tuple[str | None, str | None], int] = {}
+    for file in files:
+        key = (file.path, file.move_to)
+        if file.kind == "update" and key in places:
+            earlier = joined[places[key]]
+            joined[places[key]] = earlier._replace(hunks=(*earlier.hunks, *file.hunks))
+            continue
+        if file.kind == "update":
+            places[key] = len(joined)
+        joined.append(file)
+    return tuple(joined)
 
 
 def _begin_patch(lines: Sequence[str]) -> tuple[FilePatch, ...] | BadPatch:

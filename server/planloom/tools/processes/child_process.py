@@ -96,7 +96,9 @@ class Capture:
         tail = tail[tail.find(b"\n") + 1 :] if b"\n" in tail[:-1] else tail
         missing = self.total - len(head) - len(tail)
         before, after = (plain(part.decode("utf-8", "replace")) for part in (head, tail))
-        return f"{before.rstrip()}\n[… {missing} bytes left out …]\n{after}"
+        return (
+            f"{before.rstrip()}\n[… {missing} bytes left out; ask for a smaller part to see them …]\n{after}"
+        )
 
 
 class _Live:

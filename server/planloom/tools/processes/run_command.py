@@ -110,8 +110,6 @@ def _tool_result(command: Command, ended: ProcessResult) -> ToolResult:
             " Give a larger timeout_seconds, or a command that ends by itself: servers and watchers never do."
         )
     text += f"\n{ended.output}" if ended.output.strip() else "\n(no output)"
-    if ended.shortened:
-        text = f"{text.rstrip()}\n[the middle of the output is left out; run a narrower command to see it]"
     summary = shortened(f"`{name}` {how}{_last_line(ended) if not ok else ''}")
     value = {"exit_code": ended.code, "output": ended.output, "timed_out": ended.timed_out}
     return ToolResult(ok=ok, summary=summary, text=text, value=value, ended=True)
