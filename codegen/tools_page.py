@@ -31,7 +31,7 @@ _NOTES = """\
   repository's own settings name do not run; files that may hold secrets are left out of diffs. What is staged or
   unsaved, which git cannot see, is added.
 - **Length.** The tools stand in every request to a model, so names, descriptions and schemas together stay below
-  7,500 bytes."""
+  6,500 bytes."""
 
 
 def page() -> str:

@@ -33,7 +33,7 @@ class EditFile(BaseModel):
         description="Text to replace, exactly as in the file, with enough lines around it to be unique.",
         max_length=MAX_CONTENT,
     )
-    new_text: str | None = Field(None, description="Text to put in its place.", max_length=MAX_CONTENT)
+    new_text: str | None = Field(None, description="Text in its place.", max_length=MAX_CONTENT)
     replace_all: bool = Field(False, description="Replace every occurrence.")
     patch: str | None = Field(
         None,

@@ -40,7 +40,7 @@ class ReadFile(BaseModel):
     start_line: int | None = Field(None, ge=0, description="First line, from 1.")
     end_line: int | None = Field(None, ge=0, description="Last line, included.")
     ranges: str | None = Field(
-        None, description="Several ranges of lines instead, such as 1-40,90-120.", max_length=1_000
+        None, description="Several ranges instead, such as 1-40,90-120.", max_length=1_000
     )
 
     @field_validator("ranges")
