@@ -39,7 +39,8 @@ PACKAGES = {
     "references": ("planloom.intake.references",),
     "rules": ("planloom.planning.rules", "planloom.planning.wording"),
     "patches": tuple(
-        f"planloom.tools.files.{name}" for name in ("patches", "patching", "replacing", "fuzzy_match")
+        f"planloom.tools.files.{name}"
+        for name in ("patches", "search_blocks", "patching", "replacing", "fuzzy_match", "line_numbers")
     ),
 }
 """The modules that each target instruments."""

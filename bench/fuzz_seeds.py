@@ -45,6 +45,8 @@ def patches() -> Iterable[str]:
         "*** Begin Patch\n*** Add File: b\n+1\n*** Delete File: c\n*** Move to: d\n*** End Patch",
         "diff --git a/a b/a\nnew file mode 100644\n--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+a\n"
         "\\ No newline at end of file",
+        "a.py\n```\n<<<<<<< SEARCH\n1\tx\n2\ty\n=======\n1\tx\nz\n>>>>>>> REPLACE\n```\n"
+        "------- SEARCH\n:start_line:3\n-------\na\n=======\n+++++++ REPLACE",
         "def f():\n\treturn “x”\n=======\ndef g():\n    return 1\n",
     )
 
@@ -116,6 +118,7 @@ PATCH_WORDS = (
         "*** End of File",
         "diff --git ",
         "=======",
+        *("<<<<<<< SEARCH\n", ">>>>>>> REPLACE\n", "------- SEARCH\n", "+++++++ REPLACE\n", "1\t"),
         "…",
     ),
     *("\\ No newline at end of file", "\n-", "\n+", "\n ", "\n@@\n", "rename from ", "new file mode"),

@@ -18,6 +18,21 @@ _EFFECTS = {
     " `allowForPlan` covers only the identical command.",
 }
 
+_NOTES = """\
+- **Line numbers.** `read_file`, and `search_text` with context, show each line as `12<tab>text`, the form of `cat -n`,
+  which models know from Claude Code and from shells; Codex (`L12: text`) and Roo (`12 | text`) show numbers too, and
+  Aider shows none. With numbers a model can ask for a range and name a place. A model may copy them, so `edit_file` and
+  `write_file` remove copied numbers, also those of the other forms. Later steps get the text without numbers.
+- **Several files at once** are several calls in one answer, which run in one turn: a list of paths would make the
+  schema of every request longer.
+- **Patches.** `edit_file` takes a unified diff, `*** Begin Patch` of Codex, and the SEARCH/REPLACE blocks of Aider,
+  Cline and Roo, so each model can write the form that it was trained on.
+- **Git** is read without a shell and only in trusted folders. Filters, text converters and other programs that the
+  repository's own settings name do not run; files that may hold secrets are left out of diffs. What is staged or
+  unsaved, which git cannot see, is added.
+- **Length.** The tools stand in every request to a model, so names, descriptions and schemas together stay below
+  6,500 bytes."""
+
 
 def page() -> str:
     """The whole page, in Markdown."""
@@ -32,6 +47,8 @@ def _lines(tools: Registry) -> Iterator[str]:
     yield "The tools that the steps of a plan, and the models that work on them, can call. Paths are relative to the"
     yield "workspace folder, or, if several are open, `folder-name/path`. A failed call says what to do instead."
     yield f"A result has a summary of at most {SUMMARY_LIMIT} characters for people, and a text for the model."
+    yield ""
+    yield from _NOTES.splitlines()
     yield ""
     yield "| tool | effect | for |"
     yield "|---|---|---|"

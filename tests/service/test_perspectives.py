@@ -191,6 +191,9 @@ async def test_no_tool_that_changes_anything_is_within_reach(tmp_path: Path) -> 
             "find_files",
             "search_text",
             "read_diagnostics",
+            "git_status",
+            "git_diff",
+            "git_log",
             "report",
         }
         assert "There is no tool 'write_file'" in prompt(model.requests[1])

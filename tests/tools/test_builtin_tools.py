@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 from planloom.tools.registry import builtin, schema
 
 NAMES = (
-    *("read_file", "list_files", "find_files", "search_text", "read_diagnostics", "write_file", "edit_file"),
-    *("create_folder", "rename_path", "delete_path", "run_command"),
+    *("read_file", "list_files", "find_files", "search_text", "read_diagnostics"),
+    *("git_status", "git_diff", "git_log"),
+    *("write_file", "edit_file", "create_folder", "rename_path", "delete_path", "run_command"),
 )
 
 
@@ -31,6 +34,9 @@ def test_names_and_required_arguments_are_as_models_know_them() -> None:
         "find_files": ["pattern"],
         "search_text": ["pattern"],
         "read_diagnostics": [],
+        "git_status": [],
+        "git_diff": [],
+        "git_log": [],
         "write_file": ["path", "content"],
         "edit_file": ["path"],
         "create_folder": ["path"],
@@ -38,3 +44,11 @@ def test_names_and_required_arguments_are_as_models_know_them() -> None:
         "delete_path": ["path"],
         "run_command": ["command"],
     }
+
+
+def test_the_tools_stay_short_since_every_request_holds_them() -> None:
+    sent = [
+        {"type": "function", "function": spec.model_dump(include={"name", "description", "parameters"})}
+        for spec in builtin().specs()
+    ]
+    assert len(json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()) < 6_500

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.tools.files.patches import BadPatch, read_patch
+from planloom.tools.files.hunks import BadPatch
+from planloom.tools.files.patches import read_patch
 from planloom.tools.files.patching import apply_hunks
 from planloom.tools.files.replacing import Replacement
 from tests.tools.desk import Desk
@@ -186,3 +187,135 @@ def test_large_texts_take_linear_time() -> None:
     files = read_patch(patch)
     assert not isinstance(files, BadPatch)
     assert not isinstance(apply_hunks(text, files[0].hunks), Replacement)
+
+
+def aider(search: str, replace: str, *above: str) -> str:
+    return "\n".join((*above, "<<<<<<< SEARCH", f"{search}=======", f"{replace}>>>>>>> REPLACE"))
+
+
+def cline(search: str, replace: str) -> str:
+    return f"------- SEARCH\n{search}=======\n{replace}+++++++ REPLACE"
+
+
+@pytest.mark.parametrize(
+    ("text", "patch", "expected"),
+    [
+        pytest.param(TEXT, aider("two\n", "2\n"), TEXT.replace("two", "2"), id="aider"),
+        pytest.param(
+            TEXT,
+            aider("two\n", "2\n", "x", "```python") + "\n```",
+            TEXT.replace("two", "2"),
+            id="aider-fenced",
+        ),
+        pytest.param(
+            TEXT,
+            "```\n" + aider("two\n", "2\n", "src/x") + "\n```\n",
+            TEXT.replace("two", "2"),
+            id="path-in-fence",
+        ),
+        pytest.param(
+            TEXT, aider("two\n", "2\n", "Here is the change of x:"), TEXT.replace("two", "2"), id="prose"
+        ),
+        pytest.param(TEXT, cline("two\n", "2\n"), TEXT.replace("two", "2"), id="cline"),
+        pytest.param(
+            TEXT,
+            cline("two\n", "2\n") + "\n\n" + cline("five\n", ""),
+            TEXT.replace("two", "2").replace("five\n", ""),
+            id="cline-twice",
+        ),
+        pytest.param(
+            "x\ny\nx\n",
+            aider(":start_line:3\n-------\nx\n", "z\n"),
+            "x\ny\nz\n",
+            id="roo",
+        ),
+        pytest.param(
+            "x\ny\nx\n",
+            aider(":start_line:3\n:end_line:3\n-------\nx\n", "z\n"),
+            "x\ny\nz\n",
+            id="roo-end-line",
+        ),
+        pytest.param(
+            TEXT,
+            "<<<<<<< ORIGINAL\ntwo\n=======\n2\n>>>>>>> UPDATED",
+            TEXT.replace("two", "2"),
+            id="older-marks",
+        ),
+        pytest.param(
+            TEXT, "<<<<< SEARCH>\ntwo\n=====\n2\n>>>>> REPLACE\n", TEXT.replace("two", "2"), id="short-marks"
+        ),
+        pytest.param(
+            "    a  \n    b\n",
+            aider("a\nb\n", "a\nc\n"),
+            "    a  \n    c\n",
+            id="kept-lines-stay-as-they-are",
+        ),
+        pytest.param("x\ny\nx\nz\n", aider("x\nz\n", "x\nw\n"), "x\ny\nx\nw\n", id="lines-around-decide"),
+        pytest.param("a\n------ SEARCH\n", "@@\n a\n------- SEARCH\n+b\n", "a\nb\n", id="a-diff-stays-one"),
+        pytest.param("", aider("", "a\nb\n"), "a\nb\n", id="empty-file"),
+        pytest.param(TEXT, "*** Update File: x\n@@\n-two\n+2\n", TEXT.replace("two", "2"), id="no-envelope"),
+        pytest.param(
+            TEXT,
+            begin("*** Update File: x", "@@", "-five", "+5", "*** Update File: x", "@@", "-two", "+2"),
+            TEXT.replace("two", "2").replace("five", "5"),
+            id="one-file-twice",
+        ),
+        pytest.param(
+            TEXT,
+            "apply_patch <<'EOF'\n" + begin("*** Update File: x", "@@", "-two", "+2") + "\nEOF\n",
+            TEXT.replace("two", "2"),
+            id="heredoc",
+        ),
+    ],
+)
+async def test_blocks_and_envelopes_of_other_agents_apply(
+    text: str, patch: str, expected: str, tmp_path: Path
+) -> None:
+    desk = Desk(tmp_path, {"x": text, "src/x": text})
+    path = "src/x" if "src/x" in patch else "x"
+    result = await desk.call("edit_file", path=path, patch=patch)
+    assert result.ok, result.text
+    assert await desk.staged(path) == expected
+
+
+async def test_blocks_change_and_create_several_files(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, {"a.py": "a\nb\n", "lib/b.py": "b\n"})
+    patch = "\n".join(
+        (
+            aider("a\n", "A\n", "a.py", "```python"),
+            "```",
+            aider("b\n", "B\n"),
+            aider("b\n", "B\n", "**lib/b.py**:"),
+            aider("", "new\n", "`lib/new.py`"),
+        )
+    )
+    result = await desk.call("edit_file", path="lib/b.py", patch=patch)
+    assert result.ok, result.text
+    assert [await desk.staged(name) for name in ("a.py", "lib/b.py", "lib/new.py")] == [
+        "A\nB\n",
+        "B\n",
+        "new\n",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("patch", "message"),
+    [
+        pytest.param("<<<<<<< SEARCH\none\n=======\n1\n", "cut off", id="no-end"),
+        pytest.param("<<<<<<< SEARCH\none\n>>>>>>> REPLACE\n", "cut off", id="no-middle"),
+        pytest.param(aider("one\n=======\n", "1\n"), "more than one line =======", id="two-middles"),
+        pytest.param("<<<<<<< SEARCH\none\n" + aider("one\n", "1\n"), "more than one line", id="two-starts"),
+        pytest.param(aider("", "1\n"), "exists already", id="empty-search"),
+        pytest.param(
+            aider("one\n", "1\n") + "\n" + aider("", "1\n"), "must be the only one", id="empty-among-others"
+        ),
+        pytest.param(aider("x\n", "y\n"), "matches in 2 places (lines 7, 8)", id="ambiguous"),
+        pytest.param(aider("zwei\n", "2\n"), "was not found", id="not-there"),
+        pytest.param(aider("one\n", "1\n", "other.py"), "the patch is for other.py", id="other-file"),
+    ],
+)
+async def test_a_block_that_does_not_fit_stages_nothing(patch: str, message: str, tmp_path: Path) -> None:
+    desk = Desk(tmp_path, {"x": TEXT + "x\nx\n"})
+    result = await desk.call("edit_file", path="x", patch=patch)
+    assert not result.ok and message in result.text, result.text
+    assert desk.changes().changes == ()

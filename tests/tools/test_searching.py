@@ -116,8 +116,44 @@ async def test_secrets_are_not_shown(name: str, tmp_path: Path) -> None:
 async def test_output_is_bounded(tmp_path: Path) -> None:
     desk = Desk(tmp_path, {"a.txt": ("Needle " + "x" * 900 + "\n") * 3000})
     result = await desk.call("search_text", pattern="Needle", max_results=1000)
-    assert len(result.text) < 70_000 and "only the first" in result.text
-    assert (await desk.call("search_text", pattern="Needle", max_results=3)).summary.count("3+") == 1
+    assert (
+        len(result.text) < 70_000 and "[174 lines are shown, 2826 more are in a.txt 2826; give" in result.text
+    )
+    around = await desk.call("search_text", pattern="Needle", max_results=1000, context=20)
+    assert len(around.text) < 70_000 and "more are in a.txt" in around.text
+
+
+async def test_what_is_not_shown_is_counted_by_file(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, {f"f{n:02}.txt": "Needle\n" * n for n in range(1, 31)})
+    result = await desk.call("search_text", pattern="Needle", max_results=4)
+    assert result.text.startswith(
+        "f01.txt:1: Needle\nf02.txt:1: Needle\nf02.txt:2: Needle\nf03.txt:1: Needle\n[4 lines"
+    )
+    assert "461 more are in f30.txt 30, f29.txt 29, " in result.text
+    assert "f11.txt 11 and 8 more files; give" in result.text
+    assert result.summary == "Found “Needle” in 465 lines of 30 files"
+    whole = await desk.call("search_text", pattern="Needle", files="f01*")
+    assert (whole.text, whole.summary) == ("f01.txt:1: Needle", "Found “Needle” in 1 line of 1 file")
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "expected"),
+    [
+        pytest.param("a\nNeedle\nb\nc\n", 1, "1\ta\n2\tNeedle\n3\tb", id="one"),
+        pytest.param("Needle\nb\n", 3, "1\tNeedle\n2\tb", id="at-both-ends"),
+        pytest.param("Needle", 3, "1\tNeedle", id="alone"),
+        pytest.param("\r\n\r\nNeedle\r\n\r\n", 2, "1\t\n2\t\n3\tNeedle\n4\t", id="blank-lines"),
+        pytest.param("Needle\na\nb\nNeedle\n", 1, "1\tNeedle\n2\ta\n3\tb\n4\tNeedle", id="touching"),
+        pytest.param("Needle\na\nb\nc\nNeedle\n", 1, "1\tNeedle\n2\ta\n[…]\n4\tc\n5\tNeedle", id="apart"),
+        pytest.param("Needle\nNeedle\n", 2, "1\tNeedle\n2\tNeedle", id="overlapping"),
+    ],
+)
+async def test_lines_around_a_match_are_numbered_as_in_a_file(
+    tmp_path: Path, text: str, context: int, expected: str
+) -> None:
+    desk = Desk(tmp_path, {"a.txt": text, "b.txt": text})
+    result = await desk.call("search_text", pattern="Needle", context=context)
+    assert result.text == f"a.txt\n{expected}\nb.txt\n{expected}"
 
 
 @pytest.mark.parametrize(

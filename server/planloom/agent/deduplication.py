@@ -12,7 +12,9 @@ from planloom.tools.tool import Tool, ToolResult
 
 READ_SECONDS = 2.0
 """How long the result of a read answers identical reads."""
-WIDE = frozenset({"list_files", "find_files", "search_text", "read_diagnostics"})
+WIDE = frozenset(
+    {"list_files", "find_files", "search_text", "read_diagnostics", "git_status", "git_diff", "git_log"}
+)
 """Reads whose result a write to any path may change."""
 
 

@@ -63,7 +63,7 @@ async def scope_below(context: ToolContext, place: ResolvedPath) -> SearchScope:
             for name in moved:
                 uri = after_rename(child(place.uri, name), old, new)
                 live[_relative(uri, place.uri)] = uri
-    for uri in _changed(context.files):
+    for uri in changed_uris(context.files):
         if not is_below(uri, place.uri):
             continue
         name = _relative(uri, place.uri)
@@ -75,6 +75,23 @@ async def scope_below(context: ToolContext, place: ResolvedPath) -> SearchScope:
     partial = index is not None and not index.complete
     secrets = frozenset([name for name, uri in live.items() if await context.is_moved_secret(uri)])
     return SearchScope(place.path, tuple(sorted(names)), live, place.relative, secrets, partial)
+
+
+def changed_uris(files: Overlay) -> Iterable[Uri]:
+    """Every file whose text may differ from the disk: staged, open, or acknowledged by the editor."""
+    under: Overlay | WorkspaceView = files
+    found: dict[Uri, None] = {}
+    while isinstance(under, Overlay):
+        for change in under.changeset().changes:
+            found.update(
+                dict.fromkeys((change.uri, change.new_uri) if change.kind == "rename" else (change.uri,))
+            )
+        under = under.under
+    for document in under.documents.all():
+        if to_path(document.uri) is not None:
+            found[normalized(document.uri)] = None
+    found.update(dict.fromkeys(under.acknowledged()))
+    return found
 
 
 async def _of_index(index: FileIndex, place: ResolvedPath) -> tuple[str, ...] | None:
@@ -119,23 +136,6 @@ def _moves(files: Overlay) -> Iterator[tuple[Uri, Uri | None]]:
             yield change.uri, change.new_uri
         elif change.kind == "delete":
             yield change.uri, None
-
-
-def _changed(files: Overlay) -> Iterable[Uri]:
-    """Every file whose text may differ from the disk: staged, open, or acknowledged by the editor."""
-    under: Overlay | WorkspaceView = files
-    found: dict[Uri, None] = {}
-    while isinstance(under, Overlay):
-        for change in under.changeset().changes:
-            found.update(
-                dict.fromkeys((change.uri, change.new_uri) if change.kind == "rename" else (change.uri,))
-            )
-        under = under.under
-    for document in under.documents.all():
-        if to_path(document.uri) is not None:
-            found[normalized(document.uri)] = None
-    found.update(dict.fromkeys(under.acknowledged()))
-    return found
 
 
 def _is_shown(place: ResolvedPath, name: str, exclude: Sequence[str]) -> bool:

@@ -18,9 +18,6 @@ from planloom.workspace.paths.roots import Root, Roots
 if TYPE_CHECKING:
     from planloom.tools.processes.run_command import CommandRunner
 
-READ_LIMIT_BYTES = 5_000_000
-"""A larger file can only be read by line ranges."""
-
 
 class Diagnostics(Protocol):
     """The source of diagnostics from other language servers and linters."""

@@ -27,7 +27,7 @@ class ReadDiagnostics(BaseModel):
 
     path: str = Field(
         "",
-        description="File to ask about, relative to the workspace folder; empty for all open files.",
+        description="Default all open files.",
         max_length=4096,
     )
 
@@ -53,7 +53,7 @@ async def read_diagnostics(args: ReadDiagnostics, context: ToolContext) -> ToolR
         return succeeded(f"No problems in {where}", f"The editor knows of no problems in {where}.", [])
     lines = [_line(name, item) for name, item in found[:MOST_SHOWN]]
     if len(found) > MOST_SHOWN:
-        lines.append(f"[{len(found) - MOST_SHOWN} more]")
+        lines.append(f"[{len(found) - MOST_SHOWN} more; give a file as path]")
     staged = {change.uri for change in context.files.changeset().changes} & uris.keys()
     if staged:
         lines.append("[these are the problems before the changes of this step, which are not applied yet]")
@@ -96,7 +96,7 @@ def _line(name: str, item: Diagnostic) -> str:
 
 READ_DIAGNOSTICS = Tool(
     name="read_diagnostics",
-    description="Read the errors and warnings that the user's editor shows for a file, or for all open files.",
+    description="Read the errors and warnings that the editor shows for a file.",
     arguments=ReadDiagnostics,
     effect="read",
     run=read_diagnostics,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -17,12 +17,15 @@ from planloom.tools.files.editing import EDIT_FILE
 from planloom.tools.files.moving import DELETE_PATH, RENAME_PATH
 from planloom.tools.files.reading import LIST_FILES, READ_FILE
 from planloom.tools.files.writing import CREATE_FOLDER, WRITE_FILE
+from planloom.tools.git.git_tools import GIT_DIFF, GIT_LOG, GIT_STATUS
 from planloom.tools.processes.run_command import RUN_COMMAND
 from planloom.tools.search.find_files import FIND_FILES
 from planloom.tools.search.search_files import SEARCH_TEXT
 from planloom.tools.tool import Tool, ToolResult, failed
 
 READ_ONLY: frozenset[Effect] = frozenset({"read"})
+_BOUNDS: Final = frozenset({"minLength", "maxLength", "maximum", "exclusiveMinimum"})
+"""Keywords of a schema whose limits no sensible call meets."""
 
 
 class Registry:
@@ -64,6 +67,9 @@ def builtin() -> Registry:
             FIND_FILES,
             SEARCH_TEXT,
             READ_DIAGNOSTICS,
+            GIT_STATUS,
+            GIT_DIFF,
+            GIT_LOG,
             WRITE_FILE,
             EDIT_FILE,
             CREATE_FOLDER,
@@ -77,16 +83,39 @@ def builtin() -> Registry:
 @cache
 def _spec(name: str, description: str, arguments: type[BaseModel]) -> ToolSpec:
     """Cached per tool: pydantic would take milliseconds in every turn to validate the schema."""
-    return ToolSpec(name=name, description=description, parameters=schema(arguments))
+    return ToolSpec(name=name, description=description, parameters=_sent(schema(arguments)))
+
+
+def _sent(parameters: dict[str, Json]) -> dict[str, Json]:
+    """The schema as models get it in every request: without the bounds and defaults that tell a model nothing.
+
+    Arguments are validated against the whole model in any case.
+    """
+    properties = parameters["properties"]
+    assert isinstance(properties, dict)
+    kept = {key: each for key, each in parameters.items() if key != "additionalProperties"}
+    return kept | {
+        "properties": {
+            name: {key: each for key, each in argument.items() if not _says_nothing(key, each)}
+            for name, argument in properties.items()
+            if isinstance(argument, dict)
+        }
+    }
+
+
+def _says_nothing(key: str, value: Json) -> bool:
+    return key in _BOUNDS or (key in ("default", "minimum") and value in (False, 0, ""))
 
 
 @cache
 def schema(arguments: type[BaseModel]) -> dict[str, Json]:
-    """The JSON schema of a tool's arguments, without titles, which would only cost tokens.
+    """The JSON schema of a tool's arguments, without what would only cost tokens: titles, and the model's docstring.
 
     Cached, since every turn needs it; callers must not change it.
     """
-    return cast("dict[str, Json]", _plain(arguments.model_json_schema()))
+    found = _plain(arguments.model_json_schema())
+    found.pop("description", None)
+    return cast("dict[str, Json]", found)
 
 
 def _plain(node: Any) -> Any:

@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from planloom.domain.text.positions import with_eol
 from planloom.tools.context import ToolContext
 from planloom.tools.files.fuzzy_match import GRADE_TEXT, Grade
-from planloom.tools.files.patches import BadPatch, FilePatch, read_patch
+from planloom.tools.files.hunks import BadPatch, FilePatch
+from planloom.tools.files.patches import read_patch
 from planloom.tools.files.patching import apply_hunks
 from planloom.tools.files.reading import unreadable
 from planloom.tools.files.replacing import CLOSEST, NoMatch, Replacement, replace
@@ -26,19 +27,19 @@ class EditFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    path: str = Field(description="Path of the file, relative to the workspace folder.", max_length=4096)
+    path: str = Field(description="Relative to the workspace folder.", max_length=4096)
     old_text: str | None = Field(
         None,
         description="Text to replace, exactly as in the file, with enough lines around it to be unique.",
         max_length=MAX_CONTENT,
     )
-    new_text: str | None = Field(None, description="Text to put in its place.", max_length=MAX_CONTENT)
-    replace_all: bool = Field(False, description="Replace every occurrence instead of exactly one.")
+    new_text: str | None = Field(None, description="Text in its place.", max_length=MAX_CONTENT)
+    replace_all: bool = Field(False, description="Replace every occurrence.")
     patch: str | None = Field(
         None,
         description=(
-            "Instead of old_text and new_text, for several changes: a unified diff, or *** Begin Patch … *** End Patch."
-            " If it changes several files, path is one of them."
+            "Instead of both: a unified diff, *** Begin Patch … *** End Patch, or blocks of <<<<<<< SEARCH, ======= "
+            "and >>>>>>> REPLACE. It may change several files; path is one of them."
         ),
         max_length=MAX_CONTENT,
     )
@@ -180,7 +181,8 @@ async def _add(patch: FilePatch, context: ToolContext, files: Overlay) -> ToolRe
     place = await context.resolve(patch.path or "", "write")
     if isinstance(place, PathRefused):
         return failed(place.reason)
-    if (await files.peek(place.uri)).exists:
+    there = await files.peek(place.uri)
+    if there.exists and there.text != "":
         return failed(f"{place.relative} exists already: update it, or choose another name.")
     lines = [line for hunk in patch.hunks for sign, line in hunk.ops if sign == "+"]
     newline = all(hunk.newline is not False for hunk in patch.hunks)
@@ -211,8 +213,8 @@ async def _update(patch: FilePatch, context: ToolContext, files: Overlay) -> Too
 EDIT_FILE = Tool(
     name="edit_file",
     description=(
-        "Replace text in a file. old_text must occur in the file exactly once, or set replace_all. "
-        "For several changes at once give patch instead."
+        "Replace text in a file: old_text, which must occur exactly once unless replace_all is set, by new_text. "
+        "For several changes at once give patch."
     ),
     arguments=EditFile,
     effect="write",

@@ -27,11 +27,9 @@ class RenamePath(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    path: str = Field(
-        description="Path of the file or folder, relative to the workspace folder.", max_length=4096
-    )
+    path: str = Field(description="Relative to the workspace folder.", max_length=4096)
     new_path: str = Field(
-        description="Its new path, relative to the workspace folder, or an existing folder to move it into.",
+        description="Its new path, or an existing folder to move it into.",
         max_length=4096,
     )
 
@@ -41,9 +39,7 @@ class DeletePath(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    path: str = Field(
-        description="Path of the file or folder, relative to the workspace folder.", max_length=4096
-    )
+    path: str = Field(description="Relative to the workspace folder.", max_length=4096)
 
 
 async def rename_path(args: RenamePath, context: ToolContext) -> ToolResult:
@@ -172,7 +168,7 @@ RENAME_PATH = Tool(
 )
 DELETE_PATH = Tool(
     name="delete_path",
-    description="Delete a file, or a folder with all its content. The user is asked first and can undo it.",
+    description="Delete a file, or a folder with all its content; the user is asked first.",
     arguments=DeletePath,
     effect="destroy",
     run=delete_path,

@@ -1,53 +1,22 @@
-"""Parses patches as models write them: unified diffs and `*** Begin Patch`, often with wrong line numbers."""
+"""Parses patches as models write them: unified diffs, `*** Begin Patch` and SEARCH/REPLACE blocks.
+
+Line numbers in them are often wrong.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from planloom.domain.text.positions import with_eol
-from planloom.domain.values import Value
+from planloom.tools.files.hunks import BadPatch, FilePatch, Hunk, Op
+from planloom.tools.files.search_blocks import has_search_block, read_search_blocks
 
-Op = tuple[Literal[" ", "-", "+"], str]
 _RANGES: Final = re.compile(r"@@+ *-(\d{1,9})(?:,\d{1,9})? +\+\d{1,9}(?:,\d{1,9})? *@@+ ?(.*)")
 _NO_NEWLINE: Final = "\\ No newline at end of file"
+_SECTIONS: Final = ("*** Add File: ", "*** Update File: ", "*** Delete File: ")
 _MOST_HUNKS: Final = 2_000
-
-
-class Hunk(NamedTuple):
-    """One hunk: kept, removed and added lines, with hints about its position.
-
-    `line` is the line number in the patch, from 1 and often wrong: that of the first old line, or without old lines
-    that of the line above. `headings` are lines of the file above the hunk. `at_end`: the hunk ends the file.
-    `newline`: whether the file ends with a newline afterwards, None if the patch does not say.
-    """
-
-    ops: tuple[Op, ...]
-    line: int | None = None
-    headings: tuple[str, ...] = ()
-    at_end: bool = False
-    newline: bool | None = None
-
-    @property
-    def old(self) -> tuple[str, ...]:
-        """The lines that the file must contain."""
-        return tuple(line for sign, line in self.ops if sign != "+")
-
-
-class FilePatch(NamedTuple):
-    """The changes of a patch to one file; `path` is None if the patch names no file."""
-
-    kind: Literal["update", "add", "delete"]
-    path: str | None
-    hunks: tuple[Hunk, ...] = ()
-    move_to: str | None = None
-
-
-class BadPatch(Value):
-    """A text that is not a valid patch; `reason` says what to do instead."""
-
-    reason: str
 
 
 def read_patch(text: str) -> tuple[FilePatch, ...] | BadPatch:
@@ -65,6 +34,10 @@ def read_patch(text: str) -> tuple[FilePatch, ...] | BadPatch:
                 reason="The patch is cut off: it has no *** End Patch line. Send the whole patch."
             )
         files = _begin_patch(lines[begins + 1 : ends])
+    elif lines[0].startswith(_SECTIONS):
+        files = _begin_patch([line for line in lines if line.strip() != "*** End Patch"])
+    elif has_search_block(lines):
+        files = read_search_blocks(lines)
     else:
         files = _unified(lines)
     if isinstance(files, BadPatch):
@@ -72,9 +45,25 @@ def read_patch(text: str) -> tuple[FilePatch, ...] | BadPatch:
     if not files or sum(len(file.hunks) for file in files) > _MOST_HUNKS:
         return BadPatch(
             reason="The patch cannot be parsed. Give a unified diff, *** Begin Patch … *** End Patch, "
-            "or old_text and new_text."
+            "<<<<<<< SEARCH … ======= … >>>>>>> REPLACE, or old_text and new_text."
         )
-    return files
+    return _joined(files)
+
+
+def _joined(files: Sequence[FilePatch]) -> tuple[FilePatch, ...]:
+    """The files with the hunks of those that are updated under several headings put together."""
+    joined: list[FilePatch] = []
+    places: dict[tuple[str | None, str | None], int] = {}
+    for file in files:
+        key = (file.path, file.move_to)
+        if file.kind == "update" and key in places:
+            earlier = joined[places[key]]
+            joined[places[key]] = earlier._replace(hunks=(*earlier.hunks, *file.hunks))
+            continue
+        if file.kind == "update":
+            places[key] = len(joined)
+        joined.append(file)
+    return tuple(joined)
 
 
 def _begin_patch(lines: Sequence[str]) -> tuple[FilePatch, ...] | BadPatch:
@@ -108,8 +97,7 @@ def _begin_patch(lines: Sequence[str]) -> tuple[FilePatch, ...] | BadPatch:
 
 
 def _section_end(lines: Sequence[str], start: int) -> int:
-    names = ("*** Add File: ", "*** Update File: ", "*** Delete File: ")
-    return next((n for n in range(start, len(lines)) if lines[n].startswith(names)), len(lines))
+    return next((n for n in range(start, len(lines)) if lines[n].startswith(_SECTIONS)), len(lines))
 
 
 def _added(body: Sequence[str]) -> Hunk:

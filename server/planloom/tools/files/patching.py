@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from planloom.domain.text.positions import with_eol
 from planloom.tools.files.fuzzy_match import GRADE_TEXT, GRADES, Grade, Lines, NoIndentation, reindented
-from planloom.tools.files.patches import Hunk
+from planloom.tools.files.hunks import Hunk
 from planloom.tools.files.replacing import NoMatch, Replacement, not_found
 
 _ORDER: dict[Grade, int] = {grade: number for number, (grade, _) in enumerate(GRADES)}
@@ -64,6 +64,9 @@ def _place_hunk(lines: Lines, hunk: Hunk, after: int, number: int) -> _PlacedHun
         return _insertion(lines, hunk, number)
     found = lines.find(old)
     if found is None:
+        plain = hunk.unnumbered()
+        if plain is not None:
+            return _place_hunk(lines, plain, after, number)
         return NoMatch(not_found(f"Hunk {number} of the patch", "\n".join(lines.lines), "\n".join(old)))
     start = _choose_start(lines, hunk, found.starts, after)
     if start is None:

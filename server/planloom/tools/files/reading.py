@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Sequence
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from planloom.domain.text.positions import LineIndex
+from planloom.domain.text.lines import split_lines
 from planloom.domain.values import Json
 from planloom.tools.candidates import chain_at, excluded_of
-from planloom.tools.context import READ_LIMIT_BYTES, ToolContext
+from planloom.tools.context import ToolContext
+from planloom.tools.files.line_numbers import numbered
 from planloom.tools.globs import NameGlob, invalid_glob
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 from planloom.workspace.index.ignore import IgnoreChain, child_chain
@@ -21,6 +23,11 @@ from planloom.workspace.snapshots import Snapshot
 
 MAX_LINES = 2_000
 MAX_LISTED = 1_000
+MAX_TEXT = 200_000
+"""Most characters of a file in one result, but for its last line."""
+MAX_LINE = 20_000
+"""Most characters of one line."""
+_RANGE = re.compile(r"(\d{1,7})(?: ?(-|–|:|\.\.) ?(\d{1,7})?)?")
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv"})
 
 
@@ -29,9 +36,32 @@ class ReadFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    path: str = Field(description="Path of the file, relative to the workspace folder.", max_length=4096)
-    start_line: int | None = Field(None, ge=1, description="First line to read, counted from 1.")
-    end_line: int | None = Field(None, ge=1, description="Last line to read, included.")
+    path: str = Field(description="Relative to the workspace folder.", max_length=4096)
+    start_line: int | None = Field(None, ge=0, description="First line, from 1.")
+    end_line: int | None = Field(None, ge=0, description="Last line, included.")
+    ranges: str | None = Field(
+        None, description="Several ranges instead, such as 1-40,90-120.", max_length=1_000
+    )
+
+    @field_validator("ranges")
+    @classmethod
+    def _readable(cls, ranges: str | None) -> str | None:
+        if ranges is not None and not all(_RANGE.fullmatch(each.strip()) for each in ranges.split(",")):
+            raise ValueError("give ranges of lines such as 1-40,90-120")
+        return ranges
+
+    def spans(self) -> tuple[tuple[int, int | None], ...]:
+        """First and last lines of the wanted ranges, None for the end of the file; empty for the whole file."""
+        found: list[tuple[int, int | None]] = []
+        # Some models fill in 0 where they want no limit.
+        if self.start_line or self.end_line:
+            found.append((self.start_line or 1, self.end_line or None))
+        for each in (self.ranges or "").split(","):
+            match = _RANGE.fullmatch(each.strip())
+            if match is not None:
+                first = int(match[1])
+                found.append((first, int(match[3]) if match[3] else None if match[2] else first))
+        return tuple(found)
 
 
 class ListFiles(BaseModel):
@@ -39,11 +69,11 @@ class ListFiles(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    path: str = Field("", description="Folder to list, relative to the workspace folder.", max_length=4096)
-    recursive: bool = Field(False, description="Also list what is in folders below.")
+    path: str = Field("", description="Default the workspace folder.", max_length=4096)
+    recursive: bool = Field(False, description="Include folders below.")
     pattern: str | None = Field(
         None,
-        description="Only names that match, such as *.py; with a slash, paths such as src/*.{ts,tsx}.",
+        description="Only names such as *.py, or paths such as src/*.{ts,tsx}.",
         max_length=500,
     )
 
@@ -63,20 +93,65 @@ async def read_file(args: ReadFile, context: ToolContext) -> ToolResult:
         return failed(f"There is no file {place.relative}. List its folder to see what is there.")
     if snapshot.text is None:
         return failed(unreadable(place.relative, snapshot))
-    lines = LineIndex(snapshot.text)
-    count = lines.counted
-    # A model that swaps the two means the same lines.
-    first, last = sorted((args.start_line or 1, args.end_line or max(count, args.start_line or 1)))
-    if first > count:
-        return failed(f"{place.relative} has {_lines(count)}; ask for lines in that range.")
-    last = min(last, count, first + MAX_LINES - 1)
-    whole = args.start_line is None and args.end_line is None
-    if whole and last == count and len(snapshot.text) <= READ_LIMIT_BYTES:
-        return succeeded(f"Read {place.relative} ({_lines(count)})", snapshot.text, snapshot.text)
-    end = lines.line_start(last) if last < count else len(snapshot.text)
-    text = snapshot.text[lines.line_start(first - 1) : end]
-    note = f"[lines {first} to {last} of {count}; ask for other lines with start_line and end_line]"
-    return succeeded(f"Read lines {first} to {last} of {place.relative}", f"{text}\n{note}", text)
+    return _shown(place.relative, snapshot.text, args.spans())
+
+
+def _shown(name: str, text: str, spans: Sequence[tuple[int, int | None]]) -> ToolResult:
+    """The wanted lines with their numbers; the value is the same text as it stands in the file."""
+    lines = split_lines(text)
+    count = max(len(lines), 1)
+    wanted = _within(spans or ((1, None),), count)
+    if not wanted:
+        return failed(f"{name} has {_lines(count)}; ask for lines in that range.")
+    parts = _limited(wanted, lines)
+    texts = ["".join(lines[part.start - 1 : part.stop - 1]) for part in parts]
+    shown = "\n[…]\n".join(
+        numbered([_cut(line) for line in lines[part.start - 1 : part.stop - 1]], part.start) for part in parts
+    )
+    if parts == [range(1, count + 1)]:
+        return succeeded(f"Read {name} ({_lines(count)})", shown if text else "[the file is empty]", text)
+    which = " and ".join(f"{part.start} to {part.stop - 1}" for part in parts)
+    note = f"[lines {which} of {count}; ask for other lines with start_line and end_line, or with ranges]"
+    return succeeded(f"Read lines {which} of {name}", f"{shown}\n{note}", "".join(texts))
+
+
+def _within(spans: Sequence[tuple[int, int | None]], count: int) -> list[range]:
+    """The line numbers of the spans that the file has, in order; spans that overlap or touch are joined."""
+    parts: list[range] = []
+    # A model that swaps the ends of a range means the same lines.
+    for first, last in sorted(sorted((first, last or max(count, first))) for first, last in spans):
+        if first > count:
+            break
+        stop = min(last, count) + 1
+        if parts and first <= parts[-1].stop:
+            parts[-1] = range(parts[-1].start, max(parts[-1].stop, stop))
+        else:
+            parts.append(range(first, stop))
+    return parts
+
+
+def _limited(parts: Sequence[range], lines: Sequence[str]) -> list[range]:
+    """The parts up to the limits of lines and characters; the line that passes the limit is the last."""
+    kept: list[range] = []
+    left, size = MAX_LINES, MAX_TEXT
+    for part in parts:
+        stop = part.start
+        while stop < part.stop and left > 0 and size > 0:
+            size -= len(lines[stop - 1]) if lines else 0
+            left -= 1
+            stop += 1
+        if stop > part.start:
+            kept.append(range(part.start, stop))
+    return kept
+
+
+def _cut(line: str) -> str:
+    """A line without its end, shortened if it is very long."""
+    line = line.rstrip("\r\n")
+    left_out = len(line) - MAX_LINE
+    if left_out <= 0:
+        return line
+    return f"{line[:MAX_LINE]}… [{left_out} more characters; search_text shows those around a text]"
 
 
 def unreadable(name: str, snapshot: Snapshot) -> str:
@@ -166,7 +241,10 @@ class _Below(NamedTuple):
 
 READ_FILE = Tool(
     name="read_file",
-    description="Read a text file in the workspace, with the user's unsaved changes.",
+    description=(
+        "Read a text file, with unsaved changes. Each line is shown after its number and a tab, "
+        "which are no part of the file."
+    ),
     arguments=ReadFile,
     effect="read",
     run=read_file,
@@ -174,7 +252,7 @@ READ_FILE = Tool(
 )
 LIST_FILES = Tool(
     name="list_files",
-    description="List files under a folder. Ignored files are left out, unless the folder itself is ignored.",
+    description="List a folder. Ignored files are left out, unless the folder itself is ignored.",
     arguments=ListFiles,
     effect="read",
     run=list_files,

@@ -14,6 +14,7 @@ from planloom.tools.files.fuzzy_match import (
     plain_punctuation,
     reindented,
 )
+from planloom.tools.files.line_numbers import has_numbers, unnumbered_edit, unnumbered_text
 
 CLOSEST = " The closest lines, with their numbers, are:"
 _SHOWN = 20
@@ -36,8 +37,32 @@ class NoMatch(NamedTuple):
 
 
 def replace(text: str, old: str, new: str, *, replace_all: bool = False) -> Replacement | NoMatch:
-    """Replace `old` by `new`, once or everywhere; without an exact match, a unique looser match is replaced."""
+    """Replace `old` by `new`, once or everywhere; without an exact match, a unique looser match is replaced.
+
+    Line numbers that the model copied from `read_file` are removed.
+    """
     text, old, new = (with_eol(each, "\n") for each in (text, old, new))
+    found = _replace(text, old, _unnumbered_new(text, old, new), replace_all=replace_all)
+    plain = unnumbered_edit(old.split("\n"), new.split("\n")) if isinstance(found, NoMatch) else None
+    if plain is None:
+        return found
+    # A number stands at the beginning of a line, so only whole lines are meant.
+    plain_old = "\n".join(plain.old)
+    placed = _whole_lines(text, plain_old, "\n".join(plain.new))
+    return placed if placed is not None else NoMatch(not_found("old_text", text, plain_old))
+
+
+def _unnumbered_new(text: str, old: str, new: str) -> str:
+    """The new text without line numbers if they begin with that of the old text's line.
+
+    Other numbers are rows of data, and so may all be in a file that has lines which begin with a number.
+    """
+    offset = text.find(old)
+    plain = unnumbered_text(new, text.count("\n", 0, offset) + 1) if offset >= 0 else None
+    return new if plain is None or has_numbers(text) else plain
+
+
+def _replace(text: str, old: str, new: str, *, replace_all: bool) -> Replacement | NoMatch:
     if old == "":
         return NoMatch(
             "old_text is empty. Give the text to replace, or use write_file to set the whole file."

@@ -7,11 +7,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from planloom.domain.text.positions import differ_only_in_eol
 from planloom.tools.context import ToolContext
 from planloom.tools.files.elision import left_out_line, without_fence
+from planloom.tools.files.line_numbers import has_numbers, unnumbered_text
 from planloom.tools.files.reading import unreadable
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 from planloom.workspace.paths.resolver import PathRefused
 
 MAX_CONTENT = 5_000_000
+_DATA = (".tsv", ".tab", ".txt", ".csv", ".dat", ".log", ".md", ".out")
+"""Endings of files whose lines may begin with a number and a tab."""
 
 
 class WriteFile(BaseModel):
@@ -19,8 +22,8 @@ class WriteFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    path: str = Field(description="Path of the file, relative to the workspace folder.", max_length=4096)
-    content: str = Field(description="The whole new content of the file.", max_length=MAX_CONTENT)
+    path: str = Field(description="Relative to the workspace folder.", max_length=4096)
+    content: str = Field(description="The complete new content.", max_length=MAX_CONTENT)
 
 
 class CreateFolder(BaseModel):
@@ -28,7 +31,7 @@ class CreateFolder(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    path: str = Field(description="Path of the folder, relative to the workspace folder.", max_length=4096)
+    path: str = Field(description="Relative to the workspace folder.", max_length=4096)
 
 
 def names_folder(path: str) -> ToolResult | None:
@@ -59,7 +62,7 @@ async def write_file(args: WriteFile, context: ToolContext) -> ToolResult:
             "file, but does not empty an existing one. Use edit_file to remove text.",
             place.relative,
         )
-    content = without_fence(place.relative, args.content)
+    content = _unnumbered(place.relative, snapshot.text, without_fence(place.relative, args.content))
     if snapshot.text is not None and differ_only_in_eol(snapshot.text, content):
         return succeeded(f"{place.relative} already has this content", value=place.relative)
     before = snapshot.text or ""
@@ -85,6 +88,15 @@ async def write_file(args: WriteFile, context: ToolContext) -> ToolResult:
     return succeeded(f"{verb} {place.relative}", value=place.relative)
 
 
+def _unnumbered(name: str, before: str | None, content: str) -> str:
+    """The content without line numbers that were copied from `read_file`, unless they may be meant as data."""
+    plain = unnumbered_text(content, 1)
+    if plain is None or has_numbers(before or ""):
+        return content
+    # A file that is replaced and had no numbers shall have none; a new file may be a table or a list.
+    return content if before is None and name.lower().endswith(_DATA) else plain
+
+
 def _omission_note(before: str, after: str, placeholder: str) -> str:
     return (
         f"The new text is {100 - 100 * len(after) // len(before)} % shorter than the old one and has the line "
@@ -105,7 +117,7 @@ async def create_folder(args: CreateFolder, context: ToolContext) -> ToolResult:
 
 WRITE_FILE = Tool(
     name="write_file",
-    description="Create or replace a whole file. Give the complete content, never a part with a placeholder.",
+    description="Create or replace a whole file; never put a placeholder for a part of it.",
     arguments=WriteFile,
     effect="write",
     run=write_file,

@@ -83,6 +83,10 @@ class Capture:
         """How many bytes of the middle were dropped."""
         return max(0, self.total - len(self._head) - min(len(self._tail), self._tail_limit))
 
+    def raw(self) -> bytes:
+        """The beginning and the end as they are; the whole stream if nothing was left out."""
+        return bytes(self._head + self._tail[-self._tail_limit :])
+
     def text(self) -> str:
         """The clean text, cut at line ends where possible, with a line that says how much was left out."""
         head, tail = bytes(self._head), bytes(self._tail[-self._tail_limit :])
@@ -92,7 +96,9 @@ class Capture:
         tail = tail[tail.find(b"\n") + 1 :] if b"\n" in tail[:-1] else tail
         missing = self.total - len(head) - len(tail)
         before, after = (plain(part.decode("utf-8", "replace")) for part in (head, tail))
-        return f"{before.rstrip()}\n[… {missing} bytes left out …]\n{after}"
+        return (
+            f"{before.rstrip()}\n[… {missing} bytes left out; ask for a smaller part to see them …]\n{after}"
+        )
 
 
 class _Live:

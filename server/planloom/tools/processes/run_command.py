@@ -25,14 +25,10 @@ class RunCommand(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    command: str | tuple[str, ...] = Field(
-        description='The shell command, or a list of the program and its arguments, such as ["git", "status"].'
-    )
-    cwd: str = Field(
-        "", description="Folder to run it in, relative to the workspace folder.", max_length=4096
-    )
+    command: str | tuple[str, ...] = Field(description="A shell command, or a list of program and arguments.")
+    cwd: str = Field("", description="Folder to run it in.", max_length=4096)
     timeout_seconds: float = Field(
-        DEFAULT_SECONDS, gt=0, le=MOST_SECONDS, description="Seconds after which it is ended."
+        DEFAULT_SECONDS, gt=0, le=MOST_SECONDS, description="Seconds until it is ended."
     )
 
     @field_validator("command")
@@ -127,8 +123,8 @@ def _last_line(ended: ProcessResult) -> str:
 RUN_COMMAND = Tool(
     name="run_command",
     description=(
-        "Run a command in the workspace and return its exit code and output. It gets no input and must end by itself; "
-        "the user is asked first. Use the file tools, not commands, to read and change files."
+        "Run a command and return its exit code and output. It gets no input and must end by itself; the user is "
+        "asked first. Read and change files with the other tools."
     ),
     arguments=RunCommand,
     effect="execute",

@@ -26,8 +26,8 @@ class FindFiles(BaseModel):
         min_length=1,
         max_length=500,
     )
-    path: str = Field("", description="Folder to look in, relative to the workspace folder.", max_length=4096)
-    max_results: int = Field(200, ge=1, le=MAX_RESULTS, description="Paths to return at most.")
+    path: str = Field("", description="Folder to look in.", max_length=4096)
+    max_results: int = Field(200, ge=1, le=MAX_RESULTS, description="Most paths.")
 
 
 async def find_files(args: FindFiles, context: ToolContext) -> ToolResult:
@@ -80,7 +80,7 @@ async def _similar(context: ToolContext, pattern: str) -> tuple[str, ...]:
 
 FIND_FILES = Tool(
     name="find_files",
-    description="Find files by name, with a glob or a part of the name. Ignored files are left out.",
+    description="Find files by name. Ignored files are left out.",
     arguments=FindFiles,
     effect="read",
     run=find_files,

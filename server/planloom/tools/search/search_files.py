@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -24,12 +26,17 @@ from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.view import confined_path
 
 MAX_RESULTS: Final = 1_000
+MAX_CONTEXT: Final = 20
 _SECONDS: Final = 20.0
 """Time limit of one search."""
+_COUNTING_SECONDS: Final = 2.0
+"""How long a search goes on to count lines that it will not show."""
 _PATTERN_SECONDS: Final = 2.0
 """Time limit of the pattern in one file."""
 _LONGEST_LINE: Final = 300
 _MOST_TEXT: Final = 60_000
+_MOST_NAMED: Final = 20
+"""Files that are named with their count of lines not shown."""
 _BATCH: Final = 16_000
 """Files per call of ripgrep."""
 _WORTH_RIPGREP: Final = 200
@@ -42,42 +49,47 @@ class SearchText(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     pattern: str = Field(description="Text to search for.", max_length=MAX_PATTERN)
-    path: str = Field(
-        "", description="Folder or file to search in, relative to the workspace folder.", max_length=4096
-    )
-    regex: bool = Field(False, description="The pattern is a regular expression; ^ and $ match at line ends.")
-    ignore_case: bool = Field(False, description="Ignore upper and lower case.")
+    path: str = Field("", description="Folder or file to search in.", max_length=4096)
+    regex: bool = Field(False, description="The pattern is a regular expression.")
+    ignore_case: bool = Field(False, description="Ignore case.")
     files: str | None = Field(
-        None, description="Search only files that match, such as *.py or *.{ts,tsx}.", max_length=500
+        None, description="Only files that match, such as *.py or *.{ts,tsx}.", max_length=500
     )
-    max_results: int = Field(100, ge=1, le=MAX_RESULTS, description="Lines to return at most.")
+    context: int = Field(0, ge=0, le=MAX_CONTEXT, description="Lines to show around each match.")
+    max_results: int = Field(100, ge=1, le=MAX_RESULTS, description="Most matching lines.")
 
 
 class _Hit(NamedTuple):
+    """A matching line; `around` are the lines shown with it, by number, itself included."""
+
     name: str
     line: int
     text: str
-
-
-class _Search(NamedTuple):
-    """One search: up to `limit` lines that match. `live` are the texts of files that are open or staged, by name.
-
-    `program` is ripgrep, which leaves out the files without a match; None if they are few, or there is none.
-    """
-
-    place: ResolvedPath
-    scope: SearchScope
-    live: dict[str, str]
-    pattern: Pattern
-    limit: int
-    program: Path | None
+    around: Mapping[int, str]
 
 
 class _SearchResult(NamedTuple):
+    """The first matching lines, and how many each file has.
+
+    `late`: not all files were searched. `slow`: the pattern took too long in this file.
+    """
+
     hits: list[_Hit]
-    more: bool
+    counts: Mapping[str, int]
     slow: str | None = None
     late: bool = False
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+
+class _Wanted(NamedTuple):
+    """What to search for, and how much to collect."""
+
+    pattern: Pattern
+    limit: int
+    context: int
 
 
 async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
@@ -105,7 +117,7 @@ async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
     else:
         scope = matching(await scope_below(context, place), wanted)
         prefix = "" if place.relative == "." else f"{place.relative}/"
-    found = await _search(context, place, scope, pattern, args.max_results)
+    found = await _search(context, place, scope, _Wanted(pattern, args.max_results, args.context))
     if found.slow is not None:
         return failed(
             f"The pattern takes too long for {prefix}{found.slow}. Make it simpler (no nested repetitions), "
@@ -115,29 +127,54 @@ async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
 
 
 async def _search(
-    context: ToolContext, place: ResolvedPath, scope: SearchScope, pattern: Pattern, limit: int
+    context: ToolContext, place: ResolvedPath, scope: SearchScope, wanted: _Wanted
 ) -> _SearchResult:
-    """Search the files in the order of their names, up to `limit` lines."""
+    """Search the files in the order of their names."""
     live = {name: (await context.files.peek(uri)).text or "" for name, uri in scope.live.items()}
     roots = [root.path for root in context.roots.folders]
     program = None
-    if pattern.needle and len({*scope.names, *live}) >= _WORTH_RIPGREP:
+    if wanted.pattern.needle and len({*scope.names, *live}) >= _WORTH_RIPGREP:
         program = await asyncio.to_thread(context.programs.find, "rg", roots)
     stop = threading.Event()
+    texts = _texts(place, scope, live, wanted.pattern, program)
     try:
-        search = _Search(place, scope, live, pattern, limit, program)
-        return await asyncio.to_thread(_scan, search, stop)
+        return await asyncio.to_thread(_scan, texts, scope, wanted, stop)
     finally:
         # A thread cannot be cancelled; it checks this event between files.
         stop.set()
 
 
-def _scan(search: _Search, stop: threading.Event) -> _SearchResult:
-    place, scope, live, pattern, limit, program = search
+def _scan(
+    texts: Iterator[tuple[str, str]], scope: SearchScope, wanted: _Wanted, stop: threading.Event
+) -> _SearchResult:
+    """Collect the first matching lines, then go on for a while to count the others."""
     until = time.monotonic() + _SECONDS
     hits: list[_Hit] = []
-    names = sorted({*scope.names, *live})
-    for batch in chunks(names, _BATCH):
+    counts: dict[str, int] = {}
+    for name, text in texts:
+        if stop.is_set() or time.monotonic() > until:
+            return _SearchResult(hits, counts, late=True)
+        seconds = min(_PATTERN_SECONDS, until - time.monotonic())
+        try:
+            for hit in _lines(name, with_eol(text, "\n"), wanted, seconds):
+                if name not in counts and not scope.shows(name):
+                    break
+                counts[name] = counts.get(name, 0) + 1
+                if len(hits) < wanted.limit:
+                    hits.append(hit)
+                    if len(hits) == wanted.limit:
+                        until = min(until, time.monotonic() + _COUNTING_SECONDS)
+        except TooSlow:
+            slow = name if len(hits) < wanted.limit else None
+            return _SearchResult(hits, counts, slow, late=True)
+    return _SearchResult(hits, counts)
+
+
+def _texts(
+    place: ResolvedPath, scope: SearchScope, live: Mapping[str, str], pattern: Pattern, program: Path | None
+) -> Iterator[tuple[str, str]]:
+    """The names and texts of the files that may contain a match, in the order of their names."""
+    for batch in chunks(sorted({*scope.names, *live}), _BATCH):
         candidates: frozenset[str] | None = None
         if program is not None:
             on_disk = [name for name in batch if name not in live]
@@ -145,27 +182,12 @@ def _scan(search: _Search, stop: threading.Event) -> _SearchResult:
                 program, scope.folder, on_disk, pattern.needle, ignore_case=pattern.ignore_case
             )
         for name in batch:
-            if stop.is_set() or time.monotonic() > until:
-                return _SearchResult(hits, more=True, late=True)
             if name in live:
-                text: str | None = live[name]
-            elif candidates is not None and name not in candidates:
-                continue
-            else:
+                yield name, live[name]
+            elif candidates is None or name in candidates:
                 text = _text(place, scope.folder, name, pattern)
-            if text is None:
-                continue
-            try:
-                seconds = min(_PATTERN_SECONDS, until - time.monotonic())
-                for number, hit in enumerate(_lines(name, with_eol(text, "\n"), pattern, seconds)):
-                    if number == 0 and not scope.shows(name):
-                        break
-                    if len(hits) == limit:
-                        return _SearchResult(hits, more=True)
-                    hits.append(hit)
-            except TooSlow:
-                return _SearchResult(hits, more=True, slow=name)
-    return _SearchResult(hits, more=False)
+                if text is not None:
+                    yield name, text
 
 
 def _text(place: ResolvedPath, folder: Path, name: str, pattern: Pattern) -> str | None:
@@ -177,63 +199,110 @@ def _text(place: ResolvedPath, folder: Path, name: str, pattern: Pattern) -> str
     return found.decoded.text if found.decoded is not None else None
 
 
-def _lines(name: str, text: str, pattern: Pattern, seconds: float) -> Iterator[_Hit]:
+def _lines(name: str, text: str, wanted: _Wanted, seconds: float) -> Iterator[_Hit]:
     """Each line in which a match begins, once."""
     line, counted, last = 1, 0, 0
-    for offset in pattern.matches(text, seconds):
+    for offset in wanted.pattern.matches(text, seconds):
         line += text.count("\n", counted, offset)
         counted = offset
         if line == last:
             continue
         last = line
         start, end = text.rfind("\n", 0, offset) + 1, text.find("\n", offset)
-        whole = text[start : end if end >= 0 else len(text)]
-        if len(whole) > _LONGEST_LINE:
-            begin = max(0, min(offset - start - 100, len(whole) - _LONGEST_LINE))
-            whole = ("…" if begin else "") + whole[begin : begin + _LONGEST_LINE] + "…"
-        yield _Hit(name, line, whole)
+        whole = _shortened(text[start : end if end >= 0 else len(text)], offset - start)
+        around = _around(text, start, end, line, wanted.context) if wanted.context else {}
+        yield _Hit(name, line, whole, {**around, line: whole})
+
+
+def _around(text: str, start: int, end: int, line: int, context: int) -> dict[int, str]:
+    """The lines before and after the line that lies at `start`; `end` is that of its line end, -1 at the text's."""
+    found: dict[int, str] = {}
+    for number in range(line - 1, line - 1 - context, -1):
+        if start == 0:
+            break
+        before = text.rfind("\n", 0, start - 1) + 1
+        found[number] = _shortened(text[before : start - 1], 0)
+        start = before
+    for number in range(line + 1, line + 1 + context):
+        if end < 0 or end + 1 >= len(text):
+            break
+        after = text.find("\n", end + 1)
+        found[number] = _shortened(text[end + 1 : after if after >= 0 else len(text)], 0)
+        end = after
+    return found
+
+
+def _shortened(line: str, offset: int) -> str:
+    """A long line cut to the text around an offset."""
+    if len(line) <= _LONGEST_LINE:
+        return line
+    begin = max(0, min(offset - 100, len(line) - _LONGEST_LINE))
+    return ("…" if begin else "") + line[begin : begin + _LONGEST_LINE] + "…"
 
 
 def _tool_result(args: SearchText, found: _SearchResult, prefix: str, scope: SearchScope) -> ToolResult:
-    lines: list[str] = []
-    size = 0
-    for hit in found.hits:
-        line = f"{prefix}{hit.name}:{hit.line}: {hit.text}"
-        size += len(line) + 1
-        if size > _MOST_TEXT:
-            break
-        lines.append(line)
-    files = len({hit.name for hit in found.hits})
-    count = f"{len(found.hits)}{'+' if found.more else ''}"
     what = f"“{args.pattern[:80]}”"
     if not found.hits:
-        text = f"No line contains {what}"
-        searched = len(scope.names) + len(scope.live.keys() - set(scope.names))
-        text += f" in {searched} files." if searched != 1 else " in 1 file."
-        if found.late:
-            text += " The search ran out of time: give a folder or files to search in."
-        elif not args.ignore_case:
-            text += " Try ignore_case, a shorter text, or another folder."
-        return succeeded(f"Found nothing for {what}", text, [])
-    if found.more or len(lines) < len(found.hits):
-        lines.append(
-            f"[only the first {len(lines)} lines are shown; give a folder as path, or files such as *.py]"
-        )
+        return succeeded(f"Found nothing for {what}", _nothing(args, found, scope), [])
+    shown = found.hits
+    while len(text := _rendered(shown, prefix, in_context=args.context > 0)) > _MOST_TEXT:
+        shown = shown[: len(shown) * _MOST_TEXT // (len(text) + len(text) // 10)]
+    notes = [_rest(found, shown, prefix)] if found.late or len(shown) < found.total else []
     if scope.partial:
-        lines.append("[the workspace is still being listed: there may be more]")
+        notes.append("[the workspace is still being listed: there may be more]")
     value: list[Json] = [
         {"path": prefix + hit.name, "line": hit.line, "text": hit.text} for hit in found.hits
     ]
-    return succeeded(
-        f"Found {what} in {count} line{'s' if count != '1' else ''} of {files} file{'s' if files != 1 else ''}",
-        "\n".join(lines),
-        value,
+    more = "+" if found.late else ""
+    lines = f"{found.total}{more} line{'' if found.total == 1 and not more else 's'}"
+    files = f"{len(found.counts)}{more} file{'' if len(found.counts) == 1 and not more else 's'}"
+    return succeeded(f"Found {what} in {lines} of {files}", "\n".join((text, *notes)), value)
+
+
+def _nothing(args: SearchText, found: _SearchResult, scope: SearchScope) -> str:
+    searched = len(scope.names) + len(scope.live.keys() - set(scope.names))
+    text = f"No line contains “{args.pattern[:80]}” in {searched} file{'' if searched == 1 else 's'}."
+    if found.late:
+        return f"{text} The search ran out of time: give a folder or files to search in."
+    return text if args.ignore_case else f"{text} Try ignore_case, a shorter text, or another folder."
+
+
+def _rendered(hits: Sequence[_Hit], prefix: str, *, in_context: bool) -> str:
+    """The hits as `path:line: text`; in context as one block for each file, its lines numbered as in `read_file`."""
+    if not in_context:
+        return "\n".join(f"{prefix}{hit.name}:{hit.line}: {hit.text}" for hit in hits)
+    blocks: list[str] = []
+    for name, own in groupby(hits, key=lambda hit: hit.name):
+        lines: dict[int, str] = {}
+        for hit in own:
+            lines |= hit.around
+        blocks.append(f"{prefix}{name}")
+        last = None
+        for number in sorted(lines):
+            if last is not None and number != last + 1:
+                blocks.append("[…]")
+            blocks.append(f"{number}\t{lines[number]}")
+            last = number
+    return "\n".join(blocks)
+
+
+def _rest(found: _SearchResult, shown: Sequence[_Hit], prefix: str) -> str:
+    """What is not shown: how many lines of which files, most lines first."""
+    left = Counter(found.counts)
+    left.subtract(hit.name for hit in shown)
+    files = [(prefix + name, count) for name, count in left.most_common() if count > 0]
+    named = ", ".join(f"{name} {count}" for name, count in files[:_MOST_NAMED])
+    others = f" and {len(files) - _MOST_NAMED} more files" if len(files) > _MOST_NAMED else ""
+    least = "at least " if found.late else ""
+    return (
+        f"[{len(shown)} lines are shown, {least}{found.total - len(shown)} more are in {named or 'files not searched'}"
+        f"{others}; give a folder or file as path, or files such as *.py]"
     )
 
 
 SEARCH_TEXT = Tool(
     name="search_text",
-    description="Search files for a text or regular expression; returns path:line: text. Ignored files are left out.",
+    description="Search files for a text or a regular expression. Ignored files are left out.",
     arguments=SearchText,
     effect="read",
     run=search_text,

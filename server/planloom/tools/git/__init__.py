@@ -1,0 +1,1 @@
+"""Tools that read git's state and history. Start with `git_tools.py`; `repository.py` runs git."""

@@ -1,0 +1,229 @@
+"""The tools `git_status`, `git_log` and `git_diff`, which read git's state and history without a shell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from planloom.domain.safety.protected import is_secret
+from planloom.tools.context import ToolContext
+from planloom.tools.git.repository import GitOutput, Repository, open_repository
+from planloom.tools.git.unsaved_changes import UnsavedChange, unsaved_changes
+from planloom.tools.terminal_text import plain
+from planloom.tools.tool import Tool, ToolResult, failed, succeeded
+
+MAX_COMMITS: Final = 200
+_HEAD: Final = 30_000
+_TAIL: Final = 10_000
+"""Bytes of a diff that are shown from its beginning, and from its end."""
+_MOST_PATHS: Final = 1_000
+_MOST_NAMED: Final = 50
+_NO_PROGRAMS: Final = ("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
+
+
+class GitStatus(BaseModel):
+    """Arguments of `git_status`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str = Field("", description="File or folder; default all.", max_length=4096)
+
+
+class GitLog(BaseModel):
+    """Arguments of `git_log`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str = Field("", description="Only commits that changed this.", max_length=4096)
+    revision: str = Field("", description="Where to start, or a range such as main..HEAD.", max_length=500)
+    max_results: int = Field(20, ge=1, le=MAX_COMMITS, description="Most commits.")
+
+
+class GitDiff(BaseModel):
+    """Arguments of `git_diff`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str = Field("", description="File or folder; default all.", max_length=4096)
+    revision: str = Field(
+        "",
+        description="A commit to compare with, or a range such as HEAD~1..HEAD.",
+        max_length=500,
+    )
+
+
+async def git_status(args: GitStatus, context: ToolContext) -> ToolResult:
+    """The branch, and the files that differ from the last commit."""
+    repository = await open_repository(context, args.path)
+    if isinstance(repository, ToolResult):
+        return repository
+    found = await repository.output(
+        *("status", "--short", "--branch", "--untracked-files=normal", "--ignore-submodules=all"),
+        *("--", repository.path),
+        head=_TAIL,
+        tail=_TAIL,
+    )
+    if found.code != 0:
+        return _unreadable(found)
+    lines = found.text.splitlines()
+    unsaved = [each.path async for each in unsaved_changes(context, repository.place)]
+    text = "\n".join(lines) + ("" if len(lines) > 1 else "\n(no changes)") + _not_on_disk(unsaved)
+    changed = max(0, len(lines) - 1)
+    return succeeded(f"Read git's status: {changed} file{'' if changed == 1 else 's'} changed", text, text)
+
+
+async def git_log(args: GitLog, context: ToolContext) -> ToolResult:
+    """The commits before a revision or in a range, newest first."""
+    repository = await open_repository(context, args.path)
+    if isinstance(repository, ToolResult):
+        return repository
+    commits = await repository.range(args.revision or "HEAD")
+    if isinstance(commits, ToolResult):
+        return commits
+    # A pathspec leaves out merges, so there is none for the whole of a repository.
+    below = () if repository.path == "." and repository.is_whole else ("--", repository.path)
+    found = await repository.output(
+        *("log", "--no-color", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--date=short"),
+        *("--format=%h %ad %an: %s", f"--max-count={args.max_results}", commits, *below),
+        head=_HEAD,
+        tail=_TAIL,
+    )
+    if found.code != 0:
+        return _unreadable(found)
+    count = len(found.text.splitlines())
+    text = found.text.rstrip("\n") or "(no commits)"
+    if count == args.max_results:
+        text += "\n[there may be more: raise max_results, or give a path or a range]"
+    return succeeded(f"Listed {count} commit{'' if count == 1 else 's'}", text, text)
+
+
+async def git_diff(args: GitDiff, context: ToolContext) -> ToolResult:
+    """The changes between two commits, or between a commit and the files as the step sees them."""
+    repository = await open_repository(context, args.path)
+    if isinstance(repository, ToolResult):
+        return repository
+    if repository.place.secret:
+        return failed(f"{repository.path} may hold secrets, so its changes are not shown. Do without them.")
+    commits = await repository.range(args.revision or "HEAD")
+    if isinstance(commits, ToolResult):
+        return commits
+    files = await _changed_files(repository, commits)
+    if files is None:
+        return failed("Git could not compare these, or too many files changed. Give a path or another range.")
+    shown = [file for file in files if not any(is_secret(path) for path in file.paths)]
+    found = await _diff(repository, commits, files, shown)
+    if isinstance(found, ToolResult):
+        return found
+    parts = [found.text.rstrip("\n")]
+    if found.cut:
+        parts.append(f"[cut; give a path for the rest of: {_listed([file.counted for file in shown])}]")
+    if len(shown) < len(files):
+        parts.append(f"[not shown, since they may hold secrets: {len(files) - len(shown)} files]")
+    count = len(files)
+    if ".." not in commits:
+        unsaved = [each async for each in unsaved_changes(context, repository.place)]
+        count = len({path for file in files for path in file.paths[-1:]} | {each.path for each in unsaved})
+        parts += [await _untracked(repository), _unsaved_diff(unsaved)]
+    text = "\n".join(part for part in parts if part) or "(no changes)"
+    return succeeded(f"Compared: {count} file{'' if count == 1 else 's'} changed", text, text)
+
+
+class _ChangedFile(NamedTuple):
+    """A file of a diff with its path, or its old and new path; `counted` is its path with its lines."""
+
+    paths: tuple[str, ...]
+    counted: str
+
+
+async def _changed_files(repository: Repository, commits: str) -> tuple[_ChangedFile, ...] | None:
+    """The files that differ; None if git fails."""
+    fields = await repository.names(
+        "diff", *_NO_PROGRAMS, "--numstat", "-z", "-M", "--relative", commits, "--", repository.path
+    )
+    if fields is None:
+        return None
+    files: list[_ChangedFile] = []
+    rest = iter(fields)
+    for field in rest:
+        added, removed, path = field.split("\t", 2)
+        # Git lists a rename as empty path, old path, new path.
+        paths = (path,) if path else (next(rest), next(rest))
+        files.append(_ChangedFile(paths, f"{paths[-1]} +{added} -{removed}"))
+    return tuple(files)
+
+
+async def _diff(
+    repository: Repository, commits: str, files: Sequence[_ChangedFile], shown: Sequence[_ChangedFile]
+) -> GitOutput | ToolResult:
+    """The diff of the files that may be shown."""
+    if not shown:
+        return GitOutput("", 0, cut=False)
+    paths: Sequence[str] = (repository.path,)
+    if len(shown) < len(files):
+        paths = [path for file in shown for path in file.paths]
+        if len(paths) > _MOST_PATHS:
+            return failed(f"{len(files)} files differ. Give a path or another range.")
+    found = await repository.output(
+        "diff", *_NO_PROGRAMS, "-M", "--relative", commits, "--", *paths, head=_HEAD, tail=_TAIL
+    )
+    return found if found.code == 0 or found.cut else _unreadable(found)
+
+
+async def _untracked(repository: Repository) -> str:
+    names = await repository.names("ls-files", "-z", "--others", "--exclude-standard", "--", repository.path)
+    return f"[new files that git does not track yet: {_listed(names)}]" if names else ""
+
+
+def _unsaved_diff(unsaved: Sequence[UnsavedChange]) -> str:
+    """The differences that are not on disk, in the same bounds as git's."""
+    if not unsaved:
+        return ""
+    text = "\n".join(each.diff.rstrip("\n") for each in unsaved if each.diff)
+    if len(text) > _HEAD:
+        text = text[: text.rfind("\n", 0, _HEAD)] + "\n[cut; give a path for the rest]"
+    names = [each.path for each in unsaved]
+    return f"{_not_on_disk(names).strip()}\n{plain(text)}".rstrip()
+
+
+def _not_on_disk(paths: Sequence[str]) -> str:
+    if not paths:
+        return ""
+    return f"\n[besides, staged by this plan or unsaved in the editor, not on disk yet: {_listed(paths)}]"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return plain(", ".join(names[:_MOST_NAMED])).replace("\n", " ") + more
+
+
+def _unreadable(found: GitOutput) -> ToolResult:
+    how = "took too long or printed too much" if found.code is None else "failed"
+    return failed(f"Git {how}. Give a path or a smaller range.")
+
+
+GIT_STATUS = Tool(
+    name="git_status",
+    description="Show git's branch and changed files.",
+    arguments=GitStatus,
+    effect="read",
+    run=git_status,
+    paths=("path",),
+)
+GIT_LOG = Tool(
+    name="git_log",
+    description="List git's commits, newest first.",
+    arguments=GitLog,
+    effect="read",
+    run=git_log,
+    paths=("path",),
+)
+GIT_DIFF = Tool(
+    name="git_diff",
+    description="Show changes as a diff, by default all since the last commit.",
+    arguments=GitDiff,
+    effect="read",
+    run=git_diff,
+    paths=("path",),
+)

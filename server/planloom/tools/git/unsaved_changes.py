@@ -1,0 +1,49 @@
+"""Finds what a step sees and git does not: staged changes, and unsaved text in the editor."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import NamedTuple
+
+from planloom.domain.text.diff import unified
+from planloom.domain.text.positions import differ_only_in_eol, with_eol
+from planloom.tools.candidates import changed_uris
+from planloom.tools.context import ToolContext
+from planloom.workspace.edits.overlay import Overlay
+from planloom.workspace.paths.resolver import ResolvedPath
+from planloom.workspace.paths.uris import is_at_or_below
+from planloom.workspace.view import WorkspaceView
+
+
+class UnsavedChange(NamedTuple):
+    """A file whose text differs from the disk; `diff` is empty for a file that may hold secrets."""
+
+    path: str
+    diff: str
+
+
+async def unsaved_changes(context: ToolContext, below: ResolvedPath) -> AsyncIterator[UnsavedChange]:
+    """The files at or below a place whose text is not on disk as the step sees it."""
+    view = _view(context)
+    for uri in changed_uris(context.files):
+        if not is_at_or_below(uri, below.uri):
+            continue
+        place = await context.resolve_uri(uri)
+        if not isinstance(place, ResolvedPath):
+            continue
+        now, saved = (await context.files.peek(uri)).text, await view.saved_text(uri)
+        if now is None and saved is None:
+            continue
+        if now is not None and saved is not None and differ_only_in_eol(now, saved):
+            continue
+        name = place.relative
+        secret = place.secret or await context.is_moved_secret(uri)
+        old, new = (None if text is None else with_eol(text, "\n") for text in (saved, now))
+        yield UnsavedChange(name, "" if secret else unified(old, new, f"a/{name}", f"b/{name}"))
+
+
+def _view(context: ToolContext) -> WorkspaceView:
+    under: Overlay | WorkspaceView = context.files
+    while isinstance(under, Overlay):
+        under = under.under
+    return under
