@@ -37,7 +37,7 @@ async def list_folder_tree(
 
     Links are listed as files and not followed. Names that are not valid Unicode are left out.
     """
-    if git is not None and await asyncio.to_thread(_in_work_tree, root):
+    if git is not None and await asyncio.to_thread(in_work_tree, root):
         started = False
         try:
             async with aclosing(git_files(git, root, exclude)) as batches:
@@ -167,7 +167,8 @@ class _ExcludeFilter:
         return self._folders[folder]
 
 
-def _in_work_tree(root: Path) -> bool:
+def in_work_tree(root: Path) -> bool:
+    """Whether the folder seems to lie in a work tree of git; call it from a thread."""
     return any((folder / ".git").exists() for folder in (root, *root.parents))
 
 
