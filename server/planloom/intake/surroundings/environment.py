@@ -1,0 +1,150 @@
+"""Writes the ENVIRONMENT section: system, folders, git, how tests are run, manifests, opened files and their errors."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from planloom.tools.processes.child_process import shell_argv
+from planloom.tools.terminal_text import plain
+from planloom.workspace.editor import FileDiagnostics
+from planloom.workspace.index.git_state import GitState
+from planloom.workspace.paths.names import visible
+
+_CHANGED: Final = 8
+"""The most changed files that are named."""
+_MANIFESTS: Final = 4
+"""The most manifests with a line of their own."""
+_COMMANDS: Final = 5
+_RECENT: Final = 6
+_ERRORS: Final = 5
+"""The most files of which errors are shown, and the most errors in all."""
+_MOST_LINE: Final = 320
+"""The most characters of a line; what varies in length stands at its end."""
+_MOST_MESSAGE: Final = 120
+
+
+class WorkspaceFolder(NamedTuple):
+    """A workspace folder, with the state of git where it is known.
+
+    `installed` are folders in it that hold installed dependencies, which ignore files usually hide.
+    """
+
+    name: str
+    path: Path
+    git: GitState | None = None
+    installed: Sequence[str] = ()
+
+
+class ReadManifest(NamedTuple):
+    """A manifest by its path, with the facts in it; no facts if it was not read."""
+
+    path: str
+    facts: str = ""
+
+
+class SuiteCommand(NamedTuple):
+    """A command that runs tests, when started in `folder` ("" is the workspace folder); `source` says so."""
+
+    command: str
+    folder: str
+    source: str
+
+
+class Findings(NamedTuple):
+    """All that the section is written from. `errors` are the editor's, by path."""
+
+    today: date | None = None
+    folders: Sequence[WorkspaceFolder] = ()
+    suites: Sequence[SuiteCommand] = ()
+    manifests: Sequence[ReadManifest] = ()
+    recent: Sequence[str] = ()
+    errors: Sequence[tuple[str, FileDiagnostics]] = ()
+
+
+def environment_text(found: Findings) -> str:
+    """The body of the section, a line for each fact."""
+    lines = (
+        _system(found.today),
+        *_folders(found.folders),
+        _suites(found.suites),
+        *_manifests(found.manifests),
+        _listed("Recently opened", found.recent, _RECENT),
+        *_errors(found.errors),
+    )
+    return "\n".join(_short(line) for line in lines if line)
+
+
+def _system(today: date | None) -> str:
+    system = {"Darwin": "macOS"}.get(platform.system(), platform.system())
+    shell = Path(shell_argv("")[0])
+    of_commands = shell.name if sys.platform == "win32" else str(shell)
+    return f"System: {system} ({platform.machine()}). Commands run in {of_commands}." + (
+        f" Today is {today.isoformat()}." if today else ""
+    )
+
+
+def _folders(folders: Sequence[WorkspaceFolder]) -> Iterator[str]:
+    for folder in folders:
+        label = "Workspace folder" if len(folders) == 1 else f"Workspace folder {visible(folder.name)}"
+        yield f"{label}: {visible(str(folder.path))}"
+        if folder.git is not None:
+            yield _git(folder.git)
+        yield _listed("Dependencies are installed in", folder.installed, _RECENT)
+
+
+def _git(state: GitState) -> str:
+    where = f"branch {visible(state.branch)}" if state.branch else "no branch (a commit is checked out)"
+    if not state.changed:
+        return f"Git when the plan began: {where}, nothing changed"
+    count = "1 changed file" if len(state.changed) == 1 else f"{len(state.changed)} changed files"
+    return f"Git when the plan began: {where}, {_listed(count, state.changed, _CHANGED)}"
+
+
+def _suites(suites: Sequence[SuiteCommand]) -> str:
+    found: dict[tuple[str, str], str] = {}
+    for suite in suites:
+        found.setdefault((suite.command, suite.folder), suite.source)
+    shown = [
+        f"`{command}`" + (f" in {visible(folder)}/" if folder else "") + f" ({visible(source)})"
+        for (command, folder), source in list(found.items())[:_COMMANDS]
+    ]
+    return f"Tests are run with: {', '.join(shown)}" if shown else ""
+
+
+def _manifests(manifests: Sequence[ReadManifest]) -> Iterator[str]:
+    excerpts = [manifest for manifest in manifests if manifest.facts][:_MANIFESTS]
+    for manifest in excerpts:
+        yield f"{visible(manifest.path)}: {manifest.facts}"
+    others = [manifest.path for manifest in manifests if manifest not in excerpts]
+    yield _listed("Other manifests" if excerpts else "Manifests", others, 10)
+
+
+def _errors(errors: Sequence[tuple[str, FileDiagnostics]]) -> Iterator[str]:
+    left = _ERRORS
+    for path, reported in errors[:_ERRORS]:
+        found = [item for item in reported.items if item.severity == "error"]
+        if not found:
+            continue
+        count = "1 error" if len(found) == 1 else f"{len(found)} errors"
+        first = [
+            f"line {item.range.start.line + 1}: {' '.join(plain(item.message[:500]).split())[:_MOST_MESSAGE]}"
+            for item in found[: max(1, left)]
+        ]
+        left -= len(first)
+        yield f"The editor shows {count} in {visible(path)}: {'; '.join(first)}"
+
+
+def _listed(label: str, names: Sequence[str], most: int) -> str:
+    if not names:
+        return ""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{label}: {', '.join(map(visible, names[:most]))}{more}"
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= _MOST_LINE else line[: _MOST_LINE - 1].rstrip() + "…"
