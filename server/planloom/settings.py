@@ -176,7 +176,7 @@ class ContextSettings(_Group):
         (), strict=False, description="Globs of files that completion and search leave out."
     )
     instructions: bool = Field(
-        True, description="Add AGENTS.md or a similar file of a trusted workspace to prompts."
+        True, description="Tell models to follow AGENTS.md and similar files of a trusted workspace."
     )
 
 

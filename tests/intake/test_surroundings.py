@@ -156,7 +156,9 @@ async def test_the_nearest_instructions_come_first_and_others_are_named(tmp_path
     assert found.instructions.others == ("docs/AGENTS.md",)
     section = found.text().partition("PROJECT INSTRUCTIONS\n")[2]
     assert section.index("Shop.") < section.index("Web.") < section.index("Top.")
-    assert section.endswith("Read these too before you change files in their folders: docs/AGENTS.md")
+    assert section.endswith(
+        "Read and follow these too before you change files in their folders: docs/AGENTS.md"
+    )
 
 
 async def test_what_a_dependency_brings_along_is_no_instruction_of_the_project(tmp_path: Path) -> None:

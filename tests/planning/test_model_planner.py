@@ -15,6 +15,8 @@ from planloom.domain.plans.attachments import Attachment, ResolvedAttachment
 from planloom.domain.plans.perspectives import KodaPerspective
 from planloom.domain.plans.plan import Qualification, Step, Usage
 from planloom.domain.values import AttachmentId, StepId
+from planloom.intake.surroundings.project_instructions import InstructionFile, ProjectInstructions
+from planloom.intake.surroundings.sections import Surroundings
 from planloom.models.offline.scripted import ScriptedModel, Turn, fails, says
 from planloom.models.port import Capabilities
 from planloom.models.tokens import TokenCounter
@@ -196,14 +198,14 @@ async def test_a_request_that_does_not_fit_is_refused() -> None:
         await drafted([says(GOOD)], asking("x" * 100_000))
 
 
-async def test_attachments_and_the_snapshot_share_what_is_left() -> None:
+async def test_attachments_and_the_surroundings_share_what_is_left() -> None:
     attachment = ResolvedAttachment(
         attachment=Attachment(
             attachment_id=AttachmentId("1"), kind="file", reference="@big.txt", bytes=10**6
         ),
         text="line\n" * 200_000,
     )
-    request = asking(attachments=(attachment,), snapshot="file.py\n" * 50_000)
+    request = asking(attachments=(attachment,), surroundings=Surroundings(tree="file.py\n" * 50_000))
     model, _ = await drafted([says(GOOD)], request)
     size = sum(len(message.text) for message in model.requests[0].messages)
     assert size < 32_000 * 3
@@ -213,7 +215,13 @@ async def test_attachments_and_the_snapshot_share_what_is_left() -> None:
 def full() -> PlanningRequest:
     return PlanningRequest(
         text="Make @src/a.py greet politely",
-        snapshot="src/\n  a.py\nREADME.md",
+        surroundings=Surroundings(
+            environment="System: Linux.\nTests are run with: `pytest` (pyproject.toml)",
+            tree="src/\n  a.py\nREADME.md",
+            instructions=ProjectInstructions(
+                files=(InstructionFile(path="AGENTS.md", text="Use tabs.\n"),), others=("web/AGENTS.md",)
+            ),
+        ),
         qualification=Qualification(
             task_type="code", complexity="simple", risk_level="low", reasons=(), by="rules"
         ),

@@ -86,8 +86,8 @@ async def test_a_clock_that_was_set_changes_neither_the_order_nor_what_came_befo
             first.plan_id,
         ]
         assert at.app.plans.get(None, None) == at.now(second)
-        told = at.app.plans._services.conductor._runner._model_work._earlier(second)  # type: ignore[attr-defined]
-        assert "Request: 1. List files" in told
+        work = at.app.plans._services.conductor._runner._model_work  # type: ignore[attr-defined]
+        assert "Request: 1. List files" in (await work._surroundings(second)).earlier
 
 
 def test_every_listener_hears_events_in_their_order() -> None:

@@ -12,25 +12,23 @@ from planloom.domain.plans.perspectives import Agent, Perspective
 from planloom.domain.plans.plan import Author, Qualification, Risk, Step, Usage
 from planloom.domain.plans.validation import Problem
 from planloom.domain.values import Value
+from planloom.intake.surroundings.sections import NOWHERE, Surroundings
 
 
 class PlanningRequest(Value):
     """The input of a planner.
 
-    `snapshot` is the workspace tree as text; `finished` are steps that stay unchanged; `feedback` is about the draft
-    `previous`; `instructions` is the workspace's file for agents (AGENTS.md), as data; `earlier` describes the
-    previous plan of the session; `perspectives` are the reports that agents have already made.
+    `surroundings` are what every prompt of the plan begins with; `finished` are steps that stay unchanged; `feedback`
+    is about the draft `previous`; `perspectives` are the reports that agents have already made.
     """
 
     text: str
     attachments: tuple[ResolvedAttachment, ...] = ()
     qualification: Qualification | None = None
-    snapshot: str = ""
+    surroundings: Surroundings = NOWHERE
     finished: tuple[Step, ...] = ()
     previous: tuple[Step, ...] = ()
     feedback: str | None = None
-    instructions: ResolvedAttachment | None = None
-    earlier: str = ""
     perspectives: tuple[Perspective, ...] = ()
 
 

@@ -40,6 +40,7 @@ from planloom.service.drafts.followup import FollowUp
 from planloom.service.drafts.new_request import Intake
 from planloom.service.drafts.planner_factory import PlannerFactory
 from planloom.service.drafts.planning_requests import PlanningRequests
+from planloom.service.drafts.surroundings import PlanSurroundings
 from planloom.service.feed import Feed
 from planloom.service.health import HealthWatch
 from planloom.service.models import Models
@@ -86,10 +87,10 @@ class Application:
 
         # From a request to a plan.
         references = WorkspaceReferences(session, index, ledger.text)
-        follow_up = FollowUp(plan_store, ledger)
         templates = Templates(ledger, plan_store)
         direct_runs = DirectRuns(session, plan_store, tools, rules)
-        planning_requests = PlanningRequests(session, index, references, follow_up.of)
+        surroundings = PlanSurroundings(session, index, references, FollowUp(plan_store, ledger))
+        planning_requests = PlanningRequests(references, surroundings)
         planners = PlannerFactory(session, tools, models, templates, planning_requests, context_factory)
         drafting = Drafting(plan_store, feed, planners.planner_for, rules)
 
@@ -104,7 +105,7 @@ class Application:
                 models.current,
                 staging,
                 context_factory,
-                follow_up.of,
+                surroundings.of,
                 feed.stream_step,
                 direct_runs.reroute,
             ),

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from planloom.domain.plans.attachments import Attachment, ResolvedAttachment, Unresolved
+from planloom.domain.safety.protected import is_secret
 from planloom.domain.values import Sha256, Uri
 from planloom.execution.session import Session
 from planloom.execution.workspace_index import WorkspaceIndex
@@ -68,6 +69,12 @@ class WorkspaceReferences:
         ]
         recents = [path for uri in self._recent if (path := index.path_of(uri)) is not None]
         return await complete(text, offset, index, documents, recents, limit)
+
+    def recent(self) -> tuple[str, ...]:
+        """The workspace's files that the user has opened, the latest first, without those that may hold secrets."""
+        index = self._index.current()
+        paths = (index.path_of(uri) for uri in self._recent)
+        return tuple(path for path in paths if path and not is_secret(path))
 
     def _open(self, document: Document, context: Context | None) -> OpenDocument | None:
         path = self._index.current().path_of(document.uri)

@@ -35,6 +35,7 @@ class TokenBudget:
         self.results = max(400, whole * 2 // 5)
         self.tasks = max(200, min(4_000, whole // 8))
         self.attached_characters = whole // 2 * _CHARACTERS_A_TOKEN
+        self.surroundings_characters = whole // 2 * _CHARACTERS_A_TOKEN
 
 
 class StepContextWindow:

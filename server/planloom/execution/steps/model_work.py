@@ -31,6 +31,7 @@ from planloom.execution.step_run import StepRun
 from planloom.execution.steps.results import Asked, Done, Failed, Outcome, Rerouted, Skipped
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.execution.steps.tool_runner import StepToolRunner
+from planloom.intake.surroundings.sections import Surroundings
 from planloom.models.port import Model
 from planloom.models.tokens import TokenCounter
 from planloom.providers import WAYS_TO_A_MODEL
@@ -45,7 +46,7 @@ Reroute = Callable[[Plan, Step, Sequence[Json]], None]
 class ModelWork:
     """Runs the agent's loop on steps.
 
-    `earlier` describes the session's previous plan; `reroute` turns a direct run into a plan under review.
+    `surroundings` are what every prompt of a plan begins with; `reroute` turns a direct run into a plan under review.
     """
 
     def __init__(
@@ -53,14 +54,14 @@ class ModelWork:
         model: Callable[[], Awaitable[Model | None]],
         staging: StagingArea,
         context_factory: ToolContextFactory,
-        earlier: Callable[[Plan], str],
+        surroundings: Callable[[Plan], Awaitable[Surroundings]],
         stream: Stream,
         reroute: Reroute,
     ) -> None:
         self._model = model
         self._staging = staging
         self._context_factory = context_factory
-        self._earlier = earlier
+        self._surroundings = surroundings
         self._stream = stream
         self._reroute = reroute
         self._threads = PlanThreads()
@@ -80,6 +81,7 @@ class ModelWork:
         is_native = mode_of(await model.capabilities()) == "native"
         offered = self._context_factory.offered_tools(run) if is_native else tools
         window = await self._context_window(run, offered, model)
+        background = await self._background(run, model, attachments)
         shares = is_native and settings.context.share_conversation
         thread = self._threads.begin(run.plan_id, run.step_id, window.shared_characters if shares else 0)
         conversation = Conversation(window, thread, earlier_results(step))
@@ -97,7 +99,7 @@ class ModelWork:
             step=step,
             limits=limits,
             conversation=conversation,
-            background=self._background(run, attachments),
+            background=background,
             calls=len(step.tools_executed) - step.calls_before,
         )
         with self._context_factory.call_cache() as call_cache:
@@ -110,10 +112,12 @@ class ModelWork:
                 self._threads.end(run.plan_id, run.step_id, conversation.thread, done=done)
             return self._outcome(run, end)
 
-    def _background(self, run: StepRun, attachments: str) -> tuple[Section, ...]:
+    async def _background(self, run: StepRun, model: Model, attachments: str) -> tuple[Section, ...]:
         """What the model is told before the task; what is the same for all steps comes first."""
+        shares = shares_of(await model.capabilities(), run.session.settings)
+        surroundings = await self._surroundings(run.plan)
         return (
-            Section("EARLIER IN THIS SESSION (data)", self._earlier(run.plan)),
+            *(Section(*each) for each in surroundings.sections(shares.surroundings_characters)),
             Section("USER REQUEST", run.plan.request.strip()),
             Section("ATTACHMENTS", attachments),
         )

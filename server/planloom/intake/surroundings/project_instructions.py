@@ -48,7 +48,9 @@ class ProjectInstructions(Value):
         if self.others:
             more = f" and {len(self.others) - _LISTED} more" if len(self.others) > _LISTED else ""
             listed = ", ".join(self.others[:_LISTED])
-            parts.append(f"Read these too before you change files in their folders: {listed}{more}")
+            parts.append(
+                f"Read and follow these too before you change files in their folders: {listed}{more}"
+            )
         return "\n\n".join(parts)
 
 

@@ -8,7 +8,6 @@ from planloom.domain.errors import ContextOverflow
 from planloom.intake.render import Rendered, render
 from planloom.models.port import Capabilities, Image
 from planloom.planning.model.prompts import request_prompt
-from planloom.planning.model.snapshot import shortened_lines
 from planloom.planning.perspective_reports import reports_text
 from planloom.planning.port import PlanningRequest
 
@@ -16,9 +15,7 @@ CHARACTERS_PER_TOKEN = 3
 """A cautious estimate, used before the model has reported token counts."""
 SMALL_CONTEXT = 8_192
 """Context sizes in tokens below this need a brief prompt."""
-_SNAPSHOT_SHARE = 0.15
 _REPORTS_SHARE = 0.4
-_SNAPSHOT_CHARACTERS = 8_000
 _LABELS = 2_000
 """Characters reserved for headings and notes around attachments."""
 
@@ -33,7 +30,7 @@ class RenderedPrompt(NamedTuple):
 def fitting_prompt(
     request: PlanningRequest, other_characters: int, capabilities: Capabilities, *, kept_tokens: int
 ) -> RenderedPrompt:
-    """The user prompt with the request, the reports on it, its attachments and the workspace tree.
+    """The user prompt with the request, the reports on it, its attachments and surroundings.
 
     `other_characters` is the number of characters in the rest of the prompt; `kept_tokens` of the context stay free.
     Raises ContextOverflow if the request alone does not fit.
@@ -51,17 +48,7 @@ def fitting_prompt(
     reports = reports_text(
         request.perspectives, None if available is None else int(available * _REPORTS_SHARE)
     )
-    snapshot = shortened_lines(
-        request.snapshot, None if available is None else int(available * _SNAPSHOT_SHARE)
-    )
-    left = None if available is None else max(0, available - len(reports) - len(snapshot) - _LABELS)
-    attached = [*([request.instructions] if request.instructions else []), *request.attachments]
-    rendered = render(attached, most_characters=left, images=capabilities.images)
-    return RenderedPrompt(request_prompt(request, rendered, snapshot, reports), rendered.images)
-
-
-def snapshot_characters(context_tokens: int | None) -> int:
-    """The greatest length of a snapshot for a context of this size; None is an unknown size."""
-    if context_tokens is None:
-        return _SNAPSHOT_CHARACTERS
-    return min(_SNAPSHOT_CHARACTERS, int(context_tokens * CHARACTERS_PER_TOKEN * _SNAPSHOT_SHARE))
+    surroundings = request.surroundings.text(available)
+    left = None if available is None else max(0, available - len(reports) - len(surroundings) - _LABELS)
+    rendered = render(request.attachments, most_characters=left, images=capabilities.images)
+    return RenderedPrompt(request_prompt(request, rendered, surroundings, reports), rendered.images)

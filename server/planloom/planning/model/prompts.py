@@ -128,15 +128,11 @@ def _who(tool: Tool) -> str:
     return "any agent" if len(who) == 3 else ", ".join(who)
 
 
-def request_prompt(request: PlanningRequest, attached: Rendered, snapshot: str, reports: str = "") -> str:
+def request_prompt(request: PlanningRequest, attached: Rendered, surroundings: str, reports: str = "") -> str:
     """The user prompt; parts that change least between plans come first. `reports` are the agents' reports."""
-    sections = []
-    if snapshot:
-        sections.append(f"WORKSPACE\n{snapshot.strip()}")
+    sections = [surroundings] if surroundings else []
     if attached.text:
         sections.append(f"ATTACHMENTS\n{attached.text}")
-    if request.earlier:
-        sections.append(f"EARLIER IN THIS SESSION (data)\n{request.earlier}")
     sections.append(f"REQUEST\n{request.text.strip()}")
     if request.qualification is not None:
         verdict = request.qualification

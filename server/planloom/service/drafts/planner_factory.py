@@ -49,7 +49,7 @@ class PlannerFactory:
         if model is None:
             note = RULES_ONLY if plan.route == "perspectives" else ""
             return RulesPlanner(self._tools, note=note), self._requests.request(plan)
-        return self._with_model(model, plan), await self._requests.request_for(model, plan)
+        return self._with_model(model, plan), await self._requests.request_for_model(plan)
 
     def _with_model(self, model: Model, plan: Plan) -> Planner:
         settings = self._session.settings

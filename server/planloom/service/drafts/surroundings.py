@@ -1,0 +1,68 @@
+"""Gathers what every prompt of a plan begins with, once for each plan."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+
+from planloom.domain.plans.plan import Plan
+from planloom.domain.values import PlanId
+from planloom.execution.session import Session
+from planloom.execution.workspace_index import WorkspaceIndex
+from planloom.intake.surroundings.gathering import Place, Subject, gathered
+from planloom.intake.surroundings.sections import Surroundings
+from planloom.service.drafts.followup import FollowUp
+from planloom.service.references import WorkspaceReferences
+
+MOST_TREE_CHARACTERS = 3_000
+"""The longest tree of the workspace."""
+_KEPT = 50
+"""How many plans' surroundings are kept; those of an older plan are gathered anew."""
+
+
+class PlanSurroundings:
+    """The surroundings of plans. They stay the same for as long as a plan runs, so that prefix caches hit."""
+
+    def __init__(
+        self,
+        session: Session,
+        index: WorkspaceIndex,
+        references: WorkspaceReferences,
+        follow_up: FollowUp,
+    ) -> None:
+        self._session = session
+        self._index = index
+        self._references = references
+        self._follow_up = follow_up
+        self._gathered: OrderedDict[tuple[PlanId, bool, bool], Surroundings] = OrderedDict()
+        self._gathering = asyncio.Lock()
+
+    async def of(self, plan: Plan) -> Surroundings:
+        """The surroundings as they were when they were first asked for, but for trust, which holds at once."""
+        async with self._gathering:
+            place = self._place()
+            key = (plan.plan_id, place.trusted, place.instructions)
+            if key not in self._gathered:
+                found = await gathered(place, _subject(plan), MOST_TREE_CHARACTERS)
+                self._gathered[key] = found.model_copy(update={"earlier": self._follow_up.of(plan)})
+                if len(self._gathered) > _KEPT:
+                    self._gathered.popitem(last=False)
+            return self._gathered[key]
+
+    def _place(self) -> Place:
+        return Place(
+            self._session.view,
+            self._session.editor,
+            self._index.current(),
+            self._session.programs,
+            recent=self._references.recent(),
+            trusted=self._session.trusted,
+            instructions=self._session.settings.context.instructions,
+        )
+
+
+def _subject(plan: Plan) -> Subject:
+    return Subject(
+        today=plan.created_at.astimezone().date() if plan.created_at else None,
+        attached=tuple(attachment.uri for attachment in plan.attachments if attachment.uri),
+    )
