@@ -108,3 +108,40 @@ async def test_a_filter_that_cannot_be_switched_off_leaves_the_state_unknown(tmp
     (root / "a.txt").write_text("2\n")
     assert await state_of(root) is None
     assert not (tmp_path / "sprung").exists()
+
+
+async def test_a_linked_work_tree_has_its_own_branch(tmp_path: Path) -> None:
+    root = repository(tmp_path / "w")
+    git(root, "worktree", "add", "-q", "-b", "linked", str(tmp_path / "linked"))
+    assert await state_of(tmp_path / "linked") == GitState("linked", ())
+
+
+def points_elsewhere(own: Path, other: Path) -> None:
+    (own / ".git").write_text(f"gitdir: {other / '.git'}\n")
+
+
+def links_elsewhere(own: Path, other: Path) -> None:
+    (own / ".git").symlink_to(other / ".git")
+
+
+def has_objects_elsewhere(own: Path, other: Path) -> None:
+    git(own, "init", "-q", ".")
+    for name in ("objects", "refs"):
+        shutil.rmtree(own / ".git" / name)
+        (own / ".git" / name).symlink_to(other / ".git" / name)
+
+
+def names_a_work_tree_elsewhere(own: Path, other: Path) -> None:
+    git(own, "init", "-q", ".")
+    git(own, "config", "core.worktree", str(other))
+
+
+@pytest.mark.parametrize(
+    "plant", [points_elsewhere, links_elsewhere, has_objects_elsewhere, names_a_work_tree_elsewhere]
+)
+async def test_a_folder_shows_no_other_repository(tmp_path: Path, plant: object) -> None:
+    assert callable(plant)
+    private = repository(tmp_path / "private")
+    (tmp_path / "w").mkdir()
+    plant(tmp_path / "w", private)
+    assert await state_of(tmp_path / "w") is None
