@@ -13,6 +13,7 @@ from planloom.tools.context import ToolContext
 from planloom.tools.processes.child_process import Capture
 from planloom.tools.tool import ToolResult, failed
 from planloom.workspace.index.programs import running_git
+from planloom.workspace.index.work_trees import own_work_tree
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 
 _SECONDS: Final = 15.0
@@ -22,7 +23,6 @@ _MOST_BYTES: Final = 20_000_000
 _MOST_NAMES: Final = 4_000_000
 _REVISION: Final = re.compile(r"[^-^\s\0:][^\s\0:]{0,199}")
 """A revision that git cannot take for an option, nor for a file of a commit."""
-_PROGRAM: Final = re.compile(r"filter\.[^=\n]+\.(?:clean|smudge|process)")
 
 
 class GitOutput(NamedTuple):
@@ -43,8 +43,8 @@ class Repository(NamedTuple):
     git: Path
     folder: Path
     place: ResolvedPath
-    is_whole: bool = False
-    overrides: tuple[str, ...] = ()
+    is_whole: bool
+    overrides: tuple[str, ...]
 
     @property
     def path(self) -> str:
@@ -113,68 +113,14 @@ async def open_repository(context: ToolContext, path: str) -> Repository | ToolR
     git = await asyncio.to_thread(context.programs.find, "git", roots)
     if git is None:
         return failed("Git cannot be used here: it is not installed, or the workspace is not trusted.")
-    repository = Repository(git, place.root.path, place)
-    found = await repository.output(
-        "rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir", head=15_000, tail=1
-    )
-    lines = found.text.splitlines()
-    folder = await asyncio.to_thread(place.root.path.resolve)
-    if found.code != 0 or len(lines) != 3 or not folder.is_relative_to(lines[0]):
-        return failed(f"{place.root.name} is not in a git repository.")
-    work_tree, git_folder, common = Path(lines[0]), Path(lines[1]), folder / lines[2]
-    stated = (await repository.output("config", "--get", "core.worktree", head=5_000, tail=1)).text.rstrip(
-        "\n"
-    )
-    if not await asyncio.to_thread(_is_own, work_tree, git_folder, common, stated):
-        return failed(
-            "Git cannot be used here: the repository's data lies in a folder that does not belong to it."
-        )
-    overrides = await _overrides(repository)
-    if overrides is None:
-        return failed(
-            "Git cannot be used here: the repository's settings name programs that cannot be switched off."
-        )
-    return repository._replace(is_whole=folder == work_tree, overrides=overrides)
-
-
-def _is_own(work_tree: Path, git_folder: Path, common: Path, stated: str) -> bool:
-    """Whether the repository's data is that of this work tree: else a folder could show another repository's files.
-
-    It is the folder `.git` itself, or one that in turn names the work tree: that of a linked work tree, or that of a
-    submodule, whose setting `core.worktree` is `stated`. Links out of it are not followed. Blocks on file I/O.
-    """
-    if any((common / name).resolve() != common.resolve() / name for name in ("HEAD", "objects", "refs")):
-        return False
-    pointer = work_tree / ".git"
-    if pointer.resolve() == git_folder.resolve() == pointer:
-        return common.resolve() == pointer
-    if common.resolve() == git_folder.resolve():
-        return bool(stated) and (git_folder / stated).resolve() == work_tree
     try:
-        back = (git_folder / "gitdir").read_text("utf-8").strip()
-    except (OSError, ValueError):
-        return False
-    return git_folder.resolve().parent == common.resolve() / "worktrees" and Path(back).resolve() == pointer
-
-
-async def _overrides(repository: Repository) -> tuple[str, ...] | None:
-    """Options that switch off the filters of the repository's own settings; the user's filters stay on."""
-    found = await repository.output(
-        *("config", "--includes", "--show-scope", "--name-only", "--get-regexp", r"^filter\."),
-        head=50_000,
-        tail=1,
-    )
-    if found.code not in (0, 1) or found.cut:
-        return None
-    options: list[str] = []
-    for line in found.text.splitlines():
-        scope, _, name = line.partition("\t")
-        if scope in ("system", "global", "command"):
-            continue
-        if _PROGRAM.fullmatch(name):
-            options += ("-c", f"{name}=")
-        elif "=" in name:
-            return None
-        elif name.endswith(".required"):
-            options += ("-c", f"{name}=false")
-    return tuple(options)
+        async with asyncio.timeout(_SECONDS):
+            work_tree = await own_work_tree(git, place.root.path)
+    except (OSError, TimeoutError):
+        work_tree = None
+    if work_tree is None:
+        return failed(
+            f"Git cannot be used here: {place.root.name} is not in a git repository, or its data lies elsewhere "
+            "or its settings name programs that cannot be switched off."
+        )
+    return Repository(git, place.root.path, place, not work_tree.prefix, work_tree.options)

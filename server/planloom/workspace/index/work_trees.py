@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from planloom.workspace.index.programs import running_git
 
 _MOST_BYTES: Final = 1_000_000
-_FILTER: Final = re.compile(r"filter\.([\w./-]+)\.\w+")
+_PROGRAM: Final = re.compile(r"filter\..+\.(?:clean|smudge|process)")
 
 
 class WorkTree(NamedTuple):
@@ -38,7 +38,10 @@ async def own_work_tree(git: Path, folder: Path) -> WorkTree | None:
     )
     stated = await _output(git, folder, "config", "--get", "core.worktree", may_find_nothing=True)
     filters = await _output(
-        git, folder, "config", "-z", "--name-only", "--get-regexp", r"^filter\.", may_find_nothing=True
+        git,
+        folder,
+        *("config", "--includes", "--show-scope", "--name-only", "--get-regexp", r"^filter\."),
+        may_find_nothing=True,
     )
     lines = (placed or "").splitlines()
     if len(lines) not in (3, 4) or stated is None or filters is None:
@@ -49,7 +52,7 @@ async def own_work_tree(git: Path, folder: Path) -> WorkTree | None:
         return None
     if not await asyncio.to_thread(_is_own, top, git_folder, real / lines[2], stated.rstrip("\n")):
         return None
-    options = _switched_off(filter(None, filters.split("\0")))
+    options = _switched_off(filters.splitlines())
     return None if options is None else WorkTree(git, folder, "".join(lines[3:]), options)
 
 
@@ -73,16 +76,23 @@ def _is_own(top: Path, git_folder: Path, common: Path, stated: str) -> bool:
     return git_folder.resolve().parent == common.resolve() / "worktrees" and Path(back).resolve() == pointer
 
 
-def _switched_off(keys: Iterable[str]) -> tuple[str, ...] | None:
-    """The options that switch off these filters; None if a name cannot be written as an option."""
-    values: dict[str, str] = {}
-    for key in keys:
-        name = _FILTER.fullmatch(key)
-        if name is None:
+def _switched_off(scoped: Iterable[str]) -> tuple[str, ...] | None:
+    """The options that switch off the filters of the repository's own settings; the user's filters stay on.
+
+    Each line is a scope, a tab and a name. None if a name cannot be written as an option.
+    """
+    options: list[str] = []
+    for line in scoped:
+        scope, _, name = line.partition("\t")
+        if scope in ("system", "global", "command"):
+            continue
+        if "=" in name:
             return None
-        values |= {f"filter.{name[1]}.{command}": "" for command in ("clean", "smudge", "process")}
-        values[f"filter.{name[1]}.required"] = "false"
-    return tuple(word for key, value in values.items() for word in ("-c", f"{key}={value}"))
+        if _PROGRAM.fullmatch(name):
+            options += ("-c", f"{name}=")
+        elif name.endswith(".required"):
+            options += ("-c", f"{name}=false")
+    return tuple(options)
 
 
 async def _output(git: Path, folder: Path, *arguments: str, may_find_nothing: bool = False) -> str | None:
