@@ -204,3 +204,24 @@ async def test_an_answered_question_continues_the_conversation(tmp_path: Path) -
 
 def _is_question_answered(messages: tuple[Message, ...]) -> bool:
     return messages[-2].role == "tool" and "Which file?\nAnswer: b.txt" in messages[-1].text
+
+
+async def test_an_exit_code_is_a_result_that_the_model_reads_and_acts_on(tmp_path: Path) -> None:
+    """Tests fail, the model reads why, mends it and runs them again: nobody is asked, and nothing ends early."""
+    tests = {"command": "grep -q ALPHA a.txt || { echo 'a.txt: ALPHA is missing'; exit 3; }"}
+    model = ScriptedModel(
+        [
+            makes(("run_command", tests)),
+            makes(("edit_file", {"path": "a.txt", "old_text": "alpha", "new_text": "ALPHA"})),
+            makes(("run_command", tests)),
+            makes(("final_answer", {"text": "Mended."})),
+        ]
+    )
+    settings = {"approvals.execute": "allow", "approvals.write": "allow"}
+    async with studio(tmp_path, FILES, model=model, settings=settings) as at:
+        plan = await at.ask("The tests fail. Find out why, fix it and run them.", mode="direct")
+        plan = await at.until(plan, lambda now: now.status == "completed")
+        first, _, second = results(model.requests[-1])
+        assert first.startswith("The command ended with exit code 3.") and "ALPHA is missing" in first
+        assert second.startswith("The command ended with exit code 0.")
+        assert at.text("a.txt") == "ALPHA\n"

@@ -133,7 +133,9 @@ class Conversation:
         """Add the result of a call; `remark` is a sentence for the model after it."""
         text = f"{result.text}\n{remark}" if remark else result.text
         self._results.append(ToolNote(name=call.name, args=_args(call), ok=result.ok, text=text))
-        self._answer(call.call_id, text if result.ok else f"{FAILED} {text}")
+        # A command that ran to its end has not failed, whatever its exit code: the model judges it.
+        is_result = result.ok or result.ended
+        self._answer(call.call_id, text if is_result else f"{FAILED} {text}")
 
     def add_malformed(self, call: Malformed) -> None:
         """Say why a call cannot be run."""
