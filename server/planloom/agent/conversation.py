@@ -49,8 +49,8 @@ class ContextWindow(Protocol):
         """Correct the sizes by the server's count for a request."""
         ...
 
-    def overflowed(self, request: ModelRequest) -> None:
-        """Take note that the server has refused a request as too long."""
+    def overflowed(self, request: ModelRequest, limit: int | None) -> None:
+        """Take note that a request was refused as too long, by a model that takes `limit` tokens if that is known."""
         ...
 
     async def fit(self, results: Sequence[ToolNote]) -> Sequence[ToolNote]:

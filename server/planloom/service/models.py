@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from planloom.domain.errors import InvalidParams
+from planloom.models.http.learned import LearnedModels
 from planloom.models.port import Model, ModelIdentity
 from planloom.providers import DISCOVERY_ORDER, PROVIDERS, Provider
 from planloom.settings import Settings
@@ -50,6 +51,7 @@ class Models:
         self._record = record
         self._model: Model | None = None
         self._identity = _NOT_SELECTED
+        self._learned = LearnedModels()
         self._keys: Keyring | None = None
         self._keys_base_url: str | None = None
         self._guarded: tuple[tuple[logging.Handler, logging.Formatter | None], ...] = ()
@@ -78,7 +80,11 @@ class Models:
         async with self._selecting:
             if self._model is None:
                 choice = await choose_model(
-                    self._settings(), self._environment, self._editor, keys=self._keyring()
+                    self._settings(),
+                    self._environment,
+                    self._editor,
+                    keys=self._keyring(),
+                    learned=self._learned,
                 )
                 self._identity = choice.identity
                 self._model = self._recorded(choice.model)
