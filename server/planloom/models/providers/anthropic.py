@@ -105,7 +105,9 @@ class Anthropic(ProviderAdapter):
         if ADAPTIVE.match(name) or "thinking.enabled" in self.learned.refused:
             config: dict[str, Json] = {"output_config": {"effort": request.effort}} if request.effort else {}
             return {"thinking": {"type": "adaptive"}, **config}
-        budget = min(request.reasoning_tokens, limit - SMALLEST_THINKING)
+        # A short limit of the model's answers leaves less to think.
+        answer = min(request.max_tokens or SMALLEST_THINKING, SMALLEST_THINKING)
+        budget = min(request.reasoning_tokens, limit - answer)
         if budget < SMALLEST_THINKING or _began_without_thinking(messages):
             return {}
         return {"thinking": {"type": "enabled", "budget_tokens": budget}}
