@@ -6,11 +6,12 @@ import logging
 
 import pytest
 
-from planloom.domain.errors import ContextOverflow
+from planloom.domain.errors import ContextOverflow, ModelFailed
 from planloom.models.http.failures import refusal_in, refusal_of
 from planloom.models.http.learned import Learned, LearnedModels
 from planloom.models.http.overflow import is_overflow, stated_limit
-from planloom.models.port import HOSTED_CONTEXT, UNKNOWN_CONTEXT, Capabilities
+from planloom.models.port import HOSTED_CONTEXT, UNKNOWN_CONTEXT, Capabilities, ModelIdentity, ModelRequest
+from planloom.models.providers.editor_model import EditorModel, EditorModelAnswer
 from tests.models.support import asks, events_of, model_at
 from tests.support.http_server import Asked, Wire, serving
 
@@ -88,6 +89,7 @@ REFUSALS = {
         "prompt too long; exceeded max context length by 4096 tokens",
         None,
     ),
+    "visual studio code": ("Message exceeds token limit.", None),
     "groq": ("Please reduce the length of the messages or completion", None),
     "bedrock": ("Input is too long for requested model.", None),
 }
@@ -161,3 +163,15 @@ def test_what_is_assumed_is_not_known() -> None:
     assert Capabilities().usable_context == UNKNOWN_CONTEXT
     assert Capabilities(assumed_context=HOSTED_CONTEXT).usable_context == HOSTED_CONTEXT
     assert Capabilities(context_tokens=5, assumed_context=HOSTED_CONTEXT).usable_context == 5
+
+
+async def test_the_editors_refusal_of_a_long_prompt_is_an_overflow() -> None:
+    class Editor:
+        async def complete(self, _request_id: str, _name: str, _request: ModelRequest) -> EditorModelAnswer:
+            raise ModelFailed("model_refused", "Message exceeds token limit.")
+
+    identity = ModelIdentity(provider="editor", name="", reason="a test asks for it")
+    model = EditorModel(Editor(), identity)
+    assert (await model.capabilities()).usable_context == HOSTED_CONTEXT
+    with pytest.raises(ContextOverflow, match="exceeds token limit"):
+        await events_of(model)

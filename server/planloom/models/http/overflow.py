@@ -10,7 +10,7 @@ _OVERFLOW = re.compile(
     r"|(?:prompt|input|request) (?:is |was )?too long|too many (?:input )?tokens|exceed_context|request_too_large"
     r"|maximum number of tokens allowed|reduce the length of the (?:messages|prompt)|too large for model"
     r"|token count of [0-9]+ exceeds|exceeded model token limit|range of input length|longer than the m"
-    r"|max_new_tokens` must be <=|string_above_max_length",
+    r"|max_new_tokens` must be <=|exceeds token limit|string_above_max_length",
     re.IGNORECASE,
 )
 _RATE = re.compile(r"rate.?limit|throttl|per (?:minute|day|hour)|\b[tr]pm\b|quota", re.IGNORECASE)
