@@ -500,6 +500,11 @@ export interface UnskipStep {
 /** No params. */
 export type NoParams = Record<string, never>;
 
+/** `planloom/model/list`. `select` chooses the model now that would be used, and asks its server what it can do. */
+export interface ListModelsParams {
+  select?: boolean;
+}
+
 /** Where the user is: the active document and what is selected in it. */
 export interface Context {
   uri?: string;
@@ -812,10 +817,15 @@ export interface ActiveModel {
   reason: string;
 }
 
-/** The models; `active` is null if none is in use. */
+/**
+ * The models; `active` is null if none is in use. Prompts to it are made for `contextTokens`, which are assumed if its
+ * server does not say what it takes.
+ */
 export interface ModelsResult {
   models: readonly ModelEntry[];
   active: ActiveModel | null;
+  contextTokens?: number;
+  contextAssumed?: boolean;
 }
 
 /** The ids of the plans that run, and of those that can be resumed. */
@@ -1395,7 +1405,7 @@ export interface Requests {
   "planloom/template/list": { params: NoParams; result: TemplatesResult };
   "planloom/template/save": { params: SaveTemplateParams; result: TemplateResult };
   "planloom/template/delete": { params: TemplateParams; result: Empty };
-  "planloom/model/list": { params: NoParams; result: ModelsResult };
+  "planloom/model/list": { params: ListModelsParams; result: ModelsResult };
   "planloom/secret/set": { params: SecretParams; result: Empty };
   "planloom/settings/user": { params: UserSettingsParams; result: Empty };
   "planloom/status": { params: NoParams; result: StatusResult };

@@ -14,6 +14,9 @@ from planloom.providers import ProviderChoice
 Source = Literal["command_line", "environment", "user", "initialization", "workspace"]
 """Where a value comes from, strongest first; `workspace` is what the editor merged from its own sources."""
 
+ReasoningEffort = Literal["default", "off", "low", "medium", "high"]
+"""How much a model reasons; `default` leaves it to the model's server."""
+
 WEAKEST_FIRST: tuple[Source, ...] = ("workspace", "initialization", "user", "environment", "command_line")
 USER_ONLY = (
     "model.baseUrl",
@@ -57,7 +60,32 @@ class ModelSettings(_Group):
         json_schema_extra={"order": 4},
     )
     context_tokens: int = Field(
-        0, ge=0, description="Size of the model's context in tokens; 0 asks the server."
+        0,
+        ge=0,
+        description="Size of the model's context in tokens; 0 asks the server. Where it does not say, 128,000 are "
+        "assumed, or 16,384 for a server on this machine, until a refusal names the real size.",
+    )
+    parallel_requests: int = Field(
+        0, ge=0, le=64, description="The most requests to the model at a time; 0 asks the server."
+    )
+    reasoning_effort: ReasoningEffort = Field(
+        "default",
+        description="How much the model reasons before it answers; `default` leaves it to the server.",
+        json_schema_extra={
+            "enumDescriptions": [
+                "As the server does by itself.",
+                "No reasoning, or as little as the model allows.",
+                "A little.",
+                "More.",
+                "Much.",
+            ]
+        },
+    )
+    thinking_tokens: int = Field(
+        0,
+        ge=0,
+        description="The most tokens of reasoning in one answer, where the provider takes a number (Anthropic); 0 goes "
+        "by `model.reasoningEffort`.",
     )
     temperature: float | None = Field(
         None, ge=0, le=2, description="Sampling temperature; null leaves it to the model."
@@ -162,7 +190,7 @@ class ContextSettings(_Group):
     budget_tokens: int = Field(
         0,
         ge=0,
-        description="The most tokens of a step's prompt; 0 uses the model's context size, 16,384 if unknown.",
+        description="The most tokens of a step's prompt; 0 uses the model's context size.",
     )
     share_conversation: bool = Field(
         True,

@@ -54,6 +54,15 @@ def test_the_model_in_use_is_told() -> None:
     assert found.found == "ollama small, 8192 tokens, in use"
 
 
+def test_an_assumed_context_is_told_as_one() -> None:
+    known = {"models": [REACHABLE], "active": ACTIVE, "contextTokens": 4096, "contextAssumed": False}
+    (found,) = doctor.model(known, needed=True)
+    assert (found.state, found.found) == ("found", "ollama small, 4096 tokens, in use")
+    (found,) = doctor.model({**known, "contextTokens": 128_000, "contextAssumed": True}, needed=True)
+    assert (found.state, found.found) == ("optional", "ollama small, 128000 tokens assumed, in use")
+    assert "model.contextTokens" in found.advice
+
+
 def test_a_ledger_may_lie_in_a_folder_that_is_still_to_be_made(tmp_path: Path) -> None:
     assert doctor.ledger(str(tmp_path / "a" / "b" / "ledger.db")).state == "found"
     assert doctor.ledger("").state == "optional"

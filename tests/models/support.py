@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 
 from planloom.models.http.adapter import ProviderAdapter
 from planloom.models.http.http_model import HttpModel, Options
+from planloom.models.http.learned import LearnedModels
 from planloom.models.http.transport import FindKey, Timeouts
 from planloom.models.port import (
     CallBroken,
@@ -57,10 +58,12 @@ async def model_at(
     find_key: FindKey = lambda: None,
     waits: Waits | None = None,
     timeouts: Timeouts = QUICK,
+    learned: LearnedModels | None = None,
     **options: object,
 ) -> AsyncIterator[HttpModel]:
     """An adapter for the server at `origin`, closed with the block."""
     adapter = adapter or OpenAICompatible()
+    adapter.learned = (learned or LearnedModels()).of(origin, "small")
     model = HttpModel(
         adapter,
         adapter.endpoint(origin),

@@ -212,7 +212,7 @@ async def test_a_request_to_anthropic_has_its_format() -> None:
                         "type": "image",
                         "source": {"type": "base64", "media_type": "image/png", "data": "AA=="},
                     },
-                    {"type": "text", "text": "U"},
+                    {"type": "text", "text": "U", "cache_control": {"type": "ephemeral"}},
                 ],
             },
             {

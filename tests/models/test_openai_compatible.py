@@ -268,7 +268,7 @@ async def test_what_is_sent_is_what_the_request_says() -> None:
         ],
         "response_format": {
             "type": "json_schema",
-            "json_schema": {"name": "answer", "schema": {"type": "object"}, "strict": True},
+            "json_schema": {"name": "answer", "schema": {"type": "object"}},
         },
         "max_tokens": 5,
         "temperature": 0.5,

@@ -96,7 +96,7 @@ class Room:
                 raise answer
             return answer(*args) if callable(answer) else answer
 
-        async def call_async(*args: Any) -> Any:
+        async def call_async(*args: Any, **_named: Any) -> Any:
             answer = call(*args)
             return await answer if asyncio.iscoroutine(answer) else answer
 

@@ -48,7 +48,7 @@ class OneModel:
     async def current(self) -> Model | None:
         return self.model
 
-    async def list(self) -> AvailableModels:
+    async def list(self, *, select: bool = False) -> AvailableModels:
         return AvailableModels((), self.identity)
 
     async def set_secret(self, provider: str, value: str | None) -> None:

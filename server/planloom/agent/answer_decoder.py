@@ -13,7 +13,7 @@ from planloom.agent.toolcalls.offered_tools import native_call
 from planloom.agent.toolcalls.reader import CallReader, gathered
 from planloom.domain.values import Args, CallId, Json
 from planloom.models.http.json_text import Unreadable, read_arguments, read_object
-from planloom.models.port import Capabilities, Message, ModelRequest, ToolCall, ToolSpec
+from planloom.models.port import Capabilities, Image, Message, ModelRequest, ToolCall, ToolSpec
 
 ToolCallMode = Literal["native", "json", "text"]
 MAX_CALLS = 8
@@ -28,15 +28,22 @@ def mode_of(can: Capabilities) -> ToolCallMode:
     return "native" if can.tools else "json" if can.json_schema else "text"
 
 
-def turn_request(mode: ToolCallMode, system: str, prompt: str, tools: Sequence[ToolSpec]) -> ModelRequest:
+def turn_request(
+    mode: ToolCallMode,
+    system: str,
+    prompt: str,
+    tools: Sequence[ToolSpec],
+    images: tuple[Image, ...] = (),
+) -> ModelRequest:
     """One turn's request. The answer format is explained in the system message, so that prefix caches hit."""
+    question = Message(role="user", text=prompt, images=images)
     if mode == "native":
-        return _request(system, prompt, tools=tuple(tools))
+        return _request(system, question, tools=tuple(tools))
     if mode == "json":
         form = f"{_object_form(tools)}\n{_listed(tools, CONTROL)}"
-        return _request(f"{system}\n\n{form}", prompt, schema=answer_schema(tools))
+        return _request(f"{system}\n\n{form}", question, schema=answer_schema(tools))
     forms = [_TEXT_FORM, FENCED_FORM] if any(tool.name == "write_file" for tool in tools) else [_TEXT_FORM]
-    return _request("\n".join([f"{system}\n", *forms, _listed(tools, ())]), prompt)
+    return _request("\n".join([f"{system}\n", *forms, _listed(tools, ())]), question)
 
 
 _TEXT_FORM = (
@@ -57,9 +64,9 @@ def _object_form(tools: Sequence[ToolSpec]) -> str:
 
 
 def _request(
-    system: str, prompt: str, *, tools: tuple[ToolSpec, ...] = (), schema: dict[str, Json] | None = None
+    system: str, question: Message, *, tools: tuple[ToolSpec, ...] = (), schema: dict[str, Json] | None = None
 ) -> ModelRequest:
-    messages = (Message(role="system", text=system), Message(role="user", text=prompt))
+    messages = (Message(role="system", text=system), question)
     return ModelRequest(messages=messages, tools=tools, response_schema=schema)
 
 

@@ -49,8 +49,8 @@ class ContextWindow(Protocol):
         """Correct the sizes by the server's count for a request."""
         ...
 
-    def overflowed(self, request: ModelRequest) -> None:
-        """Take note that the server has refused a request as too long."""
+    def overflowed(self, request: ModelRequest, limit: int | None) -> None:
+        """Take note that a request was refused as too long, by a model that takes `limit` tokens if that is known."""
         ...
 
     async def fit(self, results: Sequence[ToolNote]) -> Sequence[ToolNote]:
@@ -65,7 +65,7 @@ class ContextWindow(Protocol):
 class Thread(NamedTuple):
     """A native conversation that a later task of the plan can continue.
 
-    `sent` has the text of each section as it was last sent, `open` the model's calls that have no result yet,
+    `sent` has the version of each section that was last sent, `open` the model's calls that have no result yet,
     `steps` the tasks that were worked on in it.
     """
 
@@ -179,7 +179,8 @@ class Conversation:
             parts.append(tool_results(self._results).shown)
         parts.append("\n".join([_INSTRUCTIONS, *self._notes, now.instructions]))
         self._notes = []
-        return turn_request(mode, now.system, "\n\n".join(parts), tools)
+        images = tuple(image for section in now.sections for image in section.images)
+        return turn_request(mode, now.system, "\n\n".join(parts), tools, images)
 
     def _native(self, brief: Brief, tools: Sequence[ToolSpec]) -> ModelRequest:
         system = Message(role="system", text=brief.system)
@@ -203,8 +204,8 @@ class Conversation:
         sections = list(brief.sections)
         if self._earlier:
             sections.append(tool_results(self._earlier))
-        changed = [section for section in sections if self._sent.get(section.name) != section.text]
-        self._sent.update((section.name, section.text) for section in changed)
+        changed = [section for section in sections if self._sent.get(section.name) != section.version]
+        self._sent.update((section.name, section.version) for section in changed)
         is_answered = bool(self._messages) and self._messages[-1].role == "tool"
         repeats = is_answered and not changed and self._sent.get(_INSTRUCTIONS) == brief.instructions
         if repeats and not self._notes:
@@ -214,7 +215,8 @@ class Conversation:
         self._notes = []
         parts = [section.shown for section in changed]
         parts.append(f"{_INSTRUCTIONS}\n{lines}" if changed else lines)
-        self._messages.append(Message(role="user", text="\n\n".join(parts)))
+        images = tuple(image for section in changed for image in section.images)
+        self._messages.append(Message(role="user", text="\n\n".join(parts), images=images))
 
     async def _compact(self, brief: Callable[[], Brief], tools: Sequence[ToolSpec]) -> None:
         """Make room: shorten old results first, then summarize old turns. What was not seen yet is kept."""

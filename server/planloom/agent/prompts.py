@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from hashlib import sha256
 from typing import NamedTuple
 
 from planloom.domain.plans.agents import NAMES
 from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import SETTLED, Plan, Step
 from planloom.domain.values import StepId, Value
+from planloom.models.port import Image
 
 _MARKS = {
     "completed": "[x]",
@@ -39,14 +41,20 @@ calls, or answer it in words.
 
 
 class Section(NamedTuple):
-    """A part of a prompt under a heading, which is sent again when its text changes."""
+    """A part of a prompt under a heading, with the images that go beside it. It is sent again when it changes."""
 
     name: str
     text: str
+    images: tuple[Image, ...] = ()
 
     @property
     def shown(self) -> str:
         return f"{self.name}\n{self.text}" if self.name else self.text
+
+    @property
+    def version(self) -> str:
+        """A text that differs whenever the section does."""
+        return "\n".join([self.text, *(sha256(image.data).hexdigest() for image in self.images)])
 
 
 class Brief(NamedTuple):

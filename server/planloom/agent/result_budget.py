@@ -80,8 +80,8 @@ class FixedContextWindow:
     def learn(self, request: ModelRequest, prompt_tokens: int) -> None:
         self._counter.learn(request, prompt_tokens)
 
-    def overflowed(self, request: ModelRequest) -> None:
-        self.room = min(self.room, self.size(request) * 2 // 3)
+    def overflowed(self, request: ModelRequest, limit: int | None) -> None:
+        self.room = min(self.room, limit or self.room, self.size(request) * 2 // 3)
 
     async def fit(self, results: Sequence[ToolNote]) -> tuple[ToolNote, ...]:
         kept, dropped = fitted(results, self._most, self._counter.text)

@@ -106,7 +106,7 @@ async def ask_model(
             if refused is not None or mode != "native":
                 raise
             refused = error
-            conversation.window.overflowed(request)
+            conversation.window.overflowed(request, error.context_tokens)
         else:
             conversation.add_answer(turn)
             return turn

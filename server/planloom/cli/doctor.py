@@ -30,6 +30,8 @@ _MARKS: Mapping[State, tuple[str, str]] = {
 }
 _NO_MODEL = f"Without one, only literal steps run. {WAYS_TO_A_MODEL}"
 
+_ASSUMED = "Its server does not say how large its context is: set model.contextTokens to the real size."
+
 
 class Finding(NamedTuple):
     """One checked thing: what was found, and what to do if that is not enough."""
@@ -133,9 +135,15 @@ def model(listed: Json, *, needed: bool) -> Iterator[Finding]:
             yield Finding(without, "model", name, reason)
             continue
         details = [f"{item['contextTokens']} tokens"] if item.get("contextTokens") else []
+        advice = ""
         if (item.get("provider"), item.get("name")) == (active.get("provider"), active.get("name")):
+            if listed.get("contextTokens"):
+                assumed = bool(listed.get("contextAssumed"))
+                details = [f"{listed['contextTokens']} tokens{' assumed' if assumed else ''}"]
+                advice = _ASSUMED if assumed else ""
             details.append("in use")
-        yield Finding("found", "model", ", ".join([name, *details, *([reason] if reason else [])]))
+        found = ", ".join([name, *details, *([reason] if reason else [])])
+        yield Finding("optional" if advice else "found", "model", found, advice)
     if all(item.get("provider") == "embedded" for item in models):
         yield Finding(without, "model", "no language model", _NO_MODEL)
 
@@ -149,7 +157,7 @@ async def _ask_server(process: Server, folders: Sequence[Path], model_needed: bo
         ) as opened:
             findings += server(opened.status, time.monotonic() - started)
             try:
-                listed = await opened.connection.request("planloom/model/list")
+                listed = await opened.connection.request("planloom/model/list", {"select": True})
             except ServerError as error:
                 without: State = "missing" if model_needed else "optional"
                 findings.append(Finding(without, "model", error.message, error.hint or ""))

@@ -167,3 +167,9 @@ class ContextOverflow(PlanloomError):
     """The prompt cannot fit the model's context, even when compacted."""
 
     code = "context_overflow"
+
+    @property
+    def context_tokens(self) -> int | None:
+        """The size of the context, if the model's server named it."""
+        limit = self.details.get("contextTokens") if isinstance(self.details, dict) else None
+        return limit if isinstance(limit, int) else None

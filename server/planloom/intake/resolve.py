@@ -52,8 +52,12 @@ async def resolve_references(
 async def look_again(
     attachment: Attachment, sources: ReferenceSources, limits: Limits = _LIMITS
 ) -> ResolvedAttachment | Unresolved | None:
-    """The present content of an attached file; None if it is unchanged, or if the attachment is of another kind."""
-    if attachment.kind != "file" or attachment.uri is None:
+    """The present content of an attached file or image.
+
+    None if the file is unchanged, or if the attachment is of another kind. An image is always read, since the ledger
+    does not keep it.
+    """
+    if attachment.kind not in ("file", "image") or attachment.uri is None:
         return None
     confirmed = (attachment.reference,) if attachment.secret else ()
     attached = Attachments(sources, confirmed, limits)
@@ -62,7 +66,7 @@ async def look_again(
     if isinstance(found, Unresolved):
         return found
     now = found.attachment.model_copy(update={"attachment_id": attachment.attachment_id})
-    if (now.sha256, now.note) == (attachment.sha256, attachment.note):
+    if attachment.kind == "file" and (now.sha256, now.note) == (attachment.sha256, attachment.note):
         return None
     return found.model_copy(update={"attachment": now})
 

@@ -64,14 +64,33 @@ class Message(Value):
     images: tuple[Image, ...] = ()
 
 
+Effort = Literal["off", "low", "medium", "high"]
+"""How much a model reasons before it answers."""
+EFFORT_TOKENS: dict[Effort, int] = {"off": 0, "low": 4_096, "medium": 12_288, "high": 32_768}
+"""Tokens that an answer with this effort gets for its reasoning."""
+
+
 class ModelRequest(Value):
-    """One request to a model. `response_schema` constrains the answer if the server supports it."""
+    """One request to a model. `response_schema` constrains the answer if the server supports it.
+
+    `effort` and `thinking_tokens`, the most tokens of reasoning, are left to the model where they are None. They come
+    on top of `max_tokens`.
+    """
 
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     response_schema: dict[str, Json] | None = None
     max_tokens: int | None = None
     temperature: float | None = None
+    effort: Effort | None = None
+    thinking_tokens: int | None = None
+
+    @property
+    def reasoning_tokens(self) -> int:
+        """The tokens to reserve for reasoning; 0 if none is asked for."""
+        if self.effort == "off":
+            return 0
+        return self.thinking_tokens or (EFFORT_TOKENS[self.effort] if self.effort else 0)
 
 
 class TextDelta(Value):
@@ -106,11 +125,15 @@ class CallBroken(Value):
 
 
 class UsageReported(Value):
-    """The tokens that the server counted for this request."""
+    """The tokens that the server counted for this request.
+
+    `cached_tokens` of the prompt came from the server's cache; None if the server does not say.
+    """
 
     kind: Literal["usage"] = "usage"
     prompt_tokens: int
     completion_tokens: int
+    cached_tokens: int | None = None
 
 
 class Restarted(Value):
@@ -144,17 +167,29 @@ ModelEvent = Annotated[
 
 
 UNKNOWN_CONTEXT = 16_384
-"""The assumed context size in tokens if neither the model nor the settings state it."""
+"""The assumed context size in tokens of a server on this machine that does not state it."""
+HOSTED_CONTEXT = 128_000
+"""The assumed context size in tokens of any other server that does not state it."""
 
 
 class Capabilities(Value):
-    """What a model supports, as probed or configured. `parallelism` is the number of concurrent requests."""
+    """What a model supports, as probed or configured. `parallelism` is the number of concurrent requests.
+
+    `context_tokens` is None if nobody states it; prompts are then made for `assumed_context`, but a longer one is
+    sent, and the server's refusal tells the real size.
+    """
 
     tools: bool = False
     json_schema: bool = False
     images: bool = False
     context_tokens: int | None = None
+    assumed_context: int = UNKNOWN_CONTEXT
     parallelism: int = 1
+
+    @property
+    def usable_context(self) -> int:
+        """The context size to make prompts for: the known one, else the assumed one."""
+        return self.context_tokens or self.assumed_context
 
 
 class ModelIdentity(Value):

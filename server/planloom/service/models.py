@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from planloom.domain.errors import InvalidParams
+from planloom.models.http.learned import LearnedModels
 from planloom.models.port import Model, ModelIdentity
 from planloom.providers import DISCOVERY_ORDER, PROVIDERS, Provider
 from planloom.settings import Settings
@@ -22,10 +23,15 @@ _NOT_SELECTED = ModelIdentity(provider="auto", name="", reason="No step has need
 
 
 class AvailableModels(NamedTuple):
-    """The models that can be used, and the active one."""
+    """The models that can be used, and the active one.
+
+    `context_tokens` is the size of the active one's context, assumed if its server does not state it.
+    """
 
     models: tuple[ListedModel, ...]
     active: ModelIdentity | None
+    context_tokens: int | None = None
+    context_assumed: bool | None = None
 
 
 class Models:
@@ -50,6 +56,7 @@ class Models:
         self._record = record
         self._model: Model | None = None
         self._identity = _NOT_SELECTED
+        self._learned = LearnedModels()
         self._keys: Keyring | None = None
         self._keys_base_url: str | None = None
         self._guarded: tuple[tuple[logging.Handler, logging.Formatter | None], ...] = ()
@@ -78,7 +85,11 @@ class Models:
         async with self._selecting:
             if self._model is None:
                 choice = await choose_model(
-                    self._settings(), self._environment, self._editor, keys=self._keyring()
+                    self._settings(),
+                    self._environment,
+                    self._editor,
+                    keys=self._keyring(),
+                    learned=self._learned,
                 )
                 self._identity = choice.identity
                 self._model = self._recorded(choice.model)
@@ -118,13 +129,18 @@ class Models:
             for handler, formatter in self._guarded:
                 handler.setFormatter(RedactingFormatter(self._keys, formatter))
 
-    async def list(self) -> AvailableModels:
-        """Every model that can be used now."""
+    async def list(self, *, select: bool = False) -> AvailableModels:
+        """Every model that can be used now; with `select`, one is selected if there is none yet."""
         from planloom.models.selection.select import list_models
 
+        model = await self.current() if select else self._model
         models = await list_models(self._settings(), self._environment, self._editor, keys=self._keyring())
         identity = self.identity
-        return AvailableModels(models, None if identity is _NOT_SELECTED else identity)
+        active = None if identity is _NOT_SELECTED else identity
+        if model is None:
+            return AvailableModels(models, active)
+        can = await model.capabilities()
+        return AvailableModels(models, active, can.usable_context, can.context_tokens is None)
 
     async def set_secret(self, provider: str, value: str | None) -> None:
         """Keep a key in memory for the provider's origin; None forgets it. Raises InvalidParams."""

@@ -51,9 +51,20 @@ class WorkspaceReferences:
         return await resolve_references(text, self._sources, context, confirmed, limits, requested)
 
     async def look_again(self, attachment: Attachment) -> ResolvedAttachment | Unresolved | None:
-        """Re-read an attachment; None if it is unchanged."""
+        """Re-read an attachment; None if its text is unchanged."""
         limits = Limits(reference_bytes=self._session.settings.context.max_reference_bytes)
         return await look_again(attachment, self._sources, limits)
+
+    async def with_images(self, attachments: Sequence[ResolvedAttachment]) -> tuple[ResolvedAttachment, ...]:
+        """The attachments, with the images as they are now."""
+        found = [
+            await self.look_again(each.attachment) if each.attachment.kind == "image" else each
+            for each in attachments
+        ]
+        return tuple(
+            now if isinstance(now, ResolvedAttachment) else each
+            for now, each in zip(found, attachments, strict=True)
+        )
 
     async def find(self, reference: str) -> tuple[ResolvedAttachment, ...]:
         """What a reference names now, once more with its text."""

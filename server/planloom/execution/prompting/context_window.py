@@ -13,7 +13,7 @@ from planloom.domain.values import StepId
 from planloom.execution.prompting.compaction import Summary, accepted, compaction_prompt, merge_by_rules
 from planloom.execution.step_run import StepRun
 from planloom.models.one_question import Answer, Cost, answer_to
-from planloom.models.port import UNKNOWN_CONTEXT, Capabilities, Message, Model, ModelRequest
+from planloom.models.port import Capabilities, Message, Model, ModelRequest
 from planloom.models.tokens import TokenCounter
 from planloom.settings import Settings
 
@@ -74,8 +74,9 @@ class StepContextWindow:
     def text(self, text: str) -> int:
         return self._counter.text(text)
 
-    def overflowed(self, request: ModelRequest) -> None:
-        self._room = min(self._room, self.size(request) * 2 // 3)
+    def overflowed(self, request: ModelRequest, limit: int | None) -> None:
+        room = TokenBudget(limit).room if limit else self._room
+        self._room = min(self._room, room, self.size(request) * 2 // 3)
 
     async def summarize(self, notes: Sequence[str]) -> None:
         """Merge the notes into the plan's context summary."""
@@ -126,8 +127,8 @@ class StepContextWindow:
 
 def shares_of(capabilities: Capabilities, settings: Settings, frame_tokens: int = 0) -> TokenBudget:
     """The shares of a prompt, by the settings or else the model's context, beside a constant frame."""
-    whole = settings.context.budget_tokens or settings.model.context_tokens or capabilities.context_tokens
-    whole = whole or UNKNOWN_CONTEXT
+    whole = settings.context.budget_tokens or settings.model.context_tokens or capabilities.usable_context
+    whole = min(whole, capabilities.context_tokens or whole)
     return TokenBudget(max(whole // 4, whole - frame_tokens), frame_tokens)
 
 

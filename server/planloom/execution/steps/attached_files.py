@@ -13,7 +13,7 @@ from planloom.execution.plan_store import PlanStore
 from planloom.execution.prompting.context_window import shares_of
 from planloom.execution.session import Session
 from planloom.execution.steps.results import Asked
-from planloom.intake.render import render
+from planloom.intake.render import Rendered, render
 from planloom.models.port import Capabilities, Model
 
 
@@ -21,7 +21,7 @@ class AttachmentSource(Protocol):
     """Where attachments come from: the workspace as it is now, and the texts kept when they were attached."""
 
     async def look_again(self, attachment: Attachment) -> ResolvedAttachment | Unresolved | None:
-        """Re-read an attachment; None if it is unchanged."""
+        """Re-read an attachment; None if its text is unchanged. Images are read each time."""
         ...
 
     async def find(self, reference: str) -> Sequence[ResolvedAttachment]:
@@ -50,14 +50,14 @@ class StepAttachments:
         self._model = model
         self._logged: set[tuple[PlanId, AttachmentId, Sha256 | None]] = set()
 
-    async def of(self, plan: Plan, step: Step) -> str | Asked:
-        """The text of a step's attachments, or the question about a missing one.
+    async def of(self, plan: Plan, step: Step) -> Rendered | Asked:
+        """A step's attachments as a prompt shows them, or the question about a missing one.
 
         A step without attachments of its own gets all of the plan's. A tool call gets no text, but the attachments
         that it names must exist.
         """
         if step.kind == "tool_call" and not step.attachments:
-            return ""
+            return Rendered("")
         wanted = step.attachments or tuple(each.attachment_id for each in plan.attachments)
         found: list[ResolvedAttachment] = []
         for attachment in plan.attachments:
@@ -67,14 +67,15 @@ class StepAttachments:
             if now is None:
                 found += self._source.attached((attachment,))
             elif isinstance(now, ResolvedAttachment):
-                self._log_change(plan, step, now)
+                if now.attachment != attachment:
+                    self._log_change(plan, step, now)
                 found.append(now)
             elif not _removed_by_plan(plan, attachment):
                 replacement = await self._replacement(step, attachment, now)
                 if isinstance(replacement, Asked):
                     return replacement
                 found += replacement
-        return await self._render(found) if found and step.kind != "tool_call" else ""
+        return await self._render(found) if found and step.kind != "tool_call" else Rendered("")
 
     async def _replacement(
         self, step: Step, attachment: Attachment, gone: Unresolved
@@ -88,12 +89,12 @@ class StepAttachments:
         # An answer that is not a reference is in the instruction, where the model reads it.
         return await self._source.find(reference)
 
-    async def _render(self, found: Sequence[ResolvedAttachment]) -> str:
-        """The texts of attachments, as much as fits into the model's context."""
+    async def _render(self, found: Sequence[ResolvedAttachment]) -> Rendered:
+        """The attachments, as much as fits into the model's context, with images if the model takes them."""
         model = await self._model()
         capabilities = await model.capabilities() if model is not None else Capabilities()
         shares = shares_of(capabilities, self._session.settings)
-        return render(tuple(found), most_characters=shares.attached_characters).text
+        return render(tuple(found), most_characters=shares.attached_characters, images=capabilities.images)
 
     def _log_change(self, plan: Plan, step: Step, now: ResolvedAttachment) -> None:
         attachment = now.attachment

@@ -31,6 +31,7 @@ from planloom.execution.step_run import StepRun
 from planloom.execution.steps.results import Asked, Done, Failed, Outcome, Rerouted, Skipped
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.execution.steps.tool_runner import StepToolRunner
+from planloom.intake.render import Rendered
 from planloom.intake.surroundings.sections import Surroundings
 from planloom.models.port import Model
 from planloom.models.tokens import TokenCounter
@@ -67,7 +68,7 @@ class ModelWork:
         self._threads = PlanThreads()
         self._counters: dict[str, TokenCounter] = {}
 
-    async def run(self, run: StepRun, attachments: str) -> Outcome:
+    async def run(self, run: StepRun, attachments: Rendered) -> Outcome:
         """Let the model work on the step with the tools of its agent."""
         model = await self._model()
         if model is None:
@@ -112,14 +113,14 @@ class ModelWork:
                 self._threads.end(run.plan_id, run.step_id, conversation.thread, done=done)
             return self._outcome(run, end)
 
-    async def _background(self, run: StepRun, model: Model, attachments: str) -> tuple[Section, ...]:
+    async def _background(self, run: StepRun, model: Model, attachments: Rendered) -> tuple[Section, ...]:
         """What the model is told before the task; what is the same for all steps comes first."""
         shares = shares_of(await model.capabilities(), run.session.settings)
         surroundings = await self._surroundings(run.plan)
         return (
             *(Section(*each) for each in surroundings.sections(shares.surroundings_characters)),
             Section("USER REQUEST", run.plan.request.strip()),
-            Section("ATTACHMENTS", attachments),
+            Section("ATTACHMENTS", attachments.text, attachments.images),
         )
 
     async def _context_window(self, run: StepRun, tools: Registry, model: Model) -> StepContextWindow:

@@ -26,9 +26,11 @@ async def status(connection: Connection, params: wire_params.NoParams) -> wire_r
     )
 
 
-async def list_models(connection: Connection, params: wire_params.NoParams) -> wire_results.ModelsResult:  # noqa: ARG001
+async def list_models(
+    connection: Connection, params: wire_params.ListModelsParams
+) -> wire_results.ModelsResult:
     """The models that can be chosen, and the one in use."""
-    return wire_results.ModelsResult.of(await connection.app.models.list())
+    return wire_results.ModelsResult.of(await connection.app.models.list(select=params.select or False))
 
 
 async def set_secret(connection: Connection, params: wire_params.SecretParams) -> Empty:

@@ -18,6 +18,12 @@ class NoParams(Wire):
     """No params."""
 
 
+class ListModelsParams(Wire):
+    """`planloom/model/list`. `select` chooses the model now that would be used, and asks its server what it can do."""
+
+    select: Maybe[Bool] = None
+
+
 class Context(Wire):
     """Where the user is: the active document and what is selected in it."""
 

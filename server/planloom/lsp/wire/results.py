@@ -139,10 +139,15 @@ class ActiveModel(Wire):
 
 
 class ModelsResult(Wire):
-    """The models; `active` is null if none is in use."""
+    """The models; `active` is null if none is in use.
+
+    Prompts to it are made for `contextTokens`, which are assumed if its server does not say what it takes.
+    """
 
     models: tuple[ModelEntry, ...]
     active: ActiveModel | None
+    context_tokens: Maybe[Int] = None
+    context_assumed: Maybe[Bool] = None
 
 
 class StatusPlans(Wire):

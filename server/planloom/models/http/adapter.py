@@ -10,6 +10,7 @@ from planloom.domain.values import Json
 from planloom.models.http.endpoint import Endpoint, endpoint_of
 from planloom.models.http.failures import Refusal
 from planloom.models.http.json_text import count_of, list_of, object_of, text_of
+from planloom.models.http.learned import Learned
 from planloom.models.port import Capabilities, ModelEvent, ModelRequest
 
 LISTED_CONTEXT_FIELDS = ("max_model_len", "context_length", "context_window", "max_input_tokens")
@@ -72,9 +73,10 @@ class ModelListing(NamedTuple):
 
 
 class ProviderAdapter(ABC):
-    """The protocol of one provider. An adapter may learn from refusals; it does I/O only through `ProbeClient`.
+    """The protocol of one provider. It does I/O only through `ProbeClient`.
 
-    The defaults are those of OpenAI's API, which most others resemble.
+    The defaults are those of OpenAI's API, which most others resemble. What refusals teach is kept in `learned`, which
+    outlives the adapter.
     """
 
     key_header: ClassVar[str] = "Authorization"
@@ -86,6 +88,9 @@ class ProviderAdapter(ABC):
     start_advice: ClassVar[str] = "Start the model server there."
     models_path: ClassVar[str] = "/models"
     """Where the server lists its models; appended to the base URL."""
+
+    def __init__(self) -> None:
+        self.learned = Learned()
 
     @abstractmethod
     def build_request(

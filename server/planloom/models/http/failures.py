@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 from planloom.domain.errors import ContextOverflow, ModelFailed, PlanloomError
 from planloom.domain.values import Json
-from planloom.models.http.json_text import Unreadable, object_of, read_json, text_of
+from planloom.models.http.json_text import Unreadable, count_of, object_of, read_json, text_of
+from planloom.models.http.overflow import is_overflow, stated_limit
 
 TRANSIENT_STATUSES = frozenset({408, 409, 429})
 """Statuses below 500 that a retry may resolve."""
 SHOWN = 300
 """Most characters of a server's message that are quoted."""
-OVERFLOW = re.compile(
-    r"context[ _-]?(?:length|size|window)|maximum context|prompt is too long|exceeds? the available context"
-    r"|too many (?:input )?tokens|exceed_context",
-    re.IGNORECASE,
-)
 UNPARSED_OUTPUT = re.compile(
     r"model produced output that does not match|fail(?:ed|ure) (?:to )?pars(?:e|ing) (?:the )?(?:input|output|tool)"
     r"|could not parse (?:the )?(?:model'?s? )?(?:output|response|tool)",
@@ -40,11 +36,24 @@ class Transient(Exception):
 
 
 class Refusal(NamedTuple):
-    """An error reported by a server: its message, the kind of error, and the request field it names."""
+    """An error reported by a server: its message, the kind of error, and the request field it names.
+
+    `context_tokens` is the size of the model's context if the error names it.
+    """
 
     words: str
     kind: str = ""
     field: str = ""
+    context_tokens: int | None = None
+
+    @property
+    def overflow(self) -> bool:
+        """Whether the prompt was too long."""
+        return is_overflow(f"{self.kind} {self.words}")
+
+    def redacted(self, redact: Callable[[str], str]) -> Refusal:
+        """The refusal without the secrets that `redact` removes."""
+        return Refusal(redact(self.words), redact(self.kind), redact(self.field), self.context_tokens)
 
 
 class ErrorContext(NamedTuple):
@@ -105,7 +114,8 @@ def refusal_of(body: str) -> Refusal:
     value = read_json(body)
     if isinstance(value, Unreadable):
         # An HTML page: keep its text only.
-        return Refusal(_shown(TAG.sub(" ", body[:4000])))
+        page = TAG.sub(" ", body[:4000])
+        return Refusal(_shown(page), context_tokens=stated_limit(page))
     return refusal_in(object_of(value))
 
 
@@ -113,7 +123,7 @@ def refusal_in(data: Mapping[str, Json]) -> Refusal:
     """Like `refusal_of`, for a decoded object."""
     error: Json = data["error"] if "error" in data else dict(data)
     if isinstance(error, str):
-        return Refusal(_shown(error))
+        return Refusal(_shown(error), context_tokens=stated_limit(error))
     inner = object_of(error)
     words = next((text for name in ("message", "detail", "error") if (text := text_of(inner.get(name)))), "")
     if not words and inner.get("detail") is not None:
@@ -121,7 +131,9 @@ def refusal_in(data: Mapping[str, Json]) -> Refusal:
     kind = " ".join(
         str(inner[name]) for name in ("code", "type", "status") if isinstance(inner.get(name), str | int)
     )
-    return Refusal(_shown(words), kind, text_of(inner.get("param")))
+    # llama.cpp states the size in a field of its own.
+    limit = count_of(inner.get("n_ctx")) if "exceed_context" in kind else stated_limit(f"{kind} {words}")
+    return Refusal(_shown(words), kind, text_of(inner.get("param")), limit or None)
 
 
 def from_status(
@@ -139,6 +151,13 @@ def from_status(
             ),
             retry_after(headers, now),
         )
+    # A gateway may pass on the refusal of the server behind it as an error of its own.
+    if status == 413 or (refusal.overflow and status not in {401, 402, 403, 429}):
+        return ContextOverflow(
+            f"The prompt does not fit the model {context.model!r} at {context.origin}." + quoted,
+            hint="Attach less, or set `model.contextTokens` to the model's real context size.",
+            details={"contextTokens": refusal.context_tokens},
+        )
     if status in TRANSIENT_STATUSES or status >= 500:
         failure = unavailable(_passing(context, status) + quoted, _passing_hint(status, refusal, context))
         return Transient(failure, retry_after(headers, now))
@@ -151,11 +170,6 @@ def from_status(
         )
     if status == 402:
         return unavailable(f"{context.origin} requires payment ({status})." + quoted, "Top up the account.")
-    if status == 413 or OVERFLOW.search(f"{refusal.kind} {refusal.words}"):
-        return ContextOverflow(
-            f"The prompt does not fit the model {context.model!r} at {context.origin}." + quoted,
-            hint="Attach less, or set `model.contextTokens` to the model's real context size.",
-        )
     if status in {404, 405, 410}:
         if "model" in refusal.words.lower() or "model" in refusal.kind.lower():
             return unavailable(context.missing_message + quoted, context.model_advice)
@@ -175,7 +189,7 @@ def from_stream_error(context: ErrorContext, refusal: Refusal) -> Transient | Pl
     number = re.search(r"\b[45]\d\d\b", refusal.kind)
     status = int(number[0]) if number else None
     quoted = _quoted(refusal)
-    if OVERFLOW.search(f"{refusal.kind} {refusal.words}"):
+    if refusal.overflow:
         return from_status(context, 413, refusal, {}, datetime.now(UTC))
     if status is not None:
         return from_status(context, status, refusal, {}, datetime.now(UTC))

@@ -25,7 +25,10 @@ from planloom.models.http.json_text import Unreadable, read_object
 from planloom.models.http.retry import Sleep, with_retries
 from planloom.models.http.transport import FindKey, Timeouts
 from planloom.models.port import (
+    HOSTED_CONTEXT,
+    UNKNOWN_CONTEXT,
     Capabilities,
+    Effort,
     ModelEvent,
     ModelIdentity,
     ModelRequest,
@@ -44,12 +47,15 @@ ANSWER_RESERVE = 256
 
 @dataclass(frozen=True)
 class Options:
-    """The user's settings for a model; tests also replace `sleep` and `now`."""
+    """The user's settings for a model; 0 asks the server. Tests also replace `sleep` and `now`."""
 
     timeouts: Timeouts = field(default_factory=Timeouts)
     retries: int = 2
     temperature: float | None = None
+    effort: Effort | None = None
+    thinking_tokens: int | None = None
     context_tokens: int = 0
+    parallelism: int = 0
     proxy: str | None = None
     sleep: Sleep = asyncio.sleep
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -106,18 +112,34 @@ class HttpModel:
         async with self._probing:
             if self._capabilities is None:
                 self._unreachable = False
-                probed = await self._adapter.probe(self, self._identity.name)
-                if self._options.context_tokens:
-                    probed = probed.model_copy(update={"context_tokens": self._options.context_tokens})
+                probed = self._refined(await self._adapter.probe(self, self._identity.name))
                 if self._unreachable:
                     return probed
                 log.info("%s can do: %s", self._identity.name, probed)
+                if probed.context_tokens is None:
+                    log.warning(
+                        "The context size of %s at %s is not known: %d tokens are assumed until the server says "
+                        "otherwise. Set `model.contextTokens` to its real size.",
+                        self._identity.name,
+                        self._endpoint.origin,
+                        probed.assumed_context,
+                    )
                 self._capabilities = probed
         return self._capabilities
 
+    def _refined(self, probed: Capabilities) -> Capabilities:
+        """What the server reports, as the user's settings and earlier refusals correct it."""
+        stated = self._options.context_tokens or probed.context_tokens
+        return self._adapter.reduced(probed).model_copy(
+            update={
+                "context_tokens": self._adapter.learned.context(stated),
+                "assumed_context": UNKNOWN_CONTEXT if self._endpoint.local else HOSTED_CONTEXT,
+                "parallelism": self._options.parallelism or probed.parallelism,
+            }
+        )
+
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
-        if request.temperature is None and self._options.temperature is not None:
-            request = request.model_copy(update={"temperature": self._options.temperature})
+        request = self._with_options(request)
         capabilities = await self.capabilities()
         counted = self._prompt_part(request, capabilities)
         self._refuse_overflow(request, self.counter.request(counted), capabilities)
@@ -130,6 +152,17 @@ class HttpModel:
                 if isinstance(event, UsageReported):
                     self.counter.learn(counted, event.prompt_tokens)
                 yield event
+
+    def _with_options(self, request: ModelRequest) -> ModelRequest:
+        """The request, with the user's settings where it has none of its own."""
+        options = self._options
+        own = {
+            "temperature": options.temperature,
+            "effort": options.effort,
+            "thinking_tokens": options.thinking_tokens,
+        }
+        update = {name: value for name, value in own.items() if getattr(request, name) is None}
+        return request.model_copy(update=update)
 
     async def close(self) -> None:
         self._closing = True
@@ -165,6 +198,22 @@ class HttpModel:
                 details={"tokens": tokens, "contextTokens": limit},
             )
 
+    def _learn_context(self, refusal: Refusal, failure: BaseException) -> None:
+        """Remember the context size that a refusal of a too long prompt names."""
+        if not isinstance(failure, ContextOverflow) or refusal.context_tokens is None:
+            return
+        learned = self._adapter.learned
+        learned.context_tokens = learned.context(refusal.context_tokens)
+        if self._capabilities is not None:
+            stated = learned.context(self._capabilities.context_tokens)
+            self._capabilities = self._capabilities.model_copy(update={"context_tokens": stated})
+        log.warning(
+            "%s at %s takes %d tokens, as its refusal of a longer prompt says.",
+            self._identity.name,
+            self._endpoint.origin,
+            refusal.context_tokens,
+        )
+
     async def _attempt(
         self, request: ModelRequest, capabilities: Capabilities, tokens: int
     ) -> AsyncGenerator[ModelEvent]:
@@ -187,8 +236,10 @@ class HttpModel:
             for event in reader.end():
                 yield event
         except AnswerRefused as refused:
-            refusal = Refusal(*map(self._redacted, refused.refusal))
-            raise failures.from_stream_error(self._error_context, refusal) from None
+            refusal = refused.refusal.redacted(self._redacted)
+            failure = failures.from_stream_error(self._error_context, refusal)
+            self._learn_context(refusal, failure)
+            raise failure from None
         except AnswerBroken as damage:
             raise failures.broken(self._error_context, str(damage)) from None
         except AnswerUnusable as excess:
@@ -243,13 +294,15 @@ class HttpModel:
                     raise failures.redirected(self._error_context, redirect_target(response))
                 refusal = failures.refusal_of(self._redacted(await payloads.bounded_text(response)))
                 if not self._adapter.adapt_to(response.status_code, refusal, request):
-                    raise failures.from_status(
+                    failure = failures.from_status(
                         self._error_context,
                         response.status_code,
                         refusal,
                         response.headers,
                         self._options.now(),
                     )
+                    self._learn_context(refusal, failure)
+                    raise failure
                 self._capabilities = capabilities = self._adapter.reduced(capabilities)
                 # If the server refused the schema, it is in the prompt from now on.
                 counted = self._prompt_part(request, capabilities)

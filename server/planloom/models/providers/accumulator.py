@@ -59,7 +59,7 @@ class StreamAccumulator:
         self._text = Joiner()
         self._reasoning = Joiner()
         self._reason: Reason | None = None
-        self._usage: tuple[int | None, int | None] = (None, None)
+        self._usage: tuple[int | None, ...] = (None, None, None)
         self._has_text = False
         self._blank = 0
 
@@ -112,12 +112,10 @@ class StreamAccumulator:
         self.complete = True
         self._reason = REASONS.get(word.lower(), "stop")
 
-    def set_usage(self, prompt: int | None, completion: int | None) -> None:
+    def set_usage(self, prompt: int | None, completion: int | None, cached: int | None = None) -> None:
         """Set the tokens that the server counted; a later count replaces an earlier one."""
-        self._usage = (
-            self._usage[0] if prompt is None else prompt,
-            self._usage[1] if completion is None else completion,
-        )
+        counts = zip((prompt, completion, cached), self._usage, strict=True)
+        self._usage = tuple(before if now is None else now for now, before in counts)
 
     def end(self) -> tuple[ModelEvent, ...]:
         """The last events. Raises `AnswerBroken` for an incomplete answer, `ModelFailed` for an empty one."""
@@ -138,9 +136,12 @@ class StreamAccumulator:
         if rest:
             events.append(TextDelta(text=rest))
         events.extend(calls)
-        prompt, completion = self._usage
+        prompt, completion, cached = self._usage
         if prompt is not None or completion is not None:
-            events.append(UsageReported(prompt_tokens=prompt or 0, completion_tokens=completion or 0))
+            usage = UsageReported(
+                prompt_tokens=prompt or 0, completion_tokens=completion or 0, cached_tokens=cached
+            )
+            events.append(usage)
         return (*events, Finished(reason=reason, reasoning=self._returned()))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 from urllib.parse import quote
 
@@ -27,38 +27,44 @@ KNOWN = Capabilities(tools=True, json_schema=True, images=True, context_tokens=2
 ALLOWED_LENGTH = re.compile(r"max_tokens: [0-9]{1,9} > ([0-9]{1,9})")
 
 
+SMALLEST_THINKING = 1024
+"""The smallest budget of thinking that the API accepts."""
+ADAPTIVE = re.compile(r"claude-(?:opus|sonnet)-4-[6-9](?![0-9])|claude-[a-z]+-[5-9](?![0-9])")
+"""Models that decide themselves how long to think, by an effort and not by a budget."""
+
+
 class Anthropic(ProviderAdapter):
-    """The adapter, with the fields that the server has refused."""
+    """The adapter. It asks for thinking where the user's settings do."""
 
     key_header = "x-api-key"
     headers: ClassVar[Mapping[str, str]] = {"anthropic-version": "2023-06-01"}
     compiles_schema = False
     start_advice = "Check the connection to the internet."
 
-    def __init__(self) -> None:
-        self._longest: int | None = None
-        self._caches = True
-        self._takes_temperature = True
-
     def build_request(
         self, name: str, request: ModelRequest, _capabilities: Capabilities, _tokens: int, /
     ) -> HttpRequest:
         """The request as JSON. Without other tools, a schema becomes a tool that must be called."""
-        forced = _is_forced(request)
+        forced = self._forces(request)
         request = describe_in_prompt(request, tools=False, schema=not forced)
-        wanted = request.max_tokens or ANSWER_TOKENS
+        wanted = (request.max_tokens or ANSWER_TOKENS) + request.reasoning_tokens
+        longest = self.learned.answer_tokens
+        limit = wanted if longest is None else min(wanted, longest)
+        messages = _messages(request, AnthropicReader.provider)
+        thinking = self._thinking(name, request, limit, messages)
         body: dict[str, Json] = {
             "model": name,
-            "max_tokens": wanted if self._longest is None else min(wanted, self._longest),
-            "messages": _messages(request, AnthropicReader.provider),
+            "max_tokens": limit,
+            "messages": messages,
             "stream": True,
+            **thinking,
         }
         system = "\n\n".join(message.text for message in request.messages if message.role == "system")
         if system:
             block: dict[str, Json] = {"type": "text", "text": system}
             body["system"] = [block]
-            if self._caches:
-                _mark_for_cache(block, body["messages"])
+            if "cache_control" not in self.learned.refused:
+                _mark_for_cache(block, messages)
         if request.tools:
             body["tools"] = [
                 {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
@@ -72,29 +78,64 @@ class Anthropic(ProviderAdapter):
             }
             body["tools"] = [tool]
             body["tool_choice"] = {"type": "tool", "name": ANSWER_TOOL}
-        if request.temperature is not None and self._takes_temperature:
+        # Thinking allows no other temperature than that of the model.
+        thinks = object_of(body.get("thinking")).get("type") in ("enabled", "adaptive")
+        if request.temperature is not None and not thinks and "temperature" not in self.learned.refused:
             body["temperature"] = min(request.temperature, 1.0)
         return HttpRequest("/messages", body)
 
+    def _forces(self, request: ModelRequest) -> bool:
+        """Whether the answer is a forced call of a tool, which the API does not allow together with thinking."""
+        if "tool_choice" in self.learned.refused or (self._may_think(request) and request.reasoning_tokens):
+            return False
+        return _is_forced(request)
+
+    def _may_think(self, request: ModelRequest) -> bool:
+        asked = request.effort is not None or bool(request.thinking_tokens)
+        return asked and "thinking" not in self.learned.refused
+
+    def _thinking(
+        self, name: str, request: ModelRequest, limit: int, messages: Sequence[Json]
+    ) -> dict[str, Json]:
+        """The fields that ask for thinking, or for none; nothing leaves it to the model."""
+        if not self._may_think(request):
+            return {}
+        if request.effort == "off":
+            return {"thinking": {"type": "disabled"}}
+        if ADAPTIVE.match(name) or "thinking.enabled" in self.learned.refused:
+            config: dict[str, Json] = {"output_config": {"effort": request.effort}} if request.effort else {}
+            return {"thinking": {"type": "adaptive"}, **config}
+        # A short limit of the model's answers leaves less to think.
+        answer = min(request.max_tokens or SMALLEST_THINKING, SMALLEST_THINKING)
+        budget = min(request.reasoning_tokens, limit - answer)
+        if budget < SMALLEST_THINKING or _began_without_thinking(messages):
+            return {}
+        return {"thinking": {"type": "enabled", "budget_tokens": budget}}
+
     def reader(self, request: ModelRequest) -> AnthropicReader:
         """A reader for one answer."""
-        return AnthropicReader(request, forced=_is_forced(request))
+        return AnthropicReader(request, forced=self._forces(request))
 
     def adapt_to(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
         """Learn the model's longest answer, and which fields it refuses."""
         if status in FINAL_STATUSES:
             return False
-        allowed = ALLOWED_LENGTH.search(refusal.words)
-        if allowed is not None and self._longest is None and int(allowed[1]) > 0:
-            self._longest = int(allowed[1])
+        words, learned = refusal.words, self.learned
+        allowed = ALLOWED_LENGTH.search(words)
+        if allowed is not None and learned.answer_tokens is None and int(allowed[1]) > 0:
+            learned.answer_tokens = int(allowed[1])
             return True
-        if "cache_control" in refusal.words and self._caches:
-            self._caches = False
+        if "cache_control" in words:
+            return learned.refuse("cache_control")
+        if "tool_choice" in words and _is_forced(request):
+            return learned.refuse("tool_choice")
+        if "temperature" in words and request.temperature is not None and learned.refuse("temperature"):
             return True
-        if "temperature" in refusal.words and request.temperature is not None and self._takes_temperature:
-            self._takes_temperature = False
-            return True
-        return False
+        if not re.search("thinking|output_config|effort", words) or not self._may_think(request):
+            return False
+        if "adaptive" in words and "thinking.enabled" not in learned.refused:
+            return learned.refuse("thinking.enabled")
+        return learned.refuse("thinking")
 
     def recognises(self, reply: Reply, /) -> bool:
         """Only Anthropic wraps errors in an object of type "error"."""
@@ -107,16 +148,35 @@ class Anthropic(ProviderAdapter):
         return KNOWN.model_copy(update={"context_tokens": context}) if context else KNOWN
 
 
-def _mark_for_cache(system: dict[str, Json], messages: Json) -> None:
+def _mark_for_cache(system: dict[str, Json], messages: Sequence[Json]) -> None:
     """Have tools, system prompt and the conversation so far cached: the next request repeats and extends them.
 
+    The API takes four marks and looks for a cached prefix at most 20 blocks before each. An answer with many calls and
+    their results is longer than that, so the end of the request before is marked, too.
     https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching
     """
     system["cache_control"] = {"type": "ephemeral"}
-    last = object_of(list_of(messages)[-1]) if messages else {}
-    blocks = [block for block in list_of(last.get("content")) if isinstance(block, dict)]
-    if blocks and blocks[-1].get("type") in ("text", "tool_result", "image", "tool_use"):
-        blocks[-1]["cache_control"] = {"type": "ephemeral"}
+    from_user = [message for message in map(object_of, messages) if message.get("role") == "user"]
+    for message in from_user[-2:]:
+        blocks = [block for block in list_of(message.get("content")) if isinstance(block, dict)]
+        if blocks:
+            blocks[-1]["cache_control"] = {"type": "ephemeral"}
+
+
+def _began_without_thinking(messages: Sequence[Json]) -> bool:
+    """Whether the model's present turn began with a call but without a thought, which the API refuses with thinking.
+
+    It did if its first part is by another model, or was written with thinking off.
+    """
+    first: Mapping[str, Json] = {}
+    for message in reversed([object_of(message) for message in messages]):
+        kinds = {object_of(block).get("type") for block in list_of(message.get("content"))}
+        if message.get("role") == "assistant":
+            first = message
+        elif "tool_result" not in kinds:
+            break
+    blocks = [object_of(block).get("type") for block in list_of(first.get("content"))]
+    return "tool_use" in blocks and blocks[0] not in ("thinking", "redacted_thinking")
 
 
 class AnthropicReader(StreamAccumulator):
@@ -195,7 +255,8 @@ class AnthropicReader(StreamAccumulator):
             for field in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
         ]
         counts = [part for part in parts if part is not None]
-        self.set_usage(sum(counts) if counts else None, count_of(usage.get("output_tokens")))
+        cached = count_of(usage.get("cache_read_input_tokens"))
+        self.set_usage(sum(counts) if counts else None, count_of(usage.get("output_tokens")), cached)
 
     def _finish(self, reason: Json) -> None:
         if isinstance(reason, str) and reason:

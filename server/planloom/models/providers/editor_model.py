@@ -10,7 +10,9 @@ from typing import Protocol
 from planloom.domain.errors import ContextOverflow, ModelFailed
 from planloom.domain.model_text.surrogates import mend
 from planloom.domain.values import CallId, Value
+from planloom.models.http.overflow import is_overflow, stated_limit
 from planloom.models.port import (
+    HOSTED_CONTEXT,
     CallMade,
     Capabilities,
     Finished,
@@ -67,7 +69,9 @@ class EditorModel:
         return self._identity
 
     async def capabilities(self) -> Capabilities:
-        return Capabilities(tools=True, json_schema=False, context_tokens=self._context_tokens or None)
+        return Capabilities(
+            tools=True, context_tokens=self._context_tokens or None, assumed_context=HOSTED_CONTEXT
+        )
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         tokens = self.counter.request(request)
@@ -99,6 +103,14 @@ class EditorModel:
         try:
             async with asyncio.timeout(self._seconds):
                 answer = await self._editor.complete(uuid.uuid4().hex, self._name, request)
+        except ModelFailed as failure:
+            if not is_overflow(failure.message):
+                raise
+            raise ContextOverflow(
+                f"The prompt does not fit the editor's model. {failure.message}",
+                hint="Attach less, or set `model.contextTokens` to the model's real context size.",
+                details={"contextTokens": stated_limit(failure.message)},
+            ) from None
         except TimeoutError:
             raise ModelFailed(
                 "model_unavailable",

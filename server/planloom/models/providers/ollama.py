@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping
 
 from planloom.domain.values import CallId, Json
@@ -28,6 +29,8 @@ SMALLEST_CONTEXT = 4096
 """Smallest context size in tokens; larger ones are its multiples by powers of two."""
 ANSWER_ROOM = 4096
 """Tokens reserved for an answer without a limit in the request."""
+LEVELS = re.compile(r"(?:.*/)?gpt-oss")
+"""Models that take a level of effort, of which `off` is refused; others think or do not."""
 
 
 class Ollama(ProviderAdapter):
@@ -39,8 +42,8 @@ class Ollama(ProviderAdapter):
     models_path = "/api/tags"
 
     def __init__(self) -> None:
+        super().__init__()
         self._context = SMALLEST_CONTEXT
-        self._tools_refused = False
 
     def build_request(
         self, name: str, request: ModelRequest, capabilities: Capabilities, tokens: int, /
@@ -49,7 +52,7 @@ class Ollama(ProviderAdapter):
         request = describe_in_prompt(request, tools=not self.reduced(capabilities).tools, schema=False)
         options: dict[str, Json] = {"num_ctx": self._context_for(request, capabilities, tokens)}
         if request.max_tokens is not None:
-            options["num_predict"] = request.max_tokens
+            options["num_predict"] = request.max_tokens + request.reasoning_tokens
         if request.temperature is not None:
             options["temperature"] = request.temperature
         names = {call.call_id: call.name for message in request.messages for call in message.tool_calls}
@@ -69,6 +72,8 @@ class Ollama(ProviderAdapter):
             body["tools"] = tool_list(request)
         if request.response_schema is not None:
             body["format"] = request.response_schema
+        if request.effort is not None and "think" not in self.learned.refused:
+            body["think"] = request.effort if LEVELS.match(name) else request.effort != "off"
         return HttpRequest("/api/chat", body)
 
     def reader(self, request: ModelRequest) -> OllamaReader:
@@ -105,15 +110,19 @@ class Ollama(ProviderAdapter):
         return f"Run `ollama pull {name}`, or set `model.name` to one that `ollama list` shows."
 
     def adapt_to(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
-        """Learn that the model does not support tools."""
-        if status in FINAL_STATUSES or self._tools_refused or not request.tools:
+        """Learn that the model does not support tools, or cannot be told whether to think."""
+        if status in FINAL_STATUSES:
             return False
-        self._tools_refused = NO_TOOLS.search(refusal.words) is not None
-        return self._tools_refused
+        if request.effort is not None and "think" in refusal.words and self.learned.refuse("think"):
+            return True
+        has_no_tools = bool(request.tools) and NO_TOOLS.search(refusal.words) is not None
+        return has_no_tools and self.learned.refuse("tools")
 
     def reduced(self, capabilities: Capabilities) -> Capabilities:
         """The capabilities, without tools if the model has refused them."""
-        return capabilities.model_copy(update={"tools": capabilities.tools and not self._tools_refused})
+        return capabilities.model_copy(
+            update={"tools": capabilities.tools and "tools" not in self.learned.refused}
+        )
 
     async def probe(self, client: ProbeClient, name: str) -> Capabilities:
         """The capabilities that `/api/show` reports, or defaults."""
@@ -133,7 +142,7 @@ class Ollama(ProviderAdapter):
         )
 
     def _context_for(self, request: ModelRequest, capabilities: Capabilities, tokens: int) -> int:
-        needed = tokens + (request.max_tokens or ANSWER_ROOM)
+        needed = tokens + (request.max_tokens or ANSWER_ROOM) + request.reasoning_tokens
         while self._context < needed:
             self._context *= 2
         limit = capabilities.context_tokens

@@ -12,10 +12,13 @@ from planloom.models.http.adapter import AnswerRefused, HttpRequest, ProbeClient
 from planloom.models.http.failures import Refusal, refusal_in
 from planloom.models.http.json_text import count_of, list_of, object_of, text_of
 from planloom.models.http.payloads import DONE
-from planloom.models.port import Capabilities, Message, ModelEvent, ModelRequest
+from planloom.models.port import EFFORT_TOKENS, Capabilities, Message, ModelEvent, ModelRequest
 from planloom.models.providers import capabilities as probing
 from planloom.models.providers.accumulator import StreamAccumulator, returned
+from planloom.models.providers.openai_models import Family, family_of
+from planloom.models.providers.strict_schema import fits_strict
 from planloom.models.providers.text_tools import describe_in_prompt
+from planloom.providers import OPENAI
 
 FINAL_STATUSES = frozenset({401, 402, 403, 408, 409, 413, 429, 503})
 """Statuses that do not concern the form of the request."""
@@ -31,10 +34,11 @@ NO_SCHEMA = re.compile(r"response_?format|json_?schema|schema|grammar|guided|str
 
 
 class OpenAICompatible(ProviderAdapter):
-    """The adapter, with the fields that the server has refused."""
+    """The adapter, with what OpenAI documents of the model if it is on OpenAI's own service."""
 
     def __init__(self) -> None:
-        self._refused: set[str] = set()
+        super().__init__()
+        self._family: Family | None = None
 
     def build_request(
         self, name: str, request: ModelRequest, capabilities: Capabilities, _tokens: int, /
@@ -62,15 +66,30 @@ class OpenAICompatible(ProviderAdapter):
             body["tools"] = tool_list(request)
         if request.response_schema is not None:
             schema: dict[str, Json] = {"name": "answer", "schema": request.response_schema}
-            if "strict" not in self._refused:
+            if "strict" not in self._refused and fits_strict(request.response_schema):
                 schema["strict"] = True
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         if request.max_tokens is not None:
             limit = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
-            body[limit] = request.max_tokens
+            body[limit] = request.max_tokens + self._reasoning_tokens(request)
         if request.temperature is not None and "temperature" not in self._refused:
             body["temperature"] = request.temperature
+        if request.effort is not None and "reasoning_effort" not in self._refused:
+            least = self._family.efforts[0] if self._family and self._family.efforts else "none"
+            body["reasoning_effort"] = least if request.effort == "off" else request.effort
         return HttpRequest("/chat/completions", body)
+
+    @property
+    def _refused(self) -> set[str]:
+        return self.learned.refused
+
+    def _reasoning_tokens(self, request: ModelRequest) -> int:
+        """Tokens for the reasoning of a model that counts it as part of its answer."""
+        if "reasoning_effort" in self._refused:
+            return 0
+        if self._family is not None and request.effort is None:
+            return EFFORT_TOKENS["medium"]
+        return request.reasoning_tokens
 
     def reader(self, request: ModelRequest) -> OpenAIReader:
         """A reader for one answer."""
@@ -87,10 +106,7 @@ class OpenAICompatible(ProviderAdapter):
         if status in FINAL_STATUSES:
             return False
         found = _refused_field(f"{refusal.field} {refusal.words}", request, self._refused)
-        if found is None:
-            return False
-        self._refused.add(found)
-        return True
+        return found is not None and self.learned.refuse(found)
 
     def reduced(self, capabilities: Capabilities) -> Capabilities:
         """The capabilities without those that the server has refused."""
@@ -102,8 +118,13 @@ class OpenAICompatible(ProviderAdapter):
         )
 
     async def probe(self, client: ProbeClient, name: str) -> Capabilities:
-        """The capabilities that the server reports."""
-        return await probing.of_openai_compatible(client, name)
+        """The capabilities that the server reports, with what OpenAI documents of its own models."""
+        reported = await probing.of_openai_compatible(client, name)
+        self._family = family_of(name) if client.endpoint.origin == OPENAI.url else None
+        if self._family is None:
+            return reported
+        self._refused.update(self._family.refused)
+        return reported.model_copy(update={"context_tokens": self._family.context_tokens})
 
 
 class OpenAIReader(StreamAccumulator):
@@ -121,7 +142,11 @@ class OpenAIReader(StreamAccumulator):
             raise AnswerRefused(refusal_in(data))
         usage = object_of(data.get("usage"))
         if usage:
-            self.set_usage(count_of(usage.get("prompt_tokens")), count_of(usage.get("completion_tokens")))
+            details = object_of(usage.get("prompt_tokens_details"))
+            # DeepSeek counts what its cache held in a field of its own.
+            cached = count_of(details.get("cached_tokens", usage.get("prompt_cache_hit_tokens")))
+            prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+            self.set_usage(count_of(prompt), count_of(completion), cached)
         events: list[ModelEvent] = []
         for choice in map(object_of, choices[:1]):
             if choice.get("error"):
@@ -205,6 +230,9 @@ def _refused_field(words: str, request: ModelRequest, refused: set[str]) -> str 
         return "max_tokens"
     if request.temperature is not None and "temperature" not in refused and "temperature" in lower:
         return "temperature"
+    # A model may refuse tools together with an effort; it then does without the effort.
+    if request.effort is not None and "reasoning_effort" not in refused and "reasoning_effort" in lower:
+        return "reasoning_effort"
     if request.response_schema is not None and NO_SCHEMA.search(words):
         # A server may refuse only `strict`; the schema itself is dropped last.
         return next((field for field in ("strict", "response_format") if field not in refused), None)

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from planloom.models.http.adapter import ModelListing, ProviderAdapter, Reply
 from planloom.models.http.keys import Keyring, key_advice
+from planloom.models.http.learned import LearnedModels
 from planloom.models.port import ModelIdentity
 from planloom.providers import OPENAI, PROVIDERS, Provider
 from planloom.settings import Settings
@@ -33,6 +34,7 @@ class ModelServers(NamedTuple):
     settings: Settings
     environment: Mapping[str, str]
     keys: Keyring
+    learned: LearnedModels
 
     def open(self, identity: ModelIdentity, url: str) -> HttpModel:
         """The model of one of `PROVIDERS` at a base URL."""
@@ -72,6 +74,7 @@ class ModelServers(NamedTuple):
         from planloom.models.http.transport import Timeouts
 
         endpoint = adapter.endpoint(url)
+        adapter.learned = self.learned.of(endpoint.origin, identity.name)
         chosen = self.settings.model
         return HttpModel(
             adapter,
@@ -87,7 +90,10 @@ class ModelServers(NamedTuple):
                 ),
                 retries=self.settings.max_retry_attempts,
                 temperature=chosen.temperature,
+                effort=None if chosen.reasoning_effort == "default" else chosen.reasoning_effort,
+                thinking_tokens=chosen.thinking_tokens or None,
                 context_tokens=chosen.context_tokens,
+                parallelism=chosen.parallel_requests,
                 proxy=self.environment.get(PROXY_VARIABLE) or None,
             ),
         )

@@ -11,6 +11,7 @@ from planloom.domain.errors import ModelFailed
 from planloom.domain.values import Value
 from planloom.models.http.adapter import ModelListing
 from planloom.models.http.keys import Keyring
+from planloom.models.http.learned import LearnedModels
 from planloom.models.port import Capabilities, Model, ModelEvent, ModelIdentity, ModelRequest
 from planloom.models.providers.editor_model import EditorCompletion
 from planloom.models.providers.servers import ModelServers, accepts
@@ -42,12 +43,14 @@ async def choose_model(
     editor: EditorCompletion | None = None,
     *,
     keys: Keyring | None = None,
+    learned: LearnedModels | None = None,
 ) -> Choice:
     """Choose the model. Never raises: a model that cannot be used fails at its first request.
 
-    Without `keys`, those of the environment are used, with `PLANLOOM_API_KEY` for the configured base URL.
+    Without `keys`, those of the environment are used, with `PLANLOOM_API_KEY` for the configured base URL. `learned` is
+    what servers have refused before.
     """
-    context = _context(settings, environment, editor, keys)
+    context = _context(settings, environment, editor, keys, learned)
     provider = settings.model.provider
     if provider == "auto":
         choice = await choose_automatically(context)
@@ -143,10 +146,14 @@ class ReselectingModel:
 
 
 def _context(
-    settings: Settings, environment: Mapping[str, str], editor: EditorCompletion | None, keys: Keyring | None
+    settings: Settings,
+    environment: Mapping[str, str],
+    editor: EditorCompletion | None,
+    keys: Keyring | None,
+    learned: LearnedModels | None = None,
 ) -> SelectionContext:
     keys = keys or Keyring(environment, given_for=settings.model.base_url or None)
-    return SelectionContext(ModelServers(settings, environment, keys), editor)
+    return SelectionContext(ModelServers(settings, environment, keys, learned or LearnedModels()), editor)
 
 
 async def _at_base_url(context: SelectionContext) -> tuple[ListedModel, ...]:

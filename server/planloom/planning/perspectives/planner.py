@@ -19,7 +19,7 @@ from planloom.domain.plans.agents import NAMES
 from planloom.domain.plans.perspectives import Agent, Perspective
 from planloom.domain.plans.plan import Usage
 from planloom.domain.values import Instant
-from planloom.models.port import UNKNOWN_CONTEXT, Model
+from planloom.models.port import Model
 from planloom.models.tokens import TokenCounter
 from planloom.planning.model.prompt_budget import SMALL_CONTEXT, fitting_prompt
 from planloom.planning.perspective_reports import find_report, report_in_words, report_of, report_spec
@@ -150,7 +150,7 @@ class PerspectivesPlanner:
         self, agent: Agent, request: PlanningRequest, progress: _Progress, emit: Emit
     ) -> Perspective | GaveUp:
         capabilities = await self._model.capabilities()
-        whole = capabilities.context_tokens or UNKNOWN_CONTEXT
+        whole = capabilities.usable_context
         results = int(whole * (_RESULTS_SHARE if whole >= SMALL_CONTEXT else _SMALL_SHARE))
         tools = self._tools.specs()
         system = perspective_prompt(agent, self._options.extra)

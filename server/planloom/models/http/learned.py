@@ -1,0 +1,42 @@
+"""What the refusals of servers have taught in this process, so that no model is asked twice for what it refuses."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Learned:
+    """What is known of one model of one server, beside what the server reports.
+
+    `refused` has the names of fields and features that it does not accept. `context_tokens` is the size of its
+    context, `answer_tokens` its longest answer, each as a refusal named it.
+    """
+
+    refused: set[str] = field(default_factory=set)
+    context_tokens: int | None = None
+    answer_tokens: int | None = None
+
+    def refuse(self, name: str) -> bool:
+        """Remember that the server does not accept a field. False if that was known."""
+        if name in self.refused:
+            return False
+        self.refused.add(name)
+        return True
+
+    def context(self, known: int | None) -> int | None:
+        """The size of the context. A refusal knows better than a larger size in metadata or settings."""
+        sizes = [size for size in (known, self.context_tokens) if size]
+        return min(sizes, default=None)
+
+
+class LearnedModels:
+    """What was learned of each model, by the server's origin and the model's name."""
+
+    def __init__(self) -> None:
+        self._models: defaultdict[tuple[str, str], Learned] = defaultdict(Learned)
+
+    def of(self, origin: str, name: str) -> Learned:
+        """What was learned of a model; the same object for every adapter that serves it."""
+        return self._models[origin, name]
