@@ -195,6 +195,8 @@ async def test_no_tool_that_changes_anything_is_within_reach(tmp_path: Path) -> 
             "git_diff",
             "git_log",
             "report",
+            "submit_plan",
+            "ask_user",
         }
         assert "There is no tool 'write_file'" in prompt(model.requests[1])
 

@@ -15,6 +15,7 @@ from planloom.domain.plans.plan import (
     Check,
     CommandEnd,
     Detection,
+    FileRead,
     PauseReason,
     Plan,
     PlanError,
@@ -115,7 +116,10 @@ class TaskCreated(Value):
 
 
 class PlanReady(Value):
-    """The draft is complete and waits for review. `restored`: an older version replaces it."""
+    """The draft is complete and waits for review. `restored`: an older version replaces it.
+
+    `files_read` is what its planner has read; older ledgers lack it.
+    """
 
     type: Literal["plan_ready"] = "plan_ready"
     version: int
@@ -127,6 +131,7 @@ class PlanReady(Value):
     overall_risk: Risk = "low"
     usage: Usage = Usage()
     restored: bool = False
+    files_read: tuple[FileRead, ...] = ()
 
 
 class PlanApprovalRequest(Value):
