@@ -74,11 +74,13 @@ class Inquiries:
         tools: Registry,
         context: Callable[[], ToolContext],
         options: InquiryOptions = DEFAULT_OPTIONS,
+        files_read: tuple[FileRead, ...] = (),
     ) -> None:
+        """`files_read` is what earlier drafts of the plan have read."""
         self.model = model
         self.tools = tools.only(READ_ONLY)
         self.options = options
-        self.files_read: tuple[FileRead, ...] = ()
+        self.files_read = files_read
         self._context = context
         self._counter = TokenCounter()
         self._requests = 0

@@ -87,7 +87,8 @@ class PlannerFactory:
             tokens=settings.budget.max_tokens,
             fallback=settings.enable_fallback_function_parsing,
         )
-        return Inquiries(model, tools, lambda: self._context_factory.reading(plan), options)
+        earlier = plan.before_draft.files_read if plan.before_draft else ()
+        return Inquiries(model, tools, lambda: self._context_factory.reading(plan), options, earlier)
 
     def _from_template(self, template: Template, plan: Plan) -> Planner:
         steps = applied(template, plan.template_parameters)

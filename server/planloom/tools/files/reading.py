@@ -63,12 +63,6 @@ class ReadFile(BaseModel):
                 found.append((first, int(match[3]) if match[3] else None if match[2] else first))
         return tuple(found)
 
-    def spans(self) -> tuple[tuple[int, int | None], ...]:
-        """First and last lines of the wanted ranges, None for the end of the file; empty for the whole file."""
-        if self.start_line is None and self.end_line is None:
-            return ()
-        return ((self.start_line or 1, self.end_line),)
-
 
 class ListFiles(BaseModel):
     """Arguments of `list_files`."""
