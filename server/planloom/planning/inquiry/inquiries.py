@@ -18,7 +18,9 @@ from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import FileRead, Usage
 from planloom.models.port import UNKNOWN_CONTEXT, Model
 from planloom.models.tokens import TokenCounter
+from planloom.planning.estimates import ModelSpeed
 from planloom.planning.model.prompt_budget import CHARACTERS_PER_TOKEN, SMALL_CONTEXT, fitting_prompt
+from planloom.planning.model.stopwatch import Stopwatch
 from planloom.planning.port import PlannerEvent, PlanningRequest, RequestUsage, ThinkingText, ToolUsed
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import READ_ONLY, Registry
@@ -66,7 +68,10 @@ class Inquiry(NamedTuple, Generic[R]):
 
 
 class Inquiries:
-    """The inquiries of one draft. `context` makes the context of their tools, of which they get those that read."""
+    """The inquiries of one draft. `context` makes the context of their tools, of which they get those that read.
+
+    `files_read` is what they have read so far, `speed` how fast the model wrote its last answer.
+    """
 
     def __init__(
         self,
@@ -81,6 +86,7 @@ class Inquiries:
         self.tools = tools.only(READ_ONLY)
         self.options = options
         self.files_read = files_read
+        self.speed: ModelSpeed | None = None
         self._context = context
         self._counter = TokenCounter()
         self._requests = 0
@@ -123,7 +129,19 @@ class Inquiries:
                 self.files_read = with_read(self.files_read, read)
 
     def _run_limits(self, calls: int, runner: ReadOnlyToolRunner, emit: Emit) -> RunLimits:
+        watch = Stopwatch()
+
+        def allow() -> None:
+            self._allow()
+            watch.restart()
+
+        def stream(_: str, text: str) -> None:
+            watch.received()
+            emit(ThinkingText(text=text))
+
         def spend(usage: Usage) -> None:
+            watch.received()
+            self.speed = watch.speed("", usage.completion_tokens)
             self._tokens += usage.prompt_tokens + usage.completion_tokens
             emit(RequestUsage(usage=usage))
 
@@ -132,9 +150,9 @@ class Inquiries:
             limit=calls,
             completion_seconds=self.options.call_seconds,
             fallback=self.options.fallback,
-            stream=lambda _, text: emit(ThinkingText(text=text)),
+            stream=stream,
             spend=spend,
-            allow=self._allow,
+            allow=allow,
         )
 
     def _allow(self) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 from planloom.agent.investigation import Report
 from planloom.domain.plans.validation import Problem
 from planloom.domain.values import Args, Json
 from planloom.models.port import ToolSpec
+from planloom.planning.estimates import ModelSpeed
 from planloom.planning.formats.draft import DraftStep, NoPlan, PlanText
 from planloom.planning.formats.reader import read_plan
 from planloom.planning.model.finished_plan import PlanAssembler
@@ -24,11 +25,19 @@ _CORRECTIONS = 2
 _NO_PLAN = "it holds no steps"
 
 
-def plan_report(tools: Registry, assembler: PlanAssembler, request: PlanningRequest) -> Report[PlanDrafted]:
-    """How the inquiry for a plan ends: by the tool, by a plan printed in any form, or by a question to the user."""
+def plan_report(
+    tools: Registry,
+    assembler: PlanAssembler,
+    request: PlanningRequest,
+    speed: Callable[[], ModelSpeed | None],
+) -> Report[PlanDrafted]:
+    """How the inquiry for a plan ends: by the tool, by a plan printed in any form, or by a question to the user.
+
+    `speed` is that of the model when it has submitted the plan, by which its duration is estimated.
+    """
 
     def checked(plan: PlanText) -> PlanDrafted | str:
-        drafted = assembler.assembled(plan, request)
+        drafted = assembler.assembled(plan, request, speed=speed())
         return drafted if isinstance(drafted, PlanDrafted) else _phrase(drafted)
 
     def read(args: Args) -> PlanDrafted | str:

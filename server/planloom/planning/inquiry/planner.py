@@ -48,7 +48,7 @@ class InquiringPlanner:
         ended: list[PlanDrafted | GaveUp | PlanloomError] = []
 
         async def look(emit: Emit) -> None:
-            report = plan_report(self._tools, self._assembler, request)
+            report = plan_report(self._tools, self._assembler, request, lambda: self._inquiries.speed)
             inquiry = Inquiry(self._system, request, report, MAX_TURNS, MAX_CALLS, images=True)
             try:
                 end = await self._inquiries.ask(inquiry, emit)
