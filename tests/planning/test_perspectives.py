@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from planloom.models.offline.scripted import ScriptedModel, Turn, fails, makes
-from planloom.planning.inquiry.inquiries import Inquiries, InquiryOptions
+from planloom.planning.investigations.draft_investigations import DraftInvestigations, InvestigationOptions
 from planloom.planning.perspectives.planner import PerspectivesPlanner
 from planloom.planning.port import PerspectiveReported, PlannerEvent, PlanningRequest
 from planloom.tools.registry import builtin
@@ -25,21 +25,26 @@ class NoSynthesis:
             yield each
 
 
-def planner(turn: Turn, options: InquiryOptions) -> PerspectivesPlanner:
-    inquiries = Inquiries(
+def planner(turn: Turn, options: InvestigationOptions) -> PerspectivesPlanner:
+    investigations = DraftInvestigations(
         ScriptedModel([turn]),
         builtin(),
         lambda: None,  # type: ignore[arg-type, return-value]
         options,
     )
-    return PerspectivesPlanner(inquiries, NoSynthesis(), lambda: datetime(2026, 1, 1, tzinfo=UTC))
+    return PerspectivesPlanner(investigations, NoSynthesis(), lambda: datetime(2026, 1, 1, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(
     ("options", "setting"),
-    [(InquiryOptions(requests=2), "budget.maxRequests"), (InquiryOptions(tokens=200), "budget.maxTokens")],
+    [
+        (InvestigationOptions(requests=2), "budget.maxRequests"),
+        (InvestigationOptions(tokens=200), "budget.maxTokens"),
+    ],
 )
-async def test_all_reports_together_stay_within_the_budget(options: InquiryOptions, setting: str) -> None:
+async def test_all_reports_together_stay_within_the_budget(
+    options: InvestigationOptions, setting: str
+) -> None:
     drafted = planner(NO_REPORT, options).draft(PlanningRequest(text="Change it"))
     seen = [event async for event in drafted if isinstance(event, PerspectiveReported)]
     assert [event.perspective for event in seen] == [None, None, None]
@@ -48,7 +53,7 @@ async def test_all_reports_together_stay_within_the_budget(options: InquiryOptio
 
 async def test_the_error_of_its_reader_closes_a_draft() -> None:
     """Recording an event may fail while agents still work in parallel."""
-    drafted = planner(fails("hang", repeat=True), InquiryOptions(seconds=60)).draft(
+    drafted = planner(fails("hang", repeat=True), InvestigationOptions(seconds=60)).draft(
         PlanningRequest(text="Change it")
     )
     with pytest.raises(OSError, match="the disk is full"):

@@ -1,4 +1,4 @@
-"""What inquiries have read of files, and the text of these files for those who go on from there."""
+"""What investigations have read of files, and the text of these files for those who go on from there."""
 
 from __future__ import annotations
 

@@ -55,10 +55,10 @@ def system_prompt(
     )
 
 
-def inquiry_prompt(extra: str = "", *, synthesis: bool = False) -> str:
+def investigation_prompt(extra: str = "", *, synthesis: bool = False) -> str:
     """The prompt of a model that looks before it plans; its tools stand only in the request."""
     return "\n\n".join(
-        filter(None, (_text("inquiry"), _text("synthesis") if synthesis else "", extra.strip()))
+        filter(None, (_text("investigation"), _text("synthesis") if synthesis else "", extra.strip()))
     )
 
 

@@ -14,7 +14,12 @@ from planloom.domain.errors import DEFECT, PlanloomError
 from planloom.domain.plans.agents import NAMES
 from planloom.domain.plans.perspectives import Agent, Perspective
 from planloom.domain.values import Instant
-from planloom.planning.inquiry.inquiries import Emit, Inquiries, Inquiry, events_of
+from planloom.planning.investigations.draft_investigations import (
+    DraftInvestigations,
+    Emit,
+    InvestigationKind,
+    events_of,
+)
 from planloom.planning.perspective_reports import find_report, report_in_words, report_of, report_spec
 from planloom.planning.perspectives.prompts import perspective_prompt
 from planloom.planning.port import (
@@ -36,13 +41,18 @@ class PerspectivesPlanner:
     """Drafts from the reports of three agents, which have read-only tools.
 
     The plan is written without reports that fail. Reports in the request are not made again. `synthesis` writes the
-    plan; what the agents have read goes to it by the `inquiries` that it shares with them.
+    plan; what the agents have read goes to it by the `investigations` that it shares with them.
     """
 
     def __init__(
-        self, inquiries: Inquiries, synthesis: Planner, clock: Callable[[], Instant], *, extra: str = ""
+        self,
+        investigations: DraftInvestigations,
+        synthesis: Planner,
+        clock: Callable[[], Instant],
+        *,
+        extra: str = "",
     ) -> None:
-        self._inquiries = inquiries
+        self._investigations = investigations
         self._synthesis = synthesis
         self._clock = clock
         self._extra = extra
@@ -50,7 +60,7 @@ class PerspectivesPlanner:
     async def draft(self, request: PlanningRequest) -> AsyncGenerator[PlannerEvent, None]:
         """Yield the events of the reports, then those of the synthesis. Raises what the synthesis raises."""
         reports = {each.agent: each for each in request.perspectives}
-        slots = asyncio.Semaphore(max(1, (await self._inquiries.model.capabilities()).parallelism))
+        slots = asyncio.Semaphore(max(1, (await self._investigations.model.capabilities()).parallelism))
         for agents in ((FIRST,), PARALLEL):
             needed = tuple(agent for agent in agents if agent not in reports)
             first = (reports[FIRST],) if FIRST in reports else ()
@@ -80,13 +90,13 @@ class PerspectivesPlanner:
 
     async def _one_report(self, agent: Agent, request: PlanningRequest, emit: Emit) -> PerspectiveReported:
         """Make one agent's report; a failure does not affect the others."""
-        options = self._inquiries.options
+        options = self._investigations.options
         system = perspective_prompt(agent, self._extra)
-        inquiry = Inquiry(system, request, self._report_kind(agent), MAX_TURNS, options.calls, agent)
+        kind = InvestigationKind(system, self._report_kind(agent), MAX_TURNS, options.calls, agent)
         limit = asyncio.timeout(options.seconds)
         try:
             async with limit:
-                found = await self._inquiries.ask(inquiry, emit)
+                found = await self._investigations.run(kind, request, emit)
         except PlanloomError as error:
             return PerspectiveReported(agent=agent, error=error.message)
         except TimeoutError:

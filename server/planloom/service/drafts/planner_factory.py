@@ -7,8 +7,8 @@ from planloom.domain.plans.templates import Template, TemplateRefused, applied
 from planloom.execution.session import Session
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.models.port import Model
-from planloom.planning.inquiry.inquiries import Inquiries, InquiryOptions
-from planloom.planning.inquiry.planner import InquiringPlanner
+from planloom.planning.investigations.draft_investigations import DraftInvestigations, InvestigationOptions
+from planloom.planning.investigations.planner import InvestigatingPlanner
 from planloom.planning.model.planner import DraftOptions, ModelPlanner
 from planloom.planning.model.prompt_budget import SMALL_CONTEXT
 from planloom.planning.perspectives.planner import PerspectivesPlanner
@@ -54,7 +54,7 @@ class PlannerFactory:
         return await self._with_model(model, plan), await self._requests.request_for_model(plan)
 
     async def _with_model(self, model: Model, plan: Plan) -> Planner:
-        """An inquiry if the model takes tools and has the room, else a single request."""
+        """An investigation if the model takes tools and has the room, else a single request."""
         settings = self._session.settings
         options = DraftOptions(
             style=settings.planning.format,
@@ -65,21 +65,21 @@ class PlannerFactory:
         can = await model.capabilities()
         small = can.context_tokens is not None and can.context_tokens < SMALL_CONTEXT
         several = plan.route == "perspectives"
-        inquiries = self._inquiries(model, plan)
+        investigations = self._investigations(model, plan)
         planner: Planner
         if can.tools and not small and options.style == "auto":
-            planner = InquiringPlanner(inquiries, self._tools, options, synthesis=several)
+            planner = InvestigatingPlanner(investigations, self._tools, options, synthesis=several)
         else:
             planner = ModelPlanner(model, self._tools, options, synthesis=several)
         if not several:
             return planner
-        return PerspectivesPlanner(inquiries, planner, self._session.clock, extra=options.extra)
+        return PerspectivesPlanner(investigations, planner, self._session.clock, extra=options.extra)
 
-    def _inquiries(self, model: Model, plan: Plan) -> Inquiries:
+    def _investigations(self, model: Model, plan: Plan) -> DraftInvestigations:
         settings = self._session.settings
         # Without tools a model still sees the attachments.
         tools = Registry(()) if settings.approvals.read == "deny" else self._tools
-        options = InquiryOptions(
+        options = InvestigationOptions(
             calls=settings.execution.max_tool_calls_per_step,
             seconds=settings.execution.step_timeout_seconds,
             call_seconds=settings.execution.completion_timeout_seconds,
@@ -88,7 +88,9 @@ class PlannerFactory:
             fallback=settings.enable_fallback_function_parsing,
         )
         earlier = plan.before_draft.files_read if plan.before_draft else ()
-        return Inquiries(model, tools, lambda: self._context_factory.reading(plan), options, earlier)
+        return DraftInvestigations(
+            model, tools, lambda: self._context_factory.reading(plan), options, earlier
+        )
 
     def _from_template(self, template: Template, plan: Plan) -> Planner:
         steps = applied(template, plan.template_parameters)

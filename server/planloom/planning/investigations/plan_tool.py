@@ -1,4 +1,4 @@
-"""The tool `submit_plan`, by which a model ends its inquiry, and the readers of what it submits."""
+"""The tool `submit_plan`, by which a model ends its investigation, and the readers of what it submits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def plan_report(
     request: PlanningRequest,
     speed: Callable[[], ModelSpeed | None],
 ) -> Report[PlanDrafted]:
-    """How the inquiry for a plan ends: by the tool, by a plan printed in any form, or by a question to the user.
+    """How the investigation for a plan ends: by the tool, by a plan printed in any form, or by a question to the user.
 
     `speed` is that of the model when it has submitted the plan, by which its duration is estimated.
     """
@@ -117,7 +117,6 @@ def plan_spec(tools: Registry) -> ToolSpec:
 
 def _question_first(request: PlanningRequest, question: str) -> PlanText:
     """A question to the user, then the whole request as one step that knows the answer."""
-    work = request.text.strip()
     return PlanText(
         format="json",
         steps=(
@@ -129,7 +128,12 @@ def _question_first(request: PlanningRequest, question: str) -> PlanText:
                 question=question,
                 depends_on=(),
             ),
-            DraftStep(raw_id="work", description=work, instruction=work, depends_on=("question",)),
+            DraftStep(
+                raw_id="work",
+                description=request.text,
+                instruction="Do what the request asks, as the user has answered the question.",
+                depends_on=("question",),
+            ),
         ),
     )
 

@@ -11,9 +11,9 @@ import pytest
 from planloom.domain.events import catalog as ev
 from planloom.models.offline.scripted import ScriptedModel, Turn, fails, makes, says
 from planloom.models.port import Capabilities, ModelRequest
-from planloom.planning.inquiry.plan_tool import plan_spec
-from planloom.planning.inquiry.planner import MAX_CALLS, MAX_TURNS
-from planloom.planning.model.prompts import inquiry_prompt
+from planloom.planning.investigations.plan_tool import plan_spec
+from planloom.planning.investigations.planner import MAX_CALLS, MAX_TURNS
+from planloom.planning.model.prompts import investigation_prompt
 from planloom.storage.ledger import Ledger
 from planloom.tools.registry import READ_ONLY, builtin
 from tests.support.studio import Studio, studio
@@ -124,7 +124,7 @@ async def test_a_plan_that_stays_unusable_fails_with_its_text(tmp_path: Path) ->
         assert len(model.requests) == 3
 
 
-async def test_an_inquiry_changes_and_runs_nothing(tmp_path: Path) -> None:
+async def test_an_investigation_changes_and_runs_nothing(tmp_path: Path) -> None:
     effects = makes(
         ("write_file", {"path": "greet.py", "content": "gone"}),
         ("run_command", {"command": "rm greet.py"}),
@@ -229,7 +229,7 @@ async def test_a_question_before_the_plan_is_asked_first(tmp_path: Path) -> None
             "Which language, and how formal?",
             ("English", "German"),
         )
-        assert (works.kind, works.instruction, works.depends_on) == ("processing", REQUEST, (asks.step_id,))
+        assert (works.kind, works.description, works.depends_on) == ("processing", REQUEST, (asks.step_id,))
         plan = await at.approve(plan)
         assert plan.pending.questions[0].question == "Which language, and how formal?"
         await at.app.steps.answer(plan.plan_id, asks.step_id, "German, very formal")
@@ -323,5 +323,5 @@ async def test_long_texts_of_a_plan_are_kept(tmp_path: Path) -> None:
 
 
 def test_prompt_and_tool_are_small() -> None:
-    assert len(inquiry_prompt(synthesis=True)) <= 3_500
+    assert len(investigation_prompt(synthesis=True)) <= 3_500
     assert len(plan_spec(builtin()).model_dump_json()) <= 1_600

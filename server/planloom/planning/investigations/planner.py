@@ -1,4 +1,4 @@
-"""The planner for models that take tools: a read-only inquiry in one conversation, which ends by `submit_plan`."""
+"""The planner for models that take tools: they look with read-only tools, and end by `submit_plan`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from contextlib import aclosing
 
 from planloom.agent.task import GaveUp
 from planloom.domain.errors import ModelFailed, PlanloomError
-from planloom.planning.inquiry.inquiries import Emit, Inquiries, Inquiry, events_of
-from planloom.planning.inquiry.plan_tool import plan_report
+from planloom.planning.investigations.draft_investigations import (
+    DraftInvestigations,
+    Emit,
+    InvestigationKind,
+    events_of,
+)
+from planloom.planning.investigations.plan_tool import plan_report
 from planloom.planning.model.finished_plan import PlanAssembler
 from planloom.planning.model.planner import DEFAULT_OPTIONS, DraftOptions
-from planloom.planning.model.prompts import inquiry_prompt
+from planloom.planning.model.prompts import investigation_prompt
 from planloom.planning.port import PlanDrafted, PlannerEvent, PlanningRequest, StepDrafted
 from planloom.tools.registry import Registry
 
@@ -19,24 +24,24 @@ MAX_TURNS = 24
 MAX_CALLS = 60
 
 
-class InquiringPlanner:
+class InvestigatingPlanner:
     """Drafts with a model that first looks where it needs to; a request that needs no look is one request to it.
 
-    `tools` are those that steps may call; of these, the inquiry has those that read. `synthesis` makes the plan from
-    the agents' reports in the request.
+    `tools` are those that steps may call; of these, the investigation has those that read. `synthesis` makes the
+    plan from the agents' reports in the request.
     """
 
     def __init__(
         self,
-        inquiries: Inquiries,
+        investigations: DraftInvestigations,
         tools: Registry,
         options: DraftOptions = DEFAULT_OPTIONS,
         *,
         synthesis: bool = False,
     ) -> None:
-        self._inquiries = inquiries
+        self._investigations = investigations
         self._tools = tools
-        self._system = inquiry_prompt(options.extra, synthesis=synthesis)
+        self._system = investigation_prompt(options.extra, synthesis=synthesis)
         self._assembler = PlanAssembler(tools, options.parallel)
 
     async def draft(self, request: PlanningRequest) -> AsyncGenerator[PlannerEvent, None]:
@@ -48,10 +53,10 @@ class InquiringPlanner:
         ended: list[PlanDrafted | GaveUp | PlanloomError] = []
 
         async def look(emit: Emit) -> None:
-            report = plan_report(self._tools, self._assembler, request, lambda: self._inquiries.speed)
-            inquiry = Inquiry(self._system, request, report, MAX_TURNS, MAX_CALLS, images=True)
+            report = plan_report(self._tools, self._assembler, request, lambda: self._investigations.speed)
+            kind = InvestigationKind(self._system, report, MAX_TURNS, MAX_CALLS, images=True)
             try:
-                end = await self._inquiries.ask(inquiry, emit)
+                end = await self._investigations.run(kind, request, emit)
                 ended.append(end)
             except PlanloomError as error:
                 # Raised below, since the group of tasks would wrap it.
@@ -72,4 +77,4 @@ class InquiringPlanner:
             )
         for step in outcome.steps:
             yield StepDrafted(step=step)
-        yield outcome.model_copy(update={"files_read": self._inquiries.files_read})
+        yield outcome.model_copy(update={"files_read": self._investigations.files_read})

@@ -1,4 +1,4 @@
-"""Runs the read-only inquiries of one draft, which share its budget, its token counts and what they have read."""
+"""Runs the read-only investigations of one draft, which share its budget, its token counts and what they have read."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ Emit = Callable[[PlannerEvent], None]
 R = TypeVar("R")
 
 
-class InquiryOptions(NamedTuple):
-    """How the settings want the inquiries of one draft to be made.
+class InvestigationOptions(NamedTuple):
+    """How the settings want the investigations of one draft to be made.
 
-    The limits are calls and seconds of each inquiry, seconds of a call, and requests and tokens of all inquiries
-    together; 0 tokens means unlimited. `fallback`: calls may also be written into the text of an answer.
+    The limits are calls and seconds of each, seconds of a call, and requests and tokens of all together; 0 tokens
+    means unlimited. `fallback`: calls may also be written into the text of an answer.
     """
 
     calls: int = 25
@@ -51,15 +51,17 @@ class InquiryOptions(NamedTuple):
     fallback: bool = True
 
 
-DEFAULT_OPTIONS = InquiryOptions()
+DEFAULT_OPTIONS = InvestigationOptions()
 """The options of the default settings."""
 
 
-class Inquiry(NamedTuple, Generic[R]):
-    """What one model is to find out: an agent's report, or without an agent the plan. `turns` and `calls` bound it."""
+class InvestigationKind(NamedTuple, Generic[R]):
+    """Who investigates a request and for what: an agent for its report, or without an agent the planner for the plan.
+
+    `turns` and `calls` are the most that it makes; `images` says whether the model is shown those of the request.
+    """
 
     system: str
-    request: PlanningRequest
     report: Report[R]
     turns: int
     calls: int
@@ -67,8 +69,8 @@ class Inquiry(NamedTuple, Generic[R]):
     images: bool = False
 
 
-class Inquiries:
-    """The inquiries of one draft. `context` makes the context of their tools, of which they get those that read.
+class DraftInvestigations:
+    """The investigations of one draft. `context` makes the context of their tools, of which they get those that read.
 
     `files_read` is what they have read so far, `speed` how fast the model wrote its last answer.
     """
@@ -78,7 +80,7 @@ class Inquiries:
         model: Model,
         tools: Registry,
         context: Callable[[], ToolContext],
-        options: InquiryOptions = DEFAULT_OPTIONS,
+        options: InvestigationOptions = DEFAULT_OPTIONS,
         files_read: tuple[FileRead, ...] = (),
     ) -> None:
         """`files_read` is what earlier drafts of the plan have read."""
@@ -92,35 +94,35 @@ class Inquiries:
         self._requests = 0
         self._tokens = 0
 
-    async def ask(self, inquiry: Inquiry[R], emit: Emit) -> R | GaveUp:
+    async def run(self, kind: InvestigationKind[R], request: PlanningRequest, emit: Emit) -> R | GaveUp:
         """Let the model look until it reports. Raises ModelFailed, ContextOverflow and BudgetExhausted."""
         can = await self.model.capabilities()
         whole = can.context_tokens or UNKNOWN_CONTEXT
         answer = min(_MOST_ANSWER_TOKENS if can.tools else WEAK_ANSWER_TOKENS, whole // 5)
         results = int(whole * (_RESULTS_SHARE if whole >= SMALL_CONTEXT else _SMALL_SHARE))
         seen = await files_read(self.files_read, self._context(), whole // 4 * CHARACTERS_PER_TOKEN)
-        other_characters = len(inquiry.system) + sum(len(section.shown) for section in seen)
-        for spec in (*self.tools.specs(), *inquiry.report.controls()):
+        other_characters = len(kind.system) + sum(len(section.shown) for section in seen)
+        for spec in (*self.tools.specs(), *kind.report.controls()):
             other_characters += len(spec.description) + len(json.dumps(spec.parameters))
-        bounded = can.model_copy(update={"context_tokens": whole, "images": can.images and inquiry.images})
-        prompt = fitting_prompt(inquiry.request, other_characters, bounded, kept_tokens=results + answer)
+        bounded = can.model_copy(update={"context_tokens": whole, "images": can.images and kind.images})
+        prompt = fitting_prompt(request, other_characters, bounded, kept_tokens=results + answer)
         runner = ReadOnlyToolRunner(
             self.tools,
             self._context(),
             self.options.call_seconds,
             lambda call, result: emit(
-                ToolUsed(agent=inquiry.agent, ok=result.ok, summary=f"{call.name}: {result.summary}")
+                ToolUsed(agent=kind.agent, ok=result.ok, summary=f"{call.name}: {result.summary}")
             ),
         )
         investigation = Investigation(
-            inquiry.system,
+            kind.system,
             (Section("", prompt.text), *seen),
-            inquiry.report,
+            kind.report,
             FixedContextWindow(whole - answer, results, self._counter),
-            self._run_limits(min(inquiry.calls, self.options.calls), runner, emit),
+            self._run_limits(min(kind.calls, self.options.calls), runner, emit),
             answer_tokens=None if can.tools else answer,
             images=prompt.images,
-            turns=inquiry.turns,
+            turns=kind.turns,
         )
         try:
             return await investigate(investigation, self.model, runner)
