@@ -214,7 +214,8 @@ class Conversation:
         self._notes = []
         parts = [section.shown for section in changed]
         parts.append(f"{_INSTRUCTIONS}\n{lines}" if changed else lines)
-        self._messages.append(Message(role="user", text="\n\n".join(parts)))
+        images = () if self._messages else brief.images
+        self._messages.append(Message(role="user", text="\n\n".join(parts), images=images))
 
     async def _compact(self, brief: Callable[[], Brief], tools: Sequence[ToolSpec]) -> None:
         """Make room: shorten old results first, then summarize old turns. What was not seen yet is kept."""

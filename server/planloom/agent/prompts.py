@@ -9,6 +9,7 @@ from planloom.domain.plans.agents import NAMES
 from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import SETTLED, Plan, Step
 from planloom.domain.values import StepId, Value
+from planloom.models.port import Image
 
 _MARKS = {
     "completed": "[x]",
@@ -50,11 +51,15 @@ class Section(NamedTuple):
 
 
 class Brief(NamedTuple):
-    """What a model is to do. The sections that change least come first, so that prefix caches hit."""
+    """What a model is to do. The sections that change least come first, so that prefix caches hit.
+
+    `images` belong to the sections; only a native conversation sends them.
+    """
 
     system: str
     sections: tuple[Section, ...]
     instructions: str
+    images: tuple[Image, ...] = ()
 
 
 class ToolNote(Value):

@@ -16,6 +16,7 @@ from planloom.domain.plans.plan import (
     CommandEnd,
     CommandOutcome,
     Detection,
+    FileRead,
     PauseReason,
     Plan,
     PlanError,
@@ -117,7 +118,10 @@ class TaskCreated(Value):
 
 
 class PlanReady(Value):
-    """The draft is complete and waits for review. `restored`: an older version replaces it."""
+    """The draft is complete and waits for review. `restored`: an older version replaces it.
+
+    `files_read` is what its planner has read; older ledgers lack it.
+    """
 
     type: Literal["plan_ready"] = "plan_ready"
     version: int
@@ -129,6 +133,7 @@ class PlanReady(Value):
     overall_risk: Risk = "low"
     usage: Usage = Usage()
     restored: bool = False
+    files_read: tuple[FileRead, ...] = ()
 
 
 class PlanApprovalRequest(Value):

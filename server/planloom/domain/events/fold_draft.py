@@ -104,6 +104,7 @@ def plan_ready(plan: Plan, event: ev.PlanReady, at: Instant) -> Plan:
         version=event.version,
         steps=as_plan_steps(_with_calls(plan, event.steps), at),
         summary=event.summary,
+        files_read=event.files_read,
         sequential=event.sequential,
         author=event.author,
         estimated_duration=event.estimated_duration,

@@ -22,6 +22,7 @@ from planloom.domain.values import (
     Json,
     PlanId,
     SessionId,
+    Sha256,
     StepId,
     TemplateId,
     Uri,
@@ -118,6 +119,19 @@ class Usage(Value):
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
         )
+
+
+class FileRead(Value):
+    """What was read of a file while the plan was made, under the `path` by which the model named it.
+
+    `sha256` is that of the whole text then. `lines` are first and last lines, None for the end of the file; empty
+    for the whole file.
+    """
+
+    uri: Uri
+    path: str
+    sha256: Sha256
+    lines: tuple[tuple[int, int | None], ...] = ()
 
 
 class PlanError(Value):
@@ -373,6 +387,7 @@ class Plan(Value):
     `before_draft`: the plan before a regeneration, restored if that fails. `budget_base`: the usage when the budget
     was last granted; the budget counts from there. `summarized`: the steps that prompts describe only by
     `context_summary`. `left_out`: the files whose changes the user did not allow. `answer`: the model's final answer.
+    `files_read`: what was read while this version was made, which its steps are shown.
     """
 
     plan_id: PlanId
@@ -387,6 +402,7 @@ class Plan(Value):
     qualification: Qualification | None = None
     perspectives: tuple[Perspective, ...] = ()
     summary: str = ""
+    files_read: tuple[FileRead, ...] = ()
     steps: IndexedTuple[Step] = IndexedTuple()
     sequential: bool = False
     estimated_duration: int | None = None
