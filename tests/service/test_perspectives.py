@@ -181,7 +181,7 @@ async def test_the_others_and_the_synthesis_are_shown_what_chapo_has_read(tmp_pa
     async with studio(tmp_path, FILES, model=model) as at:
         made = await at.ask(REQUEST)
         for text in map(prompt, model.requests[-3:]):
-            shown = text.partition("READ WHILE PLANNING (DATA): src/auth.py\n")[2]
+            shown = text.partition("READ WHILE PLANNING (data): src/auth.py\n")[2]
             assert "def login():" in shown and "    pass" not in shown
         assert [(read.path, read.lines) for read in made.files_read] == [("src/auth.py", ((1, 1),))]
 

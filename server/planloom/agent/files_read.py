@@ -9,11 +9,12 @@ from planloom.domain.plans.plan import FileRead
 from planloom.intake.render import fence_for
 from planloom.tools.context import ToolContext
 from planloom.tools.files.reading import ReadFile, read_file
+from planloom.workspace.paths.names import visible
 from planloom.workspace.paths.resolver import PathRefused
 
 MOST_CHARACTERS = 32_000
 """The most characters of files that are shown again, whatever the size of the model's context."""
-_HEADING = "READ WHILE PLANNING (DATA): {path}"
+_HEADING = "READ WHILE PLANNING (data): {path}"
 _CHANGED = "It has changed since it was read: read it again if you need it."
 _TOO_LONG = "It has not changed since, but it is too long to be shown here: read it again if you need it."
 
@@ -60,7 +61,7 @@ async def files_read(
             left -= len(text)
             fence = fence_for(text)
             shown = f"{fence}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}"
-        sections.append(Section(_HEADING.format(path=each.path), shown))
+        sections.append(Section(_HEADING.format(path=visible(each.path)), shown))
     return tuple(sections)
 
 
