@@ -106,7 +106,8 @@ class PlanningSettings(_Group):
     )
     format: Literal["auto", "json", "markers"] = Field(
         "auto",
-        description="The format in which a model writes a plan; `auto` uses JSON if the provider can enforce a schema.",
+        description="The format in which a model writes a plan; with `auto` a model that takes tools looks into the "
+        "workspace and then submits the plan by a call, another writes JSON if the provider can enforce a schema.",
     )
     classify_with_model: Literal["ambiguous", "never"] = Field(
         "ambiguous", description="Whether a model decides on requests that are ambiguous to the rules."

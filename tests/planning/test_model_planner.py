@@ -17,9 +17,11 @@ from planloom.domain.plans.plan import Qualification, Step, Usage
 from planloom.domain.values import AttachmentId, StepId
 from planloom.intake.surroundings.project_instructions import InstructionFile, ProjectInstructions
 from planloom.intake.surroundings.sections import Surroundings
-from planloom.models.offline.scripted import ScriptedModel, Turn, fails, says
+from planloom.models.offline.scripted import ScriptedModel, Turn, fails, makes, says
 from planloom.models.port import Capabilities
 from planloom.models.tokens import TokenCounter
+from planloom.planning.investigations.draft_investigations import DraftInvestigations
+from planloom.planning.investigations.planner import InvestigatingPlanner
 from planloom.planning.model.planner import DraftOptions, ModelPlanner
 from planloom.planning.model.prompts import repair_prompt, system_prompt
 from planloom.planning.port import DraftText, PlanDrafted, PlanningRequest, RequestUsage, StepDrafted
@@ -29,6 +31,7 @@ from tests.support.small_tools import small_tools
 GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"
 CONSTRAINED = Capabilities(json_schema=True, context_tokens=32_000)
 PLAIN = Capabilities(context_tokens=32_000)
+TAKES_TOOLS = Capabilities(tools=True, context_tokens=32_000)
 GOOD = json.dumps(
     {
         "summary": "Two steps.",
@@ -245,6 +248,25 @@ async def test_golden_prompts(name: str, capabilities: Capabilities) -> None:
     system, user = model.requests[0].messages
     text = f"[system]\n{system.text}\n\n[user]\n{user.text}\n"
     assert text == (GOLDEN / f"{name}.txt").read_text("utf-8")
+
+
+async def test_golden_prompt_of_an_investigation() -> None:
+    model = ScriptedModel([makes(("submit_plan", json.loads(GOOD)))], capabilities=TAKES_TOOLS)
+    investigations = DraftInvestigations(
+        model,
+        small_tools(),
+        lambda: None,  # type: ignore[arg-type, return-value]
+    )
+    planner = InvestigatingPlanner(
+        investigations, small_tools(), DraftOptions(extra="Prefer small functions.")
+    )
+    events = [event async for event in planner.draft(full())]
+    assert [step.step_id for step in plan_in(events).steps] == ["a", "b"]
+    (request,) = model.requests
+    system, user = request.messages
+    tools = "\n".join(tool.model_dump_json(indent=1) for tool in request.tools if tool.name == "submit_plan")
+    text = f"[system]\n{system.text}\n\n[user]\n{user.text}\n\n[submit_plan]\n{tools}\n"
+    assert text == (GOLDEN / "investigation.txt").read_text("utf-8")
 
 
 @pytest.mark.parametrize(("name", "capabilities"), [("json", CONSTRAINED), ("markers", PLAIN)])

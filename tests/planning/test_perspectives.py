@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 import pytest
 
 from planloom.models.offline.scripted import ScriptedModel, Turn, fails, makes
-from planloom.planning.perspectives.planner import PerspectivesPlanner, ReportOptions
+from planloom.planning.investigations.draft_investigations import DraftInvestigations, InvestigationOptions
+from planloom.planning.perspectives.planner import PerspectivesPlanner
 from planloom.planning.port import PerspectiveReported, PlannerEvent, PlanningRequest
 from planloom.tools.registry import builtin
 
@@ -24,22 +25,26 @@ class NoSynthesis:
             yield each
 
 
-def planner(turn: Turn, options: ReportOptions) -> PerspectivesPlanner:
-    return PerspectivesPlanner(
+def planner(turn: Turn, options: InvestigationOptions) -> PerspectivesPlanner:
+    investigations = DraftInvestigations(
         ScriptedModel([turn]),
         builtin(),
-        NoSynthesis(),
         lambda: None,  # type: ignore[arg-type, return-value]
-        lambda: datetime(2026, 1, 1, tzinfo=UTC),
-        options=options,
+        options,
     )
+    return PerspectivesPlanner(investigations, NoSynthesis(), lambda: datetime(2026, 1, 1, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(
     ("options", "setting"),
-    [(ReportOptions(requests=2), "budget.maxRequests"), (ReportOptions(tokens=200), "budget.maxTokens")],
+    [
+        (InvestigationOptions(requests=2), "budget.maxRequests"),
+        (InvestigationOptions(tokens=200), "budget.maxTokens"),
+    ],
 )
-async def test_all_reports_together_stay_within_the_budget(options: ReportOptions, setting: str) -> None:
+async def test_all_reports_together_stay_within_the_budget(
+    options: InvestigationOptions, setting: str
+) -> None:
     drafted = planner(NO_REPORT, options).draft(PlanningRequest(text="Change it"))
     seen = [event async for event in drafted if isinstance(event, PerspectiveReported)]
     assert [event.perspective for event in seen] == [None, None, None]
@@ -48,7 +53,7 @@ async def test_all_reports_together_stay_within_the_budget(options: ReportOption
 
 async def test_the_error_of_its_reader_closes_a_draft() -> None:
     """Recording an event may fail while agents still work in parallel."""
-    drafted = planner(fails("hang", repeat=True), ReportOptions(seconds=60)).draft(
+    drafted = planner(fails("hang", repeat=True), InvestigationOptions(seconds=60)).draft(
         PlanningRequest(text="Change it")
     )
     with pytest.raises(OSError, match="the disk is full"):

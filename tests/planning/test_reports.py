@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from planloom.agent.report_texts import reports_text
 from planloom.domain.plans.perspectives import Agent, ChapoPerspective, DevoPerspective, KodaPerspective
 from planloom.planning.perspective_reports import (
     LONGEST_TEXT,
@@ -21,7 +22,6 @@ from planloom.planning.perspective_reports import (
     report_in_words,
     report_of,
     report_spec,
-    reports_text,
 )
 from planloom.planning.perspectives.prompts import perspective_prompt
 

@@ -165,6 +165,41 @@ async def test_koda_and_devo_read_chapos_report_but_not_each_others(tmp_path: Pa
         assert not any("One module holds all of it." in text for text in others)
 
 
+async def test_the_others_and_the_synthesis_are_shown_what_chapo_has_read(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [
+            makes(
+                ("read_file", {"path": "src/auth.py", "start_line": 1, "end_line": 1}),
+                when=When(contains=OF["Chapo"], lacks=("def login",)),
+            ),
+            report("Chapo", CHAPO),
+            report("Koda", KODA),
+            report("Devo", DEVO),
+            plan(),
+        ]
+    )
+    async with studio(tmp_path, FILES, model=model) as at:
+        made = await at.ask(REQUEST)
+        for text in map(prompt, model.requests[-3:]):
+            shown = text.partition("READ WHILE PLANNING (data): src/auth.py\n")[2]
+            assert "def login():" in shown and "    pass" not in shown
+        assert [(read.path, read.lines) for read in made.files_read] == [("src/auth.py", ((1, 1),))]
+
+
+async def test_long_findings_reach_the_synthesis_and_the_steps_whole(tmp_path: Path) -> None:
+    finding = "The tests treat warnings as errors. " + " ".join(f"Fact {n} matters." for n in range(80))
+    concern = " ".join(f"Caller {n} breaks." for n in range(60))
+    told = {**CHAPO, "analysis": finding, "concerns": [concern]}
+    done = makes(("task_completed", {"summary": "Done."}), repeat=True, when=When(contains=("CURRENT TASK",)))
+    model = ScriptedModel([report("Chapo", told), report("Koda", KODA), report("Devo", DEVO), plan(), done])
+    async with studio(tmp_path, FILES, model=model) as at:
+        await at.approve(await at.ask(REQUEST))
+        synthesis, step = prompt(model.requests[3]), prompt(model.requests[4])
+        for text in (synthesis, step):
+            assert finding in text and concern in text
+            assert "There are no tests." in text and "Deploy the release before." in text
+
+
 async def test_no_tool_that_changes_anything_is_within_reach(tmp_path: Path) -> None:
     model = ScriptedModel(
         [
@@ -195,6 +230,8 @@ async def test_no_tool_that_changes_anything_is_within_reach(tmp_path: Path) -> 
             "git_diff",
             "git_log",
             "report",
+            "submit_plan",
+            "ask_user",
         }
         assert "There is no tool 'write_file'" in prompt(model.requests[1])
 

@@ -10,8 +10,10 @@ from typing import Literal
 from planloom.domain.values import Args, CallId, Json, Value
 from planloom.models.port import Reasoning, ToolCall, ToolSpec
 
-CONTROL = ("task_completed", "final_answer", "ask_user", "plan_actions", "report")
+CONTROL = ("task_completed", "final_answer", "ask_user", "plan_actions", "report", "submit_plan")
 """Names of the control tools, which steer the loop and change nothing themselves."""
+REPORTS = ("report", "submit_plan")
+"""Names of those that end an investigation; their arguments are what it was for."""
 Confidence = Literal["high", "medium", "low"]
 
 
@@ -28,9 +30,10 @@ class Malformed(Value):
 
 
 class Turn(Value):
-    """One answer of a model. `cut`: it was cut off at its length limit.
+    """One answer of a model. `cut`: it was cut off at its length limit. `refused`: the model declined to answer.
 
     `made` are all calls as the model wrote them, control calls too, and `reasoning` is what its provider wants back.
+    `report` has the arguments of the call that ends an investigation.
     """
 
     text: str = ""
@@ -46,6 +49,7 @@ class Turn(Value):
     plan_actions: tuple[Json, ...] | None = None
     report: Args | None = None
     cut: bool = False
+    refused: bool = False
 
 
 @cache
@@ -181,7 +185,7 @@ def _read_control(name: str, args: Args, fields: dict[str, object]) -> str | Non
                 fields["options"] = tuple(
                     str(option) for option in options if isinstance(option, str | int | float)
                 )[:6]
-        case "report":
+        case "report" | "submit_plan":
             fields["report"] = args
         case _:
             listed = args.get("steps")

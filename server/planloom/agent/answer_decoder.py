@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from planloom.agent.answer import CONTROL, Malformed, Turn, turn_of
+from planloom.agent.answer import CONTROL, REPORTS, Malformed, Turn, turn_of
 from planloom.agent.fenced_files import FENCED_FORM, fenced_files
 from planloom.agent.toolcalls.events import CallRead, CallsRead, ReaderEvent
 from planloom.agent.toolcalls.offered_tools import native_call
@@ -55,8 +55,9 @@ _TEXT_FORM = (
 def _object_form(tools: Sequence[ToolSpec]) -> str:
     if all(tool.name in CONTROL for tool in tools):
         return "Answer with one JSON object alone."
-    if any(tool.name == "report" for tool in tools):
-        return "Answer with one JSON object alone. Fill tool_calls to act; the field report once you know enough."
+    report = next((tool.name for tool in tools if tool.name in REPORTS), None)
+    if report is not None:
+        return f"Answer with one JSON object alone. Fill tool_calls to act; the field {report} once you know enough."
     return (
         "Answer with one JSON object alone. Fill tool_calls to act; the fields task_completed and "
         "final_answer only when their descriptions say so."
@@ -99,12 +100,13 @@ def answer_schema(tools: Sequence[ToolSpec]) -> dict[str, Json]:
             properties[name] = {"type": "string", "maxLength": length, "description": description}
     if "plan_actions" in named:
         properties["plan_actions"] = named["plan_actions"].parameters
-    if "report" in named:
-        properties["report"] = named["report"].parameters
+    reports = [name for name in REPORTS if name in named]
+    for name in reports:
+        properties[name] = named[name].parameters
     return {
         "type": "object",
         "properties": properties,
-        "required": ["tool_calls"] if calls else ["report"] if "report" in named else [],
+        "required": ["tool_calls"] if calls else [*reports],
         "additionalProperties": False,
     }
 

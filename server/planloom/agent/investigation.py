@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
 
-from planloom.agent.answer import Turn
+from planloom.agent.answer import Turn, control_specs
 from planloom.agent.conversation import Conversation
 from planloom.agent.prompts import Brief, Section
 from planloom.agent.result_budget import FixedContextWindow
 from planloom.agent.task import CallRunner, GaveUp, RunLimits
 from planloom.agent.turns import LoopState, ask_model, run_calls
+from planloom.domain.errors import ModelFailed
 from planloom.domain.values import Args
 from planloom.models.port import Model, ToolSpec
 from planloom.tools.registry import Registry
 
 MAX_TURNS = 10
-"""Turns of one investigation; the last one offers only the report tool."""
-_READY = "Look up what you still need with the tools; once you know enough, call report."
-_NOW = "Call report now, with what you know. No other tool can be called any more."
-_TOO_LONG = "Your answer was cut at its length limit. Call report, shorter."
-_IN_WORDS = "You answered in words. Call report, with every field that you can fill."
+"""Turns of one investigation, unless it has a number of its own; the last one offers only the report tool."""
+_TURNS_ANNOUNCED = (5, 2)
+_READY = "Look up what you still need with the tools; once you know enough, call {name}."
+_NOW = "Call {name} now, with what you know. No other tool can be called any more."
+_HAND_OVER = "Call {name} before none is left."
+_TURNS_LEFT = "Turns left, this one included: {left}. In the last one you can only call {name}."
+_TOO_LONG = "Your answer was cut at its length limit. Call {name}, shorter."
+_IN_WORDS = "You answered in words. Call {name}, with every field that you can fill."
+_UNUSABLE = "Your {name} cannot be used: {problem}. Call {name} again."
 
 R = TypeVar("R")
 
@@ -29,13 +35,22 @@ class Report(NamedTuple, Generic[R]):
     """The kind of report that ends an investigation.
 
     `read` parses the tool's arguments into a report, or returns the problem as a phrase. `find` looks for a report
-    printed in a text, `from_words` makes one out of prose; both return None if there is none.
+    printed in a text, `from_words` makes one out of prose; both return None if there is none. `from_question` makes
+    one of a question to the user and its options; without it the model cannot ask. An unusable report is sent back
+    `corrections` times.
     """
 
     spec: ToolSpec
     read: Callable[[Args], R | str]
-    find: Callable[[str], R | None]
+    find: Callable[[str], R | str | None]
     from_words: Callable[[str], R | None]
+    from_question: Callable[[str, tuple[str, ...]], R] | None = None
+    corrections: int = 1
+
+    def controls(self) -> tuple[ToolSpec, ...]:
+        """The tools that end the investigation."""
+        asking = (each for each in control_specs(direct=False) if each.name == "ask_user")
+        return (self.spec, *(asking if self.from_question is not None else ()))
 
 
 class Investigation(NamedTuple, Generic[R]):
@@ -45,32 +60,45 @@ class Investigation(NamedTuple, Generic[R]):
     """
 
     system: str
-    question: str
+    question: tuple[Section, ...]
     report: Report[R]
     window: FixedContextWindow
     limits: RunLimits
-    answer_tokens: int
+    answer_tokens: int | None = None
+    turns: int = MAX_TURNS
+
+    def told(self, sentence: str, **more: object) -> str:
+        """A sentence to the model with the name of its report tool."""
+        return sentence.format(name=self.report.spec.name, **more)
 
 
 async def investigate(investigation: Investigation[R], model: Model, caller: CallRunner) -> R | GaveUp:
     """Let the model investigate until it reports. Raises ModelFailed and BudgetExhausted."""
-    loop_state = _State(Conversation(investigation.window))
-    for number in range(1, MAX_TURNS + 1):
-        last = number == MAX_TURNS or loop_state.calls >= investigation.limits.limit
+    loop_state = _State(Conversation(investigation.window), investigation.told(_HAND_OVER))
+    for left in range(investigation.turns, 0, -1):
+        loop_state.final = left == 1
+        if left in _TURNS_ANNOUNCED and left < investigation.turns // 2:
+            loop_state.conversation.tell(investigation.told(_TURNS_LEFT, left=left))
+        last = loop_state.final or loop_state.calls >= investigation.limits.limit
         turn = await _ask(investigation, model, loop_state, last=last)
-        loop_state.final = number == MAX_TURNS
+        if turn.refused:
+            raise ModelFailed("model_refused", "The model refused to go on.", raw_text=turn.text or None)
         end = await _decide(investigation, caller, loop_state, turn, last=last)
+        if isinstance(end, GaveUp):
+            return end.model_copy(update={"text": loop_state.last_text})
         if end is not None:
             return end
-    return GaveUp(reason=f"There was no report after {MAX_TURNS} turns of the model.")
+    reason = f"There was no {investigation.report.spec.name} after {investigation.turns} turns of the model."
+    return GaveUp(reason=reason, text=loop_state.last_text)
 
 
 class _State(LoopState):
-    def __init__(self, conversation: Conversation) -> None:
-        super().__init__(conversation)
+    def __init__(self, conversation: Conversation, hand_over: str) -> None:
+        super().__init__(conversation, hand_over)
         self.reminded = False
-        self.corrected = False
+        self.corrected = 0
         self.final = False
+        self.last_text = ""
 
 
 async def _ask(investigation: Investigation[R], model: Model, loop_state: _State, *, last: bool) -> Turn:
@@ -78,20 +106,17 @@ async def _ask(investigation: Investigation[R], model: Model, loop_state: _State
     limits.allow()
 
     def brief() -> Brief:
-        sections = (
-            Section("", investigation.question),
-            Section("EARLIER RESULTS", "\n".join(investigation.window.summary)),
-        )
-        return Brief(
-            investigation.system, tuple(each for each in sections if each.text), _NOW if last else _READY
-        )
+        earlier = Section("EARLIER RESULTS", "\n".join(investigation.window.summary))
+        sections = tuple(each for each in (*investigation.question, earlier) if each.text)
+        instructions = investigation.told(_NOW if last else _READY)
+        return Brief(investigation.system, sections, instructions)
 
     return await ask_model(
         limits,
         model,
         loop_state.conversation,
         brief,
-        (investigation.report.spec,),
+        investigation.report.controls(),
         most_tokens=investigation.answer_tokens,
     )
 
@@ -100,8 +125,12 @@ async def _decide(
     investigation: Investigation[R], caller: CallRunner, loop_state: _State, turn: Turn, *, last: bool
 ) -> R | GaveUp | None:
     """Run the calls of a turn. Returns how the loop ends, None for another turn. A report counts beside any call."""
+    loop_state.last_text = turn.text or loop_state.last_text
     if turn.report is not None:
-        return _read_report(investigation, loop_state, turn.report)
+        loop_state.last_text = json.dumps(turn.report, ensure_ascii=False)
+        return _usable(investigation, loop_state, investigation.report.read(turn.report))
+    if turn.question is not None and investigation.report.from_question is not None:
+        return investigation.report.from_question(turn.question, turn.options)
     gave_up = loop_state.malformed(turn)
     if gave_up is not None:
         return gave_up
@@ -110,20 +139,23 @@ async def _decide(
         outcome = await run_calls(
             investigation.limits, caller, loop_state, turn.model_copy(update={"calls": turn.calls[:left]})
         )
+        loop_state.reminded = False
         return outcome if isinstance(outcome, GaveUp) else None
     if turn.malformed:
         return None
     return _in_words(investigation, loop_state, turn)
 
 
-def _read_report(investigation: Investigation[R], loop_state: _State, args: Args) -> R | GaveUp | None:
-    read = investigation.report.read(args)
+def _usable(investigation: Investigation[R], loop_state: _State, read: R | str) -> R | GaveUp | None:
+    """A report as it was read; one that cannot be used is sent back, until that has been done too often."""
     if not isinstance(read, str):
         return read
-    if loop_state.corrected:
-        return GaveUp(reason=f"The model's report could not be used, twice: {read}.")
-    loop_state.corrected = True
-    loop_state.conversation.tell(f"Your report cannot be used: {read}. Call report again.")
+    name = investigation.report.spec.name
+    if loop_state.corrected == investigation.report.corrections:
+        times = "twice" if loop_state.corrected == 1 else f"{loop_state.corrected + 1} times"
+        return GaveUp(reason=f"The model's {name} could not be used, {times}: {read}.")
+    loop_state.corrected += 1
+    loop_state.conversation.tell(investigation.told(_UNUSABLE, problem=read))
     return None
 
 
@@ -131,10 +163,10 @@ def _in_words(investigation: Investigation[R], loop_state: _State, turn: Turn) -
     """Prose instead of a report: a report printed in it counts; else one reminder, then the prose itself counts."""
     found = None if turn.cut else investigation.report.find(turn.text)
     if found is not None:
-        return found
+        return _usable(investigation, loop_state, found)
     if not loop_state.reminded and not loop_state.final:
         loop_state.reminded = True
-        loop_state.conversation.tell(_TOO_LONG if turn.cut else _IN_WORDS)
+        loop_state.conversation.tell(investigation.told(_TOO_LONG if turn.cut else _IN_WORDS))
         return None
     read = investigation.report.from_words(turn.text)
-    return read if read is not None else GaveUp(reason="The model gave no report.")
+    return read if read is not None else GaveUp(reason=f"The model gave no {investigation.report.spec.name}.")

@@ -29,6 +29,7 @@ MAX_TURNS = 60
 """Turns of one run, unless twice the limit of tool calls is more."""
 MOST_IDLE = 8
 """Consecutive turns without a successful call, after which the task fails."""
+_HAND_OVER = "Finish, or call task_completed and say what is done and what is left."
 MAX_REFUSALS = 3
 """How often a premature final answer, or an unfounded claim to be done, is refused before the task fails."""
 
@@ -67,7 +68,7 @@ class _State(LoopState):
     """The state of the loop over one task."""
 
     def __init__(self, task: AgentTask) -> None:
-        super().__init__(task.conversation)
+        super().__init__(task.conversation, _HAND_OVER)
         self.calls = task.calls
         self.reminded = False
         self.early_answers = 0

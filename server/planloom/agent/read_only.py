@@ -1,12 +1,15 @@
-"""A tool runner that offers and runs read-only tools alone, whatever the model asks for."""
+"""A tool runner that offers and runs read-only tools alone, whatever the model asks for, and keeps what it read."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 
+from planloom.agent.files_read import file_read
+from planloom.domain.plans.plan import FileRead
 from planloom.models.port import ToolCall
 from planloom.tools.context import ToolContext
+from planloom.tools.files.reading import ReadFile
 from planloom.tools.registry import READ_ONLY, Registry, callable_tool
 from planloom.tools.tool import ToolResult, failed
 
@@ -14,13 +17,17 @@ OnResult = Callable[[ToolCall, ToolResult], None]
 
 
 class ReadOnlyToolRunner:
-    """Runs calls of read-only tools, each within `seconds`, and passes each result to `on_result`."""
+    """Runs calls of read-only tools, each within `seconds`, and passes each result to `on_result`.
+
+    `reads` is what calls of `read_file` have read.
+    """
 
     def __init__(self, tools: Registry, context: ToolContext, seconds: float, on_result: OnResult) -> None:
         self.tools = tools.only(READ_ONLY)
         self._context = context
         self._seconds = seconds
         self._on_result = on_result
+        self.reads: list[FileRead] = []
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Run one call. A call that cannot be run or takes too long gives a failed result."""
@@ -35,7 +42,12 @@ class ReadOnlyToolRunner:
         limit = asyncio.timeout(self._seconds)
         try:
             async with limit:
-                return await tool.run(tool.arguments.model_validate(call.arguments), self._context)
+                arguments = tool.arguments.model_validate(call.arguments)
+                result = await tool.run(arguments, self._context)
+                if result.ok and isinstance(arguments, ReadFile):
+                    read = await file_read(arguments, self._context)
+                    self.reads += [read] if read is not None else []
+                return result
         except TimeoutError:
             if not limit.expired():
                 raise

@@ -49,10 +49,11 @@ class ChangesDenied(Value):
 
 
 class GaveUp(Value):
-    """The task cannot be finished."""
+    """The task cannot be finished. `text` is what the model wrote last, if a person may want to read it."""
 
     kind: Literal["gave_up"] = "gave_up"
     reason: str
+    text: str = ""
 
 
 Evidence = Literal["worked", "doubtful", "idle"]

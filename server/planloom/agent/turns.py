@@ -30,16 +30,17 @@ from planloom.tools.tool import ToolResult
 
 _REPEATED = "You have just made this very call, and it changes nothing. Use its result, or do something else."
 _ANNOUNCED = (10, 5, 1)
-_FEW_LEFT = (
-    "Calls left in this run: {left}. Finish, or call task_completed and say what is done and what is left."
-)
 
 
 class LoopState:
-    """What a loop counts between turns. `idle` counts the turns since a call last succeeded."""
+    """What a loop counts between turns. `idle` counts the turns since a call last succeeded.
 
-    def __init__(self, conversation: Conversation) -> None:
+    `hand_over` tells a model with few calls left how to end its run.
+    """
+
+    def __init__(self, conversation: Conversation, hand_over: str) -> None:
         self.conversation = conversation
+        self.hand_over = hand_over
         self.calls = 0
         self._last_key: str | None = None
         self._same = 0
@@ -170,7 +171,8 @@ async def _decoded(
                     finished = event
     turn = decoder.turn(calls, broken, cut=finished.reason == "length")
     native_calls = {"made": tuple(made)} if made else {}
-    return turn.model_copy(update={**native_calls, "reasoning": finished.reasoning})
+    ended = {"reasoning": finished.reasoning, "refused": finished.reason == "refused"}
+    return turn.model_copy(update={**native_calls, **ended})
 
 
 async def run_calls(
@@ -198,7 +200,7 @@ async def run_calls(
         remarks = [_REPEATED] if is_repeated else []
         left = limits.limit - loop_state.calls
         if left in _ANNOUNCED and limits.limit > _ANNOUNCED[0]:
-            remarks.append(_FEW_LEFT.format(left=left))
+            remarks.append(f"Calls left in this run: {left}. {loop_state.hand_over}")
         loop_state.conversation.add_result(call, result, remark=" ".join(remarks))
         all_ok = all_ok and result.ok
         if result.ok and not is_repeated:

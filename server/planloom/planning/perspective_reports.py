@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from planloom.domain.model_text.lenient_json import objects_in
@@ -23,10 +23,8 @@ from planloom.tools.tool import shortened
 
 LONGEST_TEXT = 4_000
 """The most characters of a text in a report; the rest is cut."""
-LONGEST_ITEM = 500
+LONGEST_ITEM = 2_000
 MOST_ITEMS = 20
-_SMALLEST = 40
-"""The fewest characters for which a part of a line is worth showing."""
 _FEWEST_WORDS = 4
 """An answer with fewer words is not a report."""
 _ATTEMPTS = 8
@@ -123,11 +121,11 @@ def report_spec(agent: Agent) -> ToolSpec:
 
 def _schema(field: Field) -> Json:
     if field.kind == "text":
-        return {"type": "string", "maxLength": 800, "description": field.description}
+        return {"type": "string", "maxLength": 2_000, "description": field.description}
     return {
         "type": "array",
-        "maxItems": 8,
-        "items": {"type": "string", "maxLength": 300},
+        "maxItems": MOST_ITEMS,
+        "items": {"type": "string", "maxLength": 1_000},
         "description": field.description,
     }
 
@@ -208,33 +206,6 @@ def report_in_words(agent: Agent, text: str, at: Instant) -> Perspective | None:
         values["analysis"] = next((text for text in values.values() if text), "")
     read = report_of(agent, values, at)
     return None if isinstance(read, str) else read
-
-
-def reports_text(perspectives: Sequence[Perspective], most_characters: int | None = None) -> str:
-    """The reports as a section of a prompt, one line for each field; empty without reports.
-
-    With `most_characters` each report gets an equal share, and its last fields are left out first.
-    """
-    share = None if most_characters is None else most_characters // max(1, len(perspectives))
-    texts = [_report_text(each, share) for each in perspectives]
-    return "\n\n".join(filter(None, texts))
-
-
-def _report_text(view: Perspective, most: int | None) -> str:
-    values = view.model_dump()
-    lines = [f"{NAMES[view.agent]} (effort: {view.estimated_effort})"]
-    left = None if most is None else most - len(lines[0]) - 2
-    for field in fields_of(view.agent):
-        text = values[_snake(field.name)]
-        if not text or (field.name != "analysis" and text == view.analysis):
-            continue
-        shown = " ".join(("; ".join(text) if isinstance(text, tuple | list) else text).split())
-        line = f"- {field.name}: {shown}"
-        if left is not None:
-            line = shortened(line, max(0, left)) if left > _SMALLEST else ""
-            left -= len(line) + 1
-        lines.append(line)
-    return "\n".join(filter(None, lines)) if len(lines) > 1 and lines[1] else ""
 
 
 def _text(value: Json) -> str:

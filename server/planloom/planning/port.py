@@ -9,7 +9,7 @@ from pydantic import Field
 
 from planloom.domain.plans.attachments import ResolvedAttachment
 from planloom.domain.plans.perspectives import Agent, Perspective
-from planloom.domain.plans.plan import Author, Qualification, Risk, Step, Usage
+from planloom.domain.plans.plan import Author, FileRead, Qualification, Risk, Step, Usage
 from planloom.domain.plans.validation import Problem
 from planloom.domain.values import Value
 from planloom.intake.surroundings.sections import NOWHERE, Surroundings
@@ -49,10 +49,10 @@ class PerspectiveReported(Value):
 
 
 class ToolUsed(Value):
-    """An agent has called a tool."""
+    """An agent, or without one the planner, has called a tool."""
 
     kind: Literal["tool_used"] = "tool_used"
-    agent: Agent
+    agent: Agent | None = None
     ok: bool
     summary: str
 
@@ -86,7 +86,10 @@ class RequestUsage(Value):
 
 
 class PlanDrafted(Value):
-    """The complete plan, without errors; `warnings` are for the user who reviews it."""
+    """The complete plan, without errors; `warnings` are for the user who reviews it.
+
+    `files_read` is what its planner has read, for the steps.
+    """
 
     kind: Literal["plan"] = "plan"
     steps: tuple[Step, ...]
@@ -96,6 +99,7 @@ class PlanDrafted(Value):
     estimated_duration: int | None = None
     overall_risk: Risk = "low"
     warnings: tuple[Problem, ...] = ()
+    files_read: tuple[FileRead, ...] = ()
 
 
 PlannerEvent = Annotated[

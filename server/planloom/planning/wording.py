@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from planloom.domain.plans.perspectives import Agent
 from planloom.intake import words
 
-DESCRIPTION_LIMIT = 120
+DESCRIPTION_LIMIT = 300
 """The most characters of a description; a longer one is cut at a word."""
 
 _LITERAL = "append ask copy delete deploy execute insert install list mkdir move read remove rename replace run touch"

@@ -14,7 +14,9 @@ from planloom.domain.plans.plan import (
     Author,
     Check,
     CommandEnd,
+    CommandOutcome,
     Detection,
+    FileRead,
     PauseReason,
     Plan,
     PlanError,
@@ -29,6 +31,7 @@ from planloom.domain.plans.plan import (
     StepResult,
     Usage,
 )
+from planloom.domain.plans.report import Report
 from planloom.domain.safety.approvals import Approval, Decision, Effect
 from planloom.domain.values import (
     ApprovalId,
@@ -115,7 +118,10 @@ class TaskCreated(Value):
 
 
 class PlanReady(Value):
-    """The draft is complete and waits for review. `restored`: an older version replaces it."""
+    """The draft is complete and waits for review. `restored`: an older version replaces it.
+
+    `files_read` is what its planner has read; older ledgers lack it.
+    """
 
     type: Literal["plan_ready"] = "plan_ready"
     version: int
@@ -127,6 +133,7 @@ class PlanReady(Value):
     overall_risk: Risk = "low"
     usage: Usage = Usage()
     restored: bool = False
+    files_read: tuple[FileRead, ...] = ()
 
 
 class PlanApprovalRequest(Value):
@@ -239,7 +246,7 @@ class ToolStarted(Value):
 
 class ToolCompleted(Value):
     """A tool call has settled. The step now holds its changes to the files of `changes`, in place of earlier ones to
-    those of `replaces`; the files of `same` had this content already. `command` is the outcome of a command.
+    those of `replaces`; the files of `same` had this content already. `command` and `outcome` say how a command ended.
     """
 
     type: Literal["tool_completed"] = "tool_completed"
@@ -253,6 +260,7 @@ class ToolCompleted(Value):
     replaces: tuple[Uri, ...] = ()
     same: tuple[Uri, ...] = ()
     command: CommandEnd | None = None
+    outcome: CommandOutcome | None = None
 
 
 class ApprovalRequested(Value):
@@ -446,6 +454,7 @@ class PlanCompleted(Value):
 
     type: Literal["plan_completed"] = "plan_completed"
     summary: str
+    report: Report | None = None
 
 
 class PlanFailed(Value):
@@ -453,6 +462,7 @@ class PlanFailed(Value):
 
     type: Literal["plan_failed"] = "plan_failed"
     summary: str
+    report: Report | None = None
     error: PlanError
     usage: Usage = Usage()
 
@@ -462,6 +472,7 @@ class PlanCancelled(Value):
 
     type: Literal["plan_cancelled"] = "plan_cancelled"
     summary: str
+    report: Report | None = None
 
 
 class Log(Value):

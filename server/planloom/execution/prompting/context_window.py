@@ -36,6 +36,7 @@ class TokenBudget:
         self.tasks = max(200, min(4_000, whole // 8))
         self.attached_characters = whole // 2 * _CHARACTERS_A_TOKEN
         self.surroundings_characters = whole // 2 * _CHARACTERS_A_TOKEN
+        self.planning_characters = whole // 4 * _CHARACTERS_A_TOKEN
 
 
 class StepContextWindow:

@@ -7,8 +7,10 @@ from typing import Literal
 
 from planloom.agent.answer_decoder import mode_of
 from planloom.agent.conversation import Conversation
+from planloom.agent.files_read import files_read
 from planloom.agent.loop import frame_of, work_on
 from planloom.agent.prompts import Section
+from planloom.agent.report_texts import reports_text
 from planloom.agent.task import (
     AgentTask,
     ChangesDenied,
@@ -36,6 +38,7 @@ from planloom.intake.surroundings.sections import Surroundings
 from planloom.models.port import Model
 from planloom.models.tokens import TokenCounter
 from planloom.providers import WAYS_TO_A_MODEL
+from planloom.tools.files.reading import READ_FILE
 from planloom.tools.registry import Registry
 from planloom.tools.tool import shortened
 
@@ -121,7 +124,16 @@ class ModelWork:
             *(Section(*each) for each in surroundings.sections(shares.surroundings_characters)),
             Section("USER REQUEST", run.plan.request.strip()),
             Section("ATTACHMENTS", attachments.text, attachments.images),
+            *await self._planning_findings(run, shares.planning_characters),
         )
+
+    async def _planning_findings(self, run: StepRun, most: int) -> tuple[Section, ...]:
+        """What the agents have reported and the planner has read, within so many characters."""
+        reports = reports_text(run.plan.perspectives, most // 2)
+        may_read = self._context_factory.tools_of(run).get(READ_FILE.name) is not None
+        context = self._context_factory.reading(run.plan)
+        files = await files_read(run.plan.files_read, context, most - len(reports)) if may_read else ()
+        return (Section("PERSPECTIVES (data)", reports), *files)
 
     async def _context_window(self, run: StepRun, tools: Registry, model: Model) -> StepContextWindow:
         """The context window of one step. Each model's token counter is kept, with what it has learnt."""

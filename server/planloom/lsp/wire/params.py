@@ -196,6 +196,14 @@ class DiffParams(Wire):
     uri: str
 
 
+class PlanDiffParams(Wire):
+    """`planloom/plan/diff`; `uri` is that of a file of the plan's report, or with `editId` of that edit."""
+
+    plan_id: str
+    uri: str
+    edit_id: Maybe[str] = None
+
+
 class CompleteParams(Wire):
     """`planloom/reference/complete`; `offset` counts UTF-16 units."""
 

@@ -14,7 +14,7 @@ from planloom.planning.formats.json_steps import JsonSteps, steps_in
 _CANDIDATE = re.compile(r"\[\s*(?:\[\s*)?(?:[{\"'“]|//|/\*)|\{\s*(?:[\"'“A-Za-z_$]|//|/\*)")
 _NO_PROGRAM = TEXT_LANGUAGES | JSON_LANGUAGES | {"plan", "javascript", "js", "markdown", "md"}
 """The languages of fences in which a plan may stand."""
-_LONGEST_SUMMARY = 500
+_LONGEST_SUMMARY = 4_000
 _EFFORT = 15
 """Characters that are tried for each character of the text before the search for JSON ends."""
 

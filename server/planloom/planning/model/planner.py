@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from planloom.domain.errors import ModelFailed
-from planloom.domain.plans.plan import Step
-from planloom.domain.plans.validation import Problem, errors, problems
+from planloom.domain.plans.validation import Problem
 from planloom.models.one_question import Cost
 from planloom.models.port import (
     Capabilities,
@@ -23,11 +22,10 @@ from planloom.models.port import (
     Restarted,
     TextDelta,
 )
-from planloom.planning.estimates import estimated_duration, overall_risk
-from planloom.planning.formats.draft import DraftStep, NoPlan, PlanText
+from planloom.planning.formats.draft import DraftStep, NoPlan
 from planloom.planning.formats.stream import PlanStream
 from planloom.planning.model.assemble import StepBuilder
-from planloom.planning.model.deployments import deployments_in_turn
+from planloom.planning.model.finished_plan import PlanAssembler
 from planloom.planning.model.prompt_budget import CHARACTERS_PER_TOKEN, SMALL_CONTEXT, fitting_prompt
 from planloom.planning.model.prompts import PlanStyle, repair_prompt, system_prompt
 from planloom.planning.model.schema import plan_schema
@@ -130,6 +128,7 @@ class ModelPlanner:
         self._options = options
         self._clock = clock
         self._synthesis = synthesis
+        self._assembler = PlanAssembler(tools, options.parallel)
 
     async def draft(self, request: PlanningRequest) -> AsyncGenerator[PlannerEvent, None]:
         """Yield steps as they are written, then the plan.
@@ -228,46 +227,8 @@ class ModelPlanner:
                 else "There is no plan in the answer."
             )
             return (Problem(step_id=None, field="", problem=text),)
-        steps, sequential = self._steps(plan, request)
-        fresh = {step.step_id for step in steps}
-        found = [
-            problem
-            for problem in problems(
-                (*request.finished, *steps),
-                self._tools.rules(),
-                sequential=sequential,
-                request=_user_text(request),
-            )
-            if problem.step_id is None or problem.step_id in fresh
-        ]
-        found_errors = list(errors(found))
-        if plan.cut or answer.cut:
-            text = "The plan was cut; its end is missing."
-            found_errors.insert(0, Problem(step_id=None, field="", problem=text))
-        if found_errors:
-            return tuple(found_errors)
-        if not sequential:
-            steps, deployment_warnings = deployments_in_turn(steps)
-            found += deployment_warnings
-        rules = self._tools.rules()
         speed = answer.watch.speed(answer.whole, answer.cost.completion_tokens)
-        return PlanDrafted(
-            steps=steps,
-            summary=plan.summary or f"{len(steps)} {'step' if len(steps) == 1 else 'steps'}.",
-            sequential=sequential,
-            author="model",
-            estimated_duration=estimated_duration(
-                steps, rules, sequential=sequential, speed=speed, parallel=self._options.parallel
-            ),
-            overall_risk=overall_risk(steps, rules, request.qualification),
-            warnings=tuple(found),
-        )
-
-    def _steps(self, plan: PlanText, request: PlanningRequest) -> tuple[tuple[Step, ...], bool]:
-        builder = StepBuilder(self._tools.rules(), [step.step_id for step in request.finished])
-        for drafted in plan.steps:
-            builder.add(drafted)
-        return builder.steps(), builder.sequential
+        return self._assembler.assembled(plan, request, cut=answer.cut, speed=speed)
 
 
 def _repair_request(
@@ -289,11 +250,6 @@ def _repair_request(
         *before, question = model_request.messages
         messages = (*before, question.model_copy(update={"text": f"{question.text}\n\n{back.text}"}))
     return model_request.model_copy(update={"messages": messages})
-
-
-def _user_text(request: PlanningRequest) -> str:
-    """The user's text, by which unrequested destructive steps are recognised."""
-    return "\n".join(filter(None, (request.text, request.feedback)))
 
 
 def _unusable(found_errors: Sequence[Problem], answer: _Answer) -> ModelFailed:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from planloom.agent.report_texts import reports_text
 from planloom.domain.errors import ContextOverflow
 from planloom.intake.render import Rendered, render
 from planloom.models.port import Capabilities, Image
 from planloom.planning.model.prompts import request_prompt
-from planloom.planning.perspective_reports import reports_text
 from planloom.planning.port import PlanningRequest
 
 CHARACTERS_PER_TOKEN = 3

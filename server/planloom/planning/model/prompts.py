@@ -14,7 +14,7 @@ from planloom.domain.plans.validation import Problem
 from planloom.domain.values import Json
 from planloom.intake.render import Rendered
 from planloom.planning.port import PlanningRequest
-from planloom.tools.registry import Registry
+from planloom.tools.registry import Registry, schema
 from planloom.tools.tool import Tool
 
 PlanStyle = Literal["json", "markers"]
@@ -55,6 +55,13 @@ def system_prompt(
     )
 
 
+def investigation_prompt(extra: str = "", *, synthesis: bool = False) -> str:
+    """The prompt of a model that looks before it plans; its tools stand only in the request."""
+    return "\n\n".join(
+        filter(None, (_text("investigation"), _text("synthesis") if synthesis else "", extra.strip()))
+    )
+
+
 def _examples(tools: Registry, style: PlanStyle, *, synthesis: bool, brief: bool) -> str:
     """Few and harmless examples; weak models copy them, so nothing in them is destructive."""
     if style == "markers":
@@ -87,33 +94,33 @@ def _tools(tools: Registry, *, brief: bool) -> str:
     """The tools with the schemas of their arguments, or if `brief` only with the names of their arguments."""
     if not tools.names():
         return ""
-    specs = {spec.name: spec for spec in tools.specs()}
     lines = []
     for tool in tools:
-        parameters = specs[tool.name].parameters
+        parameters = schema(tool.arguments)
         if brief:
-            lines.append(f"- {tool.name}({_names(parameters)}) ({_who(tool)}): {tool.description}")
+            lines.append(f"- {tool_signature(tool)} ({_who(tool)}): {tool.description}")
             continue
         shown = json.dumps(_brief(parameters), ensure_ascii=False, separators=(",", ":"))
         lines.append(f"- {tool.name} ({_who(tool)}): {tool.description}\n  {shown}")
     return "TOOLS\n" + "\n".join(lines)
 
 
-def _names(schema: Mapping[str, Json]) -> str:
-    """The names of the arguments, optional ones in brackets."""
-    properties, required = schema.get("properties"), schema.get("required")
+def tool_signature(tool: Tool) -> str:
+    """A tool with the names of its arguments, optional ones in brackets."""
+    parameters = schema(tool.arguments)
+    properties, required = parameters.get("properties"), parameters.get("required")
     needed = required if isinstance(required, list) else []
     listed = properties if isinstance(properties, dict) else {}
-    return ", ".join(name if name in needed else f"[{name}]" for name in listed)
+    return f"{tool.name}({', '.join(name if name in needed else f'[{name}]' for name in listed)})"
 
 
-def _brief(schema: Mapping[str, Json]) -> Json:
+def _brief(parameters: Mapping[str, Json]) -> Json:
     """The schema of the arguments without bounds and titles, which would cost tokens in every request."""
     left_out = ("additionalProperties", "description", "type", "maxLength", "minLength", "title")
-    properties = schema.get("properties")
+    properties = parameters.get("properties")
     if not isinstance(properties, dict):
-        return dict(schema)
-    brief: dict[str, Json] = {key: value for key, value in schema.items() if key not in left_out}
+        return dict(parameters)
+    brief: dict[str, Json] = {key: value for key, value in parameters.items() if key not in left_out}
     brief["properties"] = {
         name: {key: value for key, value in each.items() if key not in ("maxLength", "minLength", "title")}
         if isinstance(each, dict)
@@ -159,14 +166,20 @@ def _listed(steps: Sequence[Step]) -> str:
 _MOST_PROBLEMS = 12
 
 
-def repair_prompt(problems: Sequence[Problem], style: PlanStyle) -> str:
-    """The prompt that sends an unusable plan back, with its problems."""
+def listed_problems(problems: Sequence[Problem]) -> list[str]:
+    """The first problems with step and field, and how many more there are."""
     lines = []
     for problem in problems[:_MOST_PROBLEMS]:
         where = ", ".join(filter(None, (problem.step_id, problem.field)))
-        lines.append(f"- {where}: {problem.problem}" if where else f"- {problem.problem}")
+        lines.append(f"{where}: {problem.problem}" if where else problem.problem)
     if len(problems) > _MOST_PROBLEMS:
-        lines.append(f"- and {len(problems) - _MOST_PROBLEMS} more of this kind")
+        lines.append(f"and {len(problems) - _MOST_PROBLEMS} more of this kind")
+    return lines
+
+
+def repair_prompt(problems: Sequence[Problem], style: PlanStyle) -> str:
+    """The prompt that sends an unusable plan back, with its problems."""
+    lines = [f"- {line}" for line in listed_problems(problems)]
     form = "as one JSON object" if style == "json" else "between ---PLAN-START--- and ---PLAN-END---"
     return (
         "This plan cannot be used:\n"

@@ -14,8 +14,8 @@ MAX_STEPS = 24
 """The most steps of a constrained plan; without a bound weak models do not stop."""
 
 _ID = "^[a-z][a-z0-9_]{0,23}$"
-_DESCRIPTION = 120
-_INSTRUCTION = 1_000
+_DESCRIPTION = 300
+_INSTRUCTION = 2_000
 _TEXT = 2_000
 """The most characters of a text argument; servers refuse grammars that grow too large with the bound."""
 _PATH = 200

@@ -110,7 +110,8 @@ class Drafting:
                 )
                 self._plan_store.record(plan_id, seen)
             case ToolUsed():
-                message = f"{NAMES[event.agent]} {'used' if event.ok else 'could not use'} {event.summary}"
+                who = NAMES[event.agent] if event.agent is not None else "The planner"
+                message = f"{who} {'used' if event.ok else 'could not use'} {event.summary}"
                 self._plan_store.record(plan_id, ev.Log(level="info", message=message))
             case _:
                 return
@@ -135,6 +136,7 @@ class Drafting:
             estimated_duration=drafted.estimated_duration,
             overall_risk=drafted.overall_risk,
             usage=usage,
+            files_read=drafted.files_read,
         )
         self._plan_store.record(plan_id, ready, *map(_warning, drafted.warnings), ev.PlanApprovalRequest())
 

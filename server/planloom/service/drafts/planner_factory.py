@@ -7,15 +7,17 @@ from planloom.domain.plans.templates import Template, TemplateRefused, applied
 from planloom.execution.session import Session
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.models.port import Model
+from planloom.planning.investigations.draft_investigations import DraftInvestigations, InvestigationOptions
+from planloom.planning.investigations.planner import InvestigatingPlanner
 from planloom.planning.model.planner import DraftOptions, ModelPlanner
-from planloom.planning.perspectives.planner import PerspectivesPlanner, ReportOptions
+from planloom.planning.model.prompt_budget import SMALL_CONTEXT
+from planloom.planning.perspectives.planner import PerspectivesPlanner
 from planloom.planning.port import Planner, PlanningRequest
 from planloom.planning.rules.planner import RulesPlanner
 from planloom.planning.templates.planner import TemplatePlanner
 from planloom.service.drafts.planning_requests import PlanningRequests
 from planloom.service.models import Models
 from planloom.service.templates import Templates, refused
-from planloom.settings import Settings
 from planloom.tools.registry import Registry
 
 RULES_ONLY = "Perspectives need a language model, so rules alone have written this plan."
@@ -49,9 +51,10 @@ class PlannerFactory:
         if model is None:
             note = RULES_ONLY if plan.route == "perspectives" else ""
             return RulesPlanner(self._tools, note=note), self._requests.request(plan)
-        return self._with_model(model, plan), await self._requests.request_for_model(plan)
+        return await self._with_model(model, plan), await self._requests.request_for_model(plan)
 
-    def _with_model(self, model: Model, plan: Plan) -> Planner:
+    async def _with_model(self, model: Model, plan: Plan) -> Planner:
+        """An investigation if the model takes tools and has the room, else a single request."""
         settings = self._session.settings
         options = DraftOptions(
             style=settings.planning.format,
@@ -59,17 +62,34 @@ class PlannerFactory:
             temperature=settings.model.temperature,
             parallel=settings.execution.max_parallel_steps,
         )
-        if plan.route != "perspectives":
-            return ModelPlanner(model, self._tools, options)
-        # Without tools the agents still see the attachments.
+        can = await model.capabilities()
+        small = can.context_tokens is not None and can.context_tokens < SMALL_CONTEXT
+        several = plan.route == "perspectives"
+        investigations = self._investigations(model, plan)
+        planner: Planner
+        if can.tools and not small and options.style == "auto":
+            planner = InvestigatingPlanner(investigations, self._tools, options, synthesis=several)
+        else:
+            planner = ModelPlanner(model, self._tools, options, synthesis=several)
+        if not several:
+            return planner
+        return PerspectivesPlanner(investigations, planner, self._session.clock, extra=options.extra)
+
+    def _investigations(self, model: Model, plan: Plan) -> DraftInvestigations:
+        settings = self._session.settings
+        # Without tools a model still sees the attachments.
         tools = Registry(()) if settings.approvals.read == "deny" else self._tools
-        return PerspectivesPlanner(
-            model,
-            tools,
-            ModelPlanner(model, self._tools, options, synthesis=True),
-            lambda: self._context_factory.reading(plan),
-            self._session.clock,
-            _report_options(settings),
+        options = InvestigationOptions(
+            calls=settings.execution.max_tool_calls_per_step,
+            seconds=settings.execution.step_timeout_seconds,
+            call_seconds=settings.execution.completion_timeout_seconds,
+            requests=settings.budget.max_requests,
+            tokens=settings.budget.max_tokens,
+            fallback=settings.enable_fallback_function_parsing,
+        )
+        earlier = plan.before_draft.files_read if plan.before_draft else ()
+        return DraftInvestigations(
+            model, tools, lambda: self._context_factory.reading(plan), options, earlier
         )
 
     def _from_template(self, template: Template, plan: Plan) -> Planner:
@@ -77,15 +97,3 @@ class PlannerFactory:
         if isinstance(steps, TemplateRefused):
             raise refused(steps)
         return TemplatePlanner(template.name, steps, self._tools, sequential=template.sequential)
-
-
-def _report_options(settings: Settings) -> ReportOptions:
-    return ReportOptions(
-        calls=settings.execution.max_tool_calls_per_step,
-        seconds=settings.execution.step_timeout_seconds,
-        call_seconds=settings.execution.completion_timeout_seconds,
-        requests=settings.budget.max_requests,
-        tokens=settings.budget.max_tokens,
-        fallback=settings.enable_fallback_function_parsing,
-        extra=settings.planning.system_prompt,
-    )

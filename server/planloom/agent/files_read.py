@@ -1,0 +1,78 @@
+"""What investigations have read of files, and the text of these files for those who go on from there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planloom.agent.prompts import Section
+from planloom.domain.plans.plan import FileRead
+from planloom.intake.render import fence_for
+from planloom.tools.context import ToolContext
+from planloom.tools.files.reading import ReadFile, read_file
+from planloom.workspace.paths.names import visible
+from planloom.workspace.paths.resolver import PathRefused
+
+MOST_CHARACTERS = 32_000
+"""The most characters of files that are shown again, whatever the size of the model's context."""
+_HEADING = "READ WHILE PLANNING (data): {path}"
+_CHANGED = "It has changed since it was read: read it again if you need it."
+_TOO_LONG = "It has not changed since, but it is too long to be shown here: read it again if you need it."
+
+
+async def file_read(args: ReadFile, context: ToolContext) -> FileRead | None:
+    """What a successful call of `read_file` has read; None if the file is gone since."""
+    place = await context.resolve(args.path, "read")
+    if isinstance(place, PathRefused):
+        return None
+    snapshot = await context.files.peek(place.uri)
+    if snapshot.sha256 is None:
+        return None
+    return FileRead(uri=place.uri, path=args.path, sha256=snapshot.sha256, lines=args.spans())
+
+
+def with_read(reads: Sequence[FileRead], new: FileRead) -> tuple[FileRead, ...]:
+    """The reads with one more; each file stands once, with all that was read of its newest text."""
+    old = next((each for each in reads if each.uri == new.uri), None)
+    if old is not None and old.sha256 == new.sha256:
+        whole = not old.lines or not new.lines
+        lines = () if whole else tuple(sorted({*old.lines, *new.lines}, key=lambda span: span[0]))
+        new = old.model_copy(update={"lines": lines})
+    if old is None:
+        return (*reads, new)
+    return tuple(new if each is old else each for each in reads)
+
+
+async def files_read(
+    reads: Sequence[FileRead], context: ToolContext, most_characters: int
+) -> tuple[Section, ...]:
+    """A section for each file, so that a change of one does not send the others again.
+
+    A file that is unchanged is shown while there is room; of any other the model is told to read it again.
+    """
+    left = min(most_characters, MOST_CHARACTERS)
+    sections: list[Section] = []
+    for each in reads:
+        text = await _unchanged_text(each, context)
+        if text is None:
+            shown = _CHANGED
+        elif len(text) > left:
+            shown = _TOO_LONG
+        else:
+            left -= len(text)
+            fence = fence_for(text)
+            shown = f"{fence}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}"
+        sections.append(Section(_HEADING.format(path=visible(each.path)), shown))
+    return tuple(sections)
+
+
+async def _unchanged_text(read: FileRead, context: ToolContext) -> str | None:
+    """What was read, as the tool shows it; None if the file is another now or cannot be read."""
+    if (await context.files.peek(read.uri)).sha256 != read.sha256:
+        return None
+    parts: list[str] = []
+    for first, last in read.lines or ((None, None),):
+        result = await read_file(ReadFile(path=read.path, start_line=first, end_line=last), context)
+        if not result.ok:
+            return None
+        parts.append(result.text)
+    return "\n".join(parts)

@@ -1,0 +1,144 @@
+"""The tool `submit_plan`, by which a model ends its investigation, and the readers of what it submits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from planloom.agent.investigation import Report
+from planloom.domain.plans.validation import Problem
+from planloom.domain.values import Args, Json
+from planloom.models.port import ToolSpec
+from planloom.planning.estimates import ModelSpeed
+from planloom.planning.formats.draft import DraftStep, NoPlan, PlanText
+from planloom.planning.formats.reader import read_plan
+from planloom.planning.model.finished_plan import PlanAssembler
+from planloom.planning.model.prompts import listed_problems, tool_signature
+from planloom.planning.port import PlanDrafted, PlanningRequest
+from planloom.tools.registry import READ_ONLY, Registry
+
+DESCRIPTION = 300
+INSTRUCTION = 4_000
+SUMMARY = 4_000
+_CORRECTIONS = 2
+_NO_PLAN = "it holds no steps"
+
+
+def plan_report(
+    tools: Registry,
+    assembler: PlanAssembler,
+    request: PlanningRequest,
+    speed: Callable[[], ModelSpeed | None],
+) -> Report[PlanDrafted]:
+    """How the investigation for a plan ends: by the tool, by a plan printed in any form, or by a question to the user.
+
+    `speed` is that of the model when it has submitted the plan, by which its duration is estimated.
+    """
+
+    def checked(plan: PlanText) -> PlanDrafted | str:
+        drafted = assembler.assembled(plan, request, speed=speed())
+        return drafted if isinstance(drafted, PlanDrafted) else _phrase(drafted)
+
+    def read(args: Args) -> PlanDrafted | str:
+        steps = args.get("steps")
+        text = steps if isinstance(steps, str) else json.dumps(args, ensure_ascii=False)
+        plan = read_plan(text, tools.names())
+        return _NO_PLAN if isinstance(plan, NoPlan) else checked(plan)
+
+    def find(text: str) -> PlanDrafted | str | None:
+        plan = read_plan(text, tools.names())
+        return None if isinstance(plan, NoPlan) else checked(plan)
+
+    def ask(question: str, options: tuple[str, ...]) -> PlanDrafted:
+        drafted = assembler.assembled(_question_first(request, question), request)
+        assert isinstance(drafted, PlanDrafted), "a question and the request are a plan"
+        first, *others = drafted.steps
+        return drafted.model_copy(
+            update={"steps": (first.model_copy(update={"options": options}), *others), "summary": question}
+        )
+
+    return Report(
+        plan_spec(tools),
+        read=read,
+        find=find,
+        from_words=lambda _: None,
+        from_question=ask,
+        corrections=_CORRECTIONS,
+    )
+
+
+def plan_spec(tools: Registry) -> ToolSpec:
+    """The tool: one schema for every kind of step, with the arguments of the workspace's tools by name only.
+
+    The tools that read are among those of the request, so that only the others are described here.
+    """
+    calls = [tool_signature(tool) for tool in tools if tool.effect not in READ_ONLY]
+    step: dict[str, Json] = {
+        "id": {"type": "string"},
+        "description": {
+            "type": "string",
+            "maxLength": DESCRIPTION,
+            "description": "One line for the reviewer.",
+        },
+        "instruction": {"type": "string", "maxLength": INSTRUCTION, "description": "The work, in words."},
+        "tool": {
+            "type": "string",
+            "enum": cast("list[Json]", list(tools.names())),
+            "description": "Instead of an instruction, for one call that is certain now.",
+        },
+        "args": {"type": "object", "description": "Its arguments: " + "; ".join(calls)},
+        "question": {"type": "string", "description": "Instead: what the user must say first."},
+        "agent": {"type": "string", "enum": ["koda", "devo", "chapo"]},
+        "dependsOn": {"type": "array", "items": {"type": "string"}, "description": "Ids of earlier steps."},
+        "expectedFiles": {"type": "array", "items": {"type": "string"}},
+    }
+    return ToolSpec(
+        name="submit_plan",
+        description="Give the plan to the user for review. This ends your work.",
+        parameters={
+            "type": "object",
+            "properties": {
+                "summary": {
+                    "type": "string",
+                    "maxLength": SUMMARY,
+                    "description": "What it does and why so.",
+                },
+                "steps": {
+                    "type": "array",
+                    "minItems": 1,
+                    "items": {"type": "object", "properties": step, "required": ["id", "description"]},
+                },
+            },
+            "required": ["summary", "steps"],
+        },
+    )
+
+
+def _question_first(request: PlanningRequest, question: str) -> PlanText:
+    """A question to the user, then the whole request as one step that knows the answer."""
+    return PlanText(
+        format="json",
+        steps=(
+            DraftStep(
+                raw_id="question",
+                description="Answer a question first",
+                instruction=question,
+                kind="clarification",
+                question=question,
+                depends_on=(),
+            ),
+            DraftStep(
+                raw_id="work",
+                description=request.text,
+                instruction="Do what the request asks, as the user has answered the question.",
+                depends_on=("question",),
+            ),
+        ),
+    )
+
+
+def _phrase(problems: Sequence[Problem]) -> str:
+    """The problems as a phrase without a full stop."""
+    listed = listed_problems(problems)
+    return (listed[0] if len(listed) == 1 else "\n- " + "\n- ".join(listed)).removesuffix(".")

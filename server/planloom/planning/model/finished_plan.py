@@ -1,0 +1,65 @@
+"""Turns a plan as it was read from a model's answer into the finished plan, or the list of what is wrong with it."""
+
+from __future__ import annotations
+
+from planloom.domain.plans.plan import Step
+from planloom.domain.plans.validation import Problem, errors, problems
+from planloom.planning.estimates import ModelSpeed, estimated_duration, overall_risk
+from planloom.planning.formats.draft import PlanText
+from planloom.planning.model.assemble import StepBuilder
+from planloom.planning.model.deployments import deployments_in_turn
+from planloom.planning.port import PlanDrafted, PlanningRequest
+from planloom.tools.registry import Registry
+
+
+class PlanAssembler:
+    """Builds and validates plans. `parallel` steps may run at once, by which the duration is estimated."""
+
+    def __init__(self, tools: Registry, parallel: int) -> None:
+        self._rules = tools.rules()
+        self._parallel = parallel
+
+    def assembled(
+        self, plan: PlanText, request: PlanningRequest, *, cut: bool = False, speed: ModelSpeed | None = None
+    ) -> PlanDrafted | tuple[Problem, ...]:
+        """The finished plan, or its errors. `cut`: the answer was cut off; `speed` is that of the model."""
+        steps, sequential = self._steps(plan, request)
+        fresh = {step.step_id for step in steps}
+        found = [
+            problem
+            for problem in problems(
+                (*request.finished, *steps), self._rules, sequential=sequential, request=_user_text(request)
+            )
+            if problem.step_id is None or problem.step_id in fresh
+        ]
+        found_errors = list(errors(found))
+        if plan.cut or cut:
+            text = "The plan was cut; its end is missing."
+            found_errors.insert(0, Problem(step_id=None, field="", problem=text))
+        if found_errors:
+            return tuple(found_errors)
+        if not sequential:
+            steps, deployment_warnings = deployments_in_turn(steps)
+            found += deployment_warnings
+        return PlanDrafted(
+            steps=steps,
+            summary=plan.summary or f"{len(steps)} {'step' if len(steps) == 1 else 'steps'}.",
+            sequential=sequential,
+            author="model",
+            estimated_duration=estimated_duration(
+                steps, self._rules, sequential=sequential, speed=speed, parallel=self._parallel
+            ),
+            overall_risk=overall_risk(steps, self._rules, request.qualification),
+            warnings=tuple(found),
+        )
+
+    def _steps(self, plan: PlanText, request: PlanningRequest) -> tuple[tuple[Step, ...], bool]:
+        builder = StepBuilder(self._rules, [step.step_id for step in request.finished])
+        for drafted in plan.steps:
+            builder.add(drafted)
+        return builder.steps(), builder.sequential
+
+
+def _user_text(request: PlanningRequest) -> str:
+    """The user's text, by which unrequested destructive steps are recognised."""
+    return "\n".join(filter(None, (request.text, request.feedback)))
