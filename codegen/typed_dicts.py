@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 from pydantic import JsonValue
 
 from codegen.notation import plain, quoted
-from planloom.lsp.wire import plan, results, review
+from planloom.lsp.wire import plan, report, results, review
 from planloom.lsp.wire.base import Wire
 
 _WIDTH: Final = 110
@@ -30,6 +30,11 @@ _MODELS: Final[tuple[type[Wire], ...]] = (
     plan.Proposal,
     plan.Recovery,
     plan.Pending,
+    report.ReportedStep,
+    report.ReportedFile,
+    report.ReportedCommand,
+    report.LeftStep,
+    report.Report,
     plan.Plan,
     results.DiffResult,
 )

@@ -377,6 +377,7 @@ export interface Plan {
   author: "rules" | "model" | "template" | "user";
   templateId?: string;
   executionSummary?: string;
+  report?: Report;
   contextSummary?: string;
   usage: Usage;
   error?: PlanError;
@@ -648,6 +649,12 @@ export interface RespondParams {
 /** `planloom/approval/diff`. */
 export interface DiffParams {
   approvalId: string;
+  uri: string;
+}
+
+/** `planloom/plan/diff`; `uri` is that of a file of the plan's report. */
+export interface PlanDiffParams {
+  planId: string;
   uri: string;
 }
 
@@ -1242,6 +1249,7 @@ export interface Answer extends OfTask {
 /** The plan completed. */
 export interface PlanCompleted extends OfPlan {
   summary: string;
+  report?: Report;
   progress: Progress;
   usage: Usage;
   type: "plan_completed";
@@ -1250,6 +1258,7 @@ export interface PlanCompleted extends OfPlan {
 /** The plan failed. */
 export interface PlanFailed extends OfPlan {
   summary: string;
+  report?: Report;
   progress: Progress;
   usage: Usage;
   type: "plan_failed";
@@ -1259,6 +1268,7 @@ export interface PlanFailed extends OfPlan {
 /** The user ended the plan. */
 export interface PlanCancelled extends OfPlan {
   summary: string;
+  report?: Report;
   progress: Progress;
   usage: Usage;
   type: "plan_cancelled";
@@ -1382,6 +1392,7 @@ export interface Requests {
   "planloom/plan/cancel": { params: PlanParams; result: PlanResult };
   "planloom/plan/wait": { params: WaitParams; result: WaitResult };
   "planloom/plan/undo": { params: UndoParams; result: UndoResult };
+  "planloom/plan/diff": { params: PlanDiffParams; result: DiffResult };
   "planloom/plan/delete": { params: PlanParams; result: Empty };
   "planloom/plan/export": { params: ExportParams; result: ExportResult };
   "planloom/conflict/resolve": { params: ResolveConflictParams; result: PlanResult };

@@ -55,6 +55,7 @@ RUN = FRESH.model_copy(
         "staged": True,
         "reverted": "part",
         "calls_closed": 1,
+        "skip_reason": "user",
         "result": StepResult(ok=False, error="no", duration_ms=1, timestamp=NOON),
         "tools_executed": (
             ExecutedTool(tool="x", args={}, ok=True, deduplicated=False, summary="", duration_ms=1),

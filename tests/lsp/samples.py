@@ -28,10 +28,12 @@ from planloom.domain.plans.plan import (
     Usage,
     summary,
 )
+from planloom.domain.plans.report import LeftStep, Report, ReportedCommand, ReportedFile, ReportedStep
 from planloom.domain.safety.approvals import Approval, ApprovalFile
 from planloom.domain.text.positions import Position, Range
+from planloom.domain.values import StepId, Uri
 from planloom.intake.reference_sources import Resolution
-from planloom.service.requests import ApprovalDiff, CreateResult, UndoResult
+from planloom.service.requests import CreateResult, FileDiff, UndoResult
 from tests.support.fake_application import FakeApplication
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, tzinfo=UTC)
@@ -247,6 +249,26 @@ DEVO = DevoPerspective(
     services_affected=("none",),
     infrastructure_changes=("none",),
 )
+REPORT: Report = _value(
+    Report,
+    done=(ReportedStep(step_id=StepId("step_1"), description="Read it", summary="It has 12 lines."),),
+    files=(
+        ReportedFile(uri=URI, change="edit", added=2, removed=1),
+        ReportedFile(uri=Uri("file:///work/new.py"), change="rename", old_uri=Uri("file:///work/old.py")),
+    ),
+    commands=(
+        ReportedCommand(command="pytest -q", exit_code=0, outcome="81 passed in 2.10s", runs=2),
+        ReportedCommand(command="serve", outcome="it was ended after 120 seconds"),
+    ),
+    left=(
+        LeftStep(
+            step_id=StepId("step_2"), description="Change it", status="skipped", reason="skipped, as chosen"
+        ),
+    ),
+    not_allowed=(Uri("file:///work/.env"),),
+    closing="The tests pass.",
+    answered=False,
+)
 PLAN: Plan = _value(
     Plan,
     plan_id="p1",
@@ -401,7 +423,7 @@ EVENTS: dict[str, Any] = {
     "plan_paused": ev.PlanPaused(reason="clarification", detail="Which port?"),
     "plan_resumed": ev.PlanResumed(),
     "answer": _value(ev.Answer, task_id="step_1", text="It is 12 lines long.", confidence="high"),
-    "plan_completed": ev.PlanCompleted(summary="4 of 4 steps done"),
+    "plan_completed": ev.PlanCompleted(summary="4 of 4 steps done", report=REPORT),
     "plan_failed": ev.PlanFailed(
         summary="1 of 4 steps done", error=PlanError(code="internal", message="No step can run.")
     ),
@@ -440,7 +462,8 @@ def application() -> FakeApplication:
         plans__events=((recorded(EVENTS["plan_paused"]), PLAN),),
         plans__wait=(PLAN, True),
         plans__undo=UndoResult(plan=PLAN, reverted=(URI,), conflicts=("file:///work/b",)),
-        approvals__diff=_value(ApprovalDiff, uri=URI, before=None, after="x\n", language_id="python"),
+        plans__diff=_value(FileDiff, uri=URI, before="x\n", after=None, language_id="python"),
+        approvals__diff=_value(FileDiff, uri=URI, before=None, after="x\n", language_id="python"),
         references__resolve=Resolution(
             attachments=(ResolvedAttachment(attachment=ATTACHMENT, text="x"),), unresolved=(UNRESOLVED,)
         ),

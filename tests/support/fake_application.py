@@ -104,7 +104,15 @@ class Room:
 
 
 _SYNC = frozenset(
-    {"plans.get", "plans.list", "plans.tasks", "plans.events", "plans.markdown", "templates.list"}
+    {
+        "plans.get",
+        "plans.list",
+        "plans.tasks",
+        "plans.events",
+        "plans.diff",
+        "plans.markdown",
+        "templates.list",
+    }
 )
 
 

@@ -27,7 +27,7 @@ from planloom.execution.recovery_proposals import Proposer
 from planloom.execution.resources import Resources
 from planloom.execution.step_questions import StepQuestions
 from planloom.execution.steps.results import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
-from planloom.execution.summary import execution_summary
+from planloom.execution.summary import completed, failed
 
 RETRY_WAITS = (1.0, 2.0)
 """Seconds before each automatic retry of a step."""
@@ -207,7 +207,7 @@ class Conductor:
         now = self._plan_store.load(plan.plan_id)
         if now is None or now.status != "executing" or now.seq != plan.seq:
             return True
-        self._plan_store.record(plan.plan_id, ev.PlanCompleted(summary=execution_summary(now)))
+        self._plan_store.record(plan.plan_id, completed(now, self._plan_store.store.text))
         return True
 
     async def _fail(self, plan_id: PlanId, failure: do.Fail) -> None:
@@ -216,7 +216,7 @@ class Conductor:
         plan = self._plan_store.load(plan_id)
         if plan is not None and plan.status in ("executing", "paused"):
             error = PlanError(code=failure.code, message=failure.message)
-            self._plan_store.record(plan_id, ev.PlanFailed(summary=execution_summary(plan), error=error))
+            self._plan_store.record(plan_id, failed(plan, error, self._plan_store.store.text))
 
     def _start(self, plan: Plan, step_id: StepId) -> bool:
         """Start a step and return True, or return False if a resource it needs is in use."""

@@ -1,18 +1,56 @@
-"""Summarizes the outcome of a plan for the user."""
+"""Summarizes the outcome of a plan for the user: in a few words, and as the report that every client shows."""
 
 from __future__ import annotations
 
-from planloom.domain.plans.plan import Plan
+from collections.abc import Callable, Iterator
+
+from planloom.domain.changes import EditedFile
+from planloom.domain.errors import StorageFailed
+from planloom.domain.events import catalog as ev
+from planloom.domain.events.reverts import standing
+from planloom.domain.plans.plan import ExecutedTool, Plan, PlanError, SkipReason, Step
+from planloom.domain.plans.report import LeftStep, Report, ReportedCommand, ReportedFile, ReportedStep
+from planloom.domain.text.diff import changed_lines
+from planloom.domain.values import Sha256, Uri, Value
+from planloom.tools.tool import shortened
 from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.uris import display_name
 
 _LISTED = 20
+_STEP_SUMMARY = 300
+_REASON = 500
+_MOST_COUNTED = 2_000_000
+"""Characters of a text beyond which its changed lines are not counted."""
+_SKIPPED: dict[SkipReason, str] = {
+    "user": "skipped, as chosen",
+    "approval_denied": "it was not allowed",
+    "policy": "skipped after its failure, as the setting says",
+    "dependency_failed": "a step that it needs did not finish",
+    "condition": "its condition does not hold",
+}
+TextOf = Callable[[Sha256], str | None]
+"""The text with a hash, as the journal of edits keeps it."""
+
+
+def completed(plan: Plan, text_of: TextOf) -> ev.PlanCompleted:
+    """The event that completes the plan."""
+    return ev.PlanCompleted(summary=execution_summary(plan), report=report(plan, text_of))
+
+
+def failed(plan: Plan, error: PlanError, text_of: TextOf) -> ev.PlanFailed:
+    """The event that ends the plan with an error."""
+    return ev.PlanFailed(summary=execution_summary(plan), report=report(plan, text_of), error=error)
+
+
+def cancelled(plan: Plan, text_of: TextOf) -> ev.PlanCancelled:
+    """The event that cancels the plan."""
+    return ev.PlanCancelled(summary=execution_summary(plan), report=report(plan, text_of))
 
 
 def execution_summary(plan: Plan) -> str:
     """Begins with "n of m steps done", then lists changed files, failed steps and what was left out."""
     done = sum(step.status == "completed" and not step.staged for step in plan.steps)
-    parts = [f"{done} of {len(plan.steps)} steps done"]
+    parts = [f"{done} of {len(plan.steps)} {'step' if len(plan.steps) == 1 else 'steps'} done"]
     changed = changed_files(plan)
     if changed:
         parts.append(f"{len(changed)} {'file' if len(changed) == 1 else 'files'} changed")
@@ -38,3 +76,185 @@ def changed_files(plan: Plan) -> tuple[str, ...]:
                 if file.change != "createFolder":
                     files[file.new_uri or file.uri] = None
     return tuple(files)
+
+
+class FileChanges(Value):
+    """A file before the plan's first change and after its last one; a hash is None where there is no text."""
+
+    file: ReportedFile
+    before: Sha256 | None
+    after: Sha256 | None
+
+
+def file_changes(plan: Plan) -> tuple[FileChanges, ...]:
+    """The changes of the plan that stand, one for each file; a file that is as it was before is not listed."""
+    now: dict[Uri, FileChanges] = {}
+    for edit in standing(plan.edits):
+        for file in edit.files:
+            earlier = now.pop(file.uri, None)
+            changes = _after(earlier, file)
+            if changes is not None:
+                now[changes.file.uri] = changes
+    return tuple(now.values())
+
+
+def report(plan: Plan, text_of: TextOf) -> Report | None:
+    """The report on a plan that ends now; None if it has not run."""
+    if plan.approved_version is None or not plan.steps:
+        return None
+    last = max(
+        (step for step in plan.steps if _is_done(step) and step.kind == "processing" and _words(step)),
+        key=lambda step: step.completed_at.timestamp() if step.completed_at is not None else 0,
+        default=None,
+    )
+    closing = plan.answer or (_words(last) if last is not None else None)
+    done = [
+        ReportedStep(
+            step_id=step.step_id,
+            description=step.description,
+            summary=None if step is last and _words(step) == closing else _summary(step),
+        )
+        for step in plan.steps
+        if _is_done(step)
+    ]
+    changes = file_changes(plan)
+    changed = {changed.file.uri for changed in changes}
+    return Report(
+        done=tuple(done),
+        files=tuple(_counted(changed, text_of) for changed in changes),
+        commands=tuple(_commands(plan)),
+        left=tuple(_left(plan)),
+        not_allowed=tuple(uri for uri in plan.left_out if uri not in changed),
+        closing=closing,
+        answered=plan.answer is not None,
+    )
+
+
+def _is_done(step: Step) -> bool:
+    return step.status == "completed" and not step.staged
+
+
+def _words(step: Step) -> str | None:
+    """All that the model wrote at the end of a step."""
+    value = step.result.value if step.result is not None else None
+    return value.strip() or None if isinstance(value, str) else None
+
+
+def _summary(step: Step) -> str | None:
+    summary = step.result.summary if step.result is not None else None
+    return shortened(" ".join(summary.split()), _STEP_SUMMARY) if summary else None
+
+
+def _after(earlier: FileChanges | None, file: EditedFile) -> FileChanges | None:
+    """The changes of a file after one more; None if it is as it was before the plan."""
+    before = earlier.before if earlier is not None else file.before_sha256
+    change = file.change
+    old_uri = earlier.file.old_uri if earlier is not None else None
+    if earlier is not None:
+        was_new = earlier.file.change == "create"
+        if file.change == "delete" and was_new:
+            return None
+        if file.change == "create" and earlier.file.change == "delete":
+            change = "edit"
+        elif file.change in ("edit", "rename") and earlier.file.change in ("create", "rename"):
+            change = earlier.file.change
+    if file.new_uri is not None and change == "rename":
+        old_uri = old_uri or file.uri
+    uri = file.new_uri or file.uri
+    if change == "rename" and uri == old_uri:
+        change, old_uri = "edit", None
+    if change == "edit" and before == file.after_sha256:
+        return None
+    shown = ReportedFile(uri=uri, change=change, old_uri=old_uri if change in ("rename", "delete") else None)
+    return FileChanges(file=shown, before=before, after=file.after_sha256)
+
+
+def _counted(changes: FileChanges, text_of: TextOf) -> ReportedFile:
+    """The file with the counts of its lines, where both texts are known and not too long."""
+    texts = [_text(digest, text_of) for digest in (changes.before, changes.after)]
+    before, after = texts
+    is_folder = changes.before is None and changes.after is None
+    if is_folder or before is None or after is None or max(len(before), len(after)) > _MOST_COUNTED:
+        return changes.file
+    added, removed = changed_lines(before, after)
+    return changes.file.model_copy(update={"added": added, "removed": removed})
+
+
+def _text(digest: Sha256 | None, text_of: TextOf) -> str | None:
+    """The text with a hash, empty where there was no file; None if it cannot be read."""
+    if digest is None:
+        return ""
+    try:
+        return text_of(digest)
+    except StorageFailed:
+        return None
+
+
+def _commands(plan: Plan) -> Iterator[ReportedCommand]:
+    """Each command once, with its last outcome, in the order of the last runs."""
+    last: dict[tuple[str, str], ReportedCommand] = {}
+    for step in sorted(plan.steps, key=lambda each: each.started_at.timestamp() if each.started_at else 0):
+        for call in step.tools_executed:
+            if call.command is None or call.command == "not_run" or call.deduplicated:
+                continue
+            words = call.args.get("command")
+            command = " ".join(map(str, words)) if isinstance(words, list) else str(words or call.tool)
+            key = (command, str(call.args.get("cwd") or ""))
+            earlier = last.pop(key, None)
+            last[key] = _command(command, call, 1 if earlier is None else earlier.runs + 1)
+    yield from last.values()
+
+
+def _command(command: str, call: ExecutedTool, runs: int) -> ReportedCommand:
+    if call.command == "denied":
+        return ReportedCommand(command=command, outcome=_not_allowed(call.why), runs=runs)
+    if call.command == "cut_off":
+        return ReportedCommand(command=command, outcome="it was cut off", runs=runs)
+    if call.outcome is None:
+        return ReportedCommand(command=command, outcome=call.summary, runs=runs)
+    return ReportedCommand(
+        command=command, exit_code=call.outcome.exit_code, outcome=call.outcome.line, runs=runs
+    )
+
+
+def _left(plan: Plan) -> Iterator[LeftStep]:
+    for step in plan.steps:
+        if step.status == "failed":
+            error = step.result.error if step.result is not None else None
+            yield LeftStep(
+                step_id=step.step_id,
+                description=step.description,
+                status="failed",
+                reason=shortened(error or "", _REASON),
+            )
+        elif step.status == "skipped":
+            yield LeftStep(
+                step_id=step.step_id,
+                description=step.description,
+                status="skipped",
+                reason=_why_skipped(step),
+            )
+        elif step.status == "completed" and step.staged:
+            yield LeftStep(
+                step_id=step.step_id,
+                description=step.description,
+                status="not_made",
+                reason="its changes were never made, since the plan ended first",
+            )
+        elif step.status != "completed":
+            yield LeftStep(
+                step_id=step.step_id,
+                description=step.description,
+                status="not_run",
+                reason="the plan ended before it was done",
+            )
+
+
+def _why_skipped(step: Step) -> str:
+    if step.skip_reason == "approval_denied":
+        return _not_allowed(next((call.why for call in reversed(step.tools_executed) if call.why), None))
+    return _SKIPPED[step.skip_reason or "user"]
+
+
+def _not_allowed(why: str | None) -> str:
+    return f"it was not allowed: {shortened(why, _REASON)}" if why else "it was not allowed"

@@ -66,6 +66,7 @@ CLIENT_REQUESTS: tuple[ClientRequest, ...] = (
     ClientRequest("planloom/plan/cancel", "PlanParams", "PlanResult", "plans.cancel"),
     ClientRequest("planloom/plan/wait", "WaitParams", "WaitResult", "plans.wait", "wait"),
     ClientRequest("planloom/plan/undo", "UndoParams", "UndoResult", "plans.undo"),
+    ClientRequest("planloom/plan/diff", "PlanDiffParams", "DiffResult", "plans.diff", "read"),
     ClientRequest("planloom/plan/delete", "PlanParams", "Empty", "plans.delete"),
     ClientRequest("planloom/plan/export", "ExportParams", "ExportResult", "plans.export", "read"),
     ClientRequest(

@@ -43,8 +43,8 @@ class UndoResult(Value):
     conflicts: tuple[str, ...] = ()
 
 
-class ApprovalDiff(Value):
-    """The text of one file of an approval before and after; None if there is no file."""
+class FileDiff(Value):
+    """The text of one file before and after a change; None if there is no file."""
 
     uri: Uri
     before: str | None

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from planloom.domain.plans.plan import CommandOutcome
 from planloom.domain.safety.approvals import Effect
 from planloom.domain.values import Json, Value
 
@@ -19,7 +20,7 @@ class ToolResult(Value):
     """The result of a call: a summary for people, a text for the model, a value for later steps.
 
     For a failed call `ok` is False and `text` tells the model what to do instead. `ended`: a command ran to its
-    end, with any exit code. `refused`: a person or the policy did not allow the call.
+    end, with any exit code, and `outcome` says how. `refused`: a person or the policy did not allow the call.
     """
 
     ok: bool
@@ -27,6 +28,7 @@ class ToolResult(Value):
     text: str
     value: Json = None
     ended: bool = False
+    outcome: CommandOutcome | None = None
     refused: bool = False
 
 

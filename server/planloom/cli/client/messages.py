@@ -204,6 +204,54 @@ class Pending(TypedDict, total=False):
     conflicts: list[Conflict]
 
 
+class ReportedStep(TypedDict, total=False):
+    """A completed step; `summary` is left out if `closing` of the report says the same."""
+
+    stepId: str
+    description: str
+    summary: str
+
+
+class ReportedFile(TypedDict, total=False):
+    """A file before the plan's first change and after its last; `oldUri` is its name before, if it was renamed."""
+
+    uri: str
+    change: Literal["create", "edit", "delete", "rename", "createFolder"]
+    oldUri: str
+    added: int
+    removed: int
+
+
+class ReportedCommand(TypedDict, total=False):
+    """A command, how often it ran, and the outcome of its last run; no `exitCode` if it did not end by itself."""
+
+    command: str
+    exitCode: int
+    outcome: str
+    runs: int
+
+
+class LeftStep(TypedDict, total=False):
+    """A step that is not done, and the reason."""
+
+    stepId: str
+    description: str
+    status: Literal["failed", "skipped", "not_made", "not_run"]
+    reason: str
+
+
+class Report(TypedDict, total=False):
+    """What an ended plan has done. `notAllowed` are files whose changes the user did not allow. `closing` is the model's final answer (`answered`; the event `answer` has brought it before), or else the summary of the last step that it worked on."""
+
+    done: list[ReportedStep]
+    files: list[ReportedFile]
+    commands: list[ReportedCommand]
+    left: list[LeftStep]
+    notAllowed: list[str]
+    closing: str
+    answered: bool
+
+
 class Plan(TypedDict, total=False):
     """A plan. Version 1 does not promise `detection`, `templateId`, `pauseReason` and `pauseDetail`."""
 
@@ -238,6 +286,7 @@ class Plan(TypedDict, total=False):
     author: Literal["rules", "model", "template", "user"]
     templateId: str
     executionSummary: str
+    report: Report
     contextSummary: str
     usage: Json
     error: PlanError

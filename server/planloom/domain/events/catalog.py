@@ -14,6 +14,7 @@ from planloom.domain.plans.plan import (
     Author,
     Check,
     CommandEnd,
+    CommandOutcome,
     Detection,
     PauseReason,
     Plan,
@@ -29,6 +30,7 @@ from planloom.domain.plans.plan import (
     StepResult,
     Usage,
 )
+from planloom.domain.plans.report import Report
 from planloom.domain.safety.approvals import Approval, Decision, Effect
 from planloom.domain.values import (
     ApprovalId,
@@ -239,7 +241,7 @@ class ToolStarted(Value):
 
 class ToolCompleted(Value):
     """A tool call has settled. The step now holds its changes to the files of `changes`, in place of earlier ones to
-    those of `replaces`; the files of `same` had this content already. `command` is the outcome of a command.
+    those of `replaces`; the files of `same` had this content already. `command` and `outcome` say how a command ended.
     """
 
     type: Literal["tool_completed"] = "tool_completed"
@@ -253,6 +255,7 @@ class ToolCompleted(Value):
     replaces: tuple[Uri, ...] = ()
     same: tuple[Uri, ...] = ()
     command: CommandEnd | None = None
+    outcome: CommandOutcome | None = None
 
 
 class ApprovalRequested(Value):
@@ -446,6 +449,7 @@ class PlanCompleted(Value):
 
     type: Literal["plan_completed"] = "plan_completed"
     summary: str
+    report: Report | None = None
 
 
 class PlanFailed(Value):
@@ -453,6 +457,7 @@ class PlanFailed(Value):
 
     type: Literal["plan_failed"] = "plan_failed"
     summary: str
+    report: Report | None = None
     error: PlanError
     usage: Usage = Usage()
 
@@ -462,6 +467,7 @@ class PlanCancelled(Value):
 
     type: Literal["plan_cancelled"] = "plan_cancelled"
     summary: str
+    report: Report | None = None
 
 
 class Log(Value):

@@ -56,6 +56,7 @@ def complete_call(plan: Plan, event: ev.ToolCompleted) -> Plan:
         duration_ms=event.duration_ms,
         files={**dict.fromkeys(event.same, "same"), **dict.fromkeys(event.changes, "held")},
         command=event.command,
+        outcome=event.outcome,
         why=call.why if event.command == "denied" else None,
     )
     if event.replaces:

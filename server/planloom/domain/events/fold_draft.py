@@ -33,7 +33,13 @@ def plan_drafting(plan: Plan, _event: ev.PlanDrafting, _at: Instant) -> Plan:
     """Begin a draft. A plan that has a version is kept in `before_draft`, and its completed steps stay."""
     if plan.version == 0:
         return updated(
-            plan, status="draft", steps=IndexedTuple(), error=None, completed_at=None, execution_summary=None
+            plan,
+            status="draft",
+            steps=IndexedTuple(),
+            error=None,
+            completed_at=None,
+            execution_summary=None,
+            report=None,
         )
     return updated(
         renew_budget(plan),
@@ -151,5 +157,7 @@ def _to_review(plan: Plan, **changes: Any) -> Plan:
         error=None,
         completed_at=None,
         execution_summary=None,
+        report=None,
+        answer=None,
         **changes,
     )

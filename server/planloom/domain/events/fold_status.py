@@ -15,7 +15,7 @@ from planloom.domain.events.folding import (
     reset_step,
     updated,
 )
-from planloom.domain.plans.plan import SETTLED, Fate, Pending, Plan, PlanError, PlanStatus
+from planloom.domain.plans.plan import SETTLED, Fate, Pending, Plan, PlanStatus
 from planloom.domain.values import Instant
 
 
@@ -65,23 +65,25 @@ def plan_completed(plan: Plan, event: ev.PlanCompleted, at: Instant) -> Plan:
     open_steps = [step.step_id for step in plan.steps if step.status not in SETTLED]
     if open_steps:
         raise IllegalTransition(f"completed with open steps {open_steps}")
-    return _ended(plan, "completed", event.summary, None, at)
+    return _ended(plan, "completed", event, at)
 
 
 @folds(ev.PlanFailed, when=DRAFT | ALIVE)
 def plan_failed(plan: Plan, event: ev.PlanFailed, at: Instant) -> Plan:
     """The plan, failed."""
     plan = updated(plan, usage=plan.usage.plus(event.usage))
-    return _ended(plan, "failed", event.summary, event.error, at)
+    return updated(_ended(plan, "failed", event, at), error=event.error)
 
 
 @folds(ev.PlanCancelled, when=OPEN)
 def plan_cancelled(plan: Plan, event: ev.PlanCancelled, at: Instant) -> Plan:
     """The plan, cancelled."""
-    return _ended(plan, "cancelled", event.summary, None, at)
+    return _ended(plan, "cancelled", event, at)
 
 
-def _ended(plan: Plan, status: PlanStatus, summary: str, error: PlanError | None, at: Instant) -> Plan:
+def _ended(
+    plan: Plan, status: PlanStatus, event: ev.PlanCompleted | ev.PlanFailed | ev.PlanCancelled, at: Instant
+) -> Plan:
     # Changes that are still staged when the plan does not complete are never applied.
     for step in tuple(plan.steps):
         if step.status == "running" or step.waits:
@@ -97,8 +99,9 @@ def _ended(plan: Plan, status: PlanStatus, summary: str, error: PlanError | None
         plan,
         status=status,
         steps=plan.steps.replaced(interrupted),
-        execution_summary=summary,
-        error=error,
+        execution_summary=event.summary,
+        report=event.report,
+        error=None,
         completed_at=at,
         pending=Pending(),
         open_calls=(),

@@ -128,7 +128,12 @@ def task_skipped(plan: Plan, event: ev.TaskSkipped, at: Instant) -> Plan:
         event.task_id,
         {"pending", "failed", "running", "needs_clarification"} | ({"completed"} if reopened else set()),
         lambda step: updated(
-            step, status="skipped", staged=False, completed_at=at, calls_closed=len(step.tools_executed)
+            step,
+            status="skipped",
+            skip_reason=event.reason,
+            staged=False,
+            completed_at=at,
+            calls_closed=len(step.tools_executed),
         ),
     )
     return without_questions(skipped, event.task_id)
@@ -176,9 +181,9 @@ def context_compacted(plan: Plan, event: ev.ContextCompacted, _at: Instant) -> P
 
 
 @folds(ev.Answer, when=ALIVE)
-def answer(plan: Plan, _event: ev.Answer, _at: Instant) -> Plan:
-    """Nothing changes: the answer is for the user."""
-    return plan
+def answer(plan: Plan, event: ev.Answer, _at: Instant) -> Plan:
+    """The plan with the model's final answer."""
+    return updated(plan, answer=event.text)
 
 
 @folds(ev.Log, when=ANY)

@@ -181,7 +181,7 @@ def _make(draft: _Draft, edit: StepEdit) -> Problem | None:
         case MoveStep():
             return _move(draft, edit, index)
         case SkipStep():
-            draft.steps[index] = step.model_copy(update={"status": "skipped"})
+            draft.steps[index] = step.model_copy(update={"status": "skipped", "skip_reason": "user"})
         case UnskipStep():
             if step.status != "skipped":
                 return _refused(edit.step_id, "status", f"{edit.step_id} is not skipped.")

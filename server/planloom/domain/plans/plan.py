@@ -12,6 +12,7 @@ from planloom.domain.plans.attachments import Attachment
 from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.outputs import output_references
 from planloom.domain.plans.perspectives import Agent, Perspective
+from planloom.domain.plans.report import Report
 from planloom.domain.safety.approvals import Approval, Effect
 from planloom.domain.values import (
     Args,
@@ -163,11 +164,18 @@ CommandEnd = Literal["ended", "denied", "cut_off", "not_run"]
 """The outcome of a command: `ended` with any exit code; `cut_off`: started, its end is unknown."""
 
 
+class CommandOutcome(Value):
+    """How a command ended: its exit code, None if it did not end by itself, and the telling line of its output."""
+
+    exit_code: int | None = None
+    line: str = ""
+
+
 class ExecutedTool(Value):
     """One settled tool call of a step, and the state of its effects.
 
     `files` maps the URIs of the files that it changes to their fates. `command` is None unless the call runs a
-    command. `why` is the reason if part of it was not applied.
+    command, `outcome` unless that ended. `why` is the reason if part of it was not applied.
     """
 
     tool: str
@@ -178,6 +186,7 @@ class ExecutedTool(Value):
     duration_ms: int
     files: dict[str, Fate] = Field(default_factory=dict)
     command: CommandEnd | None = None
+    outcome: CommandOutcome | None = None
     why: str | None = None
 
     @property
@@ -211,7 +220,7 @@ class Step(Value):
     approval of the whole plan. `attempts` counts every start; `failures` counts the runs that failed (not those that
     were interrupted) since the user last decided. The first `calls_before` calls no longer count against the limit
     of the step; the first `calls_closed` belong to runs that failed or were skipped, so a later run does not reuse
-    their results.
+    their results. `skip_reason` holds for a step that was skipped while the plan ran.
     """
 
     step_id: StepId
@@ -233,6 +242,7 @@ class Step(Value):
     calls_before: int = 0
     calls_closed: int = 0
     result: StepResult | None = None
+    skip_reason: SkipReason | None = None
     question: str | None = None
     options: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
@@ -293,6 +303,7 @@ RUN_STATE: frozenset[str] = frozenset(
         "calls_before",
         "calls_closed",
         "result",
+        "skip_reason",
         "tools_executed",
         "reverted",
         "staged",
@@ -361,7 +372,7 @@ class Plan(Value):
 
     `before_draft`: the plan before a regeneration, restored if that fails. `budget_base`: the usage when the budget
     was last granted; the budget counts from there. `summarized`: the steps that prompts describe only by
-    `context_summary`. `left_out`: the files whose changes the user did not allow.
+    `context_summary`. `left_out`: the files whose changes the user did not allow. `answer`: the model's final answer.
     """
 
     plan_id: PlanId
@@ -385,7 +396,9 @@ class Plan(Value):
     author: Author = "rules"
     template_id: TemplateId | None = None
     template_parameters: dict[str, str] = Field(default_factory=dict)
+    answer: str | None = None
     execution_summary: str | None = None
+    report: Report | None = None
     context_summary: str | None = None
     summarized: frozenset[StepId] = frozenset()
     usage: Usage = Usage()

@@ -77,6 +77,7 @@ async def recorded_call(run: StepRun, tool: Tool, args: Args) -> AsyncIterator[C
                 replaces=replaces,
                 same=call.same,
                 command=_end(call, running=opened.running) if tool.effect == "execute" else None,
+                outcome=call.result.outcome if call.result is not None else None,
             )
             run.record(ended)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planloom.domain.errors import PlanUnreadable
-from planloom.domain.values import EditId, PlanId, SessionId, StepId
+from planloom.domain.values import EditId, PlanId, SessionId, StepId, Uri
 from planloom.lsp.wire import from_wire, to_wire, to_wire_events
 from planloom.lsp.wire import params as wire_params
 from planloom.lsp.wire import results as wire_results
@@ -112,6 +112,12 @@ async def undo(connection: Connection, params: wire_params.UndoParams) -> wire_r
     step_id = None if params.step_id is None else StepId(params.step_id)
     undone = await connection.app.plans.undo(PlanId(params.plan_id), step_id, params.redo)
     return wire_results.UndoResult.of(undone, plan=to_wire.plan(undone.plan))
+
+
+async def diff(connection: Connection, params: wire_params.PlanDiffParams) -> wire_results.DiffResult:
+    """One file before the plan's first change and after its last that stands; null if the file does not exist."""
+    found = connection.app.plans.diff(PlanId(params.plan_id), Uri(params.uri))
+    return wire_results.DiffResult.of(found)
 
 
 async def delete(connection: Connection, params: wire_params.PlanParams) -> Empty:

@@ -22,6 +22,7 @@ from planloom.lsp.wire.plan import (
     Step,
     Usage,
 )
+from planloom.lsp.wire.report import Report
 from planloom.lsp.wire.review import Attachment, EditedFile, Unresolved
 
 
@@ -160,6 +161,7 @@ class Answer(OfTask):
 
 class _Ended(OfPlan):
     summary: str
+    report: Maybe[Report] = None
     progress: Progress
     usage: Usage
 

@@ -190,6 +190,13 @@ class DiffParams(Wire):
     uri: str
 
 
+class PlanDiffParams(Wire):
+    """`planloom/plan/diff`; `uri` is that of a file of the plan's report."""
+
+    plan_id: str
+    uri: str
+
+
 class CompleteParams(Wire):
     """`planloom/reference/complete`; `offset` counts UTF-16 units."""
 

@@ -10,6 +10,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeMany, Time, Wire
+from planloom.lsp.wire.report import Report
 from planloom.lsp.wire.review import Approval, Attachment, Conflict, Perspectives
 
 Json = JsonValue
@@ -220,6 +221,7 @@ class Plan(Wire):
     author: Literal["rules", "model", "template", "user"]
     template_id: Maybe[str] = None
     execution_summary: Maybe[str] = None
+    report: Maybe[Report] = None
     context_summary: Maybe[str] = None
     usage: Usage
     error: Maybe[PlanError] = None

@@ -11,7 +11,7 @@ from planloom.execution.effects.pending_approvals import ApprovalResponse
 from planloom.execution.effects.proposals import sides
 from planloom.execution.plan_store import PlanStore
 from planloom.intake.languages import language_of
-from planloom.service.requests import ApprovalDiff
+from planloom.service.requests import FileDiff
 from planloom.workspace.paths.uris import display_name
 
 
@@ -40,13 +40,13 @@ class Approvals:
         """A conflicted file with conflict markers, for editors that can show only one text; None if not pending."""
         return self._gate.conflicts.both_sides(edit_id, uri)
 
-    async def diff(self, approval_id: ApprovalId, uri: Uri) -> ApprovalDiff:
+    async def diff(self, approval_id: ApprovalId, uri: Uri) -> FileDiff:
         """One file of a pending approval, before and after. Raises UnknownThing."""
         _, changeset = self._gate.approvals.pending(approval_id)
         for change in changeset.changes:
             if change.uri == uri:
                 before, after = sides(change)
-                return ApprovalDiff(
+                return FileDiff(
                     uri=uri, before=before, after=after, language_id=language_of(display_name(uri))
                 )
         raise UnknownThing("approval", f"{approval_id} for {uri}")

@@ -15,6 +15,7 @@ from planloom.domain.errors import (
     PlanUnreadable,
     StaleVersion,
     StorageFailed,
+    UnknownThing,
     WrongState,
 )
 from planloom.domain.events import catalog as ev
@@ -33,24 +34,26 @@ from planloom.domain.plans.plan import (
     summary,
 )
 from planloom.domain.plans.validation import Problem
-from planloom.domain.values import EditId, PlanId, SessionId, StepId
+from planloom.domain.values import EditId, PlanId, SessionId, StepId, Uri
 from planloom.execution.conductor import Conductor
 from planloom.execution.effects.gate import Gate
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.step_rules import StepRules
-from planloom.execution.summary import execution_summary
+from planloom.execution.summary import cancelled, file_changes
+from planloom.intake.languages import language_of
 from planloom.service.actions.export import as_markdown, as_raw_json
 from planloom.service.actions.undo import UndoService
 from planloom.service.drafts.direct import DirectRuns
 from planloom.service.drafts.drafting import Drafting
 from planloom.service.drafts.new_request import Intake
-from planloom.service.requests import CreateRequest, CreateResult, UndoResult, Until
+from planloom.service.requests import CreateRequest, CreateResult, FileDiff, UndoResult, Until
 from planloom.service.running.ownership import Ownership
 from planloom.service.running.states import require
 from planloom.service.running.turns import Turns
 from planloom.storage.ledger import Ledger, PlanRow, workspace_key
+from planloom.workspace.paths.uris import display_name
 
 LIST_LIMIT = 1_000
 log = logging.getLogger(__name__)
@@ -276,9 +279,8 @@ class Plans:
                 if plan.status == "draft" and plan.before_draft is not None:
                     self._services.drafting.restore(plan_id, "The new draft was cancelled.")
                 else:
-                    self._services.plan_store.record(
-                        plan_id, ev.PlanCancelled(summary=execution_summary(plan))
-                    )
+                    plan_store = self._services.plan_store
+                    plan_store.record(plan_id, cancelled(plan, plan_store.store.text))
         except WrongState:
             log.info("plan %s had ended before it was cancelled", plan_id)
         finally:
@@ -318,6 +320,18 @@ class Plans:
     async def undo(self, plan_id: PlanId, step_id: StepId | None, redo: bool) -> UndoResult:
         """Revert the applied edits of a step or of the whole plan; `redo` reverts the last undo."""
         return await self._services.undo_service.undo(plan_id, step_id, redo)
+
+    def diff(self, plan_id: PlanId, uri: Uri) -> FileDiff:
+        """A file before the plan's first change and after its last that stands. Raises UnknownThing."""
+        changes = file_changes(self._services.plan_store.read(plan_id))
+        found = next((each for each in changes if each.file.uri == uri), None)
+        hashes = () if found is None else (found.before, found.after)
+        texts = tuple(None if each is None else self._services.ledger.text(each) for each in hashes)
+        lost = any(text is None and each is not None for text, each in zip(texts, hashes, strict=True))
+        if not texts or lost:
+            raise UnknownThing("edit", uri)
+        before, after = texts
+        return FileDiff(uri=uri, before=before, after=after, language_id=language_of(display_name(uri)))
 
     async def delete(self, plan_id: PlanId) -> None:
         """Delete an ended plan with its events and texts."""

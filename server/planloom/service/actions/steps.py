@@ -10,7 +10,7 @@ from planloom.execution.conductor import Conductor
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.recovery_proposals import inserted
 from planloom.execution.step_rules import StepRules
-from planloom.execution.summary import execution_summary
+from planloom.execution.summary import cancelled
 from planloom.service.actions.plans import invalid
 from planloom.service.running.turns import Turns
 from planloom.tools.tool import shortened
@@ -115,7 +115,8 @@ class Steps:
     async def _abort(self, plan_id: PlanId, step_id: StepId) -> Plan:
         async with self._turns.halted(plan_id, "step/recover") as plan:
             chosen = ev.RecoveryChosen(task_id=step_id, action="abort")
-            return self._plan_store.record(plan_id, chosen, ev.PlanCancelled(summary=execution_summary(plan)))
+            ended = cancelled(plan, self._plan_store.store.text)
+            return self._plan_store.record(plan_id, chosen, ended)
 
 
 def _step(plan: Plan, step_id: StepId) -> Step:

@@ -8,9 +8,11 @@ from typing import Final, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from planloom.domain.plans.plan import CommandOutcome
 from planloom.domain.values import Value
 from planloom.tools.context import ToolContext
 from planloom.tools.processes.child_process import ProcessResult
+from planloom.tools.processes.telling_line import telling_line
 from planloom.tools.tool import Tool, ToolResult, failed, shortened
 from planloom.workspace.paths.resolver import PathRefused
 
@@ -104,20 +106,17 @@ def _tool_result(command: Command, ended: ProcessResult) -> ToolResult:
     else:
         how = f"ended with exit code {ended.code}"
     ok = ended.code == 0
+    line = telling_line(ended.output)
     text = f"The command {how}."
     if ended.timed_out:
         text += (
             " Give a larger timeout_seconds, or a command that ends by itself: servers and watchers never do."
         )
     text += f"\n{ended.output}" if ended.output.strip() else "\n(no output)"
-    summary = shortened(f"`{name}` {how}{_last_line(ended) if not ok else ''}")
+    summary = shortened(f"`{name}` {how}{f': {line}' if line else ''}")
     value = {"exit_code": ended.code, "output": ended.output, "timed_out": ended.timed_out}
-    return ToolResult(ok=ok, summary=summary, text=text, value=value, ended=True)
-
-
-def _last_line(ended: ProcessResult) -> str:
-    lines = ended.output.rstrip().rsplit("\n", 1)
-    return f": {lines[-1].strip()[:200]}" if lines[-1].strip() else ""
+    outcome = CommandOutcome(exit_code=ended.code, line=line if ended.code is not None else f"it {how}")
+    return ToolResult(ok=ok, summary=summary, text=text, value=value, ended=True, outcome=outcome)
 
 
 RUN_COMMAND = Tool(

@@ -1,0 +1,59 @@
+"""The report on an ended plan, on the wire."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from planloom.lsp.wire.base import Bool, Int, Maybe, Wire
+
+
+class ReportedStep(Wire):
+    """A completed step; `summary` is left out if `closing` of the report says the same."""
+
+    step_id: str
+    description: str
+    summary: Maybe[str] = None
+
+
+class ReportedFile(Wire):
+    """A file before the plan's first change and after its last; `oldUri` is its name before, if it was renamed."""
+
+    uri: str
+    change: Literal["create", "edit", "delete", "rename", "createFolder"]
+    old_uri: Maybe[str] = None
+    added: Maybe[Int] = None
+    removed: Maybe[Int] = None
+
+
+class ReportedCommand(Wire):
+    """A command, how often it ran, and the outcome of its last run; no `exitCode` if it did not end by itself."""
+
+    command: str
+    exit_code: Maybe[Int] = None
+    outcome: str
+    runs: Int
+
+
+class LeftStep(Wire):
+    """A step that is not done, and the reason."""
+
+    step_id: str
+    description: str
+    status: Literal["failed", "skipped", "not_made", "not_run"]
+    reason: str
+
+
+class Report(Wire):
+    """What an ended plan has done.
+
+    `notAllowed` are files whose changes the user did not allow. `closing` is the model's final answer (`answered`;
+    the event `answer` has brought it before), or else the summary of the last step that it worked on.
+    """
+
+    done: tuple[ReportedStep, ...]
+    files: tuple[ReportedFile, ...]
+    commands: tuple[ReportedCommand, ...]
+    left: tuple[LeftStep, ...]
+    not_allowed: tuple[str, ...]
+    closing: Maybe[str] = None
+    answered: Bool
