@@ -652,10 +652,11 @@ export interface DiffParams {
   uri: string;
 }
 
-/** `planloom/plan/diff`; `uri` is that of a file of the plan's report. */
+/** `planloom/plan/diff`; `uri` is that of a file of the plan's report, or with `editId` of that edit. */
 export interface PlanDiffParams {
   planId: string;
   uri: string;
+  editId?: string;
 }
 
 /** `planloom/reference/complete`; `offset` counts UTF-16 units. */

@@ -106,6 +106,7 @@ def test_the_end_tells_why_and_what_is_different() -> None:
     at.ended(
         "failed",
         {"error": error, "summary": "1 of 3 steps done.", "progress": progress},
+        plan(STEPS),  # type: ignore[arg-type]
         {"file:///w/a": "edit"},
     )
     told = " ".join(out.getvalue().split())
@@ -113,6 +114,72 @@ def test_the_end_tells_why_and_what_is_different() -> None:
         told
         == "✘ The plan failed. 1 completed, 2 failed 1 of 3 steps done. It broke. Mend it. Changed └── a edit"
     )
+
+
+REPORT: dict[str, Any] = {
+    "done": [
+        {"stepId": "s1", "description": "Create x", "summary": "Created x."},
+        {"stepId": "s2", "description": "Think", "summary": "It must be 3."},
+    ],
+    "files": [
+        {"uri": "file:///w/a.py", "change": "edit", "added": 3, "removed": 1},
+        {"uri": "file:///w/new.py", "change": "create", "added": 9, "removed": 0},
+    ],
+    "commands": [
+        {"command": "pytest -q", "exitCode": 0, "outcome": "81 passed in 2.10s", "runs": 2},
+        {"command": "ruff check", "exitCode": 1, "outcome": "Found 2 errors.", "runs": 1},
+        {"command": "serve", "outcome": "it was ended after 120 seconds", "runs": 1},
+    ],
+    "left": [],
+    "notAllowed": [],
+    "closing": "All **tests** pass.",
+    "answered": False,
+}
+LEFT = {"stepId": "s2", "description": "Think", "status": "skipped", "reason": "skipped, as chosen"}
+FIRST = REPORT["done"][0]
+REPORTS: list[tuple[str, dict[str, Any], str]] = [
+    (
+        "completed",
+        {},
+        "✔ Done. All tests pass. ✔ 1 Create x ✔ 2 Think It must be 3. "
+        "Changed ├── a.py edit +3 −1 └── new.py new +9 "
+        "Commands ✔ pytest -q 81 passed in 2.10s run 2 times ✘ ruff check exit code 1: Found 2 errors. "
+        "✘ serve it was ended after 120 seconds All changes: planloom diff p",
+    ),
+    (
+        "completed",
+        {"done": [FIRST], "left": [LEFT], "files": [], "commands": [], "closing": None},
+        "! Done in part. 1 of 2 steps done. Not done – 2 Think skipped, as chosen",
+    ),
+    (
+        "completed",
+        {"done": [], "left": [LEFT], "files": [], "commands": [], "closing": None},
+        "– Nothing was done. Not done – 2 Think skipped, as chosen",
+    ),
+    (
+        "cancelled",
+        {"done": [FIRST], "files": [], "commands": [], "notAllowed": ["file:///w/.env"], "closing": None},
+        "– The plan was cancelled. 1 of 1 step done. – .env not allowed",
+    ),
+    ("completed", {"done": [FIRST], "files": [], "commands": [], "answered": True}, ""),
+    ("cancelled", {"done": [], "files": [], "commands": [], "answered": True}, "– The plan was cancelled."),
+]
+
+
+@pytest.mark.parametrize(("ending", "more", "told"), REPORTS)
+def test_the_report_is_shown_once_and_an_answer_alone_is_not_followed_by_noise(
+    ending: str, more: dict[str, Any], told: str
+) -> None:
+    at, out = screen()
+    at.ended(ending, {"report": REPORT | more, "summary": "2 of 2."}, plan(STEPS), {"file:///w/a.py": "edit"})  # type: ignore[arg-type]
+    assert " ".join(out.getvalue().split()) == told
+
+
+def test_a_request_that_is_one_step_is_no_list() -> None:
+    at, out = screen()
+    now: Any = plan(STEPS[:1], route="direct")
+    at.event({"type": "task_completed", "taskId": "s1", "result": {"summary": "It is 3."}}, now)
+    assert out.getvalue() == ""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The commands `run`, `plan` and `doctor`, with their arguments and options."""
+"""The commands `run`, `plan`, `diff` and `doctor`, with their arguments and options."""
 
 from __future__ import annotations
 
@@ -130,6 +130,27 @@ def plan(
         return await run_request(server, request, folders=folders, flags=flags, as_json=as_json)
 
     _finish(_server_command(context, base_url, model, provider, set_), work)
+
+
+@app.command()
+def diff(
+    context: typer.Context,
+    plan_id: Annotated[
+        str | None,
+        typer.Argument(metavar="[PLAN]", help="The beginning of its id (default: the newest plan)."),
+    ] = None,
+    *,
+    workspace: Workspace = None,
+) -> None:
+    """Show all that a plan has changed, as a unified diff."""
+    folders = _folders(workspace)
+
+    async def work(server: Server) -> int:
+        from planloom.cli.changes import show_changes
+
+        return await show_changes(server, plan_id, folders=folders)
+
+    _finish(_server_command(context, None, None, None, None), work)
 
 
 @app.command()

@@ -67,15 +67,15 @@ async def _interrupted(request_run: RequestRun, screen: Screen) -> None:
     with contextlib.suppress(TimeoutError, ServerError, ServerLost):
         async with asyncio.timeout(CANCEL_SECONDS):
             await request_run.cancel()
-    if request_run.files:
-        screen.ended("cancelled", {}, request_run.files)
+    if request_run.files or request_run.last_event.get("report"):
+        screen.ended("cancelled", request_run.last_event, request_run.plan, request_run.files)
     screen.result({"exitCode": INTERRUPTED, "planId": request_run.plan.get("planId"), "status": "cancelled"})
 
 
 def _show_outcome(outcome: Outcome, screen: Screen) -> int:
     code = DONE if outcome.ending in ("completed", "ready") else FAILED
     if outcome.ending != "ready":
-        screen.ended(outcome.ending, outcome.last_event, outcome.files)
+        screen.ended(outcome.ending, outcome.last_event, outcome.plan, outcome.files)
     screen.result(
         {
             "exitCode": code,

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Mapping
 from typing import NamedTuple, TypeVar, cast
 
 from planloom.cli.client.connection import Connection, ServerError, ServerLost
-from planloom.cli.client.messages import Approval, Conflict, DiffResult, Json, Plan, Question, Recovery, Step
+from planloom.cli.client.messages import (
+    Approval,
+    ApprovalFile,
+    Conflict,
+    DiffResult,
+    Json,
+    Plan,
+    Question,
+    Recovery,
+    Step,
+)
 from planloom.cli.client.plan_state import ENDED, Ending, changed_files, ending, folded
 from planloom.cli.terminal import decisions as ask
 from planloom.cli.terminal.decisions import Decider, Flags
@@ -57,7 +68,9 @@ class RequestRun:
         self._reviewed = -1
         self._review: str | None = None
         self._until_ready = False
+        self._shown: set[str] = set()
         self.plan: Plan = {}
+        self.last_event: Json = {}
         self.files: Mapping[str, str] = {}
 
     async def carry_out(self, request: Request) -> Outcome:
@@ -113,9 +126,12 @@ class RequestRun:
                 await self._answer_conflict(event["conflict"])
             case "plan_paused":
                 await self._answer_pause(event)
+            case "edit_applied":
+                await self._show_unasked(event)
         return ending(event)
 
     def _fold(self, event: Json) -> None:
+        self.last_event = event
         self.plan = folded(self.plan, event)
         self.files = changed_files(self.files, event)
 
@@ -182,7 +198,21 @@ class RequestRun:
             params["reason"] = verdict.reason
         if verdict.files is not None:
             params["files"] = list(verdict.files)
+        if verdict.decision in ("allow", "allowForPlan"):
+            self._shown.update(file.get("newUri") or file["uri"] for file in approval.get("files") or [])
         await self._send_answer("planloom/approval/respond", params)
+
+    async def _show_unasked(self, event: Json) -> None:
+        """Show the changes of an edit that nobody was asked about."""
+        for file in event.get("files") or []:
+            uri = file.get("newUri") or file["uri"]
+            if uri in self._shown:
+                self._shown.discard(uri)
+            elif file.get("change") in ("create", "edit", "delete"):
+                params = {"planId": self.plan["planId"], "uri": uri, "editId": event["editId"]}
+                with contextlib.suppress(ServerError):
+                    diff = await self._connection.request("planloom/plan/diff", params)
+                    self._screen.change(cast(ApprovalFile, file), cast(DiffResult, {**diff, "uri": uri}))
 
     async def _diffs(self, approval: Approval) -> list[DiffResult] | None:
         diffs: list[DiffResult] = []

@@ -11,7 +11,7 @@ from planloom.domain.events.reverts import standing
 from planloom.domain.plans.plan import ExecutedTool, Plan, PlanError, SkipReason, Step
 from planloom.domain.plans.report import LeftStep, Report, ReportedCommand, ReportedFile, ReportedStep
 from planloom.domain.text.diff import changed_lines
-from planloom.domain.values import Sha256, Uri, Value
+from planloom.domain.values import EditId, Sha256, Uri, Value
 from planloom.tools.tool import shortened
 from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.uris import display_name
@@ -96,6 +96,16 @@ def file_changes(plan: Plan) -> tuple[FileChanges, ...]:
             if changes is not None:
                 now[changes.file.uri] = changes
     return tuple(now.values())
+
+
+def changes_of_file(plan: Plan, uri: Uri, edit_id: EditId | None) -> FileChanges | None:
+    """What the plan, or one edit of it, has changed in a file that is now called `uri`; None if nothing."""
+    if edit_id is None:
+        return next((each for each in file_changes(plan) if each.file.uri == uri), None)
+    edit = next((each for each in plan.edits if each.edit_id == edit_id), None)
+    files = edit.files if edit is not None else ()
+    found = next((file for file in files if (file.new_uri or file.uri) == uri), None)
+    return _after(None, found) if found is not None else None
 
 
 def report(plan: Plan, text_of: TextOf) -> Report | None:

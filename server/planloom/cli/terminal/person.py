@@ -17,7 +17,7 @@ from planloom.cli.terminal.decisions import RecoveryChoice, ReviewChoice, Verdic
 
 _REVIEW: Mapping[str, tuple[str, ReviewChoice]] = {
     "y": ("execute", "execute"),
-    "d": ("execute directly", "direct"),
+    "d": ("drop the plan: the model works on the request at once", "direct"),
     "e": ("edit", "edit"),
     "c": ("cancel", "cancel"),
 }
@@ -47,6 +47,8 @@ class Terminal:
             for key, words in choices.items():
                 if typed and typed in (key, words.lower(), words.lower().split()[0]):
                     return key
+            if typed:
+                self.say(f"Answer with one of: {', '.join(choices)}", "dim")
 
     async def line(self, prompt: str | Text) -> str:
         """The line that is typed after a prompt. Raises EndOfInput."""

@@ -15,9 +15,9 @@ from rich.padding import Padding
 from rich.status import Status
 from rich.text import Text
 
-from planloom.cli.client.messages import Approval, DiffResult, Json, Plan, Step
+from planloom.cli.client.messages import Approval, ApprovalFile, DiffResult, Json, Plan, Report, Step
 from planloom.cli.plain import one_line, visible
-from planloom.cli.terminal import show, show_approval
+from planloom.cli.terminal import show, show_approval, show_report
 from planloom.cli.terminal.edit_plan import Send, edit_plan
 from planloom.cli.terminal.person import Terminal
 
@@ -27,12 +27,6 @@ _SKIPPED = {
     "policy": "skipped after its failure, as the setting says",
     "dependency_failed": "skipped: a step that it needs did not finish",
     "condition": "skipped: its condition does not hold",
-}
-_ENDINGS = {
-    "completed": ("✔ Done.", "bold green"),
-    "failed": ("✘ The plan failed.", "bold red"),
-    "cancelled": ("– The plan was cancelled.", "bold yellow"),
-    "rejected": ("– The plan was rejected.", "bold yellow"),
 }
 
 
@@ -51,6 +45,7 @@ class Screen:
         self._answered: set[str] = set()
         self._tails: dict[str, str] = {}
         self._started: dict[str, float] = {}
+        self._is_one_step = False
 
     def log_path(self, path: str) -> None:
         """Print the path of the log, as the first line."""
@@ -80,6 +75,11 @@ class Screen:
         self._console.print()
         self._console.print(show_approval.approval_panel(approval, diffs, self._folders))
 
+    def change(self, file: ApprovalFile, diff: DiffResult) -> None:
+        """Print a change that was made without asking."""
+        self.pause()
+        self._console.print(show_approval.change_panel(file, diff, self._folders))
+
     def note(self, sentence: str) -> None:
         """Print what a flag decided."""
         self._console.print(Text(f"  {sentence}", "dim"))
@@ -107,26 +107,32 @@ class Screen:
         steps = enumerate(plan.get("steps") or [] if step_id else [], 1)
         found = next(((number, step) for number, step in steps if step["stepId"] == step_id), None)
         if found is not None:
+            # A request that is one step is no list: its words stand above already, and its outcome comes at the end.
+            self._is_one_step = plan.get("route") == "direct" and len(plan.get("steps") or []) == 1
             self._step_event(event, *found)
         else:
             self._plan_event(event, plan)
 
-    def ended(self, ending: str, event: Json, files: Mapping[str, str]) -> None:
-        """Print how the plan ended, why, and the changed files."""
+    def ended(self, ending: str, event: Json, plan: Plan, files: Mapping[str, str]) -> None:
+        """Print how the plan ended, why, and its report; without a report its summary and the changed files."""
         self.pause()
-        words, style = _ENDINGS.get(ending, (ending, ""))
-        progress = event.get("progress") or {}
-        counted = [
-            f"{progress[key]} {key}" for key in ("completed", "failed", "skipped") if progress.get(key)
-        ]
-        self._console.print()
-        self._console.print(Text.assemble((words, style), f"  {', '.join(counted)}" if counted else ""))
-        if event.get("summary"):
-            self._console.print(Padding(Text(visible(event["summary"])), (0, 0, 0, 2)))
+        report: Report | None = event.get("report")
         error = event.get("error")
+        if report is not None and ending == "completed" and show_report.only_answers(report):
+            return
+        self._console.print()
+        if report is None:
+            self._console.print(show_report.ending_line(ending, event.get("progress") or {}))
+            if event.get("summary"):
+                self._console.print(Padding(Text(visible(event["summary"])), (0, 0, 0, 2)))
+        else:
+            self._console.print(show_report.heading(ending, report))
         if error:
             self.failure(error.get("message", ""), error.get("hint"))
-        if files:
+        if report is not None:
+            for part in show_report.report_parts(report, plan, self._folders):
+                self._console.print(part)
+        elif files:
             self._console.print(show.changed_tree(files, self._folders))
 
     def result(self, outcome: Json) -> None:
@@ -154,7 +160,7 @@ class Screen:
     def _plan_event(self, event: Json, plan: Plan) -> None:
         match event["type"]:
             case "plan_drafting":
-                self._busy("draft", "Planning again …")
+                self._busy("draft", "Planning again …" if event.get("version") else "Planning …")
             case "plan_routed":
                 self._console.print(Text(f"The model chose: {event.get('route')}", "dim"))
             case "perspective_start":
@@ -167,7 +173,7 @@ class Screen:
                 style = "yellow" if event.get("perspective") is None else "dim"
                 self._console.print(Text(f"  {agent}: {one_line(text, 240)}", style))
             case "task_created":
-                self._busy("draft", f"Planning … {len(plan.get('steps') or [])} steps so far")
+                self._busy("draft", _so_far(len(plan.get("steps") or [])))
             case "plan_ready" | "plan_executing" | "plan_direct":
                 self._idle("draft")
             case "approval_resolved" if event.get("by") != "user":
@@ -182,7 +188,7 @@ class Screen:
         key = step["stepId"]
         match event["type"]:
             case "task_created":
-                self._busy("draft", f"Planning … {number} steps so far")
+                self._busy("draft", _so_far(number))
             case "task_started":
                 self._started[key] = time.monotonic()
                 self._busy(key, step.get("activeForm") or step.get("description", ""))
@@ -195,9 +201,14 @@ class Screen:
             case "tool_completed" if step.get("kind") != "tool_call":
                 mark = Text("  · ", "dim") if event.get("ok") else Text("  ✘ ", "red")
                 self._console.print(mark.append(one_line(event.get("summary", ""), 160), "dim"))
+            case "task_completed" if self._is_one_step:
+                self._idle(key)
             case "task_completed":
                 result = event.get("result") or {}
-                text = "" if key in self._answered else _summary(result.get("summary"), step)
+                answered = key in self._answered
+                text = (
+                    "" if answered else show.step_summary(result.get("summary"), step.get("description", ""))
+                )
                 self._step_ended(number, step, "completed", text, lasted=result.get("durationMs"))
             case "task_failed":
                 again = " It is tried again." if event.get("willRetry") else ""
@@ -258,12 +269,8 @@ class Screen:
             sys.stdout.flush()
 
 
-def _summary(summary: str | None, step: Step) -> str:
-    """The summary of a finished step; empty if it repeats the description ("Create x", "Created x.")."""
-    summary_words, description_words = (
-        text.casefold().rstrip(".").split()[1:] for text in (summary or "", step.get("description", ""))
-    )
-    return "" if summary_words == description_words else one_line(summary or "", 300)
+def _so_far(steps: int) -> str:
+    return f"Planning … {steps} {'step' if steps == 1 else 'steps'} so far"
 
 
 def _agent_name(event: Json) -> str:

@@ -94,18 +94,17 @@ def _what_runs(step: Step) -> Text:
         return Text.assemble((visible(step["tool"] or ""), "cyan"), " ", arguments(step.get("args") or {}))
     text = Text.assemble((f"{visible(step.get('agent', 'koda'))} ", "magenta"))
     instruction = step.get("instruction", "")
-    return text.append(
-        one_line(instruction if instruction != step.get("description") else "works it out", 240)
-    )
+    # It is approved as it stands here, so nothing of it is cut.
+    return text.append(visible(instruction) if instruction != step.get("description") else "works it out")
 
 
 def arguments(args: Mapping[str, Any]) -> Text:
-    """The arguments of a call on one line; long texts are cut, and texts of several lines become their line count."""
+    """The arguments of a call: a command is shown whole, other long texts are cut or become their line count."""
     text = Text()
     for key, value in args.items():
         name = one_line(key, 40)
         if not text and name in ("path", "command", "old_path"):
-            text.append(one_line(str(value), 120))
+            text.append(visible(str(value)) if name == "command" else one_line(str(value), 120))
         elif name == "new_text" and "old_text" in args:
             text.append(" → ", "dim").append_text(_value(value))
         elif name == "old_text":
@@ -159,11 +158,19 @@ def step_line(number: int, step: Step, status: str, note: str = "", milliseconds
     return row
 
 
-def changed_tree(files: Mapping[str, str], folders: Sequence[Path]) -> Tree:
-    """Changed files (path or URI → kind of change) as a tree of folders."""
+def step_summary(summary: str | None, description: str) -> str:
+    """The summary of a finished step; empty if it repeats the description ("Create x", "Created x.")."""
+    summary_words, description_words = (
+        text.casefold().rstrip(".").split()[1:] for text in (summary or "", description)
+    )
+    return "" if summary_words == description_words else one_line(summary or "", 300)
+
+
+def changed_tree(files: Mapping[str, str], folders: Sequence[Path], counts: Mapping[str, Text] = {}) -> Tree:
+    """Changed files (path or URI → kind of change) as a tree of folders; `counts` holds the changed lines of some."""
     tree = Tree(Text("Changed", "bold"), guide_style="dim")
     nodes: dict[str, Tree] = {"": tree}
-    for name, change in sorted((relative(uri, folders), change) for uri, change in files.items()):
+    for name, change, uri in sorted((relative(uri, folders), change, uri) for uri, change in files.items()):
         parts = name.split("/")
         for depth in range(1, len(parts)):
             folder = "/".join(parts[:depth])
@@ -171,7 +178,7 @@ def changed_tree(files: Mapping[str, str], folders: Sequence[Path]) -> Tree:
                 nodes[folder] = nodes["/".join(parts[: depth - 1])].add(Text(f"{visible(parts[depth - 1])}/"))
         word, style = CHANGES.get(change, (change, ""))
         last = visible(parts[-1]) + ("/" if change == "createFolder" else "")
-        label = Text.assemble(last, "  ", (word, style))
+        label = Text.assemble(last, "  ", (word, style), counts.get(uri, ""))
         if name in nodes:
             nodes[name].label = label
         else:

@@ -58,6 +58,18 @@ def approval_panel(
     )
 
 
+def change_panel(file: ApprovalFile, diff: DiffResult, folders: Sequence[Path]) -> Panel:
+    """One file that was changed without asking, with its diff."""
+    return Panel(
+        _diff(diff, whole=False),
+        title=_file_title(file, folders),
+        title_align="left",
+        border_style="dim",
+        box=box.ROUNDED,
+        padding=(0, 1),
+    )
+
+
 def _file_title(file: ApprovalFile, folders: Sequence[Path]) -> Text:
     word, style = show.CHANGES.get(file.get("change", "edit"), (file.get("change", "edit"), "red"))
     name = show.relative(file["uri"], folders)

@@ -43,7 +43,10 @@ class Script(NamedTuple):
 
 
 class CommandProposal(NamedTuple):
-    """A command that a step wants to run. `again` says why the user is asked about it once more."""
+    """A command that a step wants to run.
+
+    `again` says why the user is asked about it once more. `changed` are those of its scripts that the plan has changed.
+    """
 
     plan_id: PlanId
     step_id: StepId | None
@@ -51,6 +54,7 @@ class CommandProposal(NamedTuple):
     command: Command
     scripts: tuple[Script, ...] = ()
     again: str | None = None
+    changed: tuple[str, ...] = ()
 
     @property
     def digest(self) -> Sha256:
@@ -86,12 +90,8 @@ def _warnings(proposal: CommandProposal) -> Iterable[str]:
         yield "It has several lines, and each is run; \\n stands for a line end."
     if hides(text):
         yield "It contains invisible characters, which are shown as <U+…>."
-    if proposal.scripts:
-        names = listed([script.name for script in proposal.scripts], _NAMED)
-        yield (
-            f"It runs files of the workspace ({names}): "
-            "if one changes before the command starts, you are asked again."
-        )
+    if proposal.changed:
+        yield f"It runs what this plan has changed: {listed(proposal.changed, _NAMED)}."
 
 
 def scripts_of(command: Command, roots: Iterable[Path]) -> tuple[Script, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Final, Literal
 
 from planloom.domain.events import catalog as ev
@@ -15,10 +16,12 @@ from planloom.execution.effects.proposals import Denied, NotMade
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.unsaved import UnsavedFileSaver
 from planloom.execution.step_run import StepRun
+from planloom.execution.summary import changed_files
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.tools.processes.child_process import ProcessResult, run_process, shell_argv
 from planloom.tools.processes.run_command import Command
 from planloom.workspace.index.programs import environment
+from planloom.workspace.paths.uris import to_path
 
 _CHANGED: Final = "A file that the command runs has changed since you allowed it."
 _CUT_OFF: Final = "It was started before and interrupted, so it may have run already."
@@ -89,6 +92,17 @@ class Terminal:
             await self._index.rescan_after_command()
 
 
+def _names(uris: Iterable[str], folders: Sequence[Path]) -> frozenset[str]:
+    """The names of files relative to the workspace folders that hold them."""
+    paths = [path for uri in uris if (path := to_path(uri)) is not None]
+    return frozenset(
+        path.relative_to(folder).as_posix()
+        for path in paths
+        for folder in folders
+        if path.is_relative_to(folder)
+    )
+
+
 def _denied(verdict: Denied, reason: str) -> CancelledByUser | CommandDenied:
     return CancelledByUser() if verdict.cancelled else CommandDenied(reason)
 
@@ -126,13 +140,16 @@ class StepCommands:
 
     async def _proposal(self, command: Command, again: str | None) -> CommandProposal:
         folders = tuple(root.path for root in self._run.session.view.roots.folders)
+        scripts = await asyncio.to_thread(scripts_of, command, folders)
+        changed = _names(changed_files(self._run.plan), folders)
         return CommandProposal(
             plan_id=self._run.plan_id,
             step_id=self._run.step_id,
             title=self._run.step.description,
             command=command,
-            scripts=await asyncio.to_thread(scripts_of, command, folders),
+            scripts=scripts,
             again=again,
+            changed=tuple(script.name for script in scripts if script.name in changed),
         )
 
     def _ran_before(self) -> str | None:

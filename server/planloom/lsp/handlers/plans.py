@@ -115,8 +115,9 @@ async def undo(connection: Connection, params: wire_params.UndoParams) -> wire_r
 
 
 async def diff(connection: Connection, params: wire_params.PlanDiffParams) -> wire_results.DiffResult:
-    """One file before the plan's first change and after its last that stands; null if the file does not exist."""
-    found = connection.app.plans.diff(PlanId(params.plan_id), Uri(params.uri))
+    """One file before and after the plan, or one edit of it; a text is null if the file does not exist."""
+    edit_id = None if params.edit_id is None else EditId(params.edit_id)
+    found = connection.app.plans.diff(PlanId(params.plan_id), Uri(params.uri), edit_id)
     return wire_results.DiffResult.of(found)
 
 

@@ -191,10 +191,11 @@ class DiffParams(Wire):
 
 
 class PlanDiffParams(Wire):
-    """`planloom/plan/diff`; `uri` is that of a file of the plan's report."""
+    """`planloom/plan/diff`; `uri` is that of a file of the plan's report, or with `editId` of that edit."""
 
     plan_id: str
     uri: str
+    edit_id: Maybe[str] = None
 
 
 class CompleteParams(Wire):

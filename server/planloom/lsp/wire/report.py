@@ -44,11 +44,7 @@ class LeftStep(Wire):
 
 
 class Report(Wire):
-    """What an ended plan has done.
-
-    `notAllowed` are files whose changes the user did not allow. `closing` is the model's final answer (`answered`;
-    the event `answer` has brought it before), or else the summary of the last step that it worked on.
-    """
+    """What an ended plan has done. `closing` is the model's final answer if `answered`, else its last summary."""
 
     done: tuple[ReportedStep, ...]
     files: tuple[ReportedFile, ...]

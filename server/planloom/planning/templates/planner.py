@@ -37,7 +37,7 @@ class TemplatePlanner:
             yield StepDrafted(step=step)
         yield PlanDrafted(
             steps=steps,
-            summary=f"{self._name}: {len(steps)} steps.",
+            summary=f"{self._name}: {len(steps)} step{'s' * (len(steps) != 1)}.",
             sequential=self._sequential,
             author="template",
             estimated_duration=estimated_duration(steps, rules, sequential=self._sequential),

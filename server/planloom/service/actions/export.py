@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from planloom.domain.plans.graph import shown_statuses
 from planloom.domain.plans.plan import Plan
-from planloom.domain.values import PlanId
+from planloom.domain.plans.report import Report
+from planloom.domain.values import PlanId, Uri
 from planloom.storage.ledger import RawEvent
+from planloom.workspace.paths.uris import name_in
 
 _MARKS = {
     "completed": "x",
@@ -39,4 +41,27 @@ def as_markdown(plan: Plan) -> str:
             lines.append(f"   → {step.result.summary or step.result.error}")
     if plan.execution_summary:
         lines += ["", plan.execution_summary]
+    if plan.report is not None:
+        lines += _report(plan.report, plan.workspace_folders)
     return "\n".join(lines) + "\n"
+
+
+def _report(report: Report, folders: Sequence[Uri]) -> Iterator[str]:
+    """The parts of the report that the list of steps does not show."""
+    if report.closing:
+        yield from ("", report.closing)
+    if report.files:
+        yield from ("", "## Changed files", "")
+        for file in report.files:
+            counts = "" if file.added is None else f", +{file.added} −{file.removed}"
+            before = "" if file.old_uri is None else f" from {name_in(file.old_uri, folders)}"
+            yield f"- {name_in(file.uri, folders)}: {file.change}{before}{counts}"
+    if report.commands:
+        yield from ("", "## Commands", "")
+        for command in report.commands:
+            code = "" if command.exit_code is None else f"exit code {command.exit_code}"
+            yield f"- `{command.command}`: {': '.join(filter(None, (code, command.outcome)))}"
+    left = [f"- {step.description}: {step.reason}" for step in report.left]
+    left += [f"- {name_in(uri, folders)}: not allowed" for uri in report.not_allowed]
+    if left:
+        yield from ("", "## Not done", "", *left)

@@ -41,7 +41,7 @@ from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.step_rules import StepRules
-from planloom.execution.summary import cancelled, file_changes
+from planloom.execution.summary import cancelled, changes_of_file
 from planloom.intake.languages import language_of
 from planloom.service.actions.export import as_markdown, as_raw_json
 from planloom.service.actions.undo import UndoService
@@ -321,10 +321,9 @@ class Plans:
         """Revert the applied edits of a step or of the whole plan; `redo` reverts the last undo."""
         return await self._services.undo_service.undo(plan_id, step_id, redo)
 
-    def diff(self, plan_id: PlanId, uri: Uri) -> FileDiff:
-        """A file before the plan's first change and after its last that stands. Raises UnknownThing."""
-        changes = file_changes(self._services.plan_store.read(plan_id))
-        found = next((each for each in changes if each.file.uri == uri), None)
+    def diff(self, plan_id: PlanId, uri: Uri, edit_id: EditId | None) -> FileDiff:
+        """A file before and after all that stands of the plan, or one edit of it. Raises UnknownThing."""
+        found = changes_of_file(self._services.plan_store.read(plan_id), uri, edit_id)
         hashes = () if found is None else (found.before, found.after)
         texts = tuple(None if each is None else self._services.ledger.text(each) for each in hashes)
         lost = any(text is None and each is not None for text, each in zip(texts, hashes, strict=True))

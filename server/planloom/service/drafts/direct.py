@@ -109,7 +109,7 @@ def put_to_review(plan: Plan, running: Step, wanted: Sequence[Json], at: Instant
     return ev.PlanReady(
         version=plan.version + 1,
         steps=(*done, *steps),
-        summary=" ".join([f"{len(steps)} steps, proposed while working on the request.", *lost]),
+        summary=" ".join([f"{_counted(len(steps))}, proposed while working on the request.", *lost]),
         sequential=True,
         author="model",
     )
@@ -119,6 +119,10 @@ def headline(text: str) -> str:
     """The first line of a request, short enough for a list."""
     line = text.strip().splitlines()[0].strip() if text.strip() else "Request"
     return line if len(line) <= _HEADLINE else line[: _HEADLINE - 1].rstrip() + "…"
+
+
+def _counted(steps: int) -> str:
+    return "1 step" if steps == 1 else f"{steps} steps"
 
 
 def _unused_id(used: set[StepId], number: int) -> StepId:

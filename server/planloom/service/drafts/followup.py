@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from planloom.domain.errors import StorageFailed
 from planloom.domain.plans.plan import ENDED, Plan
 from planloom.domain.values import PlanId
@@ -13,7 +11,7 @@ from planloom.execution.summary import changed_files
 from planloom.models.tokens import TokenCounter
 from planloom.storage.ledger import Ledger
 from planloom.tools.tool import shortened
-from planloom.workspace.paths.uris import display_name, to_path
+from planloom.workspace.paths.uris import name_in
 
 SUMMARY_TOKENS = 800
 _FILES = 60
@@ -33,7 +31,7 @@ class FollowUp:
         """The session's last ended plan as text; empty if there is none."""
         if plan.plan_id not in self._texts:
             previous = self._previous(plan)
-            self._texts[plan.plan_id] = describe(previous, self._name) if previous is not None else ""
+            self._texts[plan.plan_id] = describe(previous) if previous is not None else ""
         return self._texts[plan.plan_id]
 
     def _previous(self, plan: Plan) -> Plan | None:
@@ -50,15 +48,8 @@ class FollowUp:
                 return found
         return None
 
-    def _name(self, plan: Plan, uri: str) -> str:
-        path = to_path(uri)
-        for folder in map(to_path, plan.workspace_folders):
-            if path is not None and folder is not None and path.is_relative_to(folder):
-                return path.relative_to(folder).as_posix()
-        return display_name(uri)
 
-
-def describe(plan: Plan, name: Callable[[Plan, str], str]) -> str:
+def describe(plan: Plan) -> str:
     """An ended plan in a few lines: its request, outcome, results and changed files."""
     lines = [f"Request: {shortened(plan.request.strip(), _REQUEST)}"]
     if plan.execution_summary:
@@ -71,7 +62,7 @@ def describe(plan: Plan, name: Callable[[Plan, str], str]) -> str:
     summary = merge_by_rules(plan.context_summary or "", results, SUMMARY_TOKENS, TokenCounter().text)
     if summary:
         lines.append(f"What was done:\n{summary}")
-    files = [name(plan, uri) for uri in changed_files(plan)]
+    files = [name_in(uri, plan.workspace_folders) for uri in changed_files(plan)]
     if files:
         more = f" and {len(files) - _FILES} more" if len(files) > _FILES else ""
         lines.append(f"Changed files: {', '.join(files[:_FILES])}{more}")

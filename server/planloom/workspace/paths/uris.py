@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote_from_bytes, unquote, unquote_to_bytes
@@ -78,6 +79,15 @@ def display_name(uri: str) -> str:
     """The last name of a document, for use in sentences; invisible characters are escaped."""
     path = to_path(uri)
     return visible(path.name or str(path) if path is not None else unquote(uri.rpartition("/")[2]) or uri)
+
+
+def name_in(uri: str, folders: Iterable[str]) -> str:
+    """The path of a file relative to the folder that holds it; its display name if none does."""
+    path = to_path(uri)
+    for folder in map(to_path, folders):
+        if path is not None and folder is not None and path.is_relative_to(folder):
+            return path.relative_to(folder).as_posix()
+    return display_name(uri)
 
 
 def is_below(uri: str, folder: str) -> bool:

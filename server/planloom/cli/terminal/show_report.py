@@ -1,0 +1,134 @@
+"""Renders the report on an ended plan: how it ended, the model's last words, what was done, changed, run and left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from rich.console import RenderableType
+from rich.markdown import Markdown
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from planloom.cli.client.messages import LeftStep, Plan, Report, ReportedCommand
+from planloom.cli.plain import one_line, visible
+from planloom.cli.terminal import show
+
+_ENDINGS = {
+    "completed": ("✔ Done.", "bold green"),
+    "failed": ("✘ The plan failed.", "bold red"),
+    "cancelled": ("– The plan was cancelled.", "bold yellow"),
+    "rejected": ("– The plan was rejected.", "bold yellow"),
+}
+_LEFT = {"failed": ("✘", "bold red"), "skipped": ("–", "yellow")}
+_INDENT = (0, 0, 0, 2)
+
+
+def only_answers(report: Report) -> bool:
+    """Whether all that the plan has done is to give an answer, which has been shown before."""
+    more = (report.get(part) for part in ("files", "commands", "left", "notAllowed"))
+    return bool(report.get("answered")) and len(report.get("done") or []) == 1 and not any(more)
+
+
+def heading(ending: str, report: Report) -> Text:
+    """How the plan ended. A plan that has left steps out is not called done."""
+    done, left = len(report.get("done") or []), len(report.get("left") or [])
+    count = f"  {done} of {done + left} {'step' if done + left == 1 else 'steps'} done."
+    if ending == "completed" and left:
+        words = "! Done in part." if done else "– Nothing was done."
+        return Text.assemble((words, "bold yellow"), count if done else "")
+    words, style = _ENDINGS.get(ending, (ending, ""))
+    return Text.assemble((words, style), count if ending != "completed" and done + left else "")
+
+
+def ending_line(ending: str, progress: Mapping[str, int]) -> Text:
+    """How a plan without a report ended, with its steps counted."""
+    words, style = _ENDINGS.get(ending, (ending, ""))
+    counted = [f"{progress[key]} {key}" for key in ("completed", "failed", "skipped") if progress.get(key)]
+    return Text.assemble((words, style), f"  {', '.join(counted)}" if counted else "")
+
+
+def report_parts(report: Report, plan: Plan, folders: Sequence[Path]) -> Iterator[RenderableType]:
+    """The parts of the report that say something, each under its heading."""
+    if report.get("closing") and not report.get("answered"):
+        yield Padding(Markdown(visible(report["closing"])), (0, 2))
+    numbers = {step["stepId"]: number for number, step in enumerate(plan.get("steps") or [], 1)}
+    if done := _done(report, numbers):
+        yield Padding(done, _INDENT)
+    if report.get("files"):
+        files = {file["uri"]: file["change"] for file in report["files"]}
+        counts = {file["uri"]: _counts(file.get("added"), file.get("removed")) for file in report["files"]}
+        yield show.changed_tree(files, folders, counts)
+    for uri in report.get("notAllowed") or []:
+        yield Text.assemble(("– ", "yellow"), visible(show.relative(uri, folders)), ("  not allowed", "dim"))
+    if report.get("commands"):
+        yield Text("Commands", "bold")
+        yield Padding(_commands(report["commands"]), _INDENT)
+    if report.get("left") and len(numbers) > 1:
+        yield Text("Not done", "bold")
+        yield Padding(_left(report["left"], numbers), _INDENT)
+    if report.get("files"):
+        yield Text(f"All changes: planloom diff {plan.get('planId', '')[:8]}", "dim")
+
+
+def _done(report: Report, numbers: Mapping[str, int]) -> Table | None:
+    """The completed steps with their summaries; None if that tells no more than the plan."""
+    steps = report.get("done") or []
+    summaries = [show.step_summary(step.get("summary"), step.get("description", "")) for step in steps]
+    if len(numbers) < 2 or not any(summaries):
+        return None
+    table = _rows()
+    for step, summary in zip(steps, summaries, strict=True):
+        text = Text(visible(step.get("description", "")))
+        if summary:
+            text.append(f"\n{visible(summary)}", "dim")
+        table.add_row(Text("✔", "bold green"), str(numbers.get(step["stepId"], "")), text)
+    return table
+
+
+def _left(steps: Sequence[LeftStep], numbers: Mapping[str, int]) -> Table:
+    table = _rows()
+    for step in steps:
+        mark, style = _LEFT.get(step.get("status", ""), ("·", "yellow"))
+        text = Text(visible(step.get("description", "")))
+        if step.get("reason"):
+            text.append(f"\n{visible(step['reason'])}", "dim")
+        table.add_row(Text(mark, style), str(numbers.get(step["stepId"], "")), text)
+    return table
+
+
+def _commands(commands: Sequence[ReportedCommand]) -> Table:
+    table = Table.grid(padding=(0, 1))
+    table.add_column(width=1)
+    table.add_column(overflow="fold")
+    for command in commands:
+        code = command.get("exitCode")
+        mark = Text("✔", "bold green") if code == 0 else Text("✘", "bold red")
+        text = Text(one_line(command["command"], 160))
+        how = [f"exit code {code}"] if code else []
+        outcome = ": ".join([*how, *([command["outcome"]] if command.get("outcome") else [])])
+        text.append(f"  {visible(outcome)}", "dim" if code == 0 else "red")
+        if command.get("runs", 1) > 1:
+            text.append(f"  run {command['runs']} times", "dim")
+        table.add_row(mark, text)
+    return table
+
+
+def _rows() -> Table:
+    """A table for steps: a mark, the number, the text."""
+    table = Table.grid(padding=(0, 1))
+    table.add_column(width=1)
+    table.add_column(justify="right", min_width=2, style="dim")
+    table.add_column(overflow="fold")
+    return table
+
+
+def _counts(added: int | None, removed: int | None) -> Text:
+    """`+3 −1`; empty where the lines were not counted."""
+    text = Text()
+    if added:
+        text.append(f" +{added}", "green")
+    if removed:
+        text.append(f" −{removed}", "red")
+    return text

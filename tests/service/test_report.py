@@ -1,0 +1,120 @@
+"""The report at the end of a plan: computed once from what was recorded, the same for every client."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from planloom.domain.plans.plan import Plan
+from planloom.domain.plans.report import Report
+from planloom.domain.values import Uri
+from planloom.models.offline.scripted import ScriptedModel, makes
+from tests.support.studio import studio
+
+ALLOWED = {"approvals.write": "allow", "approvals.execute": "allow", "execution.review": "auto"}
+TESTS = "echo; echo '== 81 passed in 2 s =='"
+FAILS = "echo '3 f1'; exit 4"
+
+
+def reported(plan: Plan) -> Report:
+    assert plan.report is not None
+    return plan.report
+
+
+async def test_a_plan_reports_its_steps_and_files_with_counts_and_its_diff(tmp_path: Path) -> None:
+    text = (
+        '1. Create file new.txt with content "a"\n'
+        '2. Replace "old" with "new" in a.txt\n'
+        '3. Replace "new" with "newer" in a.txt'
+    )
+    async with studio(tmp_path, {"a.txt": "one\nold\n"}) as at:
+        plan = await at.run(text)
+        report = reported(plan)
+        assert [(step.step_id, bool(step.summary)) for step in report.done] == [
+            (step.step_id, True) for step in plan.steps
+        ]
+        assert [(file.uri, file.change, file.added, file.removed) for file in report.files] == [
+            (at.uri("new.txt"), "create", 1, 0),
+            (at.uri("a.txt"), "edit", 1, 1),
+        ]
+        assert (report.commands, report.left, report.closing, report.answered) == ((), (), None, False)
+        whole = at.app.plans.diff(plan.plan_id, Uri(at.uri("a.txt")), None)
+        assert (whole.before, whole.after) == ("one\nold\n", "one\nnewer\n")
+        last = at.app.plans.diff(plan.plan_id, Uri(at.uri("a.txt")), plan.edits[-1].edit_id)
+        assert (last.before, last.after) == ("one\nnew\n", "one\nnewer\n")
+        assert at.events[-1].event.type == "plan_completed"
+        markdown = at.app.plans.markdown(plan.plan_id)
+        assert "- a.txt: edit, +1 −1" in markdown
+
+
+async def test_what_was_changed_back_is_no_change_and_a_renamed_file_keeps_its_text(tmp_path: Path) -> None:
+    text = (
+        '1. Replace "one" with "two" in a.txt\n2. Replace "two" with "one" in a.txt\n3. Rename b.txt to c.txt'
+    )
+    async with studio(tmp_path, {"a.txt": "one\n", "b.txt": "b\n"}) as at:
+        (file,) = reported(await at.run(text)).files
+        assert (file.uri, file.change, file.old_uri) == (at.uri("c.txt"), "rename", at.uri("b.txt"))
+        assert (file.added, file.removed) == (0, 0)
+
+
+async def test_a_denied_step_is_left_with_the_reason(tmp_path: Path) -> None:
+    text = '1. Replace "old" with "new" in a.txt\n2. List files'
+    async with studio(tmp_path, {"a.txt": "old\n"}) as at:
+        plan = await at.respond(await at.approve(await at.ask(text)), "deny", reason="3.10 must stay")
+        report = reported(plan)
+        assert [(step.status, step.reason) for step in report.left] == [
+            ("skipped", "it was not allowed: 3.10 must stay")
+        ]
+        assert report.not_allowed == (at.uri("a.txt"),)
+        assert [step.description for step in report.done] == [plan.steps[1].description]
+
+
+async def test_a_cancelled_plan_reports_what_it_did_not_reach(tmp_path: Path) -> None:
+    text = '1. Create file b.txt with content "b"\n2. Replace "old" with "new" in a.txt'
+    async with studio(tmp_path, {"a.txt": "old\n"}) as at:
+        plan = await at.respond(await at.approve(await at.ask(text)))
+        await at.app.plans.cancel(plan.plan_id)
+        report = reported(await at.reach(plan, "ended"))
+        assert [step.status for step in report.left] == ["not_run"]
+        assert len(report.done) == len(report.files) == 1
+
+
+async def test_a_plan_that_never_ran_has_no_report(tmp_path: Path) -> None:
+    async with studio(tmp_path) as at:
+        plan = await at.ask('1. Create file b.txt with content "b"\n2. List files')
+        await at.app.plans.cancel(plan.plan_id)
+        assert (await at.reach(plan, "ended")).report is None
+
+
+async def test_commands_are_reported_with_their_last_outcome_and_the_model_has_the_last_word(
+    tmp_path: Path,
+) -> None:
+    model = ScriptedModel(
+        [
+            makes(("run_command", {"command": FAILS})),
+            makes(("run_command", {"command": TESTS})),
+            makes(("edit_file", {"path": "a.txt", "old_text": "old", "new_text": "new"})),
+            makes(("run_command", {"command": TESTS})),
+            makes(("final_answer", {"answer": "The condition was inverted. All tests pass."})),
+        ]
+    )
+    async with studio(tmp_path, {"a.txt": "old\n"}, model=model, settings=ALLOWED) as at:
+        report = reported(await at.ask("Fix the bug in a.txt", mode="direct"))
+        assert [(each.command, each.exit_code, each.outcome, each.runs) for each in report.commands] == [
+            (FAILS, 4, "3 f1", 1),
+            (TESTS, 0, "81 passed in 2 s", 2),
+        ]
+        assert (report.closing, report.answered) == ("The condition was inverted. All tests pass.", True)
+        assert [step.summary for step in report.done] == [None]
+        assert [file.change for file in report.files] == ["edit"]
+
+
+async def test_the_last_summary_closes_a_plan_without_an_answer(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [
+            makes(("edit_file", {"path": "a.txt", "old_text": "old", "new_text": "new"})),
+            makes(("task_completed", {"summary": "It says new now."})),
+        ]
+    )
+    async with studio(tmp_path, {"a.txt": "old\n"}, model=model, settings=ALLOWED) as at:
+        report = reported(await at.ask("Change old to new in a.txt please", mode="direct"))
+        assert (report.closing, report.answered) == ("It says new now.", False)
