@@ -21,6 +21,7 @@ from planloom.lsp.wire import events as wire_events
 from planloom.lsp.wire import lookup as wire
 from planloom.lsp.wire import params as wire_params
 from planloom.lsp.wire import plan as wire_plan
+from planloom.lsp.wire import report as wire_report
 from planloom.lsp.wire import results as wire_results
 from planloom.lsp.wire import review as wire_review
 from planloom.lsp.wire.base import Closed, Wire
@@ -29,6 +30,7 @@ _WIDTH: Final = 120
 _MODULES: Final = (
     wire_base,
     wire_review,
+    wire_report,
     wire_plan,
     wire_edits,
     wire_params,

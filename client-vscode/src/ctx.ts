@@ -36,7 +36,10 @@ const RESTORED = 20;
 
 export class Ctx implements vscode.Disposable {
   readonly log = vscode.window.createOutputChannel("Planloom", { log: true });
-  readonly diffs = new Diffs((approvalId, uri) => this.request("planloom/approval/diff", { approvalId, uri }));
+  readonly diffs = new Diffs(
+    (approvalId, uri) => this.request("planloom/approval/diff", { approvalId, uri }),
+    (planId, uri) => this.request("planloom/plan/diff", { planId, uri }),
+  );
   readonly panel: PlanPanel;
   state: PanelState = EMPTY;
   server: ServerState = { kind: "starting", detail: "Starting the server…" };

@@ -1,25 +1,26 @@
-// Shows a proposed change in the editor's diff view, on two read-only documents that exist while it waits for approval.
+// Shows a proposed change, or what a plan has changed, in the editor's diff view, on two read-only documents.
 
 import * as vscode from "vscode";
 
-import type { ApprovalFile, DiffResult } from "./protocol";
+import type { ApprovalFile, DiffResult, Plan, ReportedFile } from "./protocol";
 
 const SCHEME = "planloom-diff";
+type Fetch = (id: string, uri: string) => Promise<DiffResult>;
+type Side = "before" | "after";
 
 export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly fetched = new Map<string, Promise<DiffResult>>();
   private readonly registration = vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);
 
-  constructor(private readonly fetch: (approvalId: string, uri: string) => Promise<DiffResult>) {}
+  constructor(
+    private readonly ofApproval: Fetch,
+    private readonly ofPlan: Fetch,
+  ) {}
 
+  /** Show one file of an approval while that waits for an answer. */
   async show(approvalId: string, file: ApprovalFile): Promise<void> {
     const path = vscode.Uri.parse(file.newUri ?? file.uri).path;
-    const side = (which: "before" | "after"): vscode.Uri =>
-      vscode.Uri.from({
-        scheme: SCHEME,
-        path,
-        query: new URLSearchParams({ approvalId, uri: file.uri, side: which }).toString(),
-      });
+    const side = (which: Side): vscode.Uri => address(path, { approvalId, uri: file.uri, side: which });
     await this.texts(approvalId, file.uri);
     const name = path.split("/").pop() ?? path;
     const title =
@@ -28,19 +29,34 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
         : file.change === "delete"
           ? `${name} (deleted)`
           : `${name} (now ↔ proposed)`;
-    await vscode.commands.executeCommand("vscode.diff", side("before"), side("after"), title, {
-      preview: true,
-      preserveFocus: true,
+    await openDiff(side("before"), side("after"), title);
+  }
+
+  /** Show files before and after a plan. The number of its last event makes the texts new after an undo. */
+  async showPlan({ planId, seq }: Plan, files: readonly ReportedFile[]): Promise<void> {
+    const sides = files.map(({ uri }) => {
+      const { path } = vscode.Uri.parse(uri);
+      const side = (which: Side): vscode.Uri => address(path, { planId, seq: String(seq), uri, side: which });
+      return { uri: vscode.Uri.parse(uri), path, before: side("before"), after: side("after") };
     });
+    const [only, ...others] = sides;
+    if (only !== undefined && others.length === 0)
+      return openDiff(only.before, only.after, `${only.path.split("/").pop() ?? only.path} (before ↔ after the plan)`);
+    const resources = sides.map(({ uri, before, after }) => [uri, before, after]);
+    await vscode.commands.executeCommand("vscode.changes", "Changes of the plan", resources);
   }
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
     const query = new URLSearchParams(uri.query);
+    const [planId, file] = [query.get("planId"), query.get("uri") ?? ""];
     try {
-      const diff = await this.texts(query.get("approvalId") ?? "", query.get("uri") ?? "");
+      const diff =
+        planId === null ? await this.texts(query.get("approvalId") ?? "", file) : await this.ofPlan(planId, file);
       return (query.get("side") === "before" ? diff.before : diff.after) ?? "";
     } catch {
-      return "This change no longer waits for an answer.\n";
+      return planId === null
+        ? "This change no longer waits for an answer.\n"
+        : "Nothing of this change stands any more.\n";
     }
   }
 
@@ -58,9 +74,17 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     const key = `${approvalId} ${uri}`;
     const known = this.fetched.get(key);
     if (known !== undefined) return known;
-    const fetching = this.fetch(approvalId, uri);
+    const fetching = this.ofApproval(approvalId, uri);
     this.fetched.set(key, fetching);
     fetching.catch(() => this.fetched.delete(key));
     return fetching;
   }
+}
+
+function address(path: string, query: Record<string, string>): vscode.Uri {
+  return vscode.Uri.from({ scheme: SCHEME, path, query: new URLSearchParams(query).toString() });
+}
+
+async function openDiff(before: vscode.Uri, after: vscode.Uri, title: string): Promise<void> {
+  await vscode.commands.executeCommand("vscode.diff", before, after, title, { preview: true, preserveFocus: true });
 }

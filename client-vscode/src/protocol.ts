@@ -219,6 +219,49 @@ export interface Perspectives {
   devo?: DevoPerspective;
 }
 
+/** A completed step; `summary` is left out if `closing` of the report says the same. */
+export interface ReportedStep {
+  stepId: string;
+  description: string;
+  summary?: string;
+}
+
+/** A file before the plan's first change and after its last; `oldUri` is its name before, if it was renamed. */
+export interface ReportedFile {
+  uri: string;
+  change: ChangeKind;
+  oldUri?: string;
+  added?: number;
+  removed?: number;
+}
+
+/** A command, how often it ran, and the outcome of its last run; no `exitCode` if it did not end by itself. */
+export interface ReportedCommand {
+  command: string;
+  exitCode?: number;
+  outcome: string;
+  runs: number;
+}
+
+/** A step that is not done, and the reason. */
+export interface LeftStep {
+  stepId: string;
+  description: string;
+  status: "failed" | "skipped" | "not_made" | "not_run";
+  reason: string;
+}
+
+/** What an ended plan has done. `closing` is the model's final answer if `answered`, else its last summary. */
+export interface Report {
+  done: readonly ReportedStep[];
+  files: readonly ReportedFile[];
+  commands: readonly ReportedCommand[];
+  left: readonly LeftStep[];
+  notAllowed: readonly string[];
+  closing?: string;
+  answered: boolean;
+}
+
 /** Whether a request needs a plan; `score` is 0 to 100. */
 export interface Detection {
   planned: boolean;

@@ -23,6 +23,8 @@ const TAKEN: readonly object[] = [
     files: [{ uri: "file:///a", choice: "both", sha256: "5ee" }],
   },
   { kind: "review", planId: "p", review: "end" },
+  { kind: "changes", planId: "p" },
+  { kind: "changes", planId: "p", uri: "file:///w/a" },
   { kind: "select", planId: "p" },
 ];
 const REFUSED: readonly unknown[] = [

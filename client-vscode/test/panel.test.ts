@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import type { FromPanel, ServerState } from "../src/panel/messages";
 import { type PanelState, replay } from "../src/plan/planState";
 import type { PlanView } from "../src/plan/planView";
-import type { Plan } from "../src/protocol";
+import type { Plan, Report } from "../src/protocol";
 import { cards, sameFile } from "../src/webview/cards";
 import { composer, referenceBefore } from "../src/webview/composer";
 import { pathOf } from "../src/webview/format";
@@ -408,6 +408,64 @@ test("a plan with steps left out is partly done, says why, and offers the rest",
   root.querySelector<HTMLElement>("#rest")!.click();
   expect(sent).toMatchObject([{ kind: "create", mode: "plan", sessionId: "s1" }]);
   expect(JSON.stringify(sent[0])).toContain("1. Do b\\n2. Write the docs");
+});
+
+const REPORT: Report = {
+  done: [
+    { stepId: "a", description: "Do a", summary: "It was inverted." },
+    { stepId: "b", description: "Do b" },
+  ],
+  files: [
+    { uri: "file:///w/a.py", change: "edit", added: 3, removed: 1 },
+    { uri: "file:///w/docs", change: "createFolder" },
+  ],
+  commands: [
+    { command: "pytest -q", exitCode: 0, outcome: "81 passed", runs: 2 },
+    { command: "ruff check", exitCode: 1, outcome: "Found 2 errors.", runs: 1 },
+  ],
+  left: [],
+  notAllowed: [],
+  closing: "All tests pass.",
+  answered: false,
+};
+
+function endedWith(report: Report): PlanView {
+  const steps = report.done.map(({ stepId }) => step(stepId, { status: "completed" }));
+  const files = [{ uri: "file:///w/a.py", change: "edit" as const }];
+  const stream = new Stream().start().add("plan_ready", { plan: plan(steps, { seq: 2, status: "executing" }) });
+  if (report.files.length > 0)
+    stream.add("edit_applied", { taskId: "a", editId: "e", files, merged: false, outcome: "verified" });
+  stream.add("plan_completed", { ...ended("2 of 2 steps done. 1 file changed."), report });
+  return replay(stream.events)!;
+}
+
+test("the end of a plan shows the closing words, the commands and the lines of its files, and opens its changes", () => {
+  const { panel, sent } = panelOf();
+  const root = drawn(outcome(panel, endedWith(REPORT)));
+  const text = (selector: string) =>
+    [...root.querySelectorAll(selector)].map((each) => each.textContent?.trim().replaceAll(/\s+/g, " "));
+  expect(text(".closing")).toEqual(["All tests pass."]);
+  expect(text(".summary-text")).toEqual(["2 of 2 steps done. 1 file changed."]);
+  expect(text(".commands li")).toEqual([
+    "pytest -q 81 passed · run 2 times",
+    "ruff check exit code 1 · Found 2 errors.",
+  ]);
+  expect(text(".file .added, .file .removed")).toEqual(["+3", "−1"]);
+  root.querySelector<HTMLElement>(".file .diff")!.click();
+  root.querySelector<HTMLElement>("#changes")!.click();
+  expect(sent).toEqual([
+    { kind: "changes", planId: "p1", uri: "file:///w/a.py" },
+    { kind: "changes", planId: "p1" },
+  ]);
+});
+
+test("an answer alone is followed by no summary", () => {
+  const [first] = REPORT.done;
+  const only: Report = { ...REPORT, done: [first!], files: [], commands: [], answered: true };
+  expect(drawn(outcome(panelOf().panel, endedWith(only))).querySelector(".outcome")).toBeNull();
+  const more = drawn(outcome(panelOf().panel, endedWith({ ...REPORT, answered: true })));
+  expect(more.querySelector(".outcome")).not.toBeNull();
+  expect(more.querySelector(".closing")).toBeNull();
 });
 
 test("a conflict offers both texts, and says before which steps are lost with one's own", () => {

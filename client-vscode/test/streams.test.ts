@@ -50,6 +50,7 @@ function shown(plan: Plan): object {
     sequential,
     rejectionReason,
     executionSummary,
+    report: plan.report,
     steps,
     progress: progressOf(plan),
   };

@@ -366,6 +366,26 @@ def test_plan_stops_at_the_plan(work: Path) -> None:
     assert ended.params("planloom/plan/approve") == []
 
 
+def test_diff_prints_what_a_plan_has_changed(work: Path) -> None:
+    files = [
+        {"uri": "$ROOT/a.txt", "change": "edit", "added": 1, "removed": 1},
+        {"uri": "$ROOT/folder", "change": "createFolder"},
+    ]
+    report = {"done": [], "files": files, "commands": [], "left": [], "notAllowed": [], "answered": False}
+    turns = {
+        "planloom/plan/list": [[{"reply": {"plans": [{"planId": "other"}, {"planId": "p1"}]}}]],
+        "planloom/plan/get": [
+            [{"reply": {"plan": plan([], planId="p1", workspaceFolders=["$ROOT"], report=report)}}]
+        ],
+        "planloom/plan/diff": [[{"reply": {"uri": "", "before": "old\n", "after": "new\n"}}]],
+    }
+    ended = command_line.run(work.parent, ["diff", "p", "-w", str(work)], turns)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out == "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-old\n+new\n"
+    assert ended.params("planloom/plan/get") == [{"planId": "p1"}]
+    assert command_line.run(work.parent, ["diff", "zzz", "-w", str(work)], turns).code == 1
+
+
 def test_ctrl_c_cancels_the_plan_and_waits_for_its_end(work: Path) -> None:
     turns = script([step(1, "Wait for long")], [events({"type": "task_started", "taskId": "s1"})])
     arguments = ["run", "x", "--yes", "--json", "-w", str(work)]

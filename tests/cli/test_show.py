@@ -57,6 +57,16 @@ def test_no_step_is_cut_at_any_width(width: int) -> None:
     assert "END" in told
 
 
+def test_an_instruction_and_a_command_are_approved_whole() -> None:
+    long = "word " * 200 + "END"
+    steps = [
+        step(1, "Think", kind="processing", tool=None, instruction=long),
+        step(2, "Run", tool="run_command", args={"command": long}),
+    ]
+    told = words(shown(show.plan_table(plan(steps))))
+    assert told.count("END") == 2 and "…" not in told
+
+
 def test_a_plan_with_no_steps_has_a_table_too() -> None:
     assert "0 steps" in shown(show.plan_table(plan([])))
 

@@ -153,6 +153,21 @@ def test_allow_for_the_plan_is_offered_where_it_holds(start: Start) -> None:
     assert decisions == ["allowForPlan", "allowForPlan", "allow", "allow"]
 
 
+def test_what_is_allowed_for_the_plan_is_shown_as_it_is_made(start: Start) -> None:
+    def edited(name: str) -> dict[str, Any]:
+        file = {"uri": f"$ROOT/{name}", "change": "create"}
+        return events({"type": "edit_applied", "taskId": "s1", "editId": f"e-{name}", "files": [file]})
+
+    responded = [[{"reply": {}}, edited("one"), edited("two"), events(COMPLETED)]]
+    diff = [[{"reply": {"uri": "", "before": None, "after": "unasked\n"}}]]
+    terminal = start(script(STEPS, [asks(1, "one")], approval_respond=responded, plan_diff=diff))
+    terminal.type("y")
+    terminal.type("p")
+    ended = terminal.finish()
+    assert [params["editId"] for params in ended.params("planloom/plan/diff")] == ["e-two"]
+    assert "new two" in ended.out and "1 + unasked" in ended.out
+
+
 def test_a_long_diff_is_cut_and_shown_whole_on_demand(start: Start) -> None:
     text = "".join(f"line {number}\n" for number in range(300))
     diff = [[{"reply": {"uri": "", "before": None, "after": text}}]]

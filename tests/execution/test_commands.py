@@ -75,13 +75,22 @@ async def test_only_the_exact_repeat_of_a_command_is_allowed_ahead(tmp_path: Pat
 async def test_a_script_that_changes_after_the_question_is_asked_again(tmp_path: Path) -> None:
     async with studio(tmp_path, {"build.sh": "echo good > out\n"}) as room:
         plan = await room.ask("run `sh build.sh`")
-        assert "build.sh" in (plan.pending.approvals[0].warning or "")
+        assert plan.pending.approvals[0].warning is None
         room.path("build.sh").write_text("echo evil > out\n")
         plan = await room.respond(plan)
         assert not room.path("out").exists()
         assert "changed since" in (plan.pending.approvals[0].warning or "")
         plan = await room.respond(plan, "deny")
         assert statuses(plan) == ["skipped"] and not room.path("out").exists()
+
+
+async def test_a_script_that_the_plan_has_changed_is_named_before_it_runs(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"build.sh": "echo good > out\n"}) as room:
+        text = '1. Replace "good" with "better" in build.sh\n2. run `sh build.sh`'
+        plan = await room.respond(await room.approve(await room.ask(text)))
+        (asked,) = plan.pending.approvals
+        assert asked.warning == "It runs what this plan has changed: build.sh."
+        await room.respond(plan, "deny")
 
 
 async def test_invisible_characters_of_a_command_are_written_out(tmp_path: Path) -> None:

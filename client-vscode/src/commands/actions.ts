@@ -24,6 +24,8 @@ export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
     }
     case "diff":
       return diff(ctx, message);
+    case "changes":
+      return changes(ctx, message);
     case "open":
       return open(message);
     case "show":
@@ -39,7 +41,7 @@ export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
 
 type Decision = Exclude<
   FromPanel,
-  { kind: "ready" | "create" | "complete" | "detect" | "diff" | "open" | "show" | "review" | "select" }
+  { kind: "ready" | "create" | "complete" | "detect" | "diff" | "changes" | "open" | "show" | "review" | "select" }
 >;
 
 /** Send the panel the outcome of its request, even if it throws: the form that sent it waits for that. */
@@ -168,6 +170,15 @@ async function diff(ctx: Ctx, { approvalId, uri }: { approvalId: string; uri: st
   const approval = ctx.current()?.plan.pending.approvals.find((each) => each.approvalId === approvalId);
   const file = approval?.files.find((each) => each.uri === uri);
   if (file !== undefined) await ctx.diffs.show(approvalId, file);
+}
+
+/** Show what an ended plan has changed: one file, or all of them side by side. */
+async function changes(ctx: Ctx, { planId, uri }: { planId: string; uri?: string | undefined }): Promise<void> {
+  const plan = ctx.current()?.plan;
+  if (plan?.planId !== planId) return;
+  const files = plan.report?.files.filter((file) => file.change !== "createFolder") ?? [];
+  const asked = uri === undefined ? files : files.filter((file) => file.uri === uri);
+  if (asked.length > 0) await ctx.diffs.showPlan(plan, asked);
 }
 
 async function undo(ctx: Ctx, { planId, stepId, redo }: UndoParams): Promise<object | undefined> {

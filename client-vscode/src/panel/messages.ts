@@ -88,6 +88,7 @@ const fromPanel = v.variant("kind", [
     files: v.optional(v.array(text)),
   }),
   v.strictObject({ ...kind("diff"), approvalId: id, uri: text }),
+  v.strictObject({ ...kind("changes"), planId: id, uri: v.optional(text) }),
   v.strictObject({ ...kind("answer"), ...numbered, planId: id, stepId: id, answer: text }),
   v.strictObject({
     ...kind("recover"),

@@ -224,6 +224,7 @@ function ended(plan: Plan, status: PlanStatus, event: PlanCompleted | PlanFailed
     steps,
     pending: NO_PENDING,
     executionSummary: event.summary,
+    report: event.report,
     usage: event.usage,
     error: event.type === "plan_failed" ? event.error : undefined,
     completedAt: event.at,

@@ -152,6 +152,8 @@ export function skippedWith(plan: Plan, stepId: string): string | undefined {
 /** Why a step of an ended plan was not done. */
 export function whyNot(view: PlanView, step: Step): string {
   if (step.status === "failed") return `failed: ${step.result?.error ?? "the reason is unknown"}`;
+  const left = view.plan.report?.left.find((each) => each.stepId === step.stepId);
+  if (left !== undefined && left.reason !== "") return left.reason;
   if (step.status !== "skipped") return "the plan ended before it ran";
   return SKIP_REASON[view.skipReasons[step.stepId] ?? "user"] ?? "skipped";
 }

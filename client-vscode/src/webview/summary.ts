@@ -1,10 +1,11 @@
-// The outcome of a plan: its summary or error, the answer of a direct request, the changed files, the log.
+// The outcome of a plan: its report or error, the answer of a direct request, the changed files, the log.
 
 import { html, nothing } from "lit";
 
 import { isUndoable } from "../plan/planState";
 import { type ChangedFile, type PlanView, UNDOABLE } from "../plan/planView";
 import { isPartly, notDone, restOf } from "../plan/waiting";
+import type { Report, ReportedCommand } from "../protocol";
 import { CHANGE_LETTER, latest, pathOf, spent, whyNot } from "./format";
 import { plain } from "./hiddenCharacters";
 import { icon, linkButton, type Panel, shown, type View } from "./ui";
@@ -60,13 +61,41 @@ function summary(view: PlanView): View {
     !["completed", "failed", "cancelled"].includes(plan.status)
   )
     return nothing;
+  if (plan.report != null && onlyAnswers(plan.report)) return nothing;
   const partly = isPartly(view);
   const glyph = partly ? "warning" : plan.status === "completed" ? "pass-filled" : "info";
   return html`<section class="card outcome" data-status=${plan.status} data-partly=${partly} aria-label="Summary">
     <h3>${icon(glyph)}<span class="grow">Summary</span></h3>
+    ${
+      plan.report?.closing == null || plan.report.answered
+        ? nothing
+        : html`<p class="closing">${shown(plan.report.closing)}</p>`
+    }
     <p class="summary-text">${shown(plan.executionSummary)}</p>
+    ${commands(plan.report?.commands ?? [])}
     ${spent(plan) === "" ? nothing : html`<p class="quiet">${spent(plan)}</p>`}
   </section>`;
+}
+
+/** Whether all that a plan has done is to give an answer, which stands above already. */
+function onlyAnswers({ answered, done, files, commands, left, notAllowed }: Report): boolean {
+  const others = [files, commands, left, notAllowed];
+  return answered && done.length === 1 && others.every((each) => each.length === 0);
+}
+
+/** The commands of a plan, each with the outcome of its last run. */
+function commands(ran: readonly ReportedCommand[]): View {
+  if (ran.length === 0) return nothing;
+  return html`<ul class="commands" aria-label="Commands">${ran.map(({ command, exitCode, outcome, runs }) => {
+    const good = exitCode === 0;
+    const code = good || exitCode === undefined ? [] : [`exit code ${exitCode}`];
+    const times = runs > 1 ? [`run ${runs} times`] : [];
+    const words = [...code, ...(outcome === "" ? [] : [outcome]), ...times].join(" · ");
+    return html`<li data-good=${good}>
+      ${icon(good ? "pass" : "error", good ? "succeeded" : "failed", good ? "good" : "bad")}
+      <span><code>${shown(command)}</code> <span class="quiet">${shown(words)}</span></span>
+    </li>`;
+  })}</ul>`;
 }
 
 /** The steps that a completed plan has not done, and a button that plans them. Other plans are regenerated instead. */
@@ -104,7 +133,8 @@ const FILE_STATE: Readonly<Record<ChangedFile["state"], string>> = {
 function files(panel: Panel, view: PlanView): View {
   const changed = latest(view.files);
   if (changed.length === 0) return nothing;
-  const { planId, workspaceFolders } = view.plan;
+  const { planId, workspaceFolders, report } = view.plan;
+  const counted = new Map(report?.files.map((file) => [file.uri, file]));
   const reverted = view.files.some((file) => file.state === "reverted");
   return html`<section class="changed" aria-label="Changed files">
     <h3>${icon("files")}<span class="grow">Changed files</span><span class="quiet">${changed.length}</span></h3>
@@ -123,10 +153,28 @@ function files(panel: Panel, view: PlanView): View {
               ? html`<span class="chip" title="Merged with what you typed meanwhile">${icon("git-merge")}merged</span>`
               : nothing
           }
+          ${lines(file.state === "applied" ? counted.get(file.uri) : undefined)}
           <span class="quiet" title=${plain(file.reason ?? "")}>${FILE_STATE[file.state]}</span>
+          ${
+            counted.has(file.uri) && file.state === "applied" && file.change !== "createFolder"
+              ? linkButton("Diff", () => panel.post({ kind: "changes", planId, uri: file.uri }), {
+                  icon: "diff",
+                  classes: "diff",
+                  ariaLabel: plain(`Show what the plan changed in ${pathOf(file.uri, workspaceFolders)}`),
+                })
+              : nothing
+          }
         </li>`,
       )}
     </ul>
+    ${
+      report?.files.some((file) => file.change !== "createFolder") && changed.some((file) => file.state === "applied")
+        ? linkButton("Show all changes", () => panel.post({ kind: "changes", planId }), {
+            icon: "diff-multiple",
+            id: "changes",
+          })
+        : nothing
+    }
     ${
       isUndoable(view)
         ? linkButton("Undo all edits of this plan", () => panel.decide(planId, { kind: "undo", planId }), {
@@ -142,6 +190,11 @@ function files(panel: Panel, view: PlanView): View {
           : nothing
     }
   </section>`;
+}
+
+function lines(file: { added?: number; removed?: number } | undefined): View {
+  if (file?.added === undefined) return nothing;
+  return html`<span class="added">+${file.added}</span><span class="removed">−${file.removed ?? 0}</span>`;
 }
 
 function log(view: PlanView): View {

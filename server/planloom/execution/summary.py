@@ -26,7 +26,6 @@ _SKIPPED: dict[SkipReason, str] = {
     "approval_denied": "it was not allowed",
     "policy": "skipped after its failure, as the setting says",
     "dependency_failed": "a step that it needs did not finish",
-    "condition": "its condition does not hold",
 }
 TextOf = Callable[[Sha256], str | None]
 """The text with a hash, as the journal of edits keeps it."""
@@ -228,6 +227,7 @@ def _command(command: str, call: ExecutedTool, runs: int) -> ReportedCommand:
 
 
 def _left(plan: Plan) -> Iterator[LeftStep]:
+    """The steps that are not done, except those whose condition did not hold: nothing is left to do about them."""
     for step in plan.steps:
         if step.status == "failed":
             error = step.result.error if step.result is not None else None
@@ -237,7 +237,7 @@ def _left(plan: Plan) -> Iterator[LeftStep]:
                 status="failed",
                 reason=shortened(error or "", _REASON),
             )
-        elif step.status == "skipped":
+        elif step.status == "skipped" and step.skip_reason != "condition":
             yield LeftStep(
                 step_id=step.step_id,
                 description=step.description,
@@ -251,7 +251,7 @@ def _left(plan: Plan) -> Iterator[LeftStep]:
                 status="not_made",
                 reason="its changes were never made, since the plan ended first",
             )
-        elif step.status != "completed":
+        elif step.status not in ("completed", "skipped"):
             yield LeftStep(
                 step_id=step.step_id,
                 description=step.description,
@@ -263,7 +263,7 @@ def _left(plan: Plan) -> Iterator[LeftStep]:
 def _why_skipped(step: Step) -> str:
     if step.skip_reason == "approval_denied":
         return _not_allowed(next((call.why for call in reversed(step.tools_executed) if call.why), None))
-    return _SKIPPED[step.skip_reason or "user"]
+    return _SKIPPED.get(step.skip_reason or "user", "skipped")
 
 
 def _not_allowed(why: str | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 
 from rich.console import RenderableType
@@ -53,8 +53,10 @@ def report_parts(report: Report, plan: Plan, folders: Sequence[Path]) -> Iterato
     """The parts of the report that say something, each under its heading."""
     if report.get("closing") and not report.get("answered"):
         yield Padding(Markdown(visible(report["closing"])), (0, 2))
-    numbers = {step["stepId"]: number for number, step in enumerate(plan.get("steps") or [], 1)}
-    if done := _done(report, numbers):
+    steps = plan.get("steps") or []
+    numbers = {step["stepId"]: number for number, step in enumerate(steps, 1)}
+    thought = {step["stepId"] for step in steps if step.get("kind") == "processing"}
+    if done := _done(report, numbers, thought):
         yield Padding(done, _INDENT)
     if report.get("files"):
         files = {file["uri"]: file["change"] for file in report["files"]}
@@ -72,10 +74,18 @@ def report_parts(report: Report, plan: Plan, folders: Sequence[Path]) -> Iterato
         yield Text(f"All changes: planloom diff {plan.get('planId', '')[:8]}", "dim")
 
 
-def _done(report: Report, numbers: Mapping[str, int]) -> Table | None:
-    """The completed steps with their summaries; None if that tells no more than the plan."""
+def _done(report: Report, numbers: Mapping[str, int], thought: Set[str]) -> Table | None:
+    """The completed steps, those of a model with its summaries; None if that tells no more than the plan.
+
+    What a literal call has done is told by the files and the commands.
+    """
     steps = report.get("done") or []
-    summaries = [show.step_summary(step.get("summary"), step.get("description", "")) for step in steps]
+    summaries = [
+        show.step_summary(step.get("summary"), step.get("description", ""))
+        if step["stepId"] in thought
+        else ""
+        for step in steps
+    ]
     if len(numbers) < 2 or not any(summaries):
         return None
     table = _rows()
