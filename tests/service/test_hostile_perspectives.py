@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from planloom.agent.investigation import MAX_TURNS
 from planloom.domain.errors import ModelFailed
 from planloom.domain.values import Args, CallId
 from planloom.models.port import (
@@ -24,6 +25,7 @@ from planloom.models.port import (
     TextDelta,
     ToolCall,
 )
+from planloom.planning.investigations.planner import MAX_TURNS as PLANNER_TURNS
 from tests.service.test_perspectives import CHAPO, DEVO, FILES, KODA, PLAN, REQUEST
 from tests.support.studio import studio
 
@@ -42,7 +44,7 @@ FAULTS = (
     "unavailable",
     "refused",
 )
-MOST_REQUESTS = 3 * 10 + 2
+MOST_REQUESTS = 3 * MAX_TURNS + PLANNER_TURNS
 
 
 class HostileAgents:
@@ -75,11 +77,12 @@ class HostileAgents:
 
 
 def _right(request: ModelRequest) -> Sequence[ModelEvent]:
-    system, prompt = request.messages[0].text, request.messages[-1].text
+    system = request.messages[0].text
     report = next((args for words, args in REPORTS.items() if words in system), None)
     if report is None:
         return (TextDelta(text=json.dumps(PLAN)), Finished(reason="stop"))
-    if "TOOL RESULTS" not in prompt and request.tools[0].name != "report":
+    has_read = any(message.role == "tool" for message in request.messages)
+    if not has_read and request.tools[0].name != "report":
         return (_call("read_file", {"path": "src/auth.py"}), Finished(reason="tool_calls"))
     return (_call("report", report), Finished(reason="tool_calls"))
 
