@@ -10,6 +10,7 @@ from typing import Literal
 from planloom.agent.answer import Confidence, Turn, control_specs
 from planloom.agent.answer_decoder import mode_of, turn_request
 from planloom.agent.prompts import Brief, remaining, system_prompt, task_brief
+from planloom.agent.result_budget import head_and_tail
 from planloom.agent.task import (
     AgentTask,
     Evidence,
@@ -143,7 +144,9 @@ async def _finish(
         return None
     failed_checks = await runner.failed_checks()
     if failed_checks:
-        state.conversation.tell("The task is not done yet: " + " ".join(failed_checks))
+        window = state.conversation.window
+        found = head_and_tail("\n".join(failed_checks), window.room // 4, window.text)
+        state.conversation.tell(f"The task is not done yet: {found}")
         return None
     last = remaining(task.plan(), task.step) == 0
     return TaskDone(summary=summary, answer=answer if last else None, confidence=confidence if last else None)

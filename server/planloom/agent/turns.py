@@ -201,7 +201,8 @@ async def run_calls(
             remarks.append(_FEW_LEFT.format(left=left))
         loop_state.conversation.add_result(call, result, remark=" ".join(remarks))
         all_ok = all_ok and result.ok
-        if result.ok and not is_repeated:
+        # An exit code is a result, so a command that ended with another than 0 is progress, too.
+        if (result.ok or result.ended) and not is_repeated:
             loop_state.idle = 0
     return all_ok
 

