@@ -122,3 +122,21 @@ async def test_what_the_model_gives_up_is_asked_with_the_output_of_the_command(t
         plan = await at.approve(plan)
         assert plan.pending.recoveries[0].step_id == StepId("s1")
         assert plan.pending.recoveries[0].error.endswith("line 60")
+
+
+async def test_a_plan_with_no_completed_step_has_failed_with_the_reason(tmp_path: Path) -> None:
+    async with studio(tmp_path, FILES, settings=COMMANDS) as at:
+        plan = await with_steps(at, tool_step(*TEST), work_step("Fix it", depends_on=("s1",)))
+        plan = await at.approve(plan)
+        await at.app.steps.recover(plan.plan_id, StepId("s1"), "skip", None)
+        plan = await at.reach(plan, "ended")
+        assert (plan.status, [step.status for step in plan.steps]) == ("failed", ["skipped"] * 2)
+        assert plan.error is not None and "No step was completed" in plan.error.message
+        assert "exit code 1" in plan.error.message
+
+
+async def test_a_plan_whose_only_step_is_denied_is_cancelled(tmp_path: Path) -> None:
+    async with studio(tmp_path, FILES) as at:
+        plan = await at.approve(await with_steps(at, tool_step(*TEST)))
+        plan = await at.respond(plan, "deny")
+        assert plan.status == "cancelled" and (plan.execution_summary or "").startswith("0 of 1 steps done")

@@ -257,7 +257,7 @@ async def test_writes_of_a_step_are_asked_for_once_and_a_denial_reaches_the_mode
         plan = await at.approve(plan)
         assert [file.uri.rpartition("/")[2] for file in plan.pending.approvals[0].files] == ["a.txt", "b.txt"]
         plan = await at.respond(plan, "deny", reason="wrong folder")
-        assert plan.status == "completed"
+        assert plan.status == "cancelled"
         assert "The changes were not made: wrong folder" in asked(model.requests[1])
         assert not at.path("a.txt").exists()
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from planloom.domain.plans.plan import Plan
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Plan, PlanError
 from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.uris import display_name
 
@@ -27,6 +28,22 @@ def execution_summary(plan: Plan) -> str:
         if names:
             parts.append(f"{word}: " + listed(names, _LISTED, "; "))
     return ". ".join(parts) + "."
+
+
+def ending_of(plan: Plan) -> ev.PlanCompleted | ev.PlanFailed | ev.PlanCancelled:
+    """How a plan ends whose steps have all ended: completed only if one of them is.
+
+    A plan without a completed step has failed if a step has; else nobody wanted its steps, so it is cancelled.
+    """
+    summary = execution_summary(plan)
+    if not plan.steps or any(step.status == "completed" for step in plan.steps):
+        return ev.PlanCompleted(summary=summary)
+    for step in plan.steps:
+        if step.result is not None and not step.result.ok:
+            why = (step.result.error or "").strip().partition("\n")[0]
+            message = f"No step was completed. The step “{step.description}” failed: {why}"
+            return ev.PlanFailed(summary=summary, error=PlanError(code="step_failed", message=message))
+    return ev.PlanCancelled(summary=summary)
 
 
 def changed_files(plan: Plan) -> tuple[str, ...]:
