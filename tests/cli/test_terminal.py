@@ -220,6 +220,15 @@ def test_a_paused_plan_goes_on_or_not(start: Start) -> None:
     assert ended.params("planloom/plan/resume") == [{"planId": "p"}]
 
 
+def test_a_plan_at_a_limit_goes_on(start: Start) -> None:
+    paused = {"type": "plan_paused", "reason": "budget", "detail": "The step made 200 tool calls."}
+    turns = script(STEPS, [events(paused)], plan_resume=[[{"reply": {}}, events(COMPLETED)]])
+    terminal = start(turns, "--yes")
+    terminal.wait_for("[g] go on")
+    terminal.type("g")
+    assert terminal.finish().params("planloom/plan/resume") == [{"planId": "p"}]
+
+
 def test_a_conflict_is_shown_with_both_sides(start: Start) -> None:
     hunk = {"range": {}, "base": "a", "mine": "my line", "theirs": "its line"}
     files = [{"uri": f"$ROOT/{name}", "hunks": [hunk]} for name in ("one", "two", "three")]

@@ -34,7 +34,10 @@ async def answer(at: Studio, plan: Plan, conflict: Conflict, choice: Any, **more
         plan,
         lambda now: (
             conflict not in now.pending.conflicts
-            and (bool(now.pending.conflicts or now.pending.approvals) or now.status in ("completed", "cancelled"))
+            and (
+                bool(now.pending.conflicts or now.pending.approvals)
+                or now.status in ("completed", "cancelled")
+            )
         ),
     )
 
