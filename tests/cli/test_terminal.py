@@ -185,16 +185,21 @@ def test_a_question_is_answered_by_words_or_by_number(start: Start) -> None:
 
 def test_a_failed_step_is_decided_by_the_person(start: Start) -> None:
     failed = {"type": "task_failed", "taskId": "s1", "error": "No such text.", "willRetry": False}
-    request = {"type": "recovery_request", "taskId": "s1", "error": "", "options": ["retry", "skip", "abort"]}
+    request = {
+        "type": "recovery_request",
+        "taskId": "s1",
+        "error": "",
+        "options": ["retry", "skip", "go_on", "abort"],
+    }
     again = [{"reply": {}}, events(failed, request)]
-    turns = script(STEPS, again[1:], step_recover=[again, again, [{"reply": {}}, events(CANCELLED)]])
+    turns = script(STEPS, again[1:], step_recover=[again, again, again, [{"reply": {}}, events(CANCELLED)]])
     terminal = start(turns, "--yes")
-    for typed in ("r", "skip", "c"):
+    for typed in ("r", "skip", "g", "c"):
         terminal.wait_for("No such text.")
         terminal.wait_for("What now?")
         terminal.type(typed)
     sent = terminal.finish().params("planloom/step/recover")
-    assert [params["action"] for params in sent] == ["retry", "skip", "abort"]
+    assert [params["action"] for params in sent] == ["retry", "skip", "go_on", "abort"]
 
 
 def test_arguments_of_a_failed_step_are_changed_and_bad_json_is_asked_again(start: Start) -> None:

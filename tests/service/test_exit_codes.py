@@ -140,3 +140,15 @@ async def test_a_plan_whose_only_step_is_denied_is_cancelled(tmp_path: Path) -> 
         plan = await at.approve(await with_steps(at, tool_step(*TEST)))
         plan = await at.respond(plan, "deny")
         assert plan.status == "cancelled" and (plan.execution_summary or "").startswith("0 of 1 steps done")
+
+
+async def test_a_person_may_go_on_without_a_failed_step(tmp_path: Path) -> None:
+    async with studio(tmp_path, FILES, settings=COMMANDS) as at:
+        made = ("write_file", {"path": "new.txt", "content": "new\n"})
+        plan = await with_steps(at, tool_step(*TEST), tool_step(*made, depends_on=("s1",)))
+        plan = await at.approve(plan)
+        assert plan.pending.recoveries[0].options == ("retry", "skip", "go_on", "abort", "model")
+        await at.app.steps.recover(plan.plan_id, StepId("s1"), "go_on", None)
+        plan = await at.reach(plan, "ended")
+        assert [step.status for step in plan.steps] == ["skipped", "completed"]
+        assert (plan.status, at.text("new.txt")) == ("completed", "new\n")

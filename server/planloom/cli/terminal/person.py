@@ -23,7 +23,8 @@ _REVIEW: Mapping[str, tuple[str, ReviewChoice]] = {
 }
 _RECOVERIES = {
     "retry": ("r", "retry"),
-    "skip": ("s", "skip and go on"),
+    "skip": ("s", "skip it and what depends on it"),
+    "go_on": ("g", "skip only it and go on"),
     "model": ("m", "let the model propose"),
     "accept": ("p", "take the proposal"),
     "abort": ("c", "cancel the plan"),
