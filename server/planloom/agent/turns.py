@@ -117,7 +117,8 @@ async def _send(
 ) -> Turn:
     cost = Cost()
     try:
-        turn = await _decoded(limits, request, cost.stream(model, request), decoder)
+        with limits.waiting():
+            turn = await _decoded(limits, request, cost.stream(model, request), decoder)
     except ModelFailed:
         # Providers bill a request that fails in mid-stream, too.
         limits.spend(cost.usage)

@@ -30,6 +30,7 @@ from planloom.execution.prompting.threads import PlanThreads
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.command_output import command_section
 from planloom.execution.steps.results import Asked, Done, Failed, Outcome, Rerouted, Skipped
+from planloom.execution.steps.time_limits import StepClock
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.execution.steps.tool_runner import StepToolRunner
 from planloom.intake.surroundings.sections import Surroundings
@@ -72,7 +73,7 @@ class ModelWork:
         """Whether there is a model."""
         return await self._model() is not None
 
-    async def run(self, run: StepRun, attachments: str, output: str = "") -> Outcome:
+    async def run(self, run: StepRun, attachments: str, clock: StepClock, output: str = "") -> Outcome:
         """Let the model work on the step with the tools of its agent. `output` is that of the step's literal call."""
         model = await self._model()
         if model is None:
@@ -101,6 +102,7 @@ class ModelWork:
             stream=lambda kind, text: self._stream(run.plan_id, run.step_id, kind, text),
             spend=run.spend,
             allow=run.require_budget,
+            waiting=clock.waiting,
         )
         task = AgentTask(
             plan=lambda: run.plan,

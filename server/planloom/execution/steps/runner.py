@@ -22,7 +22,7 @@ from planloom.execution.steps.results import (
     Rerouted,
     Skipped,
 )
-from planloom.execution.steps.time_limits import within
+from planloom.execution.steps.time_limits import StepClock, within
 
 
 class Runner:
@@ -53,10 +53,9 @@ class Runner:
         if isinstance(attachments, Asked):
             return attachments
         run = StepRun(self._plan_store, self._session, plan, step)
-        work = self._work(run, attachments)
         seconds = self._session.settings.execution.step_timeout_seconds
         try:
-            return await within(self._plan_store, plan_id, step_id, seconds, work)
+            return await within(seconds, run, lambda clock: self._work(run, attachments, clock))
         except CancelledByUser:
             return Rerouted()
         except CommandDenied as denied:
@@ -64,16 +63,16 @@ class Runner:
         except UnsavedFiles as unsaved:
             return Interrupted(reason="unsaved_files", detail=unsaved.sentence)
 
-    async def _work(self, run: StepRun, attachments: str) -> Outcome:
+    async def _work(self, run: StepRun, attachments: str, clock: StepClock) -> Outcome:
         """Run the literal call or the model. A call that ran and failed is a result, which the model works with."""
         if run.step.kind != "tool_call":
-            return await self._model_work.run(run, attachments)
+            return await self._model_work.run(run, attachments, clock)
         outcome = await self._literal_calls.run(run)
         if not isinstance(outcome, CallFailed):
             return outcome
         if not await self._model_work.is_possible():
             return outcome.failure
-        taken_over = await self._model_work.run(run, attachments, outcome.output)
+        taken_over = await self._model_work.run(run, attachments, clock, outcome.output)
         if isinstance(taken_over, Done):
             return taken_over.model_copy(update={"value": outcome.value})
         if isinstance(taken_over, Failed):
