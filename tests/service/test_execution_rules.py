@@ -441,7 +441,7 @@ async def test_a_proposal_that_is_no_use_leaves_the_choice_to_the_person(tmp_pat
         at.model.model = ScriptedModel([says(text)])
         plan = await at.approve(plan)
         plan = await at.until(plan, lambda now: bool(now.pending.recoveries))
-        assert plan.pending.recoveries[0].options == ("retry", "skip", "abort", "model")
+        assert plan.pending.recoveries[0].options == ("retry", "skip", "go_on", "abort", "model")
         with pytest.raises(WrongState):
             await at.app.steps.recover(plan.plan_id, StepId("s1"), "accept", None)
 

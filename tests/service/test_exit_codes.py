@@ -152,3 +152,25 @@ async def test_a_person_may_go_on_without_a_failed_step(tmp_path: Path) -> None:
         plan = await at.reach(plan, "ended")
         assert [step.status for step in plan.steps] == ["skipped", "completed"]
         assert (plan.status, at.text("new.txt")) == ("completed", "new\n")
+
+
+async def test_a_step_at_its_limit_makes_what_it_has_staged_and_goes_on(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [
+            makes(
+                ("write_file", {"path": "a.txt", "content": "a\n"}),
+                ("read_file", {"path": "code.txt"}),
+                ("search_text", {"pattern": "wrong"}),
+            ),
+            makes(("read_file", {"path": "a.txt"}), MENDED),
+        ]
+    )
+    settings = {**COMMANDS, "execution.maxToolCallsPerStep": 2}
+    async with studio(tmp_path, FILES, settings=settings) as at:
+        plan = await with_steps(at, work_step("Work"))
+        at.model.model = model
+        plan = await at.approve(plan)
+        assert (plan.status, plan.pause_reason) == ("paused", "budget")
+        assert "Changed so far: a.txt." in (plan.pause_detail or "") and at.text("a.txt") == "a\n"
+        await at.app.plans.resume(plan.plan_id)
+        assert (await at.reach(plan, "ended")).status == "completed"

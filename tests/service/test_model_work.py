@@ -231,12 +231,12 @@ async def test_a_direct_run_that_becomes_a_plan_tells_what_was_really_done(tmp_p
         ]
     )
     async with studio(tmp_path, {"b.txt": "b"}, model=model) as at:
-        plan = await at.ask("Fix everything that is broken in here", mode="direct")
-        assert [(step.description, step.status) for step in plan.steps][1:] == [("First", "pending")]
-        told = plan.steps[0].result
-        assert told is not None and told.summary is not None and "a.txt" not in told.summary
-        assert plan.summary.endswith("Dropped: the changes of a.txt.")
-        assert not at.path("a.txt").exists()
+        plan = await at.respond(await at.ask("Fix everything that is broken in here", mode="direct"))
+        assert [(step.description, step.status) for step in plan.steps] == [
+            ("Done before the plan: Created a.txt", "completed"),
+            ("First", "pending"),
+        ]
+        assert at.text("a.txt") == "a" and plan.summary.startswith("1 step, ")
         assert "each with a description" in asked(model.requests[2])
 
 

@@ -13,6 +13,7 @@ from datetime import datetime
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import ENDED, Plan
 from planloom.domain.values import PlanId, StepId
+from planloom.execution.effects.previous_calls import changed_so_far
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.step_run import StepRun
@@ -30,10 +31,14 @@ def waits_for_person(plan: Plan, step_id: StepId) -> bool:
 
 
 class StepClock:
-    """The time that one run of a step may work. It stands still while the step waits for the user or the model."""
+    """The time that one run of a step may work. It stands still while the step waits for the user or the model.
+
+    `at_limit` settles what the step has staged when its time is over.
+    """
 
     def __init__(self, seconds: float) -> None:
         self.limit = asyncio.timeout(seconds)
+        self.at_limit: Callable[[], Awaitable[object]] | None = None
         self._left = seconds
         self._since: float | None = asyncio.get_running_loop().time()
         self._waits_for_person = False
@@ -93,9 +98,12 @@ async def within(seconds: float, run: StepRun, work: Callable[[StepClock], Await
     except TimeoutError:
         if not clock.limit.expired():
             raise
+        if clock.at_limit is not None:
+            await clock.at_limit()
         detail = (
             f"The step has worked for {_duration(seconds)}, the most that one step may take "
-            "(execution.stepTimeoutSeconds). Resume the plan to give it as much again."
+            "(execution.stepTimeoutSeconds). Resume the plan to give it as much again. "
+            f"{changed_so_far(run.now)}"
         )
         return Interrupted(reason="budget", detail=detail)
 
