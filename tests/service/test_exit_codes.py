@@ -154,6 +154,17 @@ async def test_a_person_may_go_on_without_a_failed_step(tmp_path: Path) -> None:
         assert (plan.status, at.text("new.txt")) == ("completed", "new\n")
 
 
+async def test_a_repeated_write_is_told_as_one_that_changes_nothing(tmp_path: Path) -> None:
+    write = ("write_file", {"path": "a.txt", "content": "a\n"})
+    model = ScriptedModel([makes(write, ("list_files", {}), write), makes(MENDED)])
+    async with studio(tmp_path, settings=COMMANDS) as at:
+        plan = await with_steps(at, work_step("Write a.txt"))
+        at.model.model = model
+        assert (await at.approve(plan)).status == "completed"
+        first, _, second = (each.text for each in model.requests[1].messages if each.role == "tool")
+        assert first.startswith("Created a.txt") and second.startswith("Nothing was done")
+
+
 async def test_a_step_at_its_limit_makes_what_it_has_staged_and_goes_on(tmp_path: Path) -> None:
     model = ScriptedModel(
         [
