@@ -47,7 +47,7 @@ export type Review = (typeof REVIEWS)[number];
 export const RISKS = ["low", "medium", "high"] as const;
 export type Risk = (typeof RISKS)[number];
 
-export const RECOVERY_ACTIONS = ["retry", "skip", "abort", "model", "accept"] as const;
+export const RECOVERY_ACTIONS = ["retry", "skip", "go_on", "abort", "model", "accept"] as const;
 export type RecoveryAction = (typeof RECOVERY_ACTIONS)[number];
 
 export const DETECTION_RULES = [

@@ -133,7 +133,7 @@ class ExecutionSettings(_Group):
     step_timeout_seconds: float = Field(
         600,
         gt=0,
-        description="Seconds that one step may take; time in which it waits for the user does not count.",
+        description="Seconds that one step may work; waiting for the user or the model does not count.",
     )
     completion_timeout_seconds: float = Field(
         30,
@@ -182,7 +182,11 @@ class BudgetSettings(_Group):
 
     max_requests: int = Field(200, ge=1, description="The most requests of one plan to a model.")
     max_tokens: int = Field(0, ge=0, description="The most tokens of one plan; 0 for no limit.")
-    max_minutes: float = Field(60, gt=0, description="The most minutes that one plan may run.")
+    max_minutes: float = Field(
+        60,
+        gt=0,
+        description="The most minutes that one plan may run; waiting for the model counts, for the user not.",
+    )
 
 
 class ContextSettings(_Group):

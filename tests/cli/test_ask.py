@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planloom.cli.terminal.decisions import Flags, NonInteractive, Verdict, verdict_by_flags
+from planloom.cli.terminal.decisions import ASSUME, Flags, NonInteractive, Verdict, verdict_by_flags
 
 WRITE: dict[str, Any] = {"effect": "write", "files": [{"uri": "file:///w/a", "change": "edit"}]}
 PLAIN = {
@@ -52,6 +52,18 @@ def test_dangerous_things_need_yes_commands(approval: Any, flags: Flags) -> None
         assert "--yes-commands" in (verdict.reason or "")
 
 
+async def test_yes_lets_the_model_decide_but_not_for_ever() -> None:
+    nobody = NonInteractive(yes=True)
+    proposed: Any = {"options": ["accept", "retry"], "proposal": {"action": "retry", "why": "It may pass."}}
+    assert [await nobody.question({"stepId": "s1"}) for _ in range(4)] == [ASSUME] * 3 + [None]
+    taken = [(await nobody.recovery({"stepId": "s1"}, proposed)).action for _ in range(4)]
+    assert taken == ["accept"] * 3 + ["abort"]
+    assert (await nobody.recovery({"stepId": "s2"}, {"options": ["retry", "model"]})).action == "abort"
+    assert await nobody.resume("budget", "60 requests (budget.maxRequests).") is False
+    assert await nobody.resume("model_unavailable", "") is False
+    assert [await nobody.resume("budget", "200 calls.") for _ in range(6)] == [True] * 5 + [False]
+
+
 async def test_nobody_harms_nothing() -> None:
     nobody = NonInteractive()
     assert await nobody.review() == "cancel"
@@ -59,5 +71,5 @@ async def test_nobody_harms_nothing() -> None:
     assert await nobody.question({}) is None
     assert (await nobody.recovery({}, {})).action == "abort"
     assert await nobody.conflict({"files": [{"uri": "file:///a"}]}) == {"file:///a": "mine"}
-    assert await nobody.resume("Go on?") is False
+    assert await nobody.resume("budget", "") is False
     assert await nobody.attach_secret(".env", "") is False

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from planloom.cli.terminal.decisions import ASSUME
 from tests.support import command_line
 from tests.support.command_line import Finished
 from tests.support.scripts import COMPLETED, approval, creates, done, events, plan, script, step
@@ -194,13 +195,12 @@ def test_a_plan_that_does_not_complete_ends_with_one(work: Path, event: Any, tol
 
 
 WAITING = {
-    "a question": {"type": "clarification_request", "taskId": "s1", "question": "Which port?"},
     "no model": {
         "type": "plan_paused",
         "reason": "model_unavailable",
         "detail": "No model answers: set model.name.",
     },
-    "a spent budget": {"type": "plan_paused", "reason": "budget", "detail": "60 minutes are over."},
+    "a spent budget": {"type": "plan_paused", "reason": "budget", "detail": "60 (budget.maxRequests)"},
 }
 
 
@@ -208,8 +208,51 @@ WAITING = {
 def test_what_only_a_person_can_answer_cancels_instead_of_hanging(work: Path, event: Any) -> None:
     ended = run(work, script([step(1, "a")], [events(event)]), "--yes")
     assert ended.code == 1
-    assert (event.get("question") or event["detail"]) in ended.out
+    assert event["detail"] in ended.out
     assert ended.params("planloom/plan/cancel") == [{"planId": "p"}]
+
+
+QUESTION = {"type": "clarification_request", "taskId": "s1", "question": "Which port?"}
+
+
+def test_a_question_of_the_model_is_answered_by_its_own_assumption(work: Path) -> None:
+    answered = [{"reply": {}}, events(done(1, "Assumed port 8080."), COMPLETED)]
+    turns = script([step(1, "a", kind="processing")], [events(QUESTION)], step_answer=[answered])
+    ended = run(work, turns, "--yes")
+    (params,) = ended.params("planloom/step/answer")
+    assert (ended.code, params["answer"]) == (0, ASSUME)
+    assert "Assumed, since nobody answered “Which port?”: Assumed port 8080." in ended.out
+
+
+def test_a_question_whose_answer_becomes_an_argument_cancels_the_plan(work: Path) -> None:
+    asking, using = step(1, "a", kind="clarification"), step(2, "b", args={"path": "$s1"})
+    ended = run(work, script([asking, using], [events(QUESTION)]), "--yes")
+    assert (ended.code, ended.params("planloom/plan/cancel")) == (1, [{"planId": "p"}])
+    assert "Which port?" in ended.out
+
+
+def test_a_limit_of_a_step_does_not_end_a_plan_that_nobody_watches(work: Path) -> None:
+    paused = {"type": "plan_paused", "reason": "budget", "detail": "The step made 200 tool calls."}
+    turns = script([step(1, "a")], [events(paused)], plan_resume=[[{"reply": {}}, events(COMPLETED)]])
+    ended = run(work, turns, "--yes")
+    assert (ended.code, ended.params("planloom/plan/resume")) == (0, [{"planId": "p"}])
+
+
+def test_the_proposal_of_the_model_is_shown_and_taken(work: Path) -> None:
+    asked = {
+        "type": "recovery_request",
+        "taskId": "s1",
+        "error": "",
+        "options": ["accept", "retry", "skip", "abort"],
+        "proposal": {"action": "retry", "why": "It may pass."},
+    }
+    turns = script(
+        [step(1, "a")], [events(asked)], step_recover=[[{"reply": {}}, events(done(1), COMPLETED)]]
+    )
+    ended = run(work, turns, "--yes")
+    (params,) = ended.params("planloom/step/recover")
+    assert (ended.code, params["action"]) == (0, "accept")
+    assert "The model proposes to retry: It may pass." in ended.out
 
 
 def test_a_failed_step_aborts_without_a_person(work: Path) -> None:

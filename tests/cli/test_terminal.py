@@ -200,16 +200,21 @@ def test_a_question_is_answered_by_words_or_by_number(start: Start) -> None:
 
 def test_a_failed_step_is_decided_by_the_person(start: Start) -> None:
     failed = {"type": "task_failed", "taskId": "s1", "error": "No such text.", "willRetry": False}
-    request = {"type": "recovery_request", "taskId": "s1", "error": "", "options": ["retry", "skip", "abort"]}
+    request = {
+        "type": "recovery_request",
+        "taskId": "s1",
+        "error": "",
+        "options": ["retry", "skip", "go_on", "abort"],
+    }
     again = [{"reply": {}}, events(failed, request)]
-    turns = script(STEPS, again[1:], step_recover=[again, again, [{"reply": {}}, events(CANCELLED)]])
+    turns = script(STEPS, again[1:], step_recover=[again, again, again, [{"reply": {}}, events(CANCELLED)]])
     terminal = start(turns, "--yes")
-    for typed in ("r", "skip", "c"):
+    for typed in ("r", "skip", "g", "c"):
         terminal.wait_for("No such text.")
         terminal.wait_for("What now?")
         terminal.type(typed)
     sent = terminal.finish().params("planloom/step/recover")
-    assert [params["action"] for params in sent] == ["retry", "skip", "abort"]
+    assert [params["action"] for params in sent] == ["retry", "skip", "go_on", "abort"]
 
 
 def test_arguments_of_a_failed_step_are_changed_and_bad_json_is_asked_again(start: Start) -> None:
@@ -233,6 +238,15 @@ def test_a_paused_plan_goes_on_or_not(start: Start) -> None:
     terminal.type("y")
     ended = terminal.finish()
     assert ended.params("planloom/plan/resume") == [{"planId": "p"}]
+
+
+def test_a_plan_at_a_limit_goes_on(start: Start) -> None:
+    paused = {"type": "plan_paused", "reason": "budget", "detail": "The step made 200 tool calls."}
+    turns = script(STEPS, [events(paused)], plan_resume=[[{"reply": {}}, events(COMPLETED)]])
+    terminal = start(turns, "--yes")
+    terminal.wait_for("[g] go on")
+    terminal.type("g")
+    assert terminal.finish().params("planloom/plan/resume") == [{"planId": "p"}]
 
 
 def test_a_conflict_is_shown_with_both_sides(start: Start) -> None:

@@ -50,7 +50,9 @@ def unreachable(plan: Plan) -> tuple[StepId, ...]:
     left = [
         index
         for index, step in enumerate(plan.steps)
-        if step.status in ("failed", "skipped") and step.step_id not in undecided
+        if step.status in ("failed", "skipped")
+        and not step.frees_dependents
+        and step.step_id not in undecided
     ]
     lost: set[int] = set()
     while left:

@@ -94,6 +94,7 @@ def happens(chance: random.Random, run: Run, due: tuple[do.Directive, ...]) -> l
             choices.append(ev.ClarificationProvided(task_id=step.step_id, answer="a"))
     for recovery in run.plan.pending.recoveries:
         choices.append(ev.RecoveryChosen(task_id=recovery.step_id, action="retry"))
+        choices.append(ev.RecoveryChosen(task_id=recovery.step_id, action="go_on"))
         choices.append(ev.TaskSkipped(task_id=recovery.step_id, reason="user"))
     if run.plan.status == "executing" and chance.random() < 0.1:
         choices.append(ev.PlanPaused(reason="recovery"))

@@ -51,6 +51,7 @@ RUN = FRESH.model_copy(
         "progress": 10,
         "attempts": 3,
         "failures": 2,
+        "passed_over": True,
         "calls_before": 25,
         "staged": True,
         "reverted": "part",

@@ -134,7 +134,7 @@ async def test_a_failed_step_pauses_the_plan_and_a_retry_carries_on() -> None:
     paused = await world.until("paused")
     assert paused.pause_reason == "recovery"
     assert [(r.step_id, r.error, r.options) for r in paused.pending.recoveries] == [
-        ("a", "no luck", ("retry", "skip", "abort"))
+        ("a", "no luck", ("retry", "skip", "go_on", "abort"))
     ]
     world.plan_store.record(PLAN, ev.RecoveryChosen(task_id=StepId("a"), action="retry"))
     await world.until("completed")

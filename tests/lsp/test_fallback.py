@@ -124,6 +124,7 @@ async def test_a_failed_step_is_a_message(tmp_path: Path) -> None:
         assert [action["title"] for action in user.messages[0]["actions"]] == [
             "Retry",
             "Skip",
+            "Skip and go on",
             "End the plan",
             "Ask the model",
         ]

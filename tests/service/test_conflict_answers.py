@@ -34,7 +34,10 @@ async def answer(at: Studio, plan: Plan, conflict: Conflict, choice: Any, **more
         plan,
         lambda now: (
             conflict not in now.pending.conflicts
-            and (bool(now.pending.conflicts or now.pending.approvals) or now.status == "completed")
+            and (
+                bool(now.pending.conflicts or now.pending.approvals)
+                or now.status in ("completed", "cancelled")
+            )
         ),
     )
 
@@ -70,7 +73,7 @@ async def test_what_was_typed_elsewhere_after_the_conflict_was_shown_stays(
         at.editor.replace(at.path("a.txt"), "line 8\n", "typed since\n")
         shown = {"sha256": conflict.files[0].sha256} if says else {}
         plan = await answer(at, plan, conflict, choice, text=text, **shown)
-        assert plan.status == "completed"
+        assert plan.status == ("cancelled" if choice == "mine" else "completed")
         assert at.text("a.txt") == result.replace("line 8\n", "typed since\n")
 
 

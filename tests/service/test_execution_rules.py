@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from planloom.domain.plans.plan import Check, Plan, Step, StepResult
 from planloom.domain.text.positions import Position, Range
 from planloom.domain.values import PlanId, SessionId, StepId, Uri
 from planloom.models.offline.scripted import ScriptedModel, fails, makes, says
-from planloom.models.port import Capabilities
+from planloom.models.port import Capabilities, ModelEvent, ModelRequest
 from planloom.service.running.resource_claims import claims_of
 from planloom.settings import resolve
 from planloom.tools.registry import builtin
@@ -95,8 +95,9 @@ async def test_a_denied_write_is_no_result_for_the_same_write_again(tmp_path: Pa
 
 
 async def test_the_time_of_a_step_is_limited_and_a_resume_grants_it_again(tmp_path: Path) -> None:
-    model = ScriptedModel([fails("hang"), makes(("list_files", {}), DONE)])
-    async with studio(tmp_path, settings={"execution.stepTimeoutSeconds": 0.2}) as at:
+    model = ScriptedModel([makes(("run_command", {"command": "sleep 9"})), makes(("list_files", {}), DONE)])
+    settings = {"execution.stepTimeoutSeconds": 0.2, "approvals.execute": "allow"}
+    async with studio(tmp_path, settings=settings) as at:
         plan = await planned(at, "Work", ("Look", "look"))
         at.model.model = model
         plan = await at.approve(plan)
@@ -105,6 +106,22 @@ async def test_the_time_of_a_step_is_limited_and_a_resume_grants_it_again(tmp_pa
         at.app.configure(resolve({"user": {"execution.stepTimeoutSeconds": 60}}).settings)
         await at.app.plans.resume(plan.plan_id)
         assert (await at.reach(plan, "ended")).status == "completed"
+
+
+class SlowModel(ScriptedModel):
+    """A model that thinks before each answer."""
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+        await asyncio.sleep(0.8)
+        async for event in super().stream(request):
+            yield event
+
+
+async def test_waiting_for_the_model_does_not_count(tmp_path: Path) -> None:
+    async with studio(tmp_path, settings={"execution.stepTimeoutSeconds": 0.5}) as at:
+        plan = await planned(at, "Work", ("Look", "look"))
+        at.model.model = SlowModel([makes(("list_files", {})), makes(DONE)])
+        assert (await at.approve(plan)).status == "completed"
 
 
 async def test_waiting_for_a_person_does_not_count(tmp_path: Path) -> None:
@@ -424,7 +441,7 @@ async def test_a_proposal_that_is_no_use_leaves_the_choice_to_the_person(tmp_pat
         at.model.model = ScriptedModel([says(text)])
         plan = await at.approve(plan)
         plan = await at.until(plan, lambda now: bool(now.pending.recoveries))
-        assert plan.pending.recoveries[0].options == ("retry", "skip", "abort", "model")
+        assert plan.pending.recoveries[0].options == ("retry", "skip", "go_on", "abort", "model")
         with pytest.raises(WrongState):
             await at.app.steps.recover(plan.plan_id, StepId("s1"), "accept", None)
 

@@ -231,12 +231,12 @@ async def test_a_direct_run_that_becomes_a_plan_tells_what_was_really_done(tmp_p
         ]
     )
     async with studio(tmp_path, {"b.txt": "b"}, model=model) as at:
-        plan = await at.ask("Fix everything that is broken in here", mode="direct")
-        assert [(step.description, step.status) for step in plan.steps][1:] == [("First", "pending")]
-        told = plan.steps[0].result
-        assert told is not None and told.summary is not None and "a.txt" not in told.summary
-        assert plan.summary.endswith("Dropped: the changes of a.txt.")
-        assert not at.path("a.txt").exists()
+        plan = await at.respond(await at.ask("Fix everything that is broken in here", mode="direct"))
+        assert [(step.description, step.status) for step in plan.steps] == [
+            ("Done before the plan: Created a.txt", "completed"),
+            ("First", "pending"),
+        ]
+        assert at.text("a.txt") == "a" and plan.summary.startswith("1 step, ")
         assert "each with a description" in asked(model.requests[2])
 
 
@@ -257,7 +257,7 @@ async def test_writes_of_a_step_are_asked_for_once_and_a_denial_reaches_the_mode
         plan = await at.approve(plan)
         assert [file.uri.rpartition("/")[2] for file in plan.pending.approvals[0].files] == ["a.txt", "b.txt"]
         plan = await at.respond(plan, "deny", reason="wrong folder")
-        assert plan.status == "completed"
+        assert plan.status == "cancelled"
         assert "The changes were not made: wrong folder" in asked(model.requests[1])
         assert not at.path("a.txt").exists()
 

@@ -60,7 +60,7 @@ async def test_everything_is_asked_once_and_made_as_one_edit(tmp_path: Path) -> 
 async def test_a_denial_leaves_every_file_and_says_what_was_left_out(tmp_path: Path) -> None:
     async with studio(tmp_path, {"a.txt": "one\n"}) as at:
         plan = await at.respond(await at_the_end(at), "deny", reason="not now")
-        assert plan.status == "completed"
+        assert plan.status == "cancelled"
         assert at.editor.received == [] and at.path("a.txt").read_text() == "one\n"
         assert [step.status for step in plan.steps] == ["skipped"] * 3
         summary = plan.execution_summary or ""

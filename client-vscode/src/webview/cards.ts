@@ -313,6 +313,11 @@ function recoveryCard(panel: Panel, plan: Plan, recovery: Recovery): View {
           : nothing
       }
       ${
+        options.includes("go_on")
+          ? html`<vscode-button class="go-on" secondary @click=${act("go_on")}>Skip and go on</vscode-button>`
+          : nothing
+      }
+      ${
         options.includes("model")
           ? html`<vscode-button class="model" secondary @click=${act("model")}>Ask the model</vscode-button>`
           : nothing

@@ -10,6 +10,7 @@ from typing import Literal
 from planloom.agent.answer import Confidence, Turn, control_specs
 from planloom.agent.answer_decoder import mode_of, turn_request
 from planloom.agent.prompts import Brief, remaining, system_prompt, task_brief
+from planloom.agent.result_budget import head_and_tail
 from planloom.agent.task import (
     AgentTask,
     Evidence,
@@ -22,6 +23,7 @@ from planloom.agent.task import (
 )
 from planloom.agent.turns import LoopState, ask_model, run_calls
 from planloom.domain.plans.plan import Plan
+from planloom.domain.values import Json
 from planloom.models.port import Capabilities, Model, ModelRequest
 from planloom.tools.registry import Registry
 
@@ -93,11 +95,11 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
     gave_up = state.malformed(turn)
     if gave_up is not None:
         return gave_up
-    if turn.plan_actions is not None and task.plan().route == "direct":
-        return ProposesPlan(steps=turn.plan_actions)
     succeeded = await run_calls(task.limits, runner, state, turn)
     if isinstance(succeeded, GaveUp):
         return succeeded
+    if turn.plan_actions is not None and task.plan().route == "direct":
+        return await _proposes_plan(runner, state, turn.plan_actions, succeeded=succeeded)
     if turn.question is not None:
         return NeedsAnswer(question=turn.question, options=turn.options)
     if turn.cut and not turn.calls:
@@ -112,6 +114,22 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
     if turn.calls or turn.malformed or turn.task_completed is not None:
         return None
     return await _prose(task, runner, state, turn.text.strip())
+
+
+async def _proposes_plan(
+    runner: ToolRunner, state: _State, steps: tuple[Json, ...], *, succeeded: bool
+) -> ProposesPlan | None:
+    """Settle what is staged, then end the direct run by the plan; else say why the plan was set aside."""
+    not_made = await runner.commit()
+    if not_made is not None:
+        state.conversation.add_failure("changes", f"{not_made} Your plan was set aside: propose it again.")
+    elif not succeeded:
+        state.conversation.tell(
+            "A call failed, so your plan was set aside: propose it again if it still fits."
+        )
+    else:
+        return ProposesPlan(steps=steps)
+    return None
 
 
 async def _finish(
@@ -144,7 +162,9 @@ async def _finish(
         return None
     failed_checks = await runner.failed_checks()
     if failed_checks:
-        state.conversation.tell("The task is not done yet: " + " ".join(failed_checks))
+        window = state.conversation.window
+        found = head_and_tail("\n".join(failed_checks), window.room // 4, window.text)
+        state.conversation.tell(f"The task is not done yet: {found}")
         return None
     last = remaining(task.plan(), task.step) == 0
     return TaskDone(summary=summary, answer=answer if last else None, confidence=confidence if last else None)

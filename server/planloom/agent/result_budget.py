@@ -61,6 +61,16 @@ def bounded(text: str, most: int, count: Callable[[str], int]) -> str:
     return f"{whole_lines}[{left} more characters do not fit here: ask for a part, by lines or by a pattern]"
 
 
+def head_and_tail(text: str, most: int, count: Callable[[str], int]) -> str:
+    """The text, or its beginning and its end within `most` tokens, with a line that says how much is left out."""
+    size = count(text)
+    if size <= most:
+        return text
+    kept = int(len(text) * most / size * 0.9)
+    head, tail = text[: kept // 3], text[len(text) - (kept - kept // 3) :]
+    return f"{head}\n[… {len(text) - kept} characters left out: run it on a part, or filter its output …]\n{tail}"
+
+
 class FixedContextWindow:
     """A context of a fixed size. Results that no longer fit are reduced to one line each."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Literal, NamedTuple, Protocol
 
 from planloom.agent.answer import Confidence
@@ -106,6 +107,7 @@ class RunLimits(NamedTuple):
 
     `limit` is the most tool calls. `allow` raises BudgetExhausted if no further request may be made. A call made
     together with the end of the task gets `completion_seconds`. With `fallback`, calls printed as text are run.
+    `waiting` is open while a request to the model is, since that time is no work of the task.
     """
 
     tools: Registry
@@ -115,6 +117,7 @@ class RunLimits(NamedTuple):
     stream: Callable[[Literal["text", "reasoning"], str], None]
     spend: Callable[[Usage], None]
     allow: Callable[[], None]
+    waiting: Callable[[], AbstractContextManager[object]] = nullcontext
 
 
 class AgentTask(NamedTuple):

@@ -118,7 +118,8 @@ async def _send(
 ) -> Turn:
     cost = Cost()
     try:
-        turn = await _decoded(limits, request, cost.stream(model, request), decoder)
+        with limits.waiting():
+            turn = await _decoded(limits, request, cost.stream(model, request), decoder)
     except ModelFailed:
         # Providers bill a request that fails in mid-stream, too.
         limits.spend(cost.usage)
@@ -203,7 +204,8 @@ async def run_calls(
             remarks.append(f"Calls left in this run: {left}. {loop_state.hand_over}")
         loop_state.conversation.add_result(call, result, remark=" ".join(remarks))
         all_ok = all_ok and result.ok
-        if result.ok and not is_repeated:
+        # An exit code is a result, so a command that ended with another than 0 is progress, too.
+        if (result.ok or result.ended) and not is_repeated:
             loop_state.idle = 0
     return all_ok
 

@@ -33,7 +33,7 @@ async def run_request(
     """Plan or execute a request, as its options say; returns the exit code of the command line."""
     console = show.console(stderr=as_json or (flags.terminal and not sys.stdout.isatty()))
     screen = Screen(console, folders, as_json=as_json)
-    person = Terminal(console, folders) if flags.terminal else NonInteractive()
+    person = Terminal(console, folders) if flags.terminal else NonInteractive(yes=flags.yes)
     try:
         async with session(server, folders, say=screen.say, stream=screen.stream) as running:
             screen.log_path(running.status.get("logPath") or "")

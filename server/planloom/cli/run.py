@@ -69,6 +69,8 @@ class RequestRun:
         self._review: str | None = None
         self._until_ready = False
         self._shown: set[str] = set()
+        self._assumed: dict[str, str] = {}
+        self._summaries: dict[str, str] = {}
         self.plan: Plan = {}
         self.last_event: Json = {}
         self.files: Mapping[str, str] = {}
@@ -87,6 +89,7 @@ class RequestRun:
             event = await self._next_event()
             end = await self._on_event(event)
             if end is not None:
+                self._show_assumptions()
                 return Outcome(end, event, self.plan, self.files)
 
     async def cancel(self) -> None:
@@ -128,6 +131,8 @@ class RequestRun:
                 await self._answer_pause(event)
             case "edit_applied":
                 await self._show_unasked(event)
+            case "task_completed" if event["taskId"] in self._assumed:
+                self._summaries[event["taskId"]] = (event.get("result") or {}).get("summary") or ""
         return ending(event)
 
     def _fold(self, event: Json) -> None:
@@ -231,8 +236,14 @@ class RequestRun:
         question = cast(Question, {"stepId": event["taskId"], "question": event.get("question", "")})
         question["options"] = list(event.get("options") or [])
         params = {"planId": self.plan["planId"], "stepId": event["taskId"]}
+        # A call would be made with the answer as it is written, so it must come from somebody who knows.
+        answerable = self._flags.terminal or not self._is_an_argument(event["taskId"])
         while True:
-            answer = await self._ask(self._person.question(question))
+            answer = await self._ask(self._person.question(question)) if answerable else None
+            if answer == ask.ASSUME:
+                self._screen.note(f"The plan asks: {question['question']}")
+                self._screen.note("The model takes its own best assumption (--yes).")
+                self._assumed[event["taskId"]] = question["question"]
             if answer is None:
                 if not self._flags.terminal:
                     self._screen.failure(
@@ -248,6 +259,11 @@ class RequestRun:
         params: Json = {"planId": self.plan["planId"], "stepId": event["taskId"]}
         while True:
             choice = await self._ask(self._person.recovery(self._step(event["taskId"]), recovery))
+            proposal = recovery.get("proposal")
+            if proposal and not self._flags.terminal:
+                self._screen.note(f"The model proposes to {proposal.get('action')}: {proposal.get('why')}")
+                taken = "taken" if choice.action == "accept" else "not taken, since others did not help"
+                self._screen.note(f"The proposal is {taken} (--yes).")
             more = {"args": choice.args} if choice.args is not None else {}
             if await self._send_answer("planloom/step/recover", params | {"action": choice.action} | more):
                 return None
@@ -271,7 +287,10 @@ class RequestRun:
         if event.get("reason") not in ("budget", "model_unavailable", "unsaved_files", "error"):
             return
         self._screen.failure(str(event.get("detail") or f"The plan paused: {event.get('reason')}."), None)
-        resume = await self._ask(self._person.resume("The plan waits."))
+        detail = str(event.get("detail") or "")
+        resume = await self._ask(self._person.resume(str(event["reason"]), detail))
+        if resume and not self._flags.terminal:
+            self._screen.note("The plan goes on (--yes).")
         if not (resume and await self._send_answer("planloom/plan/resume", {"planId": self.plan["planId"]})):
             await self._cancel_plan()
 
@@ -313,6 +332,21 @@ class RequestRun:
         finally:
             if not working.done():
                 working.cancel()
+
+    def _show_assumptions(self) -> None:
+        """Print what nobody was there to answer, with what the step says that it assumed."""
+        for step_id, question in self._assumed.items():
+            summary = self._summaries.get(step_id) or "the step did not end."
+            self._screen.note(f"Assumed, since nobody answered “{question}”: {summary}")
+
+    def _is_an_argument(self, step_id: str) -> bool:
+        """Whether the answer to this question step becomes an argument of a later call."""
+        if self._step(step_id).get("kind") != "clarification":
+            return False
+        values = [
+            value for step in self.plan.get("steps") or [] for value in (step.get("args") or {}).values()
+        ]
+        return any(isinstance(value, str) and value.startswith(f"${step_id}") for value in values)
 
     def _step(self, step_id: str) -> Step:
         steps = self.plan.get("steps") or []

@@ -27,7 +27,7 @@ from planloom.execution.recovery_proposals import Proposer
 from planloom.execution.resources import Resources
 from planloom.execution.step_questions import StepQuestions
 from planloom.execution.steps.results import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
-from planloom.execution.summary import completed, failed
+from planloom.execution.summary import ending_of, failed
 
 RETRY_WAITS = (1.0, 2.0)
 """Seconds before each automatic retry of a step."""
@@ -207,7 +207,7 @@ class Conductor:
         now = self._plan_store.load(plan.plan_id)
         if now is None or now.status != "executing" or now.seq != plan.seq:
             return True
-        self._plan_store.record(plan.plan_id, completed(now, self._plan_store.store.text))
+        self._plan_store.record(plan.plan_id, ending_of(now, self._plan_store.store.text))
         return True
 
     async def _fail(self, plan_id: PlanId, failure: do.Fail) -> None:

@@ -73,7 +73,9 @@ class StepQuestions:
     ) -> None:
         """Ask the user how to recover from a failed step, with the model's proposal if there is one."""
         error = _error(step)
-        options = do.RECOVERY_OPTIONS if self._proposer is None else (*do.RECOVERY_OPTIONS, "model")
+        options = do.recovery_options(step)
+        if self._proposer is not None:
+            options = (*options, "model")
         if proposal is not None:
             options = ("accept", *options)
         happened: list[ev.Event] = [

@@ -66,6 +66,21 @@ def execution_summary(plan: Plan) -> str:
     return ". ".join(parts) + "."
 
 
+def ending_of(plan: Plan, text_of: TextOf) -> ev.PlanCompleted | ev.PlanFailed | ev.PlanCancelled:
+    """How a plan ends whose steps have all ended: completed only if one of them is.
+
+    A plan without a completed step has failed if a step has; else nobody wanted its steps, so it is cancelled.
+    """
+    if not plan.steps or any(step.status == "completed" for step in plan.steps):
+        return completed(plan, text_of)
+    for step in plan.steps:
+        if step.result is not None and not step.result.ok:
+            why = (step.result.error or "").strip().partition("\n")[0]
+            message = f"No step was completed. The step “{step.description}” failed: {why}"
+            return failed(plan, PlanError(code="step_failed", message=message), text_of)
+    return cancelled(plan, text_of)
+
+
 def changed_files(plan: Plan) -> tuple[str, ...]:
     """The URIs of files changed by edits that are still applied, in the order of their first change."""
     files: dict[str, None] = {}

@@ -110,7 +110,7 @@ COMMANDS: tuple[Command, ...] = (
 _INTEGERS = frozenset({"version"})
 _WORDS = {
     "decision": ("allow", "allowForPlan", "deny", "cancel"),
-    "action": ("retry", "skip", "abort", "model", "accept"),
+    "action": ("retry", "skip", "go_on", "abort", "model", "accept"),
 }
 """The arguments that are not any string: integers, and one of a few words."""
 

@@ -191,7 +191,7 @@ class Recovery(TypedDict, total=False):
     stepId: str
     error: str
     code: str
-    options: list[Literal["retry", "skip", "abort", "model", "accept"]]
+    options: list[Literal["retry", "skip", "go_on", "abort", "model", "accept"]]
     proposal: Proposal
 
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from planloom.cli.client.messages import Approval, Conflict, DiffResult, Question, Recovery, Step
 
+ASSUME = "Nobody is there to answer. Take your own best assumption, go on, and say in your summary what you assumed."
+"""The answer of `--yes` to a question of the model."""
+MOST_ACCEPTED = 3
+"""How often `--yes` takes the model's proposals for one step, or answers its questions."""
+MOST_RESUMED = 5
+"""How often `--yes` lets a plan go on that has reached a limit of its steps."""
+_SPENT = ("budget.maxRequests", "budget.maxTokens")
+"""The settings that limit what a plan may cost; who has set them wants the plan to end there."""
 ReviewChoice = Literal["execute", "direct", "edit", "cancel"]
 
 
@@ -50,7 +59,7 @@ class Decider(Protocol):
         """URI → "mine", "theirs" or "both"; None cancels the plan."""
         ...
 
-    async def resume(self, sentence: str, /) -> bool:
+    async def resume(self, reason: str, detail: str, /) -> bool:
         """Whether to resume a paused plan."""
         ...
 
@@ -89,7 +98,20 @@ def _why_denied(approval: Approval) -> str:
 
 
 class NonInteractive:
-    """Answers for a run without a terminal: a decision that needs a person ends the plan and changes nothing."""
+    """Answers for a run without a terminal: a decision that needs a person ends the plan and changes nothing.
+
+    With `yes` the model decides where it can: it answers its own questions by assumptions, its proposals for failed
+    steps are accepted, and a plan that reached a limit goes on. All that only so often, since nobody would stop it.
+    """
+
+    def __init__(self, *, yes: bool = False) -> None:
+        self._yes = yes
+        self._accepted: Counter[str] = Counter()
+        self._resumed = 0
+
+    def _accepts(self, key: str) -> bool:
+        self._accepted[key] += 1
+        return self._yes and self._accepted[key] <= MOST_ACCEPTED
 
     async def review(self) -> ReviewChoice:
         return "cancel"
@@ -97,18 +119,23 @@ class NonInteractive:
     async def approval(self, _approval: Approval, _diffs: Sequence[DiffResult], /) -> Verdict:
         return Verdict("deny", "There is no terminal to ask at.")
 
-    async def question(self, _question: Question, /) -> str | None:
-        return None
+    async def question(self, question: Question, /) -> str | None:
+        return ASSUME if self._accepts(f"question {question.get('stepId')}") else None
 
-    async def recovery(self, _step: Step, _recovery: Recovery, /) -> RecoveryChoice:
-        return RecoveryChoice("abort")
+    async def recovery(self, step: Step, recovery: Recovery, /) -> RecoveryChoice:
+        is_proposed = recovery.get("proposal") and "accept" in (recovery.get("options") or ())
+        accepts = is_proposed and self._accepts(f"recovery {step.get('stepId')}")
+        return RecoveryChoice("accept" if accepts else "abort")
 
     async def conflict(self, conflict: Conflict, /) -> dict[str, str] | None:
         # Only the plan's text can be produced again, so the text on disk is kept.
         return {file["uri"]: "mine" for file in conflict.get("files") or []}
 
-    async def resume(self, _sentence: str, /) -> bool:
-        return False
+    async def resume(self, reason: str, detail: str, /) -> bool:
+        if not self._yes or reason != "budget" or any(setting in detail for setting in _SPENT):
+            return False
+        self._resumed += 1
+        return self._resumed <= MOST_RESUMED
 
     async def attach_secret(self, _reference: str, _message: str, /) -> bool:
         return False

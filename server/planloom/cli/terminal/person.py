@@ -23,7 +23,8 @@ _REVIEW: Mapping[str, tuple[str, ReviewChoice]] = {
 }
 _RECOVERIES = {
     "retry": ("r", "retry"),
-    "skip": ("s", "skip and go on"),
+    "skip": ("s", "skip it and what depends on it"),
+    "go_on": ("g", "skip only it and go on"),
     "model": ("m", "let the model propose"),
     "accept": ("p", "take the proposal"),
     "abort": ("c", "cancel the plan"),
@@ -167,9 +168,11 @@ class Terminal:
             return None
         return choices
 
-    async def resume(self, sentence: str) -> bool:
+    async def resume(self, reason: str, _detail: str) -> bool:
+        go_on = ("g", "go on") if reason == "budget" else ("y", "try again")
+        choices = {go_on[0]: go_on[1], "c": "cancel the plan"}
         try:
-            return await self.choose(visible(sentence), {"y": "try again", "c": "cancel the plan"}) == "y"
+            return await self.choose("The plan waits.", choices) == go_on[0]
         except keyboard.EndOfInput:
             return False
 

@@ -201,13 +201,18 @@ def recovery_request(plan: Plan, event: ev.RecoveryRequest, _at: Instant) -> Pla
 
 @folds(ev.RecoveryChosen, when=ALIVE)
 def recovery_chosen(plan: Plan, event: ev.RecoveryChosen, _at: Instant) -> Plan:
-    """The plan without the question; a failed step that is retried is pending again."""
+    """The plan without the question; a failed step that is retried is pending again.
+
+    A step that the user goes on without is skipped by the next event, and frees its dependents then.
+    """
     if event.action == "model":
         return plan
     left = tuple(each for each in plan.pending.recoveries if each.step_id != event.task_id)
     recovered = updated(plan, pending=updated(plan.pending, recoveries=left))
     if event.version is not None:
         recovered = updated(recovered, version=event.version, approved_version=event.version)
+    if event.action == "go_on":
+        return change_step(recovered, event.task_id, {"failed"}, lambda step: updated(step, passed_over=True))
     if event.action != "retry":
         return recovered
     return change_step(

@@ -45,6 +45,7 @@ def task_started(plan: Plan, event: ev.TaskStarted, at: Instant) -> Plan:
             step,
             status="running",
             attempts=step.attempts + 1,
+            passed_over=False,
             started_at=step.started_at or at,
             progress=None,
             result=None,

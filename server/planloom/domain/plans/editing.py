@@ -185,7 +185,9 @@ def _make(draft: _Draft, edit: StepEdit) -> Problem | None:
         case UnskipStep():
             if step.status != "skipped":
                 return _refused(edit.step_id, "status", f"{edit.step_id} is not skipped.")
-            draft.steps[index] = step.model_copy(update={"status": "pending", "result": None})
+            draft.steps[index] = step.model_copy(
+                update={"status": "pending", "result": None, "passed_over": False}
+            )
         case _:
             assert_never(edit)
     return None

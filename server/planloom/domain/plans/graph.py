@@ -110,7 +110,7 @@ def ready(plan: Plan) -> tuple[StepId, ...]:
     is not settled.
     """
     links = dependency_graph(plan.steps)
-    completed = [step.status == "completed" for step in plan.steps]
+    completed = [step.frees_dependents for step in plan.steps]
     free = [
         index
         for index in _candidates(plan)

@@ -72,7 +72,7 @@ PauseReason = Literal[
     "error",
     "storage",
 ]
-RecoveryAction = Literal["retry", "skip", "abort", "model", "accept"]
+RecoveryAction = Literal["retry", "skip", "go_on", "abort", "model", "accept"]
 DetectionRule = Literal[
     "question",
     "numbered_list",
@@ -232,7 +232,8 @@ class Step(Value):
     `status` is never stored as blocked or ready: `graph.shown_status` computes these two, and the wire computes
     `order` (the index in `Plan.steps`) and `blocks`. `staged`: the step is done, but its changes wait for the one
     approval of the whole plan. `attempts` counts every start; `failures` counts the runs that failed (not those that
-    were interrupted) since the user last decided. The first `calls_before` calls no longer count against the limit
+    were interrupted) since the user last decided. `passed_over`: the user goes on without this failed step, so that
+    those that depend on it run. The first `calls_before` calls no longer count against the limit
     of the step; the first `calls_closed` belong to runs that failed or were skipped, so a later run does not reuse
     their results. `skip_reason` holds for a step that was skipped while the plan ran.
     """
@@ -253,6 +254,7 @@ class Step(Value):
     progress: int | None = None
     attempts: int = 0
     failures: int = 0
+    passed_over: bool = False
     calls_before: int = 0
     calls_closed: int = 0
     result: StepResult | None = None
@@ -277,6 +279,11 @@ class Step(Value):
         fresh = {name: Step.model_fields[name].get_default() for name in RUN_STATE}
         checks = tuple(check.model_copy(update={"outcome": None, "detail": None}) for check in self.checks)
         return self.model_copy(update={**fresh, "checks": checks})
+
+    @property
+    def frees_dependents(self) -> bool:
+        """Whether the steps that depend on this one may run."""
+        return self.status == "completed" or (self.status == "skipped" and self.passed_over)
 
     @property
     def key(self) -> StepId:
@@ -314,6 +321,7 @@ RUN_STATE: frozenset[str] = frozenset(
         "progress",
         "attempts",
         "failures",
+        "passed_over",
         "calls_before",
         "calls_closed",
         "result",

@@ -84,7 +84,10 @@ Directive = Annotated[
     Field(discriminator="kind"),
 ]
 
-RECOVERY_OPTIONS: tuple[RecoveryAction, ...] = ("retry", "skip", "abort")
+
+def recovery_options(step: Step) -> tuple[RecoveryAction, ...]:
+    """The decisions on a failed step that need no model. Without a critical step no plan goes on."""
+    return ("retry", "skip", "abort") if step.critical else ("retry", "skip", "go_on", "abort")
 
 
 def will_retry(step: Step, limits: Limits) -> bool:

@@ -34,6 +34,11 @@ def _any_step(_step: Step) -> bool:
     return True
 
 
+def _status_of(step: Step) -> StepStatus:
+    """The status of a step as its dependents see it."""
+    return "completed" if step.frees_dependents else step.status
+
+
 class Schedule:
     """Counts the incomplete dependencies of each step of one plan. `update` must be called with every event."""
 
@@ -43,7 +48,7 @@ class Schedule:
     def _build(self, plan: Plan) -> None:
         links = dependency_graph(plan.steps)
         self._links = links
-        self._status: list[StepStatus] = [step.status for step in plan.steps]
+        self._status: list[StepStatus] = [_status_of(step) for step in plan.steps]
         self._missing = [
             sum(self._status[dependency] != "completed" for dependency in dependencies)
             for dependencies in links.dependencies
@@ -85,7 +90,7 @@ class Schedule:
             self._build(plan)
 
     def _set_status(self, index: int, step: Step) -> None:
-        before, now = self._status[index], step.status
+        before, now = self._status[index], _status_of(step)
         if before == now:
             return
         self._status[index] = now
@@ -99,7 +104,7 @@ class Schedule:
             self._count_missing(index, -1 if now == "completed" else 1)
         for group, holds in (
             (self._failed, now == "failed"),
-            (self._abandoned, now == "skipped" and step.critical),
+            (self._abandoned, step.status == "skipped" and step.critical),
             (self._spreading, now in _FAILED_OR_SKIPPED),
         ):
             group.add(index) if holds else group.discard(index)

@@ -35,6 +35,13 @@ def earlier_results(step: Step) -> tuple[ToolNote, ...]:
     return tuple(_note(call) for index, call in enumerate(step.tools_executed) if index not in left_out)
 
 
+def changed_so_far(step: Step) -> str:
+    """A sentence that names the files that the step has changed, made or staged."""
+    fates = latest_fates(step.tools_executed).items()
+    names = [display_name(uri) for uri, (fate, _) in fates if fate in ("made", "staged")]
+    return f"Changed so far: {', '.join(names)}." if names else "It has changed no file yet."
+
+
 def latest_fates(calls: Iterable[ExecutedTool]) -> dict[str, tuple[Fate, ExecutedTool]]:
     """By URI, the latest fate of each file that the calls were to change, with the call."""
     found: dict[str, tuple[Fate, ExecutedTool]] = {}

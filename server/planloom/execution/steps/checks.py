@@ -46,8 +46,11 @@ class _FileErrors(NamedTuple):
 
 
 class _Answer(NamedTuple):
+    """The outcome of a check; `output` is more of it for whoever mends the cause."""
+
     outcome: CheckOutcome
     detail: str | None = None
+    output: str = ""
 
 
 class StepChecks:
@@ -98,7 +101,8 @@ class StepChecks:
             done = check.model_copy(update={"outcome": answer.outcome, "detail": answer.detail})
             self._run.record(ev.CheckCompleted(task_id=self._run.step_id, check=done))
             if answer.outcome == "failed":
-                missing.append(answer.detail or f"The check {check.kind} does not hold.")
+                sentence = answer.detail or f"The check {check.kind} does not hold."
+                missing.append(f"{sentence}\n{answer.output}" if answer.output else sentence)
         return tuple(missing)
 
     async def _answer(self, check: Check) -> _Answer:
@@ -142,7 +146,8 @@ class StepChecks:
             return _Answer("passed", result.summary)
         if result.refused:
             return _Answer("unknown", result.summary)
-        return _Answer("failed", f"The check {result.summary}")
+        output = result.text.partition("\n")[2] if result.ended else ""
+        return _Answer("failed", f"The check {result.summary}", output)
 
     async def _no_new_errors(self, check: Check) -> _Answer:
         """Whether the step has caused new errors; `unknown` if the diagnostics may be stale."""

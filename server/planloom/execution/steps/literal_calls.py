@@ -12,8 +12,9 @@ from planloom.execution.effects.step_changes import commit_step
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_records import recorded_call
 from planloom.execution.steps.checks import StepChecks
+from planloom.execution.steps.command_output import readable
 from planloom.execution.steps.outputs import NoOutput, resolved
-from planloom.execution.steps.results import Done, Failed, Outcome, Rerouted, Skipped
+from planloom.execution.steps.results import CallFailed, Done, Failed, Outcome, Rerouted, Skipped
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry, argument_problems
@@ -22,8 +23,7 @@ from planloom.workspace.paths.uris import display_name
 
 READS_DENIED = "The setting planloom.approvals.read denies reading."
 NOT_ALLOWED = "{tool} is not among the tools of this step. A request that is a question only reads."
-LONGEST_ERROR = 2_000
-"""The longest tool output, in characters, that is shown whole as a step's error."""
+_OUTPUT_GONE = "The server ended after that, and only this line of it is stored."
 
 
 class LiteralCalls:
@@ -34,7 +34,7 @@ class LiteralCalls:
         self._staging = staging
         self._context_factory = context_factory
 
-    async def run(self, run: StepRun) -> Outcome:
+    async def run(self, run: StepRun) -> Outcome | CallFailed:
         """Run the call, commit what it has staged, and check the result."""
         plan, step = run.plan, run.step
         tool = self._tools.get(step.tool or "")
@@ -61,16 +61,29 @@ class LiteralCalls:
             outcome = await self._commit(run, result, context, checks)
         if not isinstance(outcome, Done):
             return outcome
-        missing = (*await checks.staged(), *await checks.made())
-        return Failed(error=" ".join(missing), code="check_failed") if missing else outcome
+        missing = await checks.staged()
+        if missing:
+            return Failed(error=" ".join(missing), code="check_failed")
+        failed_checks = await checks.made()
+        if not failed_checks:
+            return outcome
+        output = "\n".join(failed_checks)
+        summary, _, rest = output.partition("\n")
+        failure = Failed(error=readable(summary, rest), code="check_failed")
+        return CallFailed(output=output, failure=failure, value=outcome.value)
 
     async def _commit(
         self, run: StepRun, result: ToolResult, context: ToolContext, checks: StepChecks
-    ) -> Outcome:
+    ) -> Outcome | CallFailed:
         """Commit what the call has staged."""
         if not result.ok:
-            # The output of a command may be long; its summary has the last lines, which matter in an error.
-            return Failed(error=result.text if len(result.text) <= LONGEST_ERROR else result.summary)
+            summary, _, output = result.text.partition("\n")
+            failure = Failed(error=readable(result.summary if output else summary, output))
+            return (
+                CallFailed(output=result.text, failure=failure, value=result.value)
+                if result.ended
+                else failure
+            )
         changes = context.files.changeset()
         if not changes.changes:
             return Done(summary=result.summary, value=result.value)
@@ -87,7 +100,9 @@ class LiteralCalls:
                 return Failed(error=verdict.reason, code=verdict.code)
 
 
-async def _earlier_outcome(step: Step, tool: Tool, args: Args, context: ToolContext) -> Outcome | None:
+async def _earlier_outcome(
+    step: Step, tool: Tool, args: Args, context: ToolContext
+) -> Outcome | CallFailed | None:
     """The outcome of this call in an earlier run of the step that was interrupted; None if it has to run."""
     same = [
         index for index, call in enumerate(step.tools_executed) if (call.tool, call.args) == (tool.name, args)
@@ -103,7 +118,9 @@ async def _earlier_outcome(step: Step, tool: Tool, args: Args, context: ToolCont
     if not is_open:
         return None
     if call.command == "ended":
-        return Done(summary=call.summary) if call.ok else Failed(error=call.summary)
+        if call.ok:
+            return Done(summary=call.summary)
+        return CallFailed(output=f"{call.summary}\n{_OUTPUT_GONE}", failure=Failed(error=call.summary))
     if call.command == "denied" or (call.fates and call.fates <= {"denied"}):
         return Skipped(reason="approval_denied", detail=call.why)
     if "made" in call.fates:

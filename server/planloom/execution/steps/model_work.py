@@ -21,16 +21,20 @@ from planloom.agent.task import (
     RunLimits,
     TaskDone,
 )
-from planloom.domain.errors import ModelFailed
+from planloom.domain.errors import BudgetExhausted, ModelFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.values import Json, PlanId, StepId
-from planloom.execution.effects.previous_calls import earlier_results
+from planloom.execution.effects.previous_calls import changed_so_far, earlier_results
+from planloom.execution.effects.proposals import Denied
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.prompting.context_window import StepContextWindow, shares_of
 from planloom.execution.prompting.threads import PlanThreads
 from planloom.execution.step_run import StepRun
-from planloom.execution.steps.results import Asked, Done, Failed, Outcome, Rerouted, Skipped
+from planloom.execution.steps.command_output import command_section
+from planloom.execution.steps.commands import CancelledByUser
+from planloom.execution.steps.results import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
+from planloom.execution.steps.time_limits import StepClock
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.execution.steps.tool_runner import StepToolRunner
 from planloom.intake.render import Rendered
@@ -71,8 +75,12 @@ class ModelWork:
         self._threads = PlanThreads()
         self._counters: dict[str, TokenCounter] = {}
 
-    async def run(self, run: StepRun, attachments: Rendered) -> Outcome:
-        """Let the model work on the step with the tools of its agent."""
+    async def is_possible(self) -> bool:
+        """Whether there is a model."""
+        return await self._model() is not None
+
+    async def run(self, run: StepRun, attachments: Rendered, clock: StepClock, output: str = "") -> Outcome:
+        """Let the model work on the step with the tools of its agent. `output` is that of the step's literal call."""
         model = await self._model()
         if model is None:
             raise ModelFailed(
@@ -86,6 +94,9 @@ class ModelWork:
         offered = self._context_factory.offered_tools(run) if is_native else tools
         window = await self._context_window(run, offered, model)
         background = await self._background(run, model, attachments)
+        if output:
+            result = command_section(run.plan, step, output, window.room // 3, window.text)
+            background = (*background, result)
         shares = is_native and settings.context.share_conversation
         thread = self._threads.begin(run.plan_id, run.step_id, window.shared_characters if shares else 0)
         conversation = Conversation(window, thread, earlier_results(step))
@@ -97,6 +108,7 @@ class ModelWork:
             stream=lambda kind, text: self._stream(run.plan_id, run.step_id, kind, text),
             spend=run.spend,
             allow=run.require_budget,
+            waiting=clock.waiting,
         )
         task = AgentTask(
             plan=lambda: run.plan,
@@ -108,13 +120,25 @@ class ModelWork:
         )
         with self._context_factory.call_cache() as call_cache:
             runner = StepToolRunner(run, self._staging, tools, self._context_factory, call_cache)
+            clock.at_limit = runner.commit
             end: LoopEnd | None = None
             try:
                 end = await work_on(task, model, runner)
+            except BudgetExhausted as spent:
+                await runner.commit()
+                return Interrupted(reason="budget", detail=f"{spent.message} {changed_so_far(run.now)}")
             finally:
                 done = isinstance(end, TaskDone)
                 self._threads.end(run.plan_id, run.step_id, conversation.thread, done=done)
+            if isinstance(end, ProposesPlan):
+                await self._settle_staged(run)
             return self._outcome(run, end)
+
+    async def _settle_staged(self, run: StepRun) -> None:
+        """Ask for what the plan has staged, since its run ends by another plan."""
+        verdict = await self._staging.commit_staged(run.plan_id)
+        if isinstance(verdict, Denied) and verdict.cancelled:
+            raise CancelledByUser
 
     async def _background(self, run: StepRun, model: Model, attachments: Rendered) -> tuple[Section, ...]:
         """What the model is told before the task; what is the same for all steps comes first."""

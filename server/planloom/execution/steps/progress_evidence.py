@@ -23,8 +23,11 @@ _MOST_FILES = 10
 
 
 def should_write(step: Step, tools: Registry) -> bool:
-    """Whether the step is meant to change files, by its expected files and tools, else by its wording."""
-    if not may_use(step.agent, "write"):
+    """Whether the step is meant to change files, by its expected files and tools, else by its wording.
+
+    A literal call has done its own work before a model takes the step over.
+    """
+    if step.kind == "tool_call" or not may_use(step.agent, "write"):
         return False
     if step.expected_files:
         return True

@@ -26,6 +26,17 @@ class Failed(Value):
     code: str | None = None
 
 
+class CallFailed(Value):
+    """A literal call ran, but its command or a check after it failed.
+
+    `output` is for a model that takes the step over, `failure` the step's outcome without one. `value` is the call's.
+    """
+
+    output: str
+    failure: Failed
+    value: Json = None
+
+
 class Skipped(Value):
     """The step is skipped."""
 

@@ -12,8 +12,18 @@ from planloom.execution.steps.attached_files import StepAttachments
 from planloom.execution.steps.commands import CancelledByUser, CommandDenied
 from planloom.execution.steps.literal_calls import LiteralCalls
 from planloom.execution.steps.model_work import ModelWork
-from planloom.execution.steps.results import Asked, Interrupted, Outcome, Rerouted, Skipped
-from planloom.execution.steps.time_limits import within
+from planloom.execution.steps.results import (
+    Asked,
+    CallFailed,
+    Done,
+    Failed,
+    Interrupted,
+    Outcome,
+    Rerouted,
+    Skipped,
+)
+from planloom.execution.steps.time_limits import StepClock, within
+from planloom.intake.render import Rendered
 
 
 class Runner:
@@ -44,17 +54,31 @@ class Runner:
         if isinstance(attachments, Asked):
             return attachments
         run = StepRun(self._plan_store, self._session, plan, step)
-        is_call = step.kind == "tool_call"
-        work = self._literal_calls.run(run) if is_call else self._model_work.run(run, attachments)
         seconds = self._session.settings.execution.step_timeout_seconds
         try:
-            return await within(self._plan_store, plan_id, step_id, seconds, work)
+            return await within(seconds, run, lambda clock: self._work(run, attachments, clock))
         except CancelledByUser:
             return Rerouted()
         except CommandDenied as denied:
             return Skipped(reason="approval_denied", detail=denied.reason)
         except UnsavedFiles as unsaved:
             return Interrupted(reason="unsaved_files", detail=unsaved.sentence)
+
+    async def _work(self, run: StepRun, attachments: Rendered, clock: StepClock) -> Outcome:
+        """Run the literal call or the model. A call that ran and failed is a result, which the model works with."""
+        if run.step.kind != "tool_call":
+            return await self._model_work.run(run, attachments, clock)
+        outcome = await self._literal_calls.run(run)
+        if not isinstance(outcome, CallFailed):
+            return outcome
+        if not await self._model_work.is_possible():
+            return outcome.failure
+        taken_over = await self._model_work.run(run, attachments, clock, outcome.output)
+        if isinstance(taken_over, Done):
+            return taken_over.model_copy(update={"value": outcome.value})
+        if isinstance(taken_over, Failed):
+            return taken_over.model_copy(update={"error": f"{taken_over.error}\n{outcome.failure.error}"})
+        return taken_over
 
     async def before_end(self, plan_id: PlanId) -> bool:
         """Commit what the plan has staged. False if the plan must not end yet."""

@@ -1,16 +1,22 @@
-"""Limits the working time of steps and plans. Time in which they wait for the user does not count."""
+"""Limits the working time of steps and plans. Time in which they wait for the user does not count.
+
+A step's wait for its model does not count either; for the plan's minutes it does, since the ledger has no event of it.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import ENDED, Plan
 from planloom.domain.values import PlanId, StepId
+from planloom.execution.effects.previous_calls import changed_so_far
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
+from planloom.execution.step_run import StepRun
 from planloom.execution.steps.results import Interrupted, Outcome
 
 Later = Callable[[float, Callable[[], None]], asyncio.TimerHandle]
@@ -24,44 +30,80 @@ def waits_for_person(plan: Plan, step_id: StepId) -> bool:
     )
 
 
-async def within(
-    plan_store: PlanStore, plan_id: PlanId, step_id: StepId, seconds: float, work: Awaitable[Outcome]
-) -> Outcome:
-    """Run a step's work, and interrupt it after `seconds`, not counting waits for the user.
+class StepClock:
+    """The time that one run of a step may work. It stands still while the step waits for the user or the model.
+
+    `at_limit` settles what the step has staged when its time is over.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.limit = asyncio.timeout(seconds)
+        self.at_limit: Callable[[], Awaitable[object]] | None = None
+        self._left = seconds
+        self._since: float | None = asyncio.get_running_loop().time()
+        self._waits_for_person = False
+        self._open_requests = 0
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Stop the clock while a request to the model is open."""
+        self._open_requests += 1
+        self._follow()
+        try:
+            yield
+        finally:
+            self._open_requests -= 1
+            self._follow()
+
+    def on_person(self, *, waits: bool) -> None:
+        """Stop or start the clock, as the step waits for the user or no longer."""
+        self._waits_for_person = waits
+        self._follow()
+
+    def _follow(self) -> None:
+        now = asyncio.get_running_loop().time()
+        waits = self._waits_for_person or self._open_requests > 0
+        if waits and self._since is not None:
+            self._left -= now - self._since
+            self._since = None
+            self._reschedule(None)
+        elif not waits and self._since is None:
+            self._since = now
+            self._reschedule(now + max(0.0, self._left))
+
+    def _reschedule(self, when: float | None) -> None:
+        # A limit that has been reached cancels the step, which may close a request on its way out.
+        if not self.limit.expired():
+            self.limit.reschedule(when)
+
+
+async def within(seconds: float, run: StepRun, work: Callable[[StepClock], Awaitable[Outcome]]) -> Outcome:
+    """Run a step's work, and interrupt it after `seconds`, not counting waits for the user and the model.
 
     An edit in progress is finished and recorded before this returns.
     """
-    loop = asyncio.get_running_loop()
-    left = seconds
-    since: float | None = loop.time()
+    clock = StepClock(seconds)
 
     def on_event(recorded: ev.Recorded, plan: Plan) -> None:
-        nonlocal left, since
-        if recorded.plan_id != plan_id:
-            return
-        waits = waits_for_person(plan, step_id)
-        if waits and since is not None:
-            left -= loop.time() - since
-            since = None
-            limit.reschedule(None)
-        elif not waits and since is None:
-            since = loop.time()
-            limit.reschedule(since + max(0.0, left))
+        if recorded.plan_id == run.plan_id:
+            clock.on_person(waits=waits_for_person(plan, run.step_id))
 
-    limit = asyncio.timeout(seconds)
     try:
-        async with limit:
-            unsubscribe = plan_store.listen(on_event)
+        async with clock.limit:
+            unsubscribe = run.plan_store.listen(on_event)
             try:
-                return await work
+                return await work(clock)
             finally:
                 unsubscribe()
     except TimeoutError:
-        if not limit.expired():
+        if not clock.limit.expired():
             raise
+        if clock.at_limit is not None:
+            await clock.at_limit()
         detail = (
             f"The step has worked for {_duration(seconds)}, the most that one step may take "
-            "(execution.stepTimeoutSeconds). Resume the plan to give it as much again."
+            "(execution.stepTimeoutSeconds). Resume the plan to give it as much again. "
+            f"{changed_so_far(run.now)}"
         )
         return Interrupted(reason="budget", detail=detail)
 

@@ -25,6 +25,8 @@ from planloom.tools.tool import Tool, ToolResult, failed, refused
 from planloom.workspace.paths.resolver import PathRefused
 from planloom.workspace.paths.uris import display_name
 
+_AS_BEFORE = "Nothing was done, since an earlier call did just this. Its result: "
+
 
 class StepToolRunner:
     """Runs the calls of one step's model. Writes are staged, and committed together when the step could end.
@@ -71,7 +73,10 @@ class StepToolRunner:
         earlier = await self._call_cache.earlier(tool, call.arguments, self._context)
         if earlier is not None:
             record.result, record.deduplicated = earlier, True
-            return earlier
+            # Told in the words of the first call ("Created …"), a repeated write would look like another change.
+            return (
+                earlier if not tool.writes else earlier.model_copy(update={"text": _AS_BEFORE + earlier.text})
+            )
         not_made = await self._commit_before(tool)
         before = self._context.files.changeset()
         result = not_made or await tool.run(tool.arguments.model_validate(call.arguments), self._context)
@@ -158,7 +163,8 @@ class StepToolRunner:
         return sum(call.has_effect for call in self._run.now.tools_executed)
 
     def _successes(self) -> int:
-        return sum(call.stands for call in self._run.now.tools_executed)
+        # An exit code is a result: a command that ran to its end has told what there is to see.
+        return sum(call.stands or call.command == "ended" for call in self._run.now.tools_executed)
 
     def _has_written(self) -> bool:
         return any(call.stands and _writes(call) for call in self._run.now.tools_executed)

@@ -141,6 +141,7 @@ class MessagePrompts:
         labels = {
             "retry": "Retry",
             "skip": "Skip",
+            "go_on": "Skip and go on",
             "abort": "End the plan",
             "accept": "Accept",
             "model": "Ask the model",

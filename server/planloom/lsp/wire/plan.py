@@ -35,7 +35,7 @@ Priority = Literal["critical", "high", "normal", "low"]
 Route = Literal["plan", "perspectives", "direct", "undecided"]
 Review = Literal["each", "end", "auto"]
 Risk = Literal["low", "medium", "high"]
-RecoveryAction = Literal["retry", "skip", "abort", "model", "accept"]
+RecoveryAction = Literal["retry", "skip", "go_on", "abort", "model", "accept"]
 DetectionRule = Literal[
     "question",
     "numbered_list",

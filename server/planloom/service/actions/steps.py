@@ -83,9 +83,9 @@ class Steps:
     def _chosen(
         self, plan: Plan, step: Step, action: RecoveryAction, args: Args | None
     ) -> tuple[ev.Event, ...]:
-        if action == "skip":
+        if action in ("skip", "go_on"):
             return (
-                ev.RecoveryChosen(task_id=step.step_id, action="skip"),
+                ev.RecoveryChosen(task_id=step.step_id, action=action),
                 ev.TaskSkipped(task_id=step.step_id, reason="user"),
             )
         if args is None:

@@ -8,14 +8,12 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.agents import allowed_effects
 from planloom.domain.plans.plan import Plan, Review, Step, StepResult
 from planloom.domain.values import Instant, Json, StepId
-from planloom.execution.effects.previous_calls import latest_fates
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.step_rules import StepRules
 from planloom.planning.rules.planner import plan_by_rules
 from planloom.tools.registry import Registry
 from planloom.tools.tool import shortened
-from planloom.workspace.paths.uris import display_name
 
 _HEADLINE = 80
 
@@ -66,21 +64,26 @@ def direct_run(plan: Plan, tools: Registry, review: Review) -> ev.PlanDirect:
 
 
 def put_to_review(plan: Plan, running: Step, wanted: Sequence[Json], at: Instant) -> ev.PlanReady:
-    """The plan that a model has proposed during a direct run; what it has done so far is a completed step.
+    """The plan that a model has proposed during a direct run, which has settled its changes before.
 
-    Writes that were only staged are dropped: the run ends before they are made.
+    What was done so far, and only that, are completed steps: the request itself is not done.
     """
-    done: tuple[Step, ...] = ()
     now = plan.step(running.step_id) or running
-    done_calls = [call for call in now.tools_executed if call.stands and "held" not in call.fates]
+    done = tuple(
+        step for step in plan.steps if step.status == "completed" and step.step_id != running.step_id
+    )
+    done_calls = [call for call in now.tools_executed if call.has_effect or call.command == "ended"]
     if done_calls:
         summary = shortened("; ".join(call.summary for call in done_calls))
-        result = StepResult(ok=True, summary=summary, duration_ms=0, timestamp=at)
-        done = (
-            now.model_copy(
-                update={"status": "completed", "result": result, "completed_at": at, "progress": 100}
-            ),
-        )
+        so_far = {
+            "description": shortened(f"Done before the plan: {summary}", _HEADLINE),
+            "instruction": summary,
+            "status": "completed",
+            "result": StepResult(ok=True, summary=summary, duration_ms=0, timestamp=at),
+            "completed_at": at,
+            "progress": 100,
+        }
+        done = (*done, now.model_copy(update=so_far))
     used = {step.step_id for step in done}
     steps: list[Step] = []
     for each in wanted:
@@ -100,16 +103,10 @@ def put_to_review(plan: Plan, running: Step, wanted: Sequence[Json], at: Instant
                 active_form=description.strip(),
             )
         )
-    dropped = [
-        display_name(uri)
-        for uri, (fate, _) in latest_fates(now.tools_executed).items()
-        if fate in ("held", "lost")
-    ]
-    lost = [f"Dropped: the changes of {', '.join(dropped)}."] if dropped else []
     return ev.PlanReady(
         version=plan.version + 1,
         steps=(*done, *steps),
-        summary=" ".join([f"{_counted(len(steps))}, proposed while working on the request.", *lost]),
+        summary=f"{_counted(len(steps))}, proposed while working on the request.",
         sequential=True,
         author="model",
     )

@@ -1,0 +1,80 @@
+"""The most usual request to a coding agent, with the real server: run the tests, mend the cause, run them again."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import command_line
+
+pytestmark = pytest.mark.process
+SUITE = "echo checked; grep right code.txt"
+
+
+def call(name: str, **arguments: Any) -> dict[str, Any]:
+    return {"name": name, "arguments": arguments}
+
+
+@contextmanager
+def model_process(folder: Path, turns: list[dict[str, Any]]) -> Iterator[str]:
+    """The address of a model server that plays these turns."""
+    script = folder / "turns.json"
+    script.write_text(json.dumps(turns))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.model_server", str(script), "--port", "0"],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert process.stdout is not None
+    try:
+        yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def run_tests(step_id: str, *needs: str) -> dict[str, Any]:
+    step = {"id": step_id, "description": f"Run the tests {step_id}", "dependsOn": list(needs)}
+    return step | {"tool": "run_command", "args": {"command": SUITE}}
+
+
+FIX = {"id": "mend", "description": "Mend it", "instruction": "Mend code.txt", "dependsOn": ["first"]}
+PLANNED = {
+    "text": json.dumps({"summary": "Steps.", "steps": [run_tests("first"), FIX, run_tests("again", "mend")]})
+}
+MENDS = call("edit_file", path="code.txt", old_text="wrong", new_text="right")
+TURNS = {
+    "plan": [
+        PLANNED,
+        {"calls": [call("task_completed", summary="The word right is missing.")]},
+        {"calls": [MENDS, call("task_completed", summary="Mended it.")]},
+    ],
+    "direct": [
+        {"calls": [call("run_command", command=SUITE)]},
+        {"calls": [MENDS, call("run_command", command=SUITE)]},
+        {"calls": [call("final_answer", text="The tests pass now.")]},
+    ],
+}
+
+
+@pytest.mark.parametrize("mode", TURNS)
+def test_the_tests_fail_and_are_mended_and_run_again(tmp_path: Path, mode: str) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "code.txt").write_text("wrong\n")
+    request = "The tests fail. Run them, find out why, fix it and run them again."
+    flags = ("--yes", "--yes-commands", "--mode", mode, "-w", str(work))
+    with model_process(tmp_path, TURNS[mode]) as address:
+        model = ("--base-url", address, "--model", "scripted")
+        ended = command_line.run(tmp_path, ["run", request, *flags, *model])
+    assert ended.code == 0, ended.out
+    assert (work / "code.txt").read_text() == "right\n"
+    assert "✔ Done." in ended.out
