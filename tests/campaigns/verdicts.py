@@ -166,7 +166,7 @@ def statuses_true(at: Desk, report: Report, plan: dict[str, Any], *, all_done: b
             report.blame("wrong_status", f"the plan is {plan['status']} {error} with {_failures(plan)}")
         elif set(steps.values()) != {"completed"}:
             report.blame("wrong_status", f"the plan is completed with {_failures(plan)}")
-        elif not (plan.get("executionSummary") or "").startswith(f"{len(steps)} of {len(steps)} steps done"):
+        elif not (plan.get("executionSummary") or "").startswith(f"{len(steps)} of {len(steps)} step"):
             report.blame(
                 "wrong_status", f"all is done, and the summary says {plan.get('executionSummary')!r}"
             )

@@ -141,7 +141,7 @@ REPORTS: list[tuple[str, dict[str, Any], str]] = [
     (
         "completed",
         {},
-        "✔ Done. All tests pass. ✔ 1 Create x ✔ 2 Think It must be 3. "
+        "✔ Done. 2 of 2 steps done. All tests pass. ✔ 1 Create x ✔ 2 Think It must be 3. "
         "Changed ├── a.py edit +3 −1 └── new.py new +9 "
         "Commands ✔ pytest -q 81 passed in 2.10s run 2 times ✘ ruff check exit code 1: Found 2 errors. "
         "✘ serve it was ended after 120 seconds All changes: planloom diff p",

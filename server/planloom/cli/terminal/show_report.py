@@ -39,7 +39,7 @@ def heading(ending: str, report: Report) -> Text:
         words = "! Done in part." if done else "– Nothing was done."
         return Text.assemble((words, "bold yellow"), count if done else "")
     words, style = _ENDINGS.get(ending, (ending, ""))
-    return Text.assemble((words, style), count if ending != "completed" and done + left else "")
+    return Text.assemble((words, style), count if done + left > (1 if ending == "completed" else 0) else "")
 
 
 def ending_line(ending: str, progress: Mapping[str, int]) -> Text:
