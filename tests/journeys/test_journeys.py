@@ -17,11 +17,16 @@ from tests.journeys.transcript import tools_text, transcript
 GOLDEN = Path(__file__).parents[1] / "golden" / "journeys"
 UPDATE = bool(os.environ.get("PLANLOOM_UPDATE_GOLDEN"))
 
+LONG = ("long",)
+"""Journeys that take several seconds."""
 KEPT = 0.95
 """The least part of a request with which the next one begins."""
 
 
-@pytest.mark.parametrize("journey", journeys(), ids=lambda journey: journey.name)
+@pytest.mark.parametrize(
+    "journey",
+    [pytest.param(each, id=each.name, marks=[pytest.mark.slow] * (each.name in LONG)) for each in journeys()],
+)
 async def test_a_journey(journey: Journey, tmp_path: Path) -> None:
     played = await play(journey, tmp_path)
     check_facts(played)

@@ -14,7 +14,7 @@ _VOLATILE = (
     (r"\b\d+\.\d+ ?s\b", "0.00s"),
     (r"\b20\d\d-\d\d-\d\d\b", "2026-01-05"),
     (r"System: .+? Commands run in \S+", "System: Linux (x86_64). Commands run in /bin/sh."),
-    (r"\bPython 3\.\d+(\.\d+)?", "Python 3"),
+    (r"\bPython 3\.\d+\.\d+", "Python 3.11.0"),
 )
 
 
