@@ -48,7 +48,9 @@ def ours(journey: Journey) -> tuple[Figures, dict[str, int]]:
     prompts = sum(len(cached_order(body)) for body in played.bodies)
     # The rest of a body is the same in each.
     kept = tuple(round(each * sum(played.sizes) / prompts) for each in played.kept)
-    return Figures(played.sizes, kept, "" if whole and played.passes else played.plan.status), parts_of(played)
+    return Figures(played.sizes, kept, "" if whole and played.passes else played.plan.status), parts_of(
+        played
+    )
 
 
 def theirs(agent: other_agents.Agent, journey: Journey) -> Figures:
@@ -61,7 +63,9 @@ def shown(name: str, who: str, figures: Figures) -> str:
     """One line of the table."""
     total = sum(figures.sizes)
     cached = sum(figures.kept) / total if total else 0
-    return f"{name:10} {who:10} {len(figures.sizes):>8} {total / 1000:>8.1f} {cached:>7.0%}  {figures.problem}"
+    return (
+        f"{name:10} {who:10} {len(figures.sizes):>8} {total / 1000:>8.1f} {cached:>7.0%}  {figures.problem}"
+    )
 
 
 def main() -> None:

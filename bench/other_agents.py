@@ -69,6 +69,7 @@ def mini(program: Path) -> Agent:
             "MSWEA_CONFIGURED": "true",
             "MSWEA_COST_TRACKING": "ignore_errors",
             "MSWEA_SILENT_STARTUP": "1",
+            "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         },
         answer=_chat_answers,
         media_type="application/json",
@@ -77,7 +78,9 @@ def mini(program: Path) -> Agent:
 
 def codex(program: Path) -> Agent:
     """Codex, which has a shell and `apply_patch`."""
-    provider = 'model_providers.scripted={{name="scripted",base_url="{url}",wire_api="responses",env_key="KEY"}}'
+    provider = (
+        'model_providers.scripted={{name="scripted",base_url="{url}",wire_api="responses",env_key="KEY"}}'
+    )
     return Agent(
         command=lambda request, home, url: [
             *(str(program), "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"),
@@ -119,9 +122,7 @@ def play(agent: Agent, journey: Journey, folder: Path) -> Figures:
     if problem and os.environ.get("JOURNEYS_VERBOSE"):
         print(output[-4000:], file=sys.stderr)
     prompts = [
-        json.dumps(
-            [body.get("tools"), body.get("instructions"), body.get("input", body.get("messages"))]
-        )
+        json.dumps([body.get("tools"), body.get("instructions"), body.get("input", body.get("messages"))])
         for body in heard.bodies
     ]
     kept = [
