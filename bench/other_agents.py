@@ -16,12 +16,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple
 
 from planloom.models.offline.scripted import ScriptedCall
-from tests.journeys.journey import Journey, JourneyTurn, python_on_path
+from tests.journeys.journey import Journey, JourneyTurn, common, python_on_path
 
 SECONDS = 120
 _ENDS = ("task_completed", "final_answer")
@@ -82,7 +83,7 @@ def codex(program: Path) -> Agent:
         'model_providers.scripted={{name="scripted",base_url="{url}",wire_api="responses",env_key="KEY"}}'
     )
     return Agent(
-        command=lambda request, home, url: [
+        command=lambda request, _home, url: [
             *(str(program), "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"),
             *("-m", "strong", "-c", "model_provider=scripted", "-c", provider.format(url=url)),
             *("-c", "analytics.enabled=false", request),
@@ -125,10 +126,7 @@ def play(agent: Agent, journey: Journey, folder: Path) -> Figures:
         json.dumps([body.get("tools"), body.get("instructions"), body.get("input", body.get("messages"))])
         for body in heard.bodies
     ]
-    kept = [
-        len(os.path.commonprefix([one.rstrip("]"), other]))  # noqa: RUF071
-        for one, other in zip(prompts, prompts[1:], strict=False)
-    ]
+    kept = (common(one.rstrip("]"), other) for one, other in pairwise(prompts))
     return Figures(tuple(heard.sizes), (0, *kept), problem)
 
 
@@ -206,6 +204,10 @@ def _shell(call: ScriptedCall) -> str:
             return f"cat {quote(args['path'])}"
         case "list_files":
             return f"ls {quote(args['path'])}" if "path" in args else "find . -type f -not -path './.git/*'"
+        case "git_status":
+            return "git status --short"
+        case "git_diff":
+            return "git diff"
         case "search_text":
             return f"grep -rnE {quote(args['pattern'])} . --exclude-dir=.git"
     raise ValueError(call.name)
@@ -253,7 +255,7 @@ def _patch(call: ScriptedCall, workspace: Path) -> str:
     return "\n".join(["*** Begin Patch", f"*** Update File: {path}", "@@", *body, "*** End Patch"]) + "\n"
 
 
-def _chat_answers(journey: Journey, workspace: Path) -> Answer:
+def _chat_answers(journey: Journey, _workspace: Path) -> Answer:
     turns = _turns(journey)
 
     def answer(number: int, _body: Mapping[str, Any]) -> bytes:

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -171,7 +171,7 @@ class Played:
     def kept(self) -> tuple[int, ...]:
         """For each request, the bytes at its beginning that are those of the request before, as caches compare it."""
         prompts = [cached_order(body) for body in self.bodies]
-        return (0, *(_common(*pair) for pair in pairwise(prompts)))
+        return (0, *(common(*pair) for pair in pairwise(prompts)))
 
     @property
     def cached_share(self) -> float:
@@ -288,8 +288,8 @@ def _replaced(data: Any, row: Mapping[str, str]) -> Any:
     return data
 
 
-def _common(one: bytes, other: bytes) -> int:
-    """The number of bytes at the beginning that are the same."""
+def common(one: Sequence[object], other: Sequence[object]) -> int:
+    """The number of bytes, or characters, at the beginning that are the same."""
     differs = (index for index, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1])
     return next(differs, min(len(one), len(other)))
 
