@@ -314,9 +314,9 @@ def _codex_call(call: ScriptedCall, workspace: Path, body: Mapping[str, Any]) ->
     else:
         command = _shell(call)
     name = next(name for name in ("exec_command", "shell_command", "shell") if name in tools)
-    arguments: dict[str, Any] = {
+    arguments: dict[str, dict[str, Any]] = {
         "exec_command": {"cmd": command},
         "shell_command": {"command": command},
         "shell": {"command": ["bash", "-lc", command]},
-    }[name]
-    return {"type": "function_call", "name": name, "arguments": json.dumps(arguments)}
+    }
+    return {"type": "function_call", "name": name, "arguments": json.dumps(arguments[name])}
