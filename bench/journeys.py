@@ -85,7 +85,10 @@ def main() -> None:
         if args.names and journey.name not in args.names:
             continue
         figures, parts[journey.name] = ours(journey)
-        found = {"planloom": figures, **{who: theirs(agent, journey) for who, agent in agents.items()}}
+        found = {"planloom": figures}
+        if not journey.answers:
+            # The others run without asking, so nothing can be denied.
+            found |= {who: theirs(agent, journey) for who, agent in agents.items()}
         for who, each in found.items():
             print(shown(journey.name, who, each), flush=True)
             rows.append({"journey": journey.name, "agent": who, **each._asdict()})
