@@ -1,0 +1,102 @@
+"""Measures the journeys of a strong model: requests, bytes, and the share of bytes that a prefix cache has seen.
+
+Other agents are measured beside it on the same turns: `--mini PROGRAM` (PyPI: mini-swe-agent), `--codex PROGRAM`
+(npm: @openai/codex).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from bench import other_agents
+from bench.other_agents import Figures
+from tests.journeys.journey import Journey, Played, cached_order, journeys, play
+
+PARTS = ("tools", "schema", "system", "user", "assistant", "tool")
+"""The parts of a body: what it offers, and its messages by role; `tool` are the results."""
+
+
+def size(value: Any) -> int:
+    """The bytes of a value as JSON."""
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+def parts_of(played: Played) -> dict[str, int]:
+    """The bytes of all requests by part."""
+    sums = dict.fromkeys(PARTS, 0)
+    for body in played.bodies:
+        sums["tools"] += size(body["tools"]) if "tools" in body else 0
+        sums["schema"] += size(body["response_format"]) if "response_format" in body else 0
+        for message in body["messages"]:  # type: ignore[union-attr]
+            sums[message["role"]] += size(message)  # type: ignore[call-overload,index]
+    return sums
+
+
+def ours(journey: Journey) -> tuple[Figures, dict[str, int]]:
+    """The figures of Planloom, and the bytes by part."""
+    with tempfile.TemporaryDirectory() as folder:
+        played = asyncio.run(play(journey, Path(folder)))
+    whole = played.plan.status == journey.outcome.status and len(played.requests) == len(played.turns)
+    prompts = sum(len(cached_order(body)) for body in played.bodies)
+    # The rest of a body is the same in each.
+    kept = tuple(round(each * sum(played.sizes) / prompts) for each in played.kept)
+    return Figures(played.sizes, kept, "" if whole and played.passes else played.plan.status), parts_of(
+        played
+    )
+
+
+def theirs(agent: other_agents.Agent, journey: Journey) -> Figures:
+    """The figures of another agent."""
+    with tempfile.TemporaryDirectory() as folder:
+        return other_agents.play(agent, journey, Path(folder))
+
+
+def shown(name: str, who: str, figures: Figures) -> str:
+    """One line of the table."""
+    total = sum(figures.sizes)
+    cached = sum(figures.kept) / total if total else 0
+    return (
+        f"{name:10} {who:10} {len(figures.sizes):>8} {total / 1000:>8.1f} {cached:>7.0%}  {figures.problem}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="only these journeys")
+    parser.add_argument("--mini", type=Path, help="the program mini")
+    parser.add_argument("--codex", type=Path, help="the program codex")
+    args = parser.parse_args()
+    agents = {
+        **({"mini": other_agents.mini(args.mini.absolute())} if args.mini else {}),
+        **({"codex": other_agents.codex(args.codex.absolute())} if args.codex else {}),
+    }
+    rows = []
+    parts = {}
+    print(f"{'journey':10} {'agent':10} {'requests':>8} {'kB':>8} {'cached':>7}")
+    for journey in journeys():
+        if args.names and journey.name not in args.names:
+            continue
+        figures, parts[journey.name] = ours(journey)
+        found = {"planloom": figures}
+        if not journey.answers:
+            # The others run without asking, so nothing can be denied.
+            found |= {who: theirs(agent, journey) for who, agent in agents.items()}
+        for who, each in found.items():
+            print(shown(journey.name, who, each), flush=True)
+            rows.append({"journey": journey.name, "agent": who, **each._asdict()})
+    print(f"\n{'journey':10}" + "".join(f"{part:>10}" for part in PARTS) + "  (kB of all requests)")
+    for name, sums in parts.items():
+        print(f"{name:10}" + "".join(f"{sums[part] / 1000:>10.1f}" for part in PARTS))
+    print(json.dumps({"bench": "journeys", "rows": rows, "parts": parts}))
+
+
+if __name__ == "__main__":
+    main()

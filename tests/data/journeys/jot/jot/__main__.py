@@ -1,0 +1,7 @@
+"""Runs `python -m jot`."""
+
+import sys
+
+from jot.cli import main
+
+sys.exit(main())

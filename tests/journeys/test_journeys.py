@@ -1,0 +1,97 @@
+"""A strong model's way through whole requests: what it is sent, how much of it, and what comes of it.
+
+What it is sent is kept as text in `tests/golden/journeys`. After a change that is meant,
+`PLANLOOM_UPDATE_GOLDEN=1 pytest tests/journeys` writes it anew; `python -m bench.journeys` prints the figures.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.journey import Journey, Played, cached_order, journeys, play
+from tests.journeys.transcript import tools_text, transcript
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "journeys"
+UPDATE = bool(os.environ.get("PLANLOOM_UPDATE_GOLDEN"))
+
+LONG = ("long",)
+"""Journeys that take several seconds."""
+KEPT = 0.95
+"""The least part of a request with which the next one begins."""
+
+
+@pytest.mark.parametrize(
+    "journey",
+    [pytest.param(each, id=each.name, marks=[pytest.mark.slow] * (each.name in LONG)) for each in journeys()],
+)
+async def test_a_journey(journey: Journey, tmp_path: Path) -> None:
+    played = await play(journey, tmp_path)
+    check_facts(played)
+    check_outcome(played)
+    check_conversation(played)
+    check_goal(played)
+    check_golden(journey.name, transcript(played))
+    if journey.name == "bug":
+        check_golden("tools", tools_text(played.requests[-1].tools))
+
+
+def test_every_golden_file_has_a_journey() -> None:
+    names = {journey.name for journey in journeys()} | {"tools"}
+    assert {path.stem for path in GOLDEN.iterdir()} == names
+
+
+def check_facts(played: Played) -> None:
+    """Every fact that a turn rests on stands in the request that it answers."""
+    for number, (turn, request) in enumerate(zip(played.turns, played.requests, strict=False), start=1):
+        text = "\n".join(message.text for message in request.messages)
+        missing = [fact for fact in turn.needs if fact not in text]
+        assert not missing, f"request {number} lacks {missing}:\n{text}"
+
+
+def check_outcome(played: Played) -> None:
+    expected = played.journey.outcome
+    assert (played.plan.status, len(played.requests)) == (expected.status, len(played.turns)), played.plan
+    for file in expected.files:
+        text = (played.folder / file.path).read_text(encoding="utf-8")
+        assert not [part for part in file.has if part not in text], file.path
+        assert not [part for part in file.lacks if part in text], file.path
+    assert not [part for part in expected.answer if part not in played.answer], played.answer
+    assert played.passes
+    assert not (expected.unchanged and played.changed)
+
+
+def check_conversation(played: Played) -> None:
+    """Each request of the plan's execution begins with the one before, and holds all that the model wrote."""
+    first = next(index for index, turn in enumerate(played.turns) if not turn.plans)
+    prompts = [len(cached_order(body)) for body in played.bodies]
+    for number in range(first + 1, len(prompts)):
+        assert played.kept[number] >= KEPT * prompts[number - 1], f"request {number + 1}"
+        written = [
+            (message.text, [(call.name, call.arguments) for call in message.tool_calls])
+            for message in played.requests[number].messages
+            if message.role == "assistant"
+        ]
+        expected = [
+            (turn.text, [(call.name, call.arguments) for call in turn.calls])
+            for turn in played.turns[first:number]
+        ]
+        assert written[-len(expected) :] == expected, f"request {number + 1}"
+    results = [message.text for message in played.requests[-1].messages if message.role == "tool"]
+    assert not [text for text in results if text.startswith("[FAILED] The arguments are wrong")]
+
+
+def check_goal(played: Played) -> None:
+    goal = played.journey.goal
+    assert not goal.requests or len(played.requests) <= goal.requests
+    most = goal.kilobytes_now or goal.kilobytes
+    assert not most or sum(played.sizes) <= most * 1000, played.sizes
+
+
+def check_golden(name: str, text: str) -> None:
+    path = GOLDEN / f"{name}.txt"
+    if UPDATE:
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
