@@ -139,7 +139,7 @@ async def test_a_plan_whose_only_step_is_denied_is_cancelled(tmp_path: Path) -> 
     async with studio(tmp_path, FILES) as at:
         plan = await at.approve(await with_steps(at, tool_step(*TEST)))
         plan = await at.respond(plan, "deny")
-        assert plan.status == "cancelled" and (plan.execution_summary or "").startswith("0 of 1 steps done")
+        assert plan.status == "cancelled" and (plan.execution_summary or "").startswith("0 of 1 step done")
 
 
 async def test_a_person_may_go_on_without_a_failed_step(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def control_specs(*, direct: bool) -> tuple[ToolSpec, ...]:
             "task_completed",
             "The CURRENT TASK is done. Call it only after the tool calls it needs have succeeded; "
             "do not call it while something of the task is missing.",
-            {"summary": {"type": "string", "description": "What was done, in one or two sentences."}},
+            {"summary": {"type": "string", "description": "What was done, and what later tasks must know."}},
         ),
         _spec(
             "final_answer",

@@ -21,7 +21,7 @@ _MARKS = {
 _ROLES: dict[Agent, str] = {
     "chapo": "You do it as Chapo, who analyses and advises and changes no files.",
     "koda": "",
-    "devo": "You do it as Devo, who takes care of builds, commands, configuration and deployment.",
+    "devo": "You do it as Devo, with an eye on builds, commands and configuration.",
 }
 _COMMON = """- Paths are relative to the workspace folder. Read a file before you change it.
 - Calls that do not depend on each other go into one answer.
