@@ -187,6 +187,20 @@ async def test_a_step_of_which_the_editor_refuses_every_change_fails_with_its_re
         assert at.text("a.txt") == FILES["a.txt"]
 
 
+async def test_changes_that_were_refused_are_made_when_the_step_is_tried_again(tmp_path: Path) -> None:
+    """The conversation of the first try shows the edit as made, so that of the second does not begin with it."""
+    job = Job(WORK.text, {"Insert it": (("edit_file", INSERT),)})
+    async with studio(tmp_path, FILES, settings={"execution.review": "auto"}) as at:
+        at.editor.script.extend([Refuse("the disk is full")] * 20)
+        plan = await at.approve(await begun(at, job))
+        at.editor.script.clear()
+        told = len(prompts(at))
+        await at.app.steps.recover(plan.plan_id, plan.steps[0].step_id, "retry", None)
+        await at.until(plan, lambda now: now.steps[0].status == "completed")
+        assert "edit_file [SUCCESS]" not in prompts(at)[told]
+        assert at.text("a.txt") != FILES["a.txt"]
+
+
 async def test_a_step_whose_changes_were_all_denied_is_skipped(tmp_path: Path) -> None:
     job = Job(WORK.text, {"Insert it": (("edit_file", INSERT),)})
     async with studio(tmp_path, FILES) as at:

@@ -29,7 +29,8 @@ class PlanThreads:
     """Each plan has one shared thread, which grows by every step that completes.
 
     Steps that run side by side begin with the same thread, so that the prefix is cached; only the first of them to
-    complete extends it. A step that stops before it is done continues its own thread when it runs again. After a
+    complete extends it. A step that stops before it is done continues its own thread when it runs again, unless
+    `forget_own` says that what stands there no longer holds. After a
     restart of the server every thread is new. The threads of the plans that worked last are kept.
     """
 
@@ -43,6 +44,10 @@ class PlanThreads:
             fits = _characters(plan.shared) <= most_characters
             plan.own[step_id] = _Begun(plan.shared if fits else NEW_THREAD, plan.shared)
         return plan.own[step_id].thread
+
+    def forget_own(self, plan_id: PlanId, step_id: StepId) -> None:
+        """Begin the step's next run with the shared thread."""
+        self._plan(plan_id).own.pop(step_id, None)
 
     def end(self, plan_id: PlanId, step_id: StepId, thread: Thread, *, done: bool) -> None:
         """Keep a step's thread: as the shared one if it is done and no other step has extended that meanwhile."""

@@ -25,7 +25,7 @@ from planloom.domain.errors import BudgetExhausted, ModelFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.values import Json, PlanId, StepId
-from planloom.execution.effects.previous_calls import changed_so_far, earlier_results
+from planloom.execution.effects.previous_calls import changed_so_far, earlier_results, not_made
 from planloom.execution.effects.proposals import Denied
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.prompting.context_window import StepContextWindow, shares_of
@@ -98,6 +98,9 @@ class ModelWork:
             result = command_section(run.plan, step, output, window.room // 3, window.text)
             background = (*background, result)
         shares = is_native and settings.context.share_conversation
+        if not_made(step):
+            # Its own thread shows these changes as made; the results of earlier runs tell what became of them.
+            self._threads.forget_own(run.plan_id, run.step_id)
         thread = self._threads.begin(run.plan_id, run.step_id, window.shared_characters if shares else 0)
         conversation = Conversation(window, thread, earlier_results(step))
         limits = RunLimits(
