@@ -169,7 +169,7 @@ export const USED = [
       assert.match(await panel.locator(".pill").textContent(), /Partly done, 2 of 3/);
       assert.match(
         await panel.locator(".not-done").textContent(),
-        /1[\s\S]*Replace 'alpha' in note\.txt[\s\S]*not applied/,
+        /1[\s\S]*Replace 'alpha' in note\.txt[\s\S]*not allowed: Not here/,
       );
       await window.shot(join(shots, "partly-dark.png"));
       await panel.locator("#rest").click();
