@@ -185,3 +185,13 @@ async def test_a_step_at_its_limit_makes_what_it_has_staged_and_goes_on(tmp_path
         assert "Changed so far: a.txt." in (plan.pause_detail or "") and at.text("a.txt") == "a\n"
         await at.app.plans.resume(plan.plan_id)
         assert (await at.reach(plan, "ended")).status == "completed"
+
+
+async def test_a_model_that_cannot_take_over_leaves_the_failure_of_the_step_itself_to_the_person(
+    tmp_path: Path,
+) -> None:
+    async with studio(tmp_path, FILES, settings=COMMANDS) as at:
+        plan = await with_steps(at, tool_step(*TEST))
+        at.model.model = ScriptedModel([fails("unavailable")])
+        plan = await at.until(await at.approve(plan), lambda now: bool(now.pending.recoveries))
+        assert "line 60" in plan.pending.recoveries[0].error and plan.pause_reason == "recovery"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+
+from planloom.domain.errors import ModelFailed
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.unsaved import UnsavedFiles
@@ -24,6 +27,8 @@ from planloom.execution.steps.results import (
 )
 from planloom.execution.steps.time_limits import StepClock, within
 from planloom.intake.render import Rendered
+
+log = logging.getLogger(__name__)
 
 
 class Runner:
@@ -73,7 +78,12 @@ class Runner:
             return outcome
         if not await self._model_work.is_possible():
             return outcome.failure
-        taken_over = await self._model_work.run(run, attachments, clock, outcome.output)
+        try:
+            taken_over = await self._model_work.run(run, attachments, clock, outcome.output)
+        except ModelFailed as error:
+            # The person decides on the failure of the step itself, as without a model.
+            log.warning("no model takes over step %s: %s", run.step_id, error.message)
+            return outcome.failure
         if isinstance(taken_over, Done):
             return taken_over.model_copy(update={"value": outcome.value})
         if isinstance(taken_over, Failed):
