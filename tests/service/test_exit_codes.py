@@ -192,6 +192,6 @@ async def test_a_model_that_cannot_take_over_leaves_the_failure_of_the_step_itse
 ) -> None:
     async with studio(tmp_path, FILES, settings=COMMANDS) as at:
         plan = await with_steps(at, tool_step(*TEST))
-        at.model.model = ScriptedModel([fails("unavailable")])
+        at.model.model = ScriptedModel([fails("refused")])
         plan = await at.until(await at.approve(plan), lambda now: bool(now.pending.recoveries))
         assert "line 60" in plan.pending.recoveries[0].error and plan.pause_reason == "recovery"

@@ -81,6 +81,8 @@ class Runner:
         try:
             taken_over = await self._model_work.run(run, attachments, clock, outcome.output)
         except ModelFailed as error:
+            if error.code == "model_unavailable":
+                raise
             # The person decides on the failure of the step itself, as without a model.
             log.warning("no model takes over step %s: %s", run.step_id, error.message)
             return outcome.failure
