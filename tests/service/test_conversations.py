@@ -225,3 +225,19 @@ async def test_an_exit_code_is_a_result_that_the_model_reads_and_acts_on(tmp_pat
         assert first.startswith("The command ended with exit code 3.") and "ALPHA is missing" in first
         assert second.startswith("The command ended with exit code 0.")
         assert at.text("a.txt") == "ALPHA\n"
+
+
+async def test_a_step_that_is_tried_again_is_given_its_task_again(tmp_path: Path) -> None:
+    async with studio(tmp_path, FILES) as at:
+        plan = await planned(at, "Work", ("Look", "look"))
+        words = [says("I look."), says("I still look.")]
+        at.model.model = model = ScriptedModel([*words, makes(("list_files", {})), done("Looked.")])
+        plan = await at.approve(plan)
+        assert plan.pause_reason == "recovery"
+        await at.app.steps.recover(plan.plan_id, plan.steps[0].step_id, "retry", None)
+        await at.until(plan, lambda now: now.status == "completed")
+        assert "CURRENT TASK\nLook" in model.requests[2].messages[-1].text
+        assert [m.text for m in model.requests[2].messages if m.role == "assistant"] == [
+            "I look.",
+            "I still look.",
+        ]

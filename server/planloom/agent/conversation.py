@@ -65,8 +65,8 @@ class ContextWindow(Protocol):
 class Thread(NamedTuple):
     """A native conversation that a later task of the plan can continue.
 
-    `sent` has the version of each section that was last sent, `open` the model's calls that have no result yet,
-    `steps` the tasks that were worked on in it.
+    `sent` has the version of each section as it was last sent, without those of one run of a task; `open` the calls
+    of the model that have no result yet; `steps` the tasks that were worked on in it.
     """
 
     messages: tuple[Message, ...] = ()
@@ -90,6 +90,7 @@ class Conversation:
         self._is_native = True
         self._messages = list(thread.messages)
         self._sent = dict(thread.sent)
+        self._of_run = {_INSTRUCTIONS}
         self._open = {call.call_id: call for call in thread.open}
         self._earlier = tuple(results)
         self._results = list(results)
@@ -98,9 +99,8 @@ class Conversation:
     @property
     def thread(self) -> Thread:
         """The conversation so far."""
-        return Thread(
-            tuple(self._messages), MappingProxyType(dict(self._sent)), tuple(self._open.values()), self.steps
-        )
+        sent = {name: version for name, version in self._sent.items() if name not in self._of_run}
+        return Thread(tuple(self._messages), MappingProxyType(sent), tuple(self._open.values()), self.steps)
 
     def tell(self, note: str) -> None:
         """Say something in the next request: in the answer to the model's control call, if it made one."""
@@ -206,6 +206,7 @@ class Conversation:
             sections.append(tool_results(self._earlier))
         changed = [section for section in sections if self._sent.get(section.name) != section.version]
         self._sent.update((section.name, section.version) for section in changed)
+        self._of_run.update(section.name for section in changed if section.of_run)
         is_answered = bool(self._messages) and self._messages[-1].role == "tool"
         repeats = is_answered and not changed and self._sent.get(_INSTRUCTIONS) == brief.instructions
         if repeats and not self._notes:

@@ -67,18 +67,18 @@ class Investigation(NamedTuple, Generic[R]):
     answer_tokens: int | None = None
     turns: int = MAX_TURNS
 
-    def told(self, sentence: str, **more: object) -> str:
-        """A sentence to the model with the name of its report tool."""
-        return sentence.format(name=self.report.spec.name, **more)
+    def sentence(self, template: str, **more: object) -> str:
+        """A sentence for the model, with the name of its report tool in it."""
+        return template.format(name=self.report.spec.name, **more)
 
 
 async def investigate(investigation: Investigation[R], model: Model, caller: CallRunner) -> R | GaveUp:
     """Let the model investigate until it reports. Raises ModelFailed and BudgetExhausted."""
-    loop_state = _State(Conversation(investigation.window), investigation.told(_HAND_OVER))
+    loop_state = _State(Conversation(investigation.window), investigation.sentence(_HAND_OVER))
     for left in range(investigation.turns, 0, -1):
         loop_state.final = left == 1
         if left in _TURNS_ANNOUNCED and left < investigation.turns // 2:
-            loop_state.conversation.tell(investigation.told(_TURNS_LEFT, left=left))
+            loop_state.conversation.tell(investigation.sentence(_TURNS_LEFT, left=left))
         last = loop_state.final or loop_state.calls >= investigation.limits.limit
         turn = await _ask(investigation, model, loop_state, last=last)
         if turn.refused:
@@ -108,7 +108,7 @@ async def _ask(investigation: Investigation[R], model: Model, loop_state: _State
     def brief() -> Brief:
         earlier = Section("EARLIER RESULTS", "\n".join(investigation.window.summary))
         sections = tuple(each for each in (*investigation.question, earlier) if each.text)
-        instructions = investigation.told(_NOW if last else _READY)
+        instructions = investigation.sentence(_NOW if last else _READY)
         return Brief(investigation.system, sections, instructions)
 
     return await ask_model(
@@ -155,7 +155,7 @@ def _usable(investigation: Investigation[R], loop_state: _State, read: R | str) 
         times = "twice" if loop_state.corrected == 1 else f"{loop_state.corrected + 1} times"
         return GaveUp(reason=f"The model's {name} could not be used, {times}: {read}.")
     loop_state.corrected += 1
-    loop_state.conversation.tell(investigation.told(_UNUSABLE, problem=read))
+    loop_state.conversation.tell(investigation.sentence(_UNUSABLE, problem=read))
     return None
 
 
@@ -166,7 +166,7 @@ def _in_words(investigation: Investigation[R], loop_state: _State, turn: Turn) -
         return _usable(investigation, loop_state, found)
     if not loop_state.reminded and not loop_state.final:
         loop_state.reminded = True
-        loop_state.conversation.tell(investigation.told(_TOO_LONG if turn.cut else _IN_WORDS))
+        loop_state.conversation.tell(investigation.sentence(_TOO_LONG if turn.cut else _IN_WORDS))
         return None
     read = investigation.report.from_words(turn.text)
     return read if read is not None else GaveUp(reason=f"The model gave no {investigation.report.spec.name}.")

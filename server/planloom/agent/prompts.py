@@ -41,11 +41,15 @@ calls, or answer it in words.
 
 
 class Section(NamedTuple):
-    """A part of a prompt under a heading, with the images that go beside it. It is sent again when it changes."""
+    """A part of a prompt under a heading, with the images that go beside it. It is sent again when it changes.
+
+    One `of_run` is sent in every run of a task, even if the conversation already has the same text.
+    """
 
     name: str
     text: str
     images: tuple[Image, ...] = ()
+    of_run: bool = False
 
     @property
     def shown(self) -> str:
@@ -79,14 +83,14 @@ def system_prompt(*, direct: bool) -> str:
     return _RULES_DIRECT if direct else _RULES
 
 
-def task_brief(plan: Plan, step: Step, background: Sequence[Section], told: Collection[StepId] = ()) -> Brief:
-    """The brief of a task. `background` comes before it; `told` are the tasks whose work the model has seen itself."""
+def task_brief(plan: Plan, step: Step, background: Sequence[Section], seen: Collection[StepId] = ()) -> Brief:
+    """The brief of a task. `background` comes before it; `seen` are the tasks whose work stands in the conversation."""
     direct = plan.route == "direct"
     sections = [*background]
     if not direct or len(plan.steps) > 1:
         sections.append(Section("TASK LIST", task_list(plan, step)))
-        sections.append(Section("CURRENT TASK", current_task(step)))
-        sections.append(Section("COMPLETED TASKS", completed_tasks(plan, step, told)))
+        sections.append(Section("CURRENT TASK", current_task(step), of_run=True))
+        sections.append(Section("COMPLETED TASKS", completed_tasks(plan, step, seen)))
     sections.append(Section("CONTEXT SUMMARY", plan.context_summary or ""))
     filled = tuple(section for section in sections if section.text)
     return Brief(system_prompt(direct=direct), filled, instructions(plan, step))
@@ -120,11 +124,11 @@ def current_task(step: Step) -> str:
     return "\n".join(lines)
 
 
-def completed_tasks(plan: Plan, current: Step, told: Collection[StepId] = ()) -> str:
-    """The results of completed tasks, except those in `told` and those that the context summary covers."""
+def completed_tasks(plan: Plan, current: Step, seen: Collection[StepId] = ()) -> str:
+    """The results of completed tasks, except those in `seen` and those that the context summary covers."""
     lines = []
     for number, step in enumerate(plan.steps, start=1):
-        if step.step_id == current.step_id or step.step_id in plan.summarized or step.step_id in told:
+        if step.step_id == current.step_id or step.step_id in plan.summarized or step.step_id in seen:
             continue
         if step.status == "completed" and step.result is not None:
             lines.append(f"{number}. {step.result.summary or step.description}")
@@ -149,7 +153,7 @@ def instructions(plan: Plan, step: Step) -> str:
 
 def tool_results(results: Sequence[ToolNote]) -> Section:
     """The section with the results of tool calls."""
-    return Section("TOOL RESULTS", "\n\n".join(map(_result, results)))
+    return Section("TOOL RESULTS", "\n\n".join(map(_result, results)), of_run=True)
 
 
 def _result(note: ToolNote) -> str:

@@ -30,8 +30,7 @@ class PlanThreads:
 
     Steps that run side by side begin with the same thread, so that the prefix is cached; only the first of them to
     complete extends it. A step that stops before it is done continues its own thread when it runs again, unless
-    `forget_own` says that what stands there no longer holds. After a
-    restart of the server every thread is new. The threads of the plans that worked last are kept.
+    `forget_own` was called. Only the threads of the latest plans are kept, and a restart of the server loses all.
     """
 
     def __init__(self) -> None:

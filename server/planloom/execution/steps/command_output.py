@@ -34,4 +34,5 @@ def command_section(plan: Plan, step: Step, output: str, most: int, count: Calla
     """The result of the step's own call within `most` tokens, and what the model is to make of it."""
     number = (plan.index_of(step.step_id) or 0) + 1
     shown = head_and_tail(output, most, count)
-    return Section("RESULT OF THE STEP'S COMMAND", f"Task {number}, {step.tool}:\n{shown}\n{_WHAT_NOW}")
+    text = f"Task {number}, {step.tool}:\n{shown}\n{_WHAT_NOW}"
+    return Section("RESULT OF THE STEP'S COMMAND", text, of_run=True)
