@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support import command_line
+from tests.support.model_server import model_process
 
 pytestmark = pytest.mark.process
 SUITE = "echo checked; grep right code.txt"
@@ -20,25 +17,6 @@ SUITE = "echo checked; grep right code.txt"
 
 def call(name: str, **arguments: Any) -> dict[str, Any]:
     return {"name": name, "arguments": arguments}
-
-
-@contextmanager
-def model_process(folder: Path, turns: list[dict[str, Any]]) -> Iterator[str]:
-    """The address of a model server that plays these turns."""
-    script = folder / "turns.json"
-    script.write_text(json.dumps(turns))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.model_server", str(script), "--port", "0"],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parents[2],
-    )
-    assert process.stdout is not None
-    try:
-        yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
-    finally:
-        process.terminate()
-        process.communicate()
 
 
 def run_tests(step_id: str, *needs: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import pytest
 
 from tests.support import command_line
 from tests.support.command_line import AtTerminal, Finished
+from tests.support.model_server import model_process
 
 pytestmark = pytest.mark.process
 
@@ -195,18 +196,8 @@ def test_ctrl_c_leaves_a_plan_that_is_over_and_no_process(work: Path, terminal: 
 def model(tmp_path: Path) -> Iterator[str]:
     """The address of a model server in a process of its own, which answers every request in the same words."""
     answer = {"name": "final_answer", "arguments": {"text": "It prints a **number**.", "confidence": "low"}}
-    script = tmp_path / "turns.json"
-    script.write_text(json.dumps([{"calls": [answer], "repeat": True}]))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.model_server", str(script), "--port", "0"],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parents[2],
-    )
-    assert process.stdout is not None
-    yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
-    process.terminate()
-    process.communicate()
+    with model_process(tmp_path, [{"calls": [answer], "repeat": True}]) as address:
+        yield address
 
 
 def test_a_question_is_answered_by_the_model_and_changes_nothing(work: Path, model: str) -> None:

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +10,7 @@ import pytest
 
 from tests.e2e.test_cli import files, planloom
 from tests.support.lsp_client import connected
+from tests.support.model_server import model_process
 from tests.support.real_application import real_application
 
 pytestmark = pytest.mark.process
@@ -32,25 +29,6 @@ def call(name: str, **arguments: Any) -> dict[str, Any]:
 def planned(*steps: dict[str, Any]) -> dict[str, Any]:
     """The answer to a request for a plan."""
     return {"text": json.dumps({"summary": "Steps.", "steps": list(steps)})}
-
-
-@contextmanager
-def model_process(folder: Path, turns: list[dict[str, Any]]) -> Iterator[str]:
-    """The address of a model server that plays these turns."""
-    script = folder / "turns.json"
-    script.write_text(json.dumps(turns))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.model_server", str(script), "--port", "0"],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parents[2],
-    )
-    assert process.stdout is not None
-    try:
-        yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
-    finally:
-        process.terminate()
-        process.communicate()
 
 
 def test_the_command_line_plans_and_works_with_a_model(tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ import argparse
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Sequence
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +156,25 @@ async def model_server(turns: Sequence[Turn], **more: Any) -> AsyncIterator[tupl
     server = ScriptedServer(turns, **more)
     async with serving(server) as running:
         yield running, server
+
+
+@contextlib.contextmanager
+def model_process(folder: Path, turns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The base URL of a model server in a process of its own that plays these turns; `folder` gets its script."""
+    script = folder / "turns.json"
+    script.write_text(json.dumps(turns))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.model_server", str(script), "--port", "0"],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert process.stdout is not None
+    try:
+        yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
+    finally:
+        process.terminate()
+        process.communicate()
 
 
 def read_script(path: Path) -> list[Turn]:

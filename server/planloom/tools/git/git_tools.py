@@ -13,6 +13,7 @@ from planloom.tools.git.repository import GitOutput, Repository, open_repository
 from planloom.tools.git.unsaved_changes import UnsavedChange, unsaved_changes
 from planloom.tools.terminal_text import plain
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
+from planloom.workspace.paths.names import listed
 
 MAX_COMMITS: Final = 200
 _HEAD: Final = 30_000
@@ -118,7 +119,7 @@ async def git_diff(args: GitDiff, context: ToolContext) -> ToolResult:
         return found
     parts = [found.text.rstrip("\n")]
     if found.cut:
-        parts.append(f"[cut; give a path for the rest of: {_listed([file.counted for file in shown])}]")
+        parts.append(f"[cut; give a path for the rest of: {_named([file.counted for file in shown])}]")
     if len(shown) < len(files):
         parts.append(f"[not shown, since they may hold secrets: {len(files) - len(shown)} files]")
     count = len(files)
@@ -173,7 +174,7 @@ async def _diff(
 
 async def _untracked(repository: Repository) -> str:
     names = await repository.names("ls-files", "-z", "--others", "--exclude-standard", "--", repository.path)
-    return f"[new files that git does not track yet: {_listed(names)}]" if names else ""
+    return f"[new files that git does not track yet: {_named(names)}]" if names else ""
 
 
 def _unsaved_diff(unsaved: Sequence[UnsavedChange]) -> str:
@@ -190,12 +191,11 @@ def _unsaved_diff(unsaved: Sequence[UnsavedChange]) -> str:
 def _not_on_disk(paths: Sequence[str]) -> str:
     if not paths:
         return ""
-    return f"\n[besides, staged by this plan or unsaved in the editor, not on disk yet: {_listed(paths)}]"
+    return f"\n[besides, staged by this plan or unsaved in the editor, not on disk yet: {_named(paths)}]"
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return plain(", ".join(names[:_MOST_NAMED])).replace("\n", " ") + more
+def _named(names: Sequence[str]) -> str:
+    return plain(listed(names, _MOST_NAMED)).replace("\n", " ")
 
 
 def _unreadable(found: GitOutput) -> ToolResult:
