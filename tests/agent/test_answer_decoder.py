@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planloom.agent.answer import control_specs
+from planloom.agent.answer import control_specs, turn_of
 from planloom.agent.answer_decoder import AnswerDecoder, ToolCallMode, checked_call
 from planloom.domain.values import CallId
 from planloom.models.port import ToolCall
@@ -73,3 +73,9 @@ def test_an_answer_as_the_object_that_was_asked_for() -> None:
     turn = decoder.turn((), (), cut=False)
     assert [call.name for call in turn.calls] == ["read_file"]
     assert (turn.task_completed, turn.final_answer) == ("Read it.", None)
+
+
+def test_words_beside_a_control_call_that_cannot_be_read_are_kept() -> None:
+    call = ToolCall(call_id=CallId("a"), name="final_answer", arguments={"text": ""})
+    turn = turn_of("I looked at both files.", [call])
+    assert turn.text == "I looked at both files." and turn.malformed[0].text == "{'text': ''}"

@@ -13,7 +13,7 @@ from planloom.models.port import Reasoning, ToolCall, ToolSpec
 CONTROL = ("task_completed", "final_answer", "ask_user", "plan_actions", "report", "submit_plan")
 """Names of the control tools, which steer the loop and change nothing themselves."""
 REPORTS = ("report", "submit_plan")
-"""Names of those that end an investigation; their arguments are what it was for."""
+"""The control tools that end an investigation; their arguments are its result."""
 Confidence = Literal["high", "medium", "low"]
 
 
@@ -146,8 +146,8 @@ def turn_of(
             continue
         problem = _read_control(call.name, call.arguments, control)
         if problem is not None:
-            text = str(call.arguments)
-            wrong.append(Malformed(call_id=call.call_id, name=call.name, text=text, problem=problem))
+            written = str(call.arguments)
+            wrong.append(Malformed(call_id=call.call_id, name=call.name, text=written, problem=problem))
     return Turn.model_validate(
         {
             "text": text,

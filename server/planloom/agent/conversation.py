@@ -1,7 +1,7 @@
 """The conversation with a model about one task: what it is sent each turn, and what it has answered.
 
-An engine that takes tools gets an append-only conversation: the sections of the task, then the model's own messages
-and every result under its call. A section is sent again only when its text has changed. Any other engine gets one
+A provider that takes tools gets an append-only conversation: the sections of the task, then the model's own messages
+and every result under its call. A section is sent again only when its text has changed. Any other provider gets one
 message a turn, with the same sections and results written anew.
 """
 
@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 from planloom.agent.answer import CONTROL, Malformed, Turn, call_key
 from planloom.agent.answer_decoder import ToolCallMode, turn_request
-from planloom.agent.prompts import Brief, ToolNote, tool_results
+from planloom.agent.prompts import Brief, Section, ToolNote, tool_results
 from planloom.agent.result_budget import beginning, bounded
 from planloom.domain.values import CallId, StepId
 from planloom.models.port import Message, ModelRequest, ToolCall, ToolSpec
@@ -26,7 +26,7 @@ _ACCEPTED = "Done."
 _ASKED = "The user has answered: see CURRENT TASK."
 FAILED = "[FAILED]"
 """The beginning of a failed call's result."""
-_NOT_RUN = f"{FAILED} It was not run, since the run was interrupted."
+_NOT_RUN = f"{FAILED} It was not run. Make the call again if you still need it."
 
 
 class ContextWindow(Protocol):
@@ -65,12 +65,12 @@ class ContextWindow(Protocol):
 class Thread(NamedTuple):
     """A native conversation that a later task of the plan can continue.
 
-    `sent` has the version of each section as it was last sent, without those of one run of a task; `open` the calls
-    of the model that have no result yet; `steps` the tasks that were worked on in it.
+    `sent` has the sections by name as they were last sent, without those of one run of a task; `open` the calls of
+    the model that have no result yet; `steps` the tasks that were worked on in it.
     """
 
     messages: tuple[Message, ...] = ()
-    sent: Mapping[str, str] = MappingProxyType({})
+    sent: Mapping[str, Section] = MappingProxyType({})
     open: tuple[ToolCall, ...] = ()
     steps: frozenset[StepId] = frozenset()
 
@@ -90,7 +90,6 @@ class Conversation:
         self._is_native = True
         self._messages = list(thread.messages)
         self._sent = dict(thread.sent)
-        self._of_run = {_INSTRUCTIONS}
         self._open = {call.call_id: call for call in thread.open}
         self._earlier = tuple(results)
         self._results = list(results)
@@ -99,7 +98,7 @@ class Conversation:
     @property
     def thread(self) -> Thread:
         """The conversation so far."""
-        sent = {name: version for name, version in self._sent.items() if name not in self._of_run}
+        sent = {name: section for name, section in self._sent.items() if not section.of_run}
         return Thread(tuple(self._messages), MappingProxyType(sent), tuple(self._open.values()), self.steps)
 
     def tell(self, note: str) -> None:
@@ -119,9 +118,8 @@ class Conversation:
         used = {call.call_id for message in self._messages for call in message.tool_calls}
         self._open = {}
         for call in turn.made:
-            own_id = call.call_id not in used
-            call_id = call.call_id if own_id else CallId(f"{call.call_id}_{len(self._messages)}")
-            self._open[call.call_id] = call.model_copy(update={"call_id": call_id})
+            call_id = f"{call.call_id}_{len(self._messages)}" if call.call_id in used else call.call_id
+            self._open[call.call_id] = call.model_copy(update={"call_id": CallId(call_id)})
         calls = tuple(self._open.values())
         # No provider takes a message without content.
         text = turn.text if turn.text.strip() or calls else "…"
@@ -162,11 +160,12 @@ class Conversation:
             return await self._written_anew(mode, brief, tools)
         self._answer_open_calls()
         await self.window.fit(())
-        self._add_user_message(brief())
-        request = self._native(brief(), tools)
+        now = brief()
+        self._add_user_message(now)
+        request = self._native(now.system, tools)
         if self.window.size(request) > self.window.room:
-            await self._compact(brief, tools)
-            request = self._native(brief(), tools)
+            await self._compact(brief, lambda: self.window.size(self._native(now.system, tools)))
+            request = self._native(now.system, tools)
         return request
 
     async def _written_anew(
@@ -182,12 +181,13 @@ class Conversation:
         images = tuple(image for section in now.sections for image in section.images)
         return turn_request(mode, now.system, "\n\n".join(parts), tools, images)
 
-    def _native(self, brief: Brief, tools: Sequence[ToolSpec]) -> ModelRequest:
-        system = Message(role="system", text=brief.system)
-        return ModelRequest(messages=(system, *self._messages), tools=tuple(tools))
+    def _native(self, system: str, tools: Sequence[ToolSpec]) -> ModelRequest:
+        return ModelRequest(
+            messages=(Message(role="system", text=system), *self._messages), tools=tuple(tools)
+        )
 
     def _answer_open_calls(self) -> None:
-        """Give every call a result, as all engines demand. The notes answer the first control call."""
+        """Give every call a result, as all providers demand. The notes answer the first control call."""
         for call in self._open.values():
             if call.name not in CONTROL:
                 text = _NOT_RUN
@@ -204,14 +204,15 @@ class Conversation:
         sections = list(brief.sections)
         if self._earlier:
             sections.append(tool_results(self._earlier))
-        changed = [section for section in sections if self._sent.get(section.name) != section.version]
-        self._sent.update((section.name, section.version) for section in changed)
-        self._of_run.update(section.name for section in changed if section.of_run)
-        is_answered = bool(self._messages) and self._messages[-1].role == "tool"
-        repeats = is_answered and not changed and self._sent.get(_INSTRUCTIONS) == brief.instructions
+        changed = [section for section in sections if self._sent.get(section.name) != section]
+        self._sent.update((section.name, section) for section in changed)
+        instructions = Section(_INSTRUCTIONS, brief.instructions, of_run=True)
+        # After words of the model there must be a message that it answers.
+        is_answerable = bool(self._messages) and self._messages[-1].role != "assistant"
+        repeats = is_answerable and not changed and self._sent.get(_INSTRUCTIONS) == instructions
         if repeats and not self._notes:
             return
-        self._sent[_INSTRUCTIONS] = brief.instructions
+        self._sent[_INSTRUCTIONS] = instructions
         lines = "\n".join([*self._notes, *([] if repeats else [brief.instructions])])
         self._notes = []
         parts = [section.shown for section in changed]
@@ -219,19 +220,18 @@ class Conversation:
         images = tuple(image for section in changed for image in section.images)
         self._messages.append(Message(role="user", text="\n\n".join(parts), images=images))
 
-    async def _compact(self, brief: Callable[[], Brief], tools: Sequence[ToolSpec]) -> None:
-        """Make room: shorten old results first, then summarize old turns. What was not seen yet is kept."""
+    async def _compact(self, brief: Callable[[], Brief], size: Callable[[], int]) -> None:
+        """Make room: shorten old results first, then summarize old turns. What was not seen yet is kept.
+
+        `size` is that of the next request, in tokens.
+        """
         newest = self._newest_turn()
         if newest is None:
             return
-
-        def size() -> int:
-            return self.window.size(self._native(brief(), tools))
-
         for index in range(newest):
             message = self._messages[index]
-            if message.role == "tool":
-                text = beginning(message.text)
+            text = beginning(message.text) if message.role == "tool" else message.text
+            if text != message.text:
                 self._messages[index] = message.model_copy(update={"text": text})
                 if size() <= self.window.room // 2:
                     return
@@ -249,25 +249,15 @@ class Conversation:
         )
         return next(found, None)
 
-    def _call(self, call_id: CallId | None, *, before: int) -> ToolCall | None:
-        return next(
-            (
-                call
-                for message in reversed(self._messages[:before])
-                for call in message.tool_calls
-                if call.call_id == call_id
-            ),
-            None,
-        )
-
     async def _summarize(self, newest: int, brief: Callable[[], Brief]) -> None:
         """Move all turns but the newest into the summary, and begin again with every section."""
+        calls = {call.call_id: call for message in self._messages for call in message.tool_calls}
         notes: list[str] = []
-        for index, message in enumerate(self._messages[:newest]):
+        for message in self._messages[:newest]:
             if message.role == "assistant" and message.text.strip():
                 notes.append(message.text)
-            elif message.role == "tool":
-                call = self._call(message.tool_call_id, before=index)
+            elif message.role == "tool" and message.tool_call_id is not None:
+                call = calls.get(message.tool_call_id)
                 notes.append(f"{call.name} {_args(call)}: {message.text}" if call else message.text)
         kept = self._messages[newest:]
         self._messages, self._sent, self.steps = [], {}, frozenset()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from hashlib import sha256
 from typing import NamedTuple
 
 from planloom.domain.plans.agents import NAMES
@@ -55,11 +54,6 @@ class Section(NamedTuple):
     def shown(self) -> str:
         return f"{self.name}\n{self.text}" if self.name else self.text
 
-    @property
-    def version(self) -> str:
-        """A text that differs whenever the section does."""
-        return "\n".join([self.text, *(sha256(image.data).hexdigest() for image in self.images)])
-
 
 class Brief(NamedTuple):
     """What a model is to do. The sections that change least come first, so that prefix caches hit."""
@@ -84,7 +78,7 @@ def system_prompt(*, direct: bool) -> str:
 
 
 def task_brief(plan: Plan, step: Step, background: Sequence[Section], seen: Collection[StepId] = ()) -> Brief:
-    """The brief of a task. `background` comes before it; `seen` are the tasks whose work stands in the conversation."""
+    """The brief of a task. `background` comes before it; `seen` are the tasks whose work the conversation shows."""
     direct = plan.route == "direct"
     sections = [*background]
     if not direct or len(plan.steps) > 1:

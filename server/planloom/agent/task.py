@@ -121,7 +121,7 @@ class RunLimits(NamedTuple):
 
 
 class AgentTask(NamedTuple):
-    """One task for the loop. `plan` returns the current plan; `background` is what the model is told before the task.
+    """One task for the loop. `plan` returns the current plan; `background` are the sections before the task.
 
     `calls` of the step's earlier runs count against the limit.
     """

@@ -43,17 +43,16 @@ class LoopState:
         self.hand_over = hand_over
         self.calls = 0
         self._last_key: str | None = None
-        self._same = 0
         self._last_malformed: str | None = None
         self._malformed = 0
         self.idle = 0
 
-    def called(self, key: str) -> int:
-        """Count a call. Returns how often it was made in a row, this time included."""
-        self._same = self._same + 1 if key == self._last_key else 1
+    def repeats(self, key: str) -> bool:
+        """Count a call. Returns whether it equals the call before it."""
+        is_same = key == self._last_key
         self._last_key = key
         self.calls += 1
-        return self._same
+        return is_same
 
     def malformed(self, turn: Turn) -> GaveUp | None:
         """Tell the model which calls cannot be run. The same one three times in a row ends the loop."""
@@ -193,7 +192,7 @@ async def run_calls(
                 "(execution.maxToolCallsPerStep). Resume the plan to let it go on."
             )
         tool = limits.tools.get(call.name)
-        is_repeated = loop_state.called(call_key(call)) > 1 and (tool is None or tool.effect != "execute")
+        is_repeated = loop_state.repeats(call_key(call)) and (tool is None or tool.effect != "execute")
         result = await _finish(limits, caller, call, ending=ending)
         if result is None:
             waited = f"{limits.completion_seconds:g} seconds"
