@@ -103,8 +103,8 @@ class ProviderAdapter(ABC):
         """A reader for one answer."""
 
     @abstractmethod
-    def adapt_to(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
-        """Learn from a refusal; True if the request should be built again and resent at once."""
+    def adapt_to(self, refusal: Refusal, request: ModelRequest) -> bool:
+        """Learn from a refusal of the request's form; True if it should be built again and resent at once."""
 
     @abstractmethod
     async def probe(self, client: ProbeClient, name: str) -> Capabilities:

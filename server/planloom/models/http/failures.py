@@ -15,6 +15,8 @@ from planloom.models.http.overflow import is_overflow, stated_limit
 
 TRANSIENT_STATUSES = frozenset({408, 409, 429})
 """Statuses below 500 that a retry may resolve."""
+FINAL_STATUSES = TRANSIENT_STATUSES | {401, 402, 403, 413, 503}
+"""Statuses that do not concern the form of the request, so that another form would not help."""
 SHOWN = 300
 """Most characters of a server's message that are quoted."""
 UNPARSED_OUTPUT = re.compile(

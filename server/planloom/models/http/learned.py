@@ -25,6 +25,11 @@ class Learned:
         self.refused.add(name)
         return True
 
+    @property
+    def form(self) -> tuple[frozenset[str], int | None]:
+        """What of it the form of a request depends on."""
+        return frozenset(self.refused), self.answer_tokens
+
     def context(self, known: int | None) -> int | None:
         """The size of the context. A refusal knows better than a larger size in metadata or settings."""
         sizes = [size for size in (known, self.context_tokens) if size]

@@ -15,7 +15,6 @@ from planloom.models.http.failures import Refusal, refusal_in
 from planloom.models.http.json_text import count_of, list_of, object_of, text_of
 from planloom.models.port import Capabilities, Message, ModelEvent, ModelRequest, Reasoning
 from planloom.models.providers.accumulator import StreamAccumulator
-from planloom.models.providers.openai_compatible import FINAL_STATUSES
 from planloom.models.providers.text_tools import describe_in_prompt
 
 ANSWER_TOKENS = 8192
@@ -116,10 +115,8 @@ class Anthropic(ProviderAdapter):
         """A reader for one answer."""
         return AnthropicReader(request, forced=self._forces(request))
 
-    def adapt_to(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
+    def adapt_to(self, refusal: Refusal, request: ModelRequest) -> bool:
         """Learn the model's longest answer, and which fields it refuses."""
-        if status in FINAL_STATUSES:
-            return False
         words, learned = refusal.words, self.learned
         allowed = ALLOWED_LENGTH.search(words)
         if allowed is not None and learned.answer_tokens is None and int(allowed[1]) > 0:

@@ -21,7 +21,7 @@ from planloom.models.http.failures import Refusal, refusal_in
 from planloom.models.http.json_text import count_of, list_of, object_of, text_of
 from planloom.models.port import Capabilities, Message, ModelEvent, ModelRequest
 from planloom.models.providers.accumulator import StreamAccumulator, returned
-from planloom.models.providers.openai_compatible import FINAL_STATUSES, NO_TOOLS, tool_list
+from planloom.models.providers.openai_compatible import NO_TOOLS, tool_list
 from planloom.models.providers.text_tools import describe_in_prompt
 from planloom.providers import LOCAL_MODEL
 
@@ -109,10 +109,8 @@ class Ollama(ProviderAdapter):
         """How to get the model."""
         return f"Run `ollama pull {name}`, or set `model.name` to one that `ollama list` shows."
 
-    def adapt_to(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
+    def adapt_to(self, refusal: Refusal, request: ModelRequest) -> bool:
         """Learn that the model does not support tools, or cannot be told whether to think."""
-        if status in FINAL_STATUSES:
-            return False
         if request.effort is not None and "think" in refusal.words and self.learned.refuse("think"):
             return True
         has_no_tools = bool(request.tools) and NO_TOOLS.search(refusal.words) is not None

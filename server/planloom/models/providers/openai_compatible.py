@@ -20,8 +20,6 @@ from planloom.models.providers.strict_schema import fits_strict
 from planloom.models.providers.text_tools import describe_in_prompt
 from planloom.providers import OPENAI
 
-FINAL_STATUSES = frozenset({401, 402, 403, 408, 409, 413, 429, 503})
-"""Statuses that do not concern the form of the request."""
 PREFERRED = ("gpt-5-mini", "gpt-4.1-mini", "gpt-4o-mini")
 """The models to choose from OpenAI's own list, which is unordered, if none is configured."""
 NO_TOOLS = re.compile(
@@ -101,10 +99,8 @@ class OpenAICompatible(ProviderAdapter):
             return next((name for name in PREFERRED if name in names), "")
         return super().default_model(names) if names else "default"
 
-    def adapt_to(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
+    def adapt_to(self, refusal: Refusal, request: ModelRequest) -> bool:
         """Learn from a refusal which field the server does not accept; each field is learned once."""
-        if status in FINAL_STATUSES:
-            return False
         found = _refused_field(f"{refusal.field} {refusal.words}", request, self._refused)
         return found is not None and self.learned.refuse(found)
 
