@@ -29,6 +29,13 @@ class Silent:
 @pytest.mark.parametrize(
     ("name", "context", "expected"),
     [
+        ("gpt-4", 8_192, {"max_tokens": 1000, "temperature": 0.0}),
+        ("gpt-4-0613", 8_192, {"max_tokens": 1000, "temperature": 0.0}),
+        ("ft:gpt-4-0613:us", 8_192, {"max_tokens": 1000, "temperature": 0.0}),
+        ("gpt-4-32k-0613", 32_768, {"max_tokens": 1000, "temperature": 0.0}),
+        ("gpt-4-turbo-2024-04-09", 128_000, {"max_tokens": 1000, "temperature": 0.0}),
+        ("gpt-4-1106-preview", 128_000, {"max_tokens": 1000, "temperature": 0.0}),
+        ("gpt-4-0125-preview", 128_000, {"max_tokens": 1000, "temperature": 0.0}),
         ("gpt-4o-mini", 128_000, {"max_tokens": 1000, "temperature": 0.0}),
         ("gpt-4.1", 1_047_576, {"max_tokens": 1000, "temperature": 0.0}),
         ("gpt-5-chat-latest", 128_000, {"max_tokens": 1000, "temperature": 0.0}),
@@ -38,12 +45,14 @@ class Silent:
         ("ft:o3-mini:us", 200_000, {"max_completion_tokens": 1000, "reasoning_effort": "low"}),
         (
             "something-new",
-            128_000,
+            None,
             {"max_tokens": 1000, "temperature": 0.0, "reasoning_effort": "none"},
         ),
     ],
 )
-async def test_parameters_follow_from_the_name(name: str, context: int, expected: dict[str, object]) -> None:
+async def test_parameters_follow_from_the_name(
+    name: str, context: int | None, expected: dict[str, object]
+) -> None:
     adapter = OpenAICompatible()
     known = await adapter.probe(Silent("https://api.openai.com/v1"), name)
     assert known.context_tokens == context
