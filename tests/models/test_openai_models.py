@@ -70,6 +70,15 @@ async def test_a_model_that_reasons_by_itself_gets_room_for_it() -> None:
     assert "reasoning_effort" not in body
 
 
+async def test_room_for_reasoning_stays_where_its_effort_is_refused() -> None:
+    adapter = OpenAICompatible()
+    known = await adapter.probe(Silent("https://api.openai.com/v1"), "gpt-5")
+    adapter.learned.refuse("reasoning_effort")
+    body = adapter.build_request("gpt-5", asks("Hi", max_tokens=1000, effort="off"), known, 10).body
+    assert body["max_completion_tokens"] == 13_288
+    assert "reasoning_effort" not in body
+
+
 async def test_another_server_may_serve_any_model_by_that_name() -> None:
     adapter = OpenAICompatible()
     known = await adapter.probe(Silent("https://example.org/v1"), "gpt-5")

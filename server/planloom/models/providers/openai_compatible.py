@@ -83,11 +83,11 @@ class OpenAICompatible(ProviderAdapter):
 
     def _reasoning_tokens(self, request: ModelRequest) -> int:
         """Tokens for the reasoning of a model that counts it as part of its answer."""
-        if "reasoning_effort" in self._refused:
-            return 0
-        if self._family is not None and request.effort is None:
+        refused = "reasoning_effort" in self._refused
+        if self._family is not None and self._family.efforts and (refused or request.effort is None):
+            # Nothing is said of an effort, so the model reasons by its default.
             return EFFORT_TOKENS["medium"]
-        return request.reasoning_tokens
+        return 0 if refused else request.reasoning_tokens
 
     def reader(self, request: ModelRequest) -> OpenAIReader:
         """A reader for one answer."""
