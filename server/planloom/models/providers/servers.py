@@ -81,7 +81,7 @@ class ModelServers(NamedTuple):
             endpoint,
             identity,
             find_key=lambda: self.keys.find(identity.provider, endpoint.origin),
-            key_advice=key_advice(identity.provider, endpoint.origin),
+            key_advice=key_advice(identity.provider, endpoint.origin, self.environment),
             options=Options(
                 timeouts=Timeouts(
                     connect=chosen.connect_timeout_seconds,
