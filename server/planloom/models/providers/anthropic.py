@@ -218,7 +218,10 @@ class AnthropicReader(StreamAccumulator):
             arguments = block.get("input") or None
             return self._call(index, text_of(block.get("id")), text_of(block.get("name")), arguments)
         if block.get("type") == "redacted_thinking":
-            self._thinking[_number(index)] = {"type": "redacted_thinking", "data": text_of(block.get("data"))}
+            self._thinking[count_of(index) or 0] = {
+                "type": "redacted_thinking",
+                "data": text_of(block.get("data")),
+            }
         return self._delta(index, block)
 
     def _delta(self, index: Json, delta: Mapping[str, Json]) -> tuple[ModelEvent, ...]:
@@ -227,7 +230,7 @@ class AnthropicReader(StreamAccumulator):
         thought, signature = text_of(delta.get("thinking")), text_of(delta.get("signature"))
         if thought or signature:
             block = self._thinking.setdefault(
-                _number(index), {"type": "thinking", "thinking": "", "signature": ""}
+                count_of(index) or 0, {"type": "thinking", "thinking": "", "signature": ""}
             )
             block["thinking"] = f"{block.get('thinking', '')}{thought}"
             block["signature"] = f"{block.get('signature', '')}{signature}"
@@ -269,10 +272,6 @@ class AnthropicReader(StreamAccumulator):
 def _is_forced(request: ModelRequest) -> bool:
     schema = request.response_schema
     return schema is not None and schema.get("type") == "object" and not request.tools
-
-
-def _number(index: Json) -> int:
-    return index if isinstance(index, int) else 0
 
 
 def _messages(request: ModelRequest, provider: str) -> list[Json]:
