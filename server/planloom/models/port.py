@@ -149,14 +149,18 @@ class Restarted(Value):
     wait_seconds: float
 
 
+FinishReason = Literal["stop", "length", "tool_calls", "refused"]
+"""Why an answer ended. `length`: it was cut off and is incomplete."""
+
+
 class Finished(Value):
-    """The last event of a stream. `length`: the answer was cut off and is incomplete.
+    """The last event of a stream.
 
     `reasoning` is what the provider wants back with this answer in later requests.
     """
 
     kind: Literal["finished"] = "finished"
-    reason: Literal["stop", "length", "tool_calls", "refused"]
+    reason: FinishReason
     reasoning: tuple[Reasoning, ...] = ()
 
 

@@ -17,6 +17,8 @@ TRANSIENT_STATUSES = frozenset({408, 409, 429})
 """Statuses below 500 that a retry may resolve."""
 FINAL_STATUSES = TRANSIENT_STATUSES | {401, 402, 403, 413, 503}
 """Statuses that do not concern the form of the request, so that another form would not help."""
+TOO_LONG_HINT = "Attach less, or set `model.contextTokens` to the model's real context size."
+"""What a user can do about a prompt that does not fit."""
 SHOWN = 300
 """Most characters of a server's message that are quoted."""
 UNPARSED_OUTPUT = re.compile(
@@ -157,7 +159,7 @@ def from_status(
     if status == 413 or (refusal.overflow and status not in {401, 402, 403, 429}):
         return ContextOverflow(
             f"The prompt does not fit the model {context.model!r} at {context.origin}." + quoted,
-            hint="Attach less, or set `model.contextTokens` to the model's real context size.",
+            hint=TOO_LONG_HINT,
             details={"contextTokens": refusal.context_tokens},
         )
     if status in TRANSIENT_STATUSES or status >= 500:

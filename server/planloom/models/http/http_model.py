@@ -194,7 +194,7 @@ class HttpModel:
         if limit is not None and tokens + reserve > limit:
             raise ContextOverflow(
                 f"The prompt has about {tokens} tokens; the model {self._identity.name!r} takes {limit}.",
-                hint="Attach less, or set `model.contextTokens` to the model's real context size.",
+                hint=failures.TOO_LONG_HINT,
                 details={"tokens": tokens, "contextTokens": limit},
             )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
 
 from planloom.domain.errors import ModelFailed
 from planloom.domain.model_text.surrogates import Joiner
@@ -12,6 +11,7 @@ from planloom.models.http.bounded import AnswerBroken
 from planloom.models.http.json_text import list_of
 from planloom.models.port import (
     Finished,
+    FinishReason,
     Message,
     ModelEvent,
     ModelRequest,
@@ -22,9 +22,7 @@ from planloom.models.port import (
 )
 from planloom.models.providers.call_fragments import CallFragments
 
-Reason = Literal["stop", "length", "tool_calls", "refused"]
-
-REASONS: dict[str, Reason] = {
+REASONS: dict[str, FinishReason] = {
     "length": "length",
     "max_tokens": "length",
     "model_length": "length",
@@ -58,7 +56,7 @@ class StreamAccumulator:
         self._parts: dict[tuple[str, str], dict[str, Json]] = {}
         self._text = Joiner()
         self._reasoning = Joiner()
-        self._reason: Reason | None = None
+        self._reason: FinishReason | None = None
         self._usage: tuple[int | None, ...] = (None, None, None)
         self._has_text = False
         self._blank = 0
