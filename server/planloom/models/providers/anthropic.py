@@ -49,7 +49,7 @@ class Anthropic(ProviderAdapter):
         wanted = (request.max_tokens or ANSWER_TOKENS) + request.reasoning_tokens
         longest = self.learned.answer_tokens
         limit = wanted if longest is None else min(wanted, longest)
-        messages = _messages(request, AnthropicReader.provider)
+        messages = _messages(request)
         thinking = self._thinking(name, request, limit, messages)
         body: dict[str, Json] = {
             "model": name,
@@ -274,7 +274,7 @@ def _is_forced(request: ModelRequest) -> bool:
     return schema is not None and schema.get("type") == "object" and not request.tools
 
 
-def _messages(request: ModelRequest, provider: str) -> list[Json]:
+def _messages(request: ModelRequest) -> list[Json]:
     """The conversation with successive messages of one side, including tool results, joined to one message."""
     turns: list[tuple[str, list[Json]]] = []
     for message in request.messages:
@@ -283,7 +283,8 @@ def _messages(request: ModelRequest, provider: str) -> list[Json]:
         role = "assistant" if message.role == "assistant" else "user"
         if not turns or turns[-1][0] != role:
             turns.append((role, []))
-        turns[-1][1].extend(dict(each.data) for each in message.reasoning if each.provider == provider)
+        own = (each.data for each in message.reasoning if each.provider == AnthropicReader.provider)
+        turns[-1][1].extend(map(dict, own))
         turns[-1][1].extend(_blocks(message))
     return [{"role": role, "content": blocks} for role, blocks in turns if blocks]
 

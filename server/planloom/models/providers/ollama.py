@@ -20,7 +20,7 @@ from planloom.models.http.endpoint import Endpoint, endpoint_of
 from planloom.models.http.failures import Refusal, refusal_in
 from planloom.models.http.json_text import count_of, list_of, object_of, text_of
 from planloom.models.port import Capabilities, Message, ModelEvent, ModelRequest
-from planloom.models.providers.accumulator import StreamAccumulator, returned
+from planloom.models.providers.accumulator import StreamAccumulator, reasoning_fields
 from planloom.models.providers.openai_compatible import NO_TOOLS, tool_list
 from planloom.models.providers.text_tools import describe_in_prompt
 from planloom.providers import LOCAL_MODEL
@@ -61,7 +61,7 @@ class Ollama(ProviderAdapter):
             "messages": [
                 {
                     **_message(message, names.get(message.tool_call_id or CallId(""), "")),
-                    **returned(message, OllamaReader.provider),
+                    **reasoning_fields(message, OllamaReader.provider),
                 }
                 for message in request.messages
             ],
@@ -157,7 +157,7 @@ class OllamaReader(StreamAccumulator):
         if data.get("error"):
             raise AnswerRefused(refusal_in(data))
         message = object_of(data.get("message"))
-        self.reasoned("thinking", text_of(message.get("thinking")))
+        self.keep_reasoning("thinking", text_of(message.get("thinking")))
         events = (
             *self.add_reasoning(text_of(message.get("thinking"))),
             *self.add_text(text_of(message.get("content"))),

@@ -14,7 +14,7 @@ from planloom.models.http.json_text import count_of, list_of, object_of, text_of
 from planloom.models.http.payloads import DONE
 from planloom.models.port import EFFORT_TOKENS, Capabilities, Message, ModelEvent, ModelRequest
 from planloom.models.providers import capabilities as probing
-from planloom.models.providers.accumulator import StreamAccumulator, returned
+from planloom.models.providers.accumulator import StreamAccumulator, reasoning_fields
 from planloom.models.providers.openai_models import Family, family_of
 from planloom.models.providers.strict_schema import fits_strict
 from planloom.models.providers.text_tools import describe_in_prompt
@@ -52,7 +52,11 @@ class OpenAICompatible(ProviderAdapter):
             "messages": [
                 {
                     **_message(message),
-                    **({} if "reasoning" in self._refused else returned(message, OpenAIReader.provider)),
+                    **(
+                        {}
+                        if "reasoning" in self._refused
+                        else reasoning_fields(message, OpenAIReader.provider)
+                    ),
                 }
                 for message in request.messages
             ],
@@ -160,10 +164,12 @@ class OpenAIReader(StreamAccumulator):
         for field in ("reasoning_content", "reasoning"):
             if thought := text_of(delta.get(field)):
                 # Some servers send the same text in both fields.
-                self.reasoned(field, thought)
+                self.keep_reasoning(field, thought)
                 events.extend(self.add_reasoning(thought))
                 break
-        self.reasoned_in_parts("reasoning_details", map(object_of, list_of(delta.get("reasoning_details"))))
+        self.keep_reasoning_parts(
+            "reasoning_details", map(object_of, list_of(delta.get("reasoning_details")))
+        )
         content = delta.get("content")
         if isinstance(content, str):
             events.extend(self.add_text(content))
