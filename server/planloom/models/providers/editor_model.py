@@ -10,8 +10,7 @@ from typing import Protocol
 from planloom.domain.errors import ContextOverflow, ModelFailed
 from planloom.domain.model_text.surrogates import mend
 from planloom.domain.values import CallId, Value
-from planloom.models.http.failures import TOO_LONG_HINT
-from planloom.models.http.overflow import is_overflow, stated_limit
+from planloom.models.http.failures import TOO_LONG_HINT, is_overflow, stated_limit
 from planloom.models.port import (
     HOSTED_CONTEXT,
     CallMade,
