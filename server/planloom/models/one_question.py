@@ -58,7 +58,7 @@ class Cost:
                         self._now = Usage(requests=1)
                     yield event
         except ContextOverflow:
-            # The prompt was refused before it was sent.
+            # The prompt did not fit: it was not sent, or the server refused it.
             self._now = Usage()
             raise
 

@@ -207,10 +207,11 @@ class ModelIdentity(Value):
 class Model(Protocol):
     """A language model.
 
-    `stream` yields events, `Finished` last. It raises `domain.errors.ContextOverflow` before sending a prompt that
-    does not fit, and `domain.errors.ModelFailed`, with a hint for the user, when its retries are exhausted. Closing
-    the generator, or cancelling the task that reads it, aborts the connection at once. `close` releases resources
-    after the last open stream has ended, since another model may be chosen while steps still read from this one.
+    `stream` yields events, `Finished` last. It raises `domain.errors.ContextOverflow` for a prompt that does not fit:
+    before sending it if the context size is known, else when the server refuses it. It raises
+    `domain.errors.ModelFailed`, with a hint for the user, when its retries are exhausted. Closing the generator, or
+    cancelling the task that reads it, aborts the connection at once. `close` releases resources after the last open
+    stream has ended, since another model may be chosen while steps still read from this one.
     """
 
     @property

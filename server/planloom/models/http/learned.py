@@ -1,4 +1,4 @@
-"""What the refusals of servers have taught in this process, so that no model is asked twice for what it refuses."""
+"""Stores which fields a model's server refuses and which limits its refusals state: later requests keep to them."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class Ollama(ProviderAdapter):
         return f"Run `ollama pull {name}`, or set `model.name` to one that `ollama list` shows."
 
     def adapt_to(self, refusal: Refusal, request: ModelRequest) -> bool:
-        """Learn that the model does not support tools, or cannot be told whether to think."""
+        """Learn that the model does not support tools or the field `think`."""
         if request.effort is not None and "think" in refusal.words and self.learned.refuse("think"):
             return True
         has_no_tools = bool(request.tools) and NO_TOOLS.search(refusal.words) is not None
