@@ -17,8 +17,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench import other_agents
-from bench.other_agents import Figures
-from tests.journeys.journey import Journey, Played, cached_order, journeys, play
+from bench.other_agents import Figures, scaled
+from tests.journeys.journey import Journey, Played, cached_order, encoded, journeys, play
 
 PARTS = ("tools", "schema", "system", "user", "assistant", "tool")
 """The parts of a body: what it offers, and its messages by role; `tool` are the results."""
@@ -26,7 +26,7 @@ PARTS = ("tools", "schema", "system", "user", "assistant", "tool")
 
 def size(value: Any) -> int:
     """The bytes of a value as JSON."""
-    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
+    return len(encoded(value))
 
 
 def parts_of(played: Played) -> dict[str, int]:
@@ -45,9 +45,7 @@ def ours(journey: Journey) -> tuple[Figures, dict[str, int]]:
     with tempfile.TemporaryDirectory() as folder:
         played = asyncio.run(play(journey, Path(folder)))
     whole = played.plan.status == journey.outcome.status and len(played.requests) == len(played.turns)
-    prompts = sum(len(cached_order(body)) for body in played.bodies)
-    # The rest of a body is the same in each.
-    kept = tuple(round(each * sum(played.sizes) / prompts) for each in played.kept)
+    kept = scaled(played.kept, [cached_order(body) for body in played.bodies], played.sizes)
     return Figures(played.sizes, kept, "" if whole and played.passes else played.plan.status), parts_of(
         played
     )

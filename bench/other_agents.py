@@ -22,7 +22,7 @@ from shlex import quote
 from typing import Any, NamedTuple
 
 from planloom.models.offline.scripted import ScriptedCall
-from tests.journeys.journey import Journey, JourneyTurn, common, python_on_path
+from tests.journeys.journey import Journey, JourneyTurn, common, encoded, python_on_path
 
 SECONDS = 120
 _ENDS = ("task_completed", "final_answer")
@@ -51,7 +51,7 @@ class Agent:
 
 
 @dataclass
-class _Heard:
+class _ReceivedRequests:
     bodies: list[dict[str, Any]] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
 
@@ -101,7 +101,7 @@ def play(agent: Agent, journey: Journey, folder: Path) -> Figures:
     home.mkdir()
     with (
         python_on_path(folder),
-        _endpoint(agent.answer(journey, workspace), agent.media_type) as (url, heard),
+        _endpoint(agent.answer(journey, workspace), agent.media_type) as (url, received),
     ):
         try:
             ended = subprocess.run(
@@ -122,25 +122,35 @@ def play(agent: Agent, journey: Journey, folder: Path) -> Figures:
         problem = _difference(journey, workspace)
     if problem and os.environ.get("JOURNEYS_VERBOSE"):
         print(output[-4000:], file=sys.stderr)
-    prompts = [
-        json.dumps([body.get("tools"), body.get("instructions"), body.get("input", body.get("messages"))])
-        for body in heard.bodies
-    ]
-    kept = (common(one.rstrip("]"), other) for one, other in pairwise(prompts))
-    return Figures(tuple(heard.sizes), (0, *kept), problem)
+    prompts = [_cached_order(body) for body in received.bodies]
+    kept = [common(*pair) for pair in pairwise(prompts)]
+    return Figures(tuple(received.sizes), scaled((0, *kept), prompts, received.sizes), problem)
+
+
+def scaled(kept: Sequence[int], prompts: Sequence[bytes], sizes: Sequence[int]) -> tuple[int, ...]:
+    """The kept bytes of prompts as bytes of the requests as they were sent: the rest of a body is the same in each."""
+    # An agent that did not start has sent nothing.
+    written = sum(map(len, prompts)) or 1
+    return tuple(round(each * sum(sizes) / written) for each in kept)
+
+
+def _cached_order(body: Mapping[str, Any]) -> bytes:
+    """Tools, instructions and messages in the order in which a cache compares them, without the closing brackets."""
+    parts = (body.get("tools"), body.get("instructions"), body.get("input", body.get("messages")))
+    return encoded(parts)[:-2]
 
 
 def _difference(journey: Journey, workspace: Path) -> str:
     for file in journey.outcome.files:
         text = (workspace / file.path).read_text(encoding="utf-8")
-        if any(part not in text for part in file.has):
+        if any(part not in text for part in file.has) or any(part in text for part in file.lacks):
             return f"{file.path} is not as it should be"
     return ""
 
 
 @contextmanager
-def _endpoint(answer: Answer, media_type: str) -> Iterator[tuple[str, _Heard]]:
-    heard = _Heard()
+def _endpoint(answer: Answer, media_type: str) -> Iterator[tuple[str, _ReceivedRequests]]:
+    received = _ReceivedRequests()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -148,9 +158,9 @@ def _endpoint(answer: Answer, media_type: str) -> Iterator[tuple[str, _Heard]]:
         def do_POST(self) -> None:
             content = self.rfile.read(int(self.headers["Content-Length"]))
             body = json.loads(content)
-            heard.sizes.append(len(content))
-            heard.bodies.append(body)
-            self._send(answer(len(heard.bodies) - 1, body), media_type)
+            received.sizes.append(len(content))
+            received.bodies.append(body)
+            self._send(answer(len(received.bodies) - 1, body), media_type)
 
         def do_GET(self) -> None:
             self._send(b'{"object":"list","data":[],"models":[]}', "application/json")
@@ -169,7 +179,7 @@ def _endpoint(answer: Answer, media_type: str) -> Iterator[tuple[str, _Heard]]:
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}/v1", heard
+        yield f"http://127.0.0.1:{server.server_port}/v1", received
     finally:
         server.shutdown()
         thread.join()

@@ -100,13 +100,18 @@ def reachable(models: Iterable[type[Wire]]) -> Iterator[type[Wire]]:
 
 def field(name: str, info: FieldInfo, notation: Notation = PROSE) -> str:
     """One field: `name: type`, or `name?: type` where it may be left out."""
-    absent = info.exclude_if is not None
-    kind = plain(info.annotation)
-    if absent and type(None) in get_args(kind):
-        kind = Union[tuple(each for each in get_args(kind) if each is not type(None))]  # noqa: UP007
-    optional = absent or not info.is_required()
+    kind = shown_type(info)
+    optional = info.exclude_if is not None or not info.is_required()
     fixed = get_origin(kind) is Literal and len(get_args(kind)) == 1
     return f"{info.alias or name}{'?' if optional and not fixed else ''}: {written(kind, notation)}"
+
+
+def shown_type(info: FieldInfo) -> Any:
+    """The type of a field as it is sent: one that may be left out is never null."""
+    kind = plain(info.annotation)
+    if info.exclude_if is not None and type(None) in get_args(kind):
+        return Union[tuple(each for each in get_args(kind) if each is not type(None))]  # noqa: UP007
+    return kind
 
 
 def written(kind: Any, notation: Notation = PROSE) -> str:

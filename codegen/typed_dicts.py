@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 
 from pydantic import JsonValue
 
-from codegen.notation import plain, quoted
+from codegen.notation import plain, quoted, shown_type
 from planloom.lsp.wire import plan, report, results, review
 from planloom.lsp.wire.base import Wire
 
@@ -71,11 +71,7 @@ def _lines(model: type[Wire]) -> Iterator[str]:
     yield f'    """{" ".join((model.__doc__ or "").split())}"""'
     yield ""
     for name, field in model.model_fields.items():
-        kind = plain(field.annotation)
-        if field.exclude_if is not None:
-            # A field that may be left out is never null.
-            kind = Union[tuple(each for each in get_args(kind) if each is not type(None))]  # noqa: UP007
-        yield from _broken(f"    {field.alias or name}: {_written(kind)}")
+        yield from _broken(f"    {field.alias or name}: {_written(shown_type(field))}")
 
 
 def _written(kind: Any) -> str:

@@ -89,7 +89,14 @@ def _local_url(given: str, default: str) -> str:
     """The URL of a local server: scheme and port are optional, and 0.0.0.0, which it listens on, is this machine."""
     text = given.strip().rstrip("/")
     scheme, separator, rest = text.rpartition("://")
-    name, _, port = rest.partition(":") if rest.count(":") <= 1 else (rest, "", "")
+    address, bracket, tail = rest.rpartition("]")
+    if bracket:
+        name, port = f"{address}]", tail.removeprefix(":")
+    elif rest.count(":") > 1:
+        # An IPv6 address without brackets has no port.
+        name, port = f"[{rest}]", ""
+    else:
+        name, _, port = rest.partition(":")
     if name in {"", "0.0.0.0"}:
         name = "127.0.0.1"
     if not port.isdigit():

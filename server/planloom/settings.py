@@ -56,14 +56,15 @@ class ModelSettings(_Group):
     )
     name: str = Field(
         "",
-        description="Name of the model; empty uses the first that the server lists.",
+        description="Name of the model; empty uses the server's default: on OpenAI a small GPT model, elsewhere the "
+        "first that it lists and that is not for embeddings.",
         json_schema_extra={"order": 4},
     )
     context_tokens: int = Field(
         0,
         ge=0,
-        description="Size of the model's context in tokens; 0 asks the server. Where it does not say, 128,000 are "
-        "assumed, or 16,384 for a server on this machine, until a refusal names the real size.",
+        description="Size of the model's context in tokens; 0 asks the server. If the server does not state it, "
+        "128,000 are assumed (16,384 for a server on this machine), until a refusal states the real size.",
     )
     parallel_requests: int = Field(
         0, ge=0, le=64, description="The most requests to the model at a time; 0 asks the server."

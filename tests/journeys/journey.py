@@ -165,7 +165,7 @@ class Played:
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """The bytes of each body."""
-        return tuple(len(_encoded(body)) for body in self.bodies)
+        return tuple(len(encoded(body)) for body in self.bodies)
 
     @cached_property
     def kept(self) -> tuple[int, ...]:
@@ -181,7 +181,7 @@ class Played:
 
 def cached_order(body: Mapping[str, Json]) -> bytes:
     """Tools and messages in the order in which providers put them before the model; without the closing brackets."""
-    return _encoded([body.get("tools", []), body["messages"]])[:-2]
+    return encoded([body.get("tools", []), body["messages"]])[:-2]
 
 
 def load(path: Path) -> Journey:
@@ -294,6 +294,6 @@ def common(one: Sequence[object], other: Sequence[object]) -> int:
     return next(differs, min(len(one), len(other)))
 
 
-def _encoded(value: Any) -> bytes:
+def encoded(value: Any) -> bytes:
     """The JSON as `models/http/http_model.py` sends it."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

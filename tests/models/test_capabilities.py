@@ -45,6 +45,11 @@ PROPS = {"chat_template": "x", "default_generation_settings": {"n_ctx": 2048}, "
             id="vllm",
         ),
         pytest.param(
+            {"/v1/models": {"data": [{"id": "small", "max_model_len": 0, "context_length": 8192}]}},
+            TRIED.model_copy(update={"context_tokens": 8192, "parallelism": 4}),
+            id="a size of 0 is none",
+        ),
+        pytest.param(
             {
                 "/v1/models": {"data": [{"id": "small"}, {"id": "x"}]},
                 "/api/v0/models/small": {

@@ -29,6 +29,13 @@ class Silent:
 @pytest.mark.parametrize(
     ("name", "context", "expected"),
     [
+        ("gpt-4", 8_192, {"max_tokens": 1000, "temperature": 0.0}),
+        ("gpt-4-0613", 8_192, {"max_tokens": 1000, "temperature": 0.0}),
+        ("ft:gpt-4-0613:us", 8_192, {"max_tokens": 1000, "temperature": 0.0}),
+        ("gpt-4-32k-0613", 32_768, {"max_tokens": 1000, "temperature": 0.0}),
+        ("gpt-4-turbo-2024-04-09", 128_000, {"max_tokens": 1000, "temperature": 0.0}),
+        ("gpt-4-1106-preview", 128_000, {"max_tokens": 1000, "temperature": 0.0}),
+        ("gpt-4-0125-preview", 128_000, {"max_tokens": 1000, "temperature": 0.0}),
         ("gpt-4o-mini", 128_000, {"max_tokens": 1000, "temperature": 0.0}),
         ("gpt-4.1", 1_047_576, {"max_tokens": 1000, "temperature": 0.0}),
         ("gpt-5-chat-latest", 128_000, {"max_tokens": 1000, "temperature": 0.0}),
@@ -38,12 +45,14 @@ class Silent:
         ("ft:o3-mini:us", 200_000, {"max_completion_tokens": 1000, "reasoning_effort": "low"}),
         (
             "something-new",
-            128_000,
+            None,
             {"max_tokens": 1000, "temperature": 0.0, "reasoning_effort": "none"},
         ),
     ],
 )
-async def test_parameters_follow_from_the_name(name: str, context: int, expected: dict[str, object]) -> None:
+async def test_parameters_follow_from_the_name(
+    name: str, context: int | None, expected: dict[str, object]
+) -> None:
     adapter = OpenAICompatible()
     known = await adapter.probe(Silent("https://api.openai.com/v1"), name)
     assert known.context_tokens == context
@@ -57,6 +66,15 @@ async def test_a_model_that_reasons_by_itself_gets_room_for_it() -> None:
     adapter = OpenAICompatible()
     known = await adapter.probe(Silent("https://api.openai.com/v1"), "gpt-5")
     body = adapter.build_request("gpt-5", asks("Hi", max_tokens=1000), known, 10).body
+    assert body["max_completion_tokens"] == 13_288
+    assert "reasoning_effort" not in body
+
+
+async def test_room_for_reasoning_stays_where_its_effort_is_refused() -> None:
+    adapter = OpenAICompatible()
+    known = await adapter.probe(Silent("https://api.openai.com/v1"), "gpt-5")
+    adapter.learned.refuse("reasoning_effort")
+    body = adapter.build_request("gpt-5", asks("Hi", max_tokens=1000, effort="off"), known, 10).body
     assert body["max_completion_tokens"] == 13_288
     assert "reasoning_effort" not in body
 

@@ -7,9 +7,8 @@ import logging
 import pytest
 
 from planloom.domain.errors import ContextOverflow, ModelFailed
-from planloom.models.http.failures import refusal_in, refusal_of
+from planloom.models.http.failures import is_overflow, refusal_in, refusal_of, stated_limit
 from planloom.models.http.learned import Learned, LearnedModels
-from planloom.models.http.overflow import is_overflow, stated_limit
 from planloom.models.port import HOSTED_CONTEXT, UNKNOWN_CONTEXT, Capabilities, ModelIdentity, ModelRequest
 from planloom.models.providers.editor_model import EditorModel, EditorModelAnswer
 from tests.models.support import asks, events_of, model_at

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from planloom.models.http.endpoint import origin_of
-from planloom.models.http.keys import Keyring, key_advice
+from planloom.models.http.keys import OWN_VARIABLE, Keyring, key_advice
 from planloom.models.providers.servers import load_adapter
 from planloom.models.selection.select import list_models
 from planloom.providers import (
@@ -58,8 +58,12 @@ def test_its_key_is_for_its_own_origin(row: Provider) -> None:
     origin = origin_of(row.url)
     key = Keyring({row.key_variable: KEY}).find(row.name, origin)
     assert key is not None and key.reveal(origin) == KEY
-    assert Keyring({row.key_variable: KEY, row.url_variable: NOWHERE}).find(row.name, origin) is None
-    assert row.key_variable in key_advice(row.name, origin)
+    moved = {row.key_variable: KEY, row.url_variable: NOWHERE}
+    assert Keyring(moved).find(row.name, origin) is None
+    assert row.key_variable in key_advice(row.name, origin, {})
+    assert OWN_VARIABLE in key_advice(row.name, origin, moved)
+    assert row.key_variable in key_advice(row.name, origin_of(NOWHERE), {row.url_variable: f"{NOWHERE}/v1"})
+    assert OWN_VARIABLE in key_advice(row.name, origin, {row.url_variable: "ftp://x"})
 
 
 @pytest.mark.parametrize(

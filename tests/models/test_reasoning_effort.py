@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from planloom.domain.values import CallId, Json
@@ -10,8 +12,8 @@ from planloom.models.port import Capabilities, Message, ModelRequest, Reasoning,
 from planloom.models.providers.anthropic import Anthropic
 from planloom.models.providers.ollama import Ollama
 from planloom.models.providers.openai_compatible import OpenAICompatible
-from tests.models.support import READ_FILE, asks, events_of, model_at
-from tests.support.http_server import Asked, Wire, serving
+from tests.models.support import PATIENT, READ_FILE, asks, events_of, model_at, text_of
+from tests.support.http_server import Answer, Asked, Wire, serving
 
 ABLE = Capabilities(tools=True, json_schema=True)
 FIELDS = ("thinking", "output_config", "reasoning_effort", "think", "temperature", "max_tokens")
@@ -105,37 +107,66 @@ REFUSED: dict[str, tuple[type[ProviderAdapter], str, str, object]] = {
 }
 
 
-@pytest.mark.parametrize(("adapter", "words", "field", "then"), REFUSED.values(), ids=REFUSED)
-async def test_a_refused_effort_is_left_out_from_then_on(
-    adapter: type[ProviderAdapter], words: str, field: str, then: object
-) -> None:
-    refusals = 0
-    answers = {
-        OpenAICompatible: {"choices": [{"message": {"content": "ok"}, "finish_reason": "stop"}]},
-        Ollama: {"message": {"content": "ok"}, "done": True, "done_reason": "stop"},
-        Anthropic: {
-            "type": "message",
-            "content": [{"type": "text", "text": "ok"}],
-            "stop_reason": "end_turn",
-        },
-    }
+ANSWERS: dict[type[ProviderAdapter], dict[str, object]] = {
+    OpenAICompatible: {"choices": [{"message": {"content": "ok"}, "finish_reason": "stop"}]},
+    Ollama: {"message": {"content": "ok"}, "done": True, "done_reason": "stop"},
+    Anthropic: {
+        "type": "message",
+        "content": [{"type": "text", "text": "ok"}],
+        "stop_reason": "end_turn",
+    },
+}
+
+
+def refusing(
+    adapter: type[ProviderAdapter], words: str, field: str, then: object, *, together: int = 1
+) -> Answer:
+    """A server that refuses a field with another value than `then`, once so many requests have it."""
+    waiting = asyncio.Barrier(together)
 
     async def answer(asked: Asked, wire: Wire) -> None:
-        nonlocal refusals
         if asked.method != "POST" or asked.path.endswith("/show"):
             await wire.json(404, {"error": "not found"})
         elif field in asked.json() and asked.json()[field] != then:
-            refusals += 1
+            await waiting.wait()
             await wire.json(400, {"error": {"type": "invalid_request_error", "message": words}})
         else:
-            await wire.json(200, answers[adapter])
+            await wire.json(200, ANSWERS[adapter])
 
-    async with serving(answer) as running, model_at(running.origin, adapter(), effort="low") as model:
+    return answer
+
+
+CASES_REFUSED = pytest.mark.parametrize(("adapter", "words", "field", "then"), REFUSED.values(), ids=REFUSED)
+
+
+@CASES_REFUSED
+async def test_a_refused_effort_is_left_out_from_then_on(
+    adapter: type[ProviderAdapter], words: str, field: str, then: object
+) -> None:
+    server = refusing(adapter, words, field, then)
+    async with serving(server) as running, model_at(running.origin, adapter(), effort="low") as model:
         for _ in range(2):
             await events_of(model, asks("Hi", tools=(READ_FILE,)))
-    assert refusals == 1
-    assert running.posts()[-1].json().get(field) == then
-    assert running.posts()[-1].json()["tools"], "only the effort was refused"
+    sent = [asked.json() for asked in running.posts() if not asked.path.endswith("/show")]
+    assert len(sent) == 3, "one refusal is enough"
+    assert sent[-1].get(field) == then
+    assert sent[-1]["tools"], "only the effort was refused"
+
+
+@CASES_REFUSED
+async def test_requests_that_are_refused_together_are_both_sent_again(
+    adapter: type[ProviderAdapter], words: str, field: str, then: object
+) -> None:
+    server = refusing(adapter, words, field, then, together=2)
+    async with (
+        serving(server) as running,
+        model_at(running.origin, adapter(), timeouts=PATIENT, effort="low") as model,
+        asyncio.TaskGroup() as group,
+    ):
+        both = [group.create_task(events_of(model, asks("Hi", tools=(READ_FILE,)))) for _ in range(2)]
+    assert [text_of(each.result()) for each in both] == ["ok", "ok"]
+    sent = [asked.json() for asked in running.posts() if not asked.path.endswith("/show")]
+    assert [body.get(field) == then for body in sent] == [False, False, True, True]
 
 
 def test_an_answer_with_a_schema_is_not_forced_while_thinking() -> None:

@@ -320,10 +320,24 @@ async def test_a_configured_server_that_is_down_is_listed_as_such() -> None:
         (":5000", "http://127.0.0.1:5000"),
         ("http://box:5000/", "http://box:5000"),
         ("https://box", "https://box"),
+        ("[::1]:5000", "http://[::1]:5000"),
+        ("[::1]", "http://[::1]:11434"),
+        ("::1", "http://[::1]:11434"),
+        ("https://[::1]", "https://[::1]"),
+        ("https://[::1]:5000", "https://[::1]:5000"),
     ],
 )
 def test_ollamas_own_variable_is_read_as_ollama_does(host: str, url: str) -> None:
     assert PROVIDERS["ollama"].home({"OLLAMA_HOST": host}) == url
+
+
+@pytest.mark.parametrize("host", ["[::1]:9", "localhost:99999", "[::1", "a:b:c", "[::1]]:9", "box\x00"])
+@pytest.mark.parametrize("provider", ["auto", "ollama"])
+async def test_no_value_of_ollamas_variable_breaks_the_choice(provider: str, host: str) -> None:
+    environment = {"OLLAMA_HOST": host}
+    choice = await closed(await choose_model(settings(provider=provider), environment))
+    assert choice.identity.provider == ("embedded" if provider == "auto" else "ollama")
+    assert [model.reachable for model in await list_models(settings(provider=provider), environment)][-1]
 
 
 def test_the_ways_to_a_model_are_commands() -> None:

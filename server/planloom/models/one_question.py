@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from planloom.domain.errors import ContextOverflow
 from planloom.domain.plans.plan import Usage
 from planloom.models.port import (
     Finished,
+    FinishReason,
     Model,
     ModelEvent,
     ModelRequest,
@@ -57,7 +58,7 @@ class Cost:
                         self._now = Usage(requests=1)
                     yield event
         except ContextOverflow:
-            # The prompt was refused before it was sent.
+            # The prompt did not fit: it was not sent, or the server refused it.
             self._now = Usage()
             raise
 
@@ -66,7 +67,7 @@ class Answer(NamedTuple):
     """The visible text of an answer, and why it ended; `ended` is None if reading stopped before the end."""
 
     text: str
-    ended: Literal["stop", "length", "tool_calls", "refused"] | None
+    ended: FinishReason | None
 
 
 async def answer_to(
@@ -78,7 +79,7 @@ async def answer_to(
     """
     text: list[str] = []
     length = 0
-    ended: Literal["stop", "length", "tool_calls", "refused"] | None = None
+    ended: FinishReason | None = None
     async with aclosing(cost.stream(model, request)) as events:
         async for event in events:
             match event:

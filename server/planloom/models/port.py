@@ -149,14 +149,18 @@ class Restarted(Value):
     wait_seconds: float
 
 
+FinishReason = Literal["stop", "length", "tool_calls", "refused"]
+"""Why an answer ended. `length`: it was cut off and is incomplete."""
+
+
 class Finished(Value):
-    """The last event of a stream. `length`: the answer was cut off and is incomplete.
+    """The last event of a stream.
 
     `reasoning` is what the provider wants back with this answer in later requests.
     """
 
     kind: Literal["finished"] = "finished"
-    reason: Literal["stop", "length", "tool_calls", "refused"]
+    reason: FinishReason
     reasoning: tuple[Reasoning, ...] = ()
 
 
@@ -203,10 +207,11 @@ class ModelIdentity(Value):
 class Model(Protocol):
     """A language model.
 
-    `stream` yields events, `Finished` last. It raises `domain.errors.ContextOverflow` before sending a prompt that
-    does not fit, and `domain.errors.ModelFailed`, with a hint for the user, when its retries are exhausted. Closing
-    the generator, or cancelling the task that reads it, aborts the connection at once. `close` releases resources
-    after the last open stream has ended, since another model may be chosen while steps still read from this one.
+    `stream` yields events, `Finished` last. It raises `domain.errors.ContextOverflow` for a prompt that does not fit:
+    before sending it if the context size is known, else when the server refuses it. It raises
+    `domain.errors.ModelFailed`, with a hint for the user, when its retries are exhausted. Closing the generator, or
+    cancelling the task that reads it, aborts the connection at once. `close` releases resources after the last open
+    stream has ended, since another model may be chosen while steps still read from this one.
     """
 
     @property

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple, Protocol
 from planloom.domain.values import Json
 from planloom.models.http.endpoint import Endpoint, endpoint_of
 from planloom.models.http.failures import Refusal
-from planloom.models.http.json_text import count_of, list_of, object_of, text_of
+from planloom.models.http.json_text import first_count, list_of, object_of, text_of
 from planloom.models.http.learned import Learned
 from planloom.models.port import Capabilities, ModelEvent, ModelRequest
 
@@ -103,8 +103,8 @@ class ProviderAdapter(ABC):
         """A reader for one answer."""
 
     @abstractmethod
-    def adapt_to(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
-        """Learn from a refusal; True if the request should be built again and resent at once."""
+    def adapt_to(self, refusal: Refusal, request: ModelRequest) -> bool:
+        """Learn from a refusal of the request's form; True if it should be built again and resent at once."""
 
     @abstractmethod
     async def probe(self, client: ProbeClient, name: str) -> Capabilities:
@@ -133,10 +133,7 @@ class ProviderAdapter(ABC):
             return ModelListing(True, problem=problem, default=self.default_model(()))
         entries = [object_of(entry) for entry in list_of(reply.data.get("data"))]
         models = tuple(
-            ModelEntry(
-                name,
-                next(filter(None, (count_of(entry.get(field)) for field in LISTED_CONTEXT_FIELDS)), None),
-            )
+            ModelEntry(name, first_count(entry, LISTED_CONTEXT_FIELDS))
             for entry in entries
             if (name := text_of(entry.get("id")))
         )

@@ -1,4 +1,4 @@
-"""Failures of model servers, with messages and hints for the user."""
+"""Failures of model servers: reads their refusals, and gives messages and hints for the user."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from typing import NamedTuple
 from planloom.domain.errors import ContextOverflow, ModelFailed, PlanloomError
 from planloom.domain.values import Json
 from planloom.models.http.json_text import Unreadable, count_of, object_of, read_json, text_of
-from planloom.models.http.overflow import is_overflow, stated_limit
 
 TRANSIENT_STATUSES = frozenset({408, 409, 429})
 """Statuses below 500 that a retry may resolve."""
+FINAL_STATUSES = TRANSIENT_STATUSES | {401, 402, 403, 413, 503}
+"""Statuses that do not concern the form of the request, so that another form would not help."""
+TOO_LONG_HINT = "Attach less, or set `model.contextTokens` to the model's real context size."
+"""What a user can do about a prompt that does not fit."""
 SHOWN = 300
 """Most characters of a server's message that are quoted."""
 UNPARSED_OUTPUT = re.compile(
@@ -24,6 +27,45 @@ UNPARSED_OUTPUT = re.compile(
 )
 """Messages of servers that could not parse the output of their model (llama.cpp answers 500 then)."""
 TAG = re.compile(r"<[^<>]{0,400}>")
+
+_NUMBER = r"([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,9})(?![0-9])"
+_OVERFLOW = re.compile(
+    r"context[ _-]?(?:length|size|window|limit)|maximum (?:context|prompt length|input length|model length)"
+    r"|(?:prompt|input|request) (?:is |was )?too long|too many (?:input )?tokens|exceed_context|request_too_large"
+    r"|maximum number of tokens allowed|reduce the length of the (?:messages|prompt)|too large for model"
+    r"|token count of [0-9]+ exceeds|exceeded model token limit|range of input length|longer than the m"
+    r"|max_new_tokens` must be <=|exceeds token limit|string_above_max_length",
+    re.IGNORECASE,
+)
+_RATE = re.compile(r"rate.?limit|throttl|per (?:minute|day|hour)|\b[tr]pm\b|quota", re.IGNORECASE)
+_LIMITS = tuple(
+    re.compile(form.replace("N", _NUMBER), re.IGNORECASE)
+    for form in (
+        # OpenAI, Azure, DeepSeek, vLLM, SGLang, OpenRouter, Together, LM Studio, llama.cpp and its Python server.
+        r"context (?:length|size|window)(?: is| of)?(?: only)?[ :(]{1,2}N",
+        # xAI, vLLM, Poolside.
+        r"maximum (?:allowed )?(?:prompt|input|model) length (?:is|of) N",
+        # Anthropic: a prompt, and a prompt with its answer.
+        r"tokens > N maximum",
+        r"context limit: [0-9]+ \+ [0-9]+ > N",
+        # LM Studio.
+        r"n_ctx: N",
+        # Gemini.
+        r"maximum number of tokens allowed \(N\)",
+        # Mistral.
+        r"too large for model with N maximum context",
+        # GitHub Copilot.
+        r"token count of [0-9]+ exceeds the limit of N",
+        # Kimi.
+        r"model token limit: N",
+        # DashScope.
+        r"input length should be \[1, N\]",
+        # Text Generation Inference, Together.
+        r"max_new_tokens` must be <= N",
+        # Cerebras.
+        r"current length is [0-9]+ while limit is N",
+    )
+)
 
 
 class Transient(Exception):
@@ -136,6 +178,19 @@ def refusal_in(data: Mapping[str, Json]) -> Refusal:
     return Refusal(_shown(words), kind, text_of(inner.get("param")), limit or None)
 
 
+def is_overflow(words: str) -> bool:
+    """Whether a server's words say that the prompt is too long, and not that there were too many of late."""
+    return _OVERFLOW.search(words) is not None and _RATE.search(words) is None
+
+
+def stated_limit(words: str) -> int | None:
+    """The size of the context in tokens that a refusal of a too long prompt names."""
+    if not is_overflow(words):
+        return None
+    found = next(filter(None, (form.search(words) for form in _LIMITS)), None)
+    return (int(found[1].replace(",", "")) or None) if found is not None else None
+
+
 def from_status(
     context: ErrorContext, status: int, refusal: Refusal, headers: Mapping[str, str], now: datetime
 ) -> Transient | PlanloomError:
@@ -155,7 +210,7 @@ def from_status(
     if status == 413 or (refusal.overflow and status not in {401, 402, 403, 429}):
         return ContextOverflow(
             f"The prompt does not fit the model {context.model!r} at {context.origin}." + quoted,
-            hint="Attach less, or set `model.contextTokens` to the model's real context size.",
+            hint=TOO_LONG_HINT,
             details={"contextTokens": refusal.context_tokens},
         )
     if status in TRANSIENT_STATUSES or status >= 500:

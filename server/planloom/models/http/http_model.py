@@ -20,7 +20,7 @@ from planloom.models.http.bounded import MAX_LINE_BYTES, AnswerBroken, AnswerUnu
 from planloom.models.http.connection_failures import redirect_target, unreachable
 from planloom.models.http.deadlines import StreamDeadlines
 from planloom.models.http.endpoint import Endpoint
-from planloom.models.http.failures import ErrorContext, Refusal
+from planloom.models.http.failures import FINAL_STATUSES, ErrorContext, Refusal
 from planloom.models.http.json_text import Unreadable, read_object
 from planloom.models.http.retry import Sleep, with_retries
 from planloom.models.http.transport import FindKey, Timeouts
@@ -194,7 +194,7 @@ class HttpModel:
         if limit is not None and tokens + reserve > limit:
             raise ContextOverflow(
                 f"The prompt has about {tokens} tokens; the model {self._identity.name!r} takes {limit}.",
-                hint="Attach less, or set `model.contextTokens` to the model's real context size.",
+                hint=failures.TOO_LONG_HINT,
                 details={"tokens": tokens, "contextTokens": limit},
             )
 
@@ -278,13 +278,15 @@ class HttpModel:
     ) -> AsyncGenerator[dict[str, Json]]:
         """The objects of the answer. After a refusal that the adapter can adapt to, sends the request again."""
         while True:
+            form = self._adapter.learned.form
             built = self._adapter.build_request(self._identity.name, request, capabilities, tokens)
             async with self._open("POST", self._endpoint.base + built.path, built.body) as response:
                 if response.status_code < 300:
-                    if "json" not in (form := response.headers["content-type"]) and "event" not in form:
+                    content_type = response.headers["content-type"]
+                    if "json" not in content_type and "event" not in content_type:
                         body = await payloads.bounded_text(response, 4096)
                         if body.strip():
-                            raise failures.not_an_api(self._error_context, form)
+                            raise failures.not_an_api(self._error_context, content_type)
                         raise AnswerBroken("it was empty")
                     async with contextlib.aclosing(payloads.payloads(response)) as objects:
                         async for data in objects:
@@ -293,7 +295,10 @@ class HttpModel:
                 if response.status_code < 400:
                     raise failures.redirected(self._error_context, redirect_target(response))
                 refusal = failures.refusal_of(self._redacted(await payloads.bounded_text(response)))
-                if not self._adapter.adapt_to(response.status_code, refusal, request):
+                if response.status_code in FINAL_STATUSES or not (
+                    # Another request may have taught this refusal while this one was under way.
+                    self._adapter.learned.form != form or self._adapter.adapt_to(refusal, request)
+                ):
                     failure = failures.from_status(
                         self._error_context,
                         response.status_code,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, NoReturn
 
 from planloom.domain.model_text.surrogates import SURROGATE, mend
@@ -82,6 +83,11 @@ def count_of(value: Json) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if 0 <= value < 2**53 else None
+
+
+def first_count(data: Mapping[str, Json], fields: Iterable[str]) -> int | None:
+    """The first positive count in these fields."""
+    return next(filter(None, (count_of(data.get(field)) for field in fields)), None)
 
 
 def _refuse(name: str) -> NoReturn:

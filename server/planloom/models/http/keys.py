@@ -11,7 +11,7 @@ from urllib.parse import quote
 from planloom.domain.errors import InvalidParams, ModelFailed
 from planloom.domain.values import Json
 from planloom.models.http.endpoint import origin_of
-from planloom.providers import PROVIDERS
+from planloom.providers import PROVIDERS, Provider
 
 OWN_VARIABLE = "PLANLOOM_API_KEY"
 """The environment variable with the key for the configured base URL, whatever the provider."""
@@ -135,11 +135,23 @@ class RedactingFormatter(logging.Formatter):
         return self._keys.redact(self._inner.format(record))
 
 
-def key_advice(provider: str, origin: str) -> str:
+def key_advice(provider: str, origin: str, environment: Mapping[str, str]) -> str:
     """A sentence that says how to set a key for this origin."""
-    own = (row.key_variable for row in PROVIDERS.values() if row.key_variable and row.url == origin)
+    own = (
+        row.key_variable
+        for row in PROVIDERS.values()
+        if row.key_variable and _home_origin(row, environment) == origin
+    )
     variable = next(own, OWN_VARIABLE)
     return f"Set {variable} in the environment, or the key for `{provider}` with `planloom/secret/set`."
+
+
+def _home_origin(provider: Provider, environment: Mapping[str, str]) -> str | None:
+    """The origin that the provider's key is for; None if its URL cannot be used."""
+    try:
+        return origin_of(provider.home(environment))
+    except ModelFailed:
+        return None
 
 
 def _without(secret: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""What the refusals of servers have taught in this process, so that no model is asked twice for what it refuses."""
+"""Stores which fields a model's server refuses and which limits its refusals state: later requests keep to them."""
 
 from __future__ import annotations
 
@@ -24,6 +24,11 @@ class Learned:
             return False
         self.refused.add(name)
         return True
+
+    @property
+    def form(self) -> tuple[frozenset[str], int | None]:
+        """What of it the form of a request depends on."""
+        return frozenset(self.refused), self.answer_tokens
 
     def context(self, known: int | None) -> int | None:
         """The size of the context. A refusal knows better than a larger size in metadata or settings."""

@@ -15,6 +15,7 @@ from planloom.models.port import (
     CallMade,
     Capabilities,
     Finished,
+    FinishReason,
     ModelEvent,
     ModelIdentity,
     ModelRequest,
@@ -90,7 +91,7 @@ class Turn(Value):
     broken_calls: tuple[CallBroken, ...] = ()
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
-    finish: Literal["stop", "length", "tool_calls", "refused"] | None = None
+    finish: FinishReason | None = None
     fault: Fault | None = None
     when: When | None = None
     repeat: bool = False

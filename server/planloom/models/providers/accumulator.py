@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
 
 from planloom.domain.errors import ModelFailed
 from planloom.domain.model_text.surrogates import Joiner
@@ -12,6 +11,7 @@ from planloom.models.http.bounded import AnswerBroken
 from planloom.models.http.json_text import list_of
 from planloom.models.port import (
     Finished,
+    FinishReason,
     Message,
     ModelEvent,
     ModelRequest,
@@ -22,9 +22,7 @@ from planloom.models.port import (
 )
 from planloom.models.providers.call_fragments import CallFragments
 
-Reason = Literal["stop", "length", "tool_calls", "refused"]
-
-REASONS: dict[str, Reason] = {
+REASONS: dict[str, FinishReason] = {
     "length": "length",
     "max_tokens": "length",
     "model_length": "length",
@@ -58,7 +56,7 @@ class StreamAccumulator:
         self._parts: dict[tuple[str, str], dict[str, Json]] = {}
         self._text = Joiner()
         self._reasoning = Joiner()
-        self._reason: Reason | None = None
+        self._reason: FinishReason | None = None
         self._usage: tuple[int | None, ...] = (None, None, None)
         self._has_text = False
         self._blank = 0
@@ -85,12 +83,12 @@ class StreamAccumulator:
         text = self._reasoning.add(piece)
         return (ReasoningDelta(text=text),) if text else ()
 
-    def reasoned(self, field: str, piece: str) -> None:
+    def keep_reasoning(self, field: str, piece: str) -> None:
         """Keep a piece of reasoning that the server wants back in this field of the message."""
         if piece:
             self._fields[field] = f"{self._fields.get(field, '')}{piece}"
 
-    def reasoned_in_parts(self, field: str, parts: Iterable[Mapping[str, Json]]) -> None:
+    def keep_reasoning_parts(self, field: str, parts: Iterable[Mapping[str, Json]]) -> None:
         """Keep pieces of a list of reasoning; pieces with one `index` belong together, and their texts are joined."""
         for part in parts:
             whole = self._parts.setdefault((field, str(part.get("index", len(self._parts)))), {})
@@ -100,12 +98,6 @@ class StreamAccumulator:
                     name in ("text", "summary", "data") and isinstance(value, str) and isinstance(before, str)
                 )
                 whole[name] = f"{before}{value}" if joined else value if value is not None else before
-
-    def _returned(self) -> tuple[Reasoning, ...]:
-        fields = dict(self._fields)
-        for (field, _), part in self._parts.items():
-            fields[field] = [*list_of(fields.get(field)), part]
-        return (*self.kept, *([Reasoning(provider=self.provider, data=fields)] if fields else ()))
 
     def finish(self, word: str) -> None:
         """Mark the answer as complete, with the server's finish reason."""
@@ -142,10 +134,17 @@ class StreamAccumulator:
                 prompt_tokens=prompt or 0, completion_tokens=completion or 0, cached_tokens=cached
             )
             events.append(usage)
-        return (*events, Finished(reason=reason, reasoning=self._returned()))
+        return (*events, Finished(reason=reason, reasoning=self._kept_reasoning()))
+
+    def _kept_reasoning(self) -> tuple[Reasoning, ...]:
+        """What the provider wants back with this answer."""
+        fields = dict(self._fields)
+        for (field, _), part in self._parts.items():
+            fields[field] = [*list_of(fields.get(field)), part]
+        return (*self.kept, *([Reasoning(provider=self.provider, data=fields)] if fields else ()))
 
 
-def returned(message: Message, provider: str) -> dict[str, Json]:
+def reasoning_fields(message: Message, provider: str) -> dict[str, Json]:
     """The fields of a message in which a provider gets its reasoning back."""
     return {
         name: value

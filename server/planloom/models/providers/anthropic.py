@@ -15,7 +15,6 @@ from planloom.models.http.failures import Refusal, refusal_in
 from planloom.models.http.json_text import count_of, list_of, object_of, text_of
 from planloom.models.port import Capabilities, Message, ModelEvent, ModelRequest, Reasoning
 from planloom.models.providers.accumulator import StreamAccumulator
-from planloom.models.providers.openai_compatible import FINAL_STATUSES
 from planloom.models.providers.text_tools import describe_in_prompt
 
 ANSWER_TOKENS = 8192
@@ -50,7 +49,7 @@ class Anthropic(ProviderAdapter):
         wanted = (request.max_tokens or ANSWER_TOKENS) + request.reasoning_tokens
         longest = self.learned.answer_tokens
         limit = wanted if longest is None else min(wanted, longest)
-        messages = _messages(request, AnthropicReader.provider)
+        messages = _messages(request)
         thinking = self._thinking(name, request, limit, messages)
         body: dict[str, Json] = {
             "model": name,
@@ -116,10 +115,8 @@ class Anthropic(ProviderAdapter):
         """A reader for one answer."""
         return AnthropicReader(request, forced=self._forces(request))
 
-    def adapt_to(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
+    def adapt_to(self, refusal: Refusal, request: ModelRequest) -> bool:
         """Learn the model's longest answer, and which fields it refuses."""
-        if status in FINAL_STATUSES:
-            return False
         words, learned = refusal.words, self.learned
         allowed = ALLOWED_LENGTH.search(words)
         if allowed is not None and learned.answer_tokens is None and int(allowed[1]) > 0:
@@ -221,7 +218,10 @@ class AnthropicReader(StreamAccumulator):
             arguments = block.get("input") or None
             return self._call(index, text_of(block.get("id")), text_of(block.get("name")), arguments)
         if block.get("type") == "redacted_thinking":
-            self._thinking[_number(index)] = {"type": "redacted_thinking", "data": text_of(block.get("data"))}
+            self._thinking[count_of(index) or 0] = {
+                "type": "redacted_thinking",
+                "data": text_of(block.get("data")),
+            }
         return self._delta(index, block)
 
     def _delta(self, index: Json, delta: Mapping[str, Json]) -> tuple[ModelEvent, ...]:
@@ -230,7 +230,7 @@ class AnthropicReader(StreamAccumulator):
         thought, signature = text_of(delta.get("thinking")), text_of(delta.get("signature"))
         if thought or signature:
             block = self._thinking.setdefault(
-                _number(index), {"type": "thinking", "thinking": "", "signature": ""}
+                count_of(index) or 0, {"type": "thinking", "thinking": "", "signature": ""}
             )
             block["thinking"] = f"{block.get('thinking', '')}{thought}"
             block["signature"] = f"{block.get('signature', '')}{signature}"
@@ -274,11 +274,7 @@ def _is_forced(request: ModelRequest) -> bool:
     return schema is not None and schema.get("type") == "object" and not request.tools
 
 
-def _number(index: Json) -> int:
-    return index if isinstance(index, int) else 0
-
-
-def _messages(request: ModelRequest, provider: str) -> list[Json]:
+def _messages(request: ModelRequest) -> list[Json]:
     """The conversation with successive messages of one side, including tool results, joined to one message."""
     turns: list[tuple[str, list[Json]]] = []
     for message in request.messages:
@@ -287,7 +283,8 @@ def _messages(request: ModelRequest, provider: str) -> list[Json]:
         role = "assistant" if message.role == "assistant" else "user"
         if not turns or turns[-1][0] != role:
             turns.append((role, []))
-        turns[-1][1].extend(dict(each.data) for each in message.reasoning if each.provider == provider)
+        own = (each.data for each in message.reasoning if each.provider == AnthropicReader.provider)
+        turns[-1][1].extend(map(dict, own))
         turns[-1][1].extend(_blocks(message))
     return [{"role": role, "content": blocks} for role, blocks in turns if blocks]
 

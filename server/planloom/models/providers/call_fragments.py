@@ -110,22 +110,17 @@ class CallFragments:
 
     def _event(self, number: int, call: _Call, cut: bool) -> ModelEvent:
         text = mend("".join(call.parts))
+        call_id = self._id(call.call_id, number)
         arguments = read_arguments(call.value if call.value is not None else text)
         if isinstance(arguments, Unreadable) or not call.name:
             problem = arguments.problem if isinstance(arguments, Unreadable) else "the call names no tool"
             if cut:
                 problem = f"the answer was cut: {problem}"
-            return CallBroken(
-                call_id=self._id(call.call_id, number), name=call.name, arguments_text=text, problem=problem
-            )
+            return CallBroken(call_id=call_id, name=call.name, arguments_text=text, problem=problem)
         if cut and not text.strip() and call.value is None:
             problem = "the answer was cut before them"
-            return CallBroken(
-                call_id=self._id(call.call_id, number), name=call.name, arguments_text="", problem=problem
-            )
-        return CallMade(
-            call=ToolCall(call_id=self._id(call.call_id, number), name=call.name, arguments=arguments)
-        )
+            return CallBroken(call_id=call_id, name=call.name, arguments_text="", problem=problem)
+        return CallMade(call=ToolCall(call_id=call_id, name=call.name, arguments=arguments))
 
     def _id(self, call_id: str, number: int) -> CallId:
         """The server's id, or a new one if it is missing or already used."""

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from planloom.domain.values import Json
 from planloom.models.http.adapter import ProbeClient
-from planloom.models.http.json_text import count_of, list_of, object_of, text_of
+from planloom.models.http.json_text import count_of, first_count, list_of, object_of, text_of
 from planloom.models.port import Capabilities
 from planloom.providers import OPENAI as OPENAI_SERVICE
 
@@ -16,9 +16,7 @@ UNKNOWN_SERVER = Capabilities(tools=True, json_schema=True, parallelism=1)
 """Assumed for a server without metadata, since the adapter can adapt to refusals."""
 REMOTE_PARALLELISM = 4
 """Concurrent requests to a remote service."""
-OPENAI = Capabilities(
-    tools=True, json_schema=True, images=True, context_tokens=128_000, parallelism=REMOTE_PARALLELISM
-)
+OPENAI = Capabilities(tools=True, json_schema=True, images=True, parallelism=REMOTE_PARALLELISM)
 """What OpenAI documents for its own service, whose list of models does not state it."""
 CONTEXT_FIELDS = (
     "loaded_context_length",
@@ -111,7 +109,7 @@ def _with_entry(capabilities: Capabilities, entry: Mapping[str, Json]) -> Capabi
     """The capabilities updated from a model's entry in a list."""
     changed: dict[str, object] = {}
     meta = {**object_of(entry.get("meta")), **entry}
-    context = next((count for field in CONTEXT_FIELDS if (count := count_of(meta.get(field)))), None)
+    context = first_count(meta, CONTEXT_FIELDS)
     if context is not None:
         changed["context_tokens"] = context
     if "max_model_len" in meta:

@@ -10,7 +10,7 @@ from typing import Protocol
 from planloom.domain.errors import ContextOverflow, ModelFailed
 from planloom.domain.model_text.surrogates import mend
 from planloom.domain.values import CallId, Value
-from planloom.models.http.overflow import is_overflow, stated_limit
+from planloom.models.http.failures import TOO_LONG_HINT, is_overflow, stated_limit
 from planloom.models.port import (
     HOSTED_CONTEXT,
     CallMade,
@@ -108,7 +108,7 @@ class EditorModel:
                 raise
             raise ContextOverflow(
                 f"The prompt does not fit the editor's model. {failure.message}",
-                hint="Attach less, or set `model.contextTokens` to the model's real context size.",
+                hint=TOO_LONG_HINT,
                 details={"contextTokens": stated_limit(failure.message)},
             ) from None
         except TimeoutError:

@@ -20,8 +20,8 @@ from planloom.models.http.endpoint import Endpoint, endpoint_of
 from planloom.models.http.failures import Refusal, refusal_in
 from planloom.models.http.json_text import count_of, list_of, object_of, text_of
 from planloom.models.port import Capabilities, Message, ModelEvent, ModelRequest
-from planloom.models.providers.accumulator import StreamAccumulator, returned
-from planloom.models.providers.openai_compatible import FINAL_STATUSES, NO_TOOLS, tool_list
+from planloom.models.providers.accumulator import StreamAccumulator, reasoning_fields
+from planloom.models.providers.openai_compatible import NO_TOOLS, tool_list
 from planloom.models.providers.text_tools import describe_in_prompt
 from planloom.providers import LOCAL_MODEL
 
@@ -61,7 +61,7 @@ class Ollama(ProviderAdapter):
             "messages": [
                 {
                     **_message(message, names.get(message.tool_call_id or CallId(""), "")),
-                    **returned(message, OllamaReader.provider),
+                    **reasoning_fields(message, OllamaReader.provider),
                 }
                 for message in request.messages
             ],
@@ -109,10 +109,8 @@ class Ollama(ProviderAdapter):
         """How to get the model."""
         return f"Run `ollama pull {name}`, or set `model.name` to one that `ollama list` shows."
 
-    def adapt_to(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
-        """Learn that the model does not support tools, or cannot be told whether to think."""
-        if status in FINAL_STATUSES:
-            return False
+    def adapt_to(self, refusal: Refusal, request: ModelRequest) -> bool:
+        """Learn that the model does not support tools or the field `think`."""
         if request.effort is not None and "think" in refusal.words and self.learned.refuse("think"):
             return True
         has_no_tools = bool(request.tools) and NO_TOOLS.search(refusal.words) is not None
@@ -159,7 +157,7 @@ class OllamaReader(StreamAccumulator):
         if data.get("error"):
             raise AnswerRefused(refusal_in(data))
         message = object_of(data.get("message"))
-        self.reasoned("thinking", text_of(message.get("thinking")))
+        self.keep_reasoning("thinking", text_of(message.get("thinking")))
         events = (
             *self.add_reasoning(text_of(message.get("thinking"))),
             *self.add_text(text_of(message.get("content"))),

@@ -14,14 +14,12 @@ from planloom.models.http.json_text import count_of, list_of, object_of, text_of
 from planloom.models.http.payloads import DONE
 from planloom.models.port import EFFORT_TOKENS, Capabilities, Message, ModelEvent, ModelRequest
 from planloom.models.providers import capabilities as probing
-from planloom.models.providers.accumulator import StreamAccumulator, returned
+from planloom.models.providers.accumulator import StreamAccumulator, reasoning_fields
 from planloom.models.providers.openai_models import Family, family_of
 from planloom.models.providers.strict_schema import fits_strict
 from planloom.models.providers.text_tools import describe_in_prompt
 from planloom.providers import OPENAI
 
-FINAL_STATUSES = frozenset({401, 402, 403, 408, 409, 413, 429, 503})
-"""Statuses that do not concern the form of the request."""
 PREFERRED = ("gpt-5-mini", "gpt-4.1-mini", "gpt-4o-mini")
 """The models to choose from OpenAI's own list, which is unordered, if none is configured."""
 NO_TOOLS = re.compile(
@@ -54,7 +52,11 @@ class OpenAICompatible(ProviderAdapter):
             "messages": [
                 {
                     **_message(message),
-                    **({} if "reasoning" in self._refused else returned(message, OpenAIReader.provider)),
+                    **(
+                        {}
+                        if "reasoning" in self._refused
+                        else reasoning_fields(message, OpenAIReader.provider)
+                    ),
                 }
                 for message in request.messages
             ],
@@ -85,11 +87,11 @@ class OpenAICompatible(ProviderAdapter):
 
     def _reasoning_tokens(self, request: ModelRequest) -> int:
         """Tokens for the reasoning of a model that counts it as part of its answer."""
-        if "reasoning_effort" in self._refused:
-            return 0
-        if self._family is not None and request.effort is None:
+        refused = "reasoning_effort" in self._refused
+        if self._family is not None and self._family.efforts and (refused or request.effort is None):
+            # Nothing is said of an effort, so the model reasons by its default.
             return EFFORT_TOKENS["medium"]
-        return request.reasoning_tokens
+        return 0 if refused else request.reasoning_tokens
 
     def reader(self, request: ModelRequest) -> OpenAIReader:
         """A reader for one answer."""
@@ -101,10 +103,8 @@ class OpenAICompatible(ProviderAdapter):
             return next((name for name in PREFERRED if name in names), "")
         return super().default_model(names) if names else "default"
 
-    def adapt_to(self, status: int, refusal: Refusal, request: ModelRequest) -> bool:
+    def adapt_to(self, refusal: Refusal, request: ModelRequest) -> bool:
         """Learn from a refusal which field the server does not accept; each field is learned once."""
-        if status in FINAL_STATUSES:
-            return False
         found = _refused_field(f"{refusal.field} {refusal.words}", request, self._refused)
         return found is not None and self.learned.refuse(found)
 
@@ -164,10 +164,12 @@ class OpenAIReader(StreamAccumulator):
         for field in ("reasoning_content", "reasoning"):
             if thought := text_of(delta.get(field)):
                 # Some servers send the same text in both fields.
-                self.reasoned(field, thought)
+                self.keep_reasoning(field, thought)
                 events.extend(self.add_reasoning(thought))
                 break
-        self.reasoned_in_parts("reasoning_details", map(object_of, list_of(delta.get("reasoning_details"))))
+        self.keep_reasoning_parts(
+            "reasoning_details", map(object_of, list_of(delta.get("reasoning_details")))
+        )
         content = delta.get("content")
         if isinstance(content, str):
             events.extend(self.add_text(content))

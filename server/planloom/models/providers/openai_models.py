@@ -30,8 +30,9 @@ FAMILIES = (
     Family(re.compile(r"gpt-5"), 272_000, ("minimal", *_LEVELS)),
     Family(re.compile(r"o[1-9](?![0-9])"), 200_000, _LEVELS),
     Family(re.compile(r"gpt-4\.1"), 1_047_576),
-    Family(re.compile(r"gpt-4o|gpt-4-"), 128_000),
-    Family(re.compile(r"gpt-4$"), 8_192),
+    Family(re.compile(r"gpt-4o|gpt-4-(?:turbo|vision|1106|0125)"), 128_000),
+    Family(re.compile(r"gpt-4-32k"), 32_768),
+    Family(re.compile(r"gpt-4(?:-0[36]|$)"), 8_192),
     Family(re.compile(r"gpt-3\.5"), 16_385),
 )
 """The families, the more special names first. https://platform.openai.com/docs/models"""

@@ -81,7 +81,7 @@ class ModelServers(NamedTuple):
             endpoint,
             identity,
             find_key=lambda: self.keys.find(identity.provider, endpoint.origin),
-            key_advice=key_advice(identity.provider, endpoint.origin),
+            key_advice=key_advice(identity.provider, endpoint.origin, self.environment),
             options=Options(
                 timeouts=Timeouts(
                     connect=chosen.connect_timeout_seconds,
@@ -107,12 +107,15 @@ def load_adapter(provider: Provider) -> ProviderAdapter:
 
 
 async def accepts(url: str) -> bool:
-    """Whether anything accepts connections at the URL; cheap, since it needs no HTTP library."""
-    parts = urlsplit(url)
+    """Whether anything accepts connections at the URL; cheap, since it needs no HTTP library.
+
+    Nothing does at a text that is no URL.
+    """
     try:
+        parts = urlsplit(url)
         async with asyncio.timeout(CONNECT_SECONDS):
             _, writer = await asyncio.open_connection(parts.hostname, parts.port or 80)
-    except (OSError, TimeoutError, UnicodeError):
+    except (OSError, ValueError):
         return False
     writer.close()
     with contextlib.suppress(OSError):

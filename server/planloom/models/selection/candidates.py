@@ -122,7 +122,7 @@ async def choose_configured(context: SelectionContext, configured: str) -> Choic
         name = found.default
         if not name:
             return _choice(_without_name(provider, url, found))
-        reason += " and this is the first model that it lists"
+        reason += " and this is its default model"
     return _choice(context.open(provider, url, name, reason))
 
 
