@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from planloom.domain.text.positions import Position, Range
+from planloom.domain.values import Uri
+from planloom.intake.surroundings.environment import Findings, environment_text
 from planloom.intake.surroundings.gathering import Place, Subject, gathered
 from planloom.intake.surroundings.project_instructions import (
     MOST_CHARACTERS,
@@ -18,7 +20,7 @@ from planloom.intake.surroundings.project_instructions import (
     choices,
 )
 from planloom.intake.surroundings.sections import Surroundings
-from planloom.workspace.editor import Diagnostic
+from planloom.workspace.editor import Diagnostic, FileDiagnostics
 from planloom.workspace.index.programs import Programs
 from tests.intake.support import TellingEditor, World
 from tests.workspace.test_programs import git
@@ -107,6 +109,22 @@ async def test_opened_files_and_the_errors_in_them(tmp_path: Path) -> None:
     assert "unused" not in found.environment and "elsewhere" not in found.environment
     silent = await seen(tmp_path, {}, editor=TellingEditor(items, silent=True), opened=("w/src/a.py",))
     assert "The editor shows" not in silent.environment
+
+
+def test_an_error_is_shown_behind_files_that_only_have_warnings() -> None:
+    def reported(path: str, *items: Diagnostic) -> tuple[str, FileDiagnostics]:
+        return path, FileDiagnostics(uri=Uri(f"file:///w/{path}"), items=items)
+
+    warning = Diagnostic(range=WRONG, severity="warning", message="unused")
+    error = Diagnostic(range=WRONG, severity="error", message="undefined")
+    only_warnings = [reported(f"{n}.py", warning) for n in range(5)]
+    wrong = [reported(f"wrong_{n}.py", error) for n in range(6)]
+    shown = [
+        line
+        for line in environment_text(Findings(errors=(*only_warnings, *wrong))).splitlines()
+        if line.startswith("The editor shows")
+    ]
+    assert shown == [f"The editor shows 1 error in wrong_{n}.py: line 3: undefined" for n in range(5)]
 
 
 async def test_several_folders_are_named_as_paths_name_them(tmp_path: Path) -> None:
