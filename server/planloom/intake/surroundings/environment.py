@@ -13,7 +13,7 @@ from planloom.tools.processes.child_process import shell_argv
 from planloom.tools.terminal_text import plain
 from planloom.workspace.editor import FileDiagnostics
 from planloom.workspace.index.git_state import GitState
-from planloom.workspace.paths.names import visible
+from planloom.workspace.paths.names import listed, visible
 
 _CHANGED: Final = 8
 """The most changed files that are named."""
@@ -140,8 +140,7 @@ def _errors(errors: Sequence[tuple[str, FileDiagnostics]]) -> Iterator[str]:
 def _listed(label: str, names: Sequence[str], most: int) -> str:
     if not names:
         return ""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"{label}: {', '.join(map(visible, names[:most]))}{more}"
+    return f"{label}: {listed([visible(name) for name in names], most)}"
 
 
 def _short(line: str) -> str:
