@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from planloom.agent.prompts import Section
 from planloom.domain.plans.plan import FileRead
-from planloom.intake.render import fence_for
+from planloom.intake.render import fenced
 from planloom.tools.context import ToolContext
 from planloom.tools.files.reading import ReadFile, read_file
 from planloom.workspace.paths.names import visible
@@ -59,8 +59,7 @@ async def files_read(
             shown = _TOO_LONG
         else:
             left -= len(text)
-            fence = fence_for(text)
-            shown = f"{fence}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}"
+            shown = fenced(text)
         sections.append(Section(_HEADING.format(path=visible(each.path)), shown))
     return tuple(sections)
 

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from planloom.domain.values import Value
-from planloom.intake.render import fence_for
+from planloom.intake.render import fenced
 from planloom.tools.terminal_text import visible
 from planloom.workspace.paths.names import listed
 
@@ -77,8 +77,7 @@ def _rendered(files: Sequence[InstructionFile], left: int) -> Iterator[str]:
             yield f"{visible(file.path)}: not shown for lack of space. Read it before you change anything."
             continue
         left -= len(kept)
-        fence = fence_for(kept)
-        yield f"{visible(file.path)}\n{fence}\n{kept}\n{fence}" + (
+        yield f"{visible(file.path)}\n{fenced(kept)}" + (
             f"\n[The last {len(text) - len(kept):,} characters are not shown: read {visible(file.path)} for them.]"
             if kept != text
             else ""
