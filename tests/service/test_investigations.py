@@ -165,6 +165,22 @@ async def test_steps_given_as_a_string_are_read(tmp_path: Path) -> None:
         assert len((await at.ask(REQUEST, mode="plan")).steps) == 2
 
 
+@pytest.mark.parametrize(
+    ("steps", "summary"),
+    [
+        (json.dumps(STEPS), "Polite, and tested."),
+        ("1. Make it polite - Return it.\n2. Test it - Assert.", "Polite, and tested."),
+        (f"Here it is:\n```json\n{json.dumps({'summary': 'Its own.', 'steps': STEPS})}\n```", "Its own."),
+    ],
+)
+async def test_the_summary_beside_steps_given_as_a_string_is_kept(
+    tmp_path: Path, steps: str, summary: str
+) -> None:
+    model = ScriptedModel([submits({"summary": " Polite,\nand tested.", "steps": steps})])
+    async with studio(tmp_path, FILES, model=model) as at:
+        assert (await at.ask(REQUEST, mode="plan")).summary == summary
+
+
 async def test_words_alone_get_one_reminder(tmp_path: Path) -> None:
     model = ScriptedModel([says("I will look into it."), says("Sure, at once.")])
     async with studio(tmp_path, FILES, model=model) as at:
