@@ -253,6 +253,18 @@ async def test_a_question_before_the_plan_is_asked_first(tmp_path: Path) -> None
         assert "German, very formal" in shown(model.requests[1])
 
 
+@pytest.mark.parametrize("text", [".", ":", " ;, ", ":."])
+async def test_a_question_is_a_plan_also_where_the_request_has_no_words(tmp_path: Path, text: str) -> None:
+    model = ScriptedModel([makes(("ask_user", {"question": "What is to be done?"}))])
+    async with studio(tmp_path, FILES, model=model) as at:
+        plan = await at.ask(text, mode="plan")
+        assert plan.status == "pending_approval" and plan.error is None
+        assert [step.description for step in plan.steps] == [
+            "Answer a question first",
+            ":" if text == ":." else "Do what the request asks",
+        ]
+
+
 async def test_what_was_read_stands_in_the_first_request_of_a_step(tmp_path: Path) -> None:
     ranged = ("read_file", {"path": "long.py", "start_line": 40, "end_line": 42})
     steps = [{"id": "a", "description": "Do it", "instruction": "Do it."}]

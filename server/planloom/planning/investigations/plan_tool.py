@@ -17,7 +17,7 @@ from planloom.planning.formats.reader import read_plan
 from planloom.planning.model.finished_plan import PlanAssembler
 from planloom.planning.model.prompts import listed_problems, tool_signature
 from planloom.planning.port import PlanDrafted, PlanningRequest
-from planloom.planning.wording import DESCRIPTION_LIMIT
+from planloom.planning.wording import DESCRIPTION_LIMIT, description_of
 from planloom.tools.registry import READ_ONLY, Registry
 
 INSTRUCTION = 4_000
@@ -129,7 +129,8 @@ def _question_first(request: PlanningRequest, question: str) -> PlanText:
             ),
             DraftStep(
                 raw_id="work",
-                description=request.text,
+                # A request of nothing but marks, such as ".", leaves no text for a description.
+                description=request.text if description_of(request.text) else "Do what the request asks",
                 instruction="Do what the request asks, as the user has answered the question.",
                 depends_on=("question",),
             ),
