@@ -278,6 +278,32 @@ async def test_what_was_read_stands_in_the_first_request_of_a_step(tmp_path: Pat
         assert "line_41 = 41" in first and "line_50" not in first
 
 
+async def test_lines_that_were_read_twice_are_shown_once(tmp_path: Path) -> None:
+    lines = [{"start_line": 1, "end_line": 3}, {"start_line": 1, "end_line": 5}, {"start_line": 90}]
+    looks = makes(*(("read_file", {"path": "long.py", **each}) for each in lines))
+    steps = [{"id": "a", "description": "Do it", "instruction": "Do it."}]
+    model = ScriptedModel([looks, submits({"summary": "x", "steps": steps}), makes(DONE, repeat=True)])
+    async with studio(tmp_path, FILES, model=model) as at:
+        await at.approve(await at.ask(REQUEST, mode="plan"))
+        first = shown(model.requests[2])
+        for number in (1, 3, 4, 5, 90, 100):
+            assert first.count(f"line_{number} = {number}\n") == 1
+        assert "line_6 = 6" not in first
+        assert first.count("ask for other lines") == 1
+
+
+async def test_many_ranges_of_one_file_are_shown(tmp_path: Path) -> None:
+    ranges = [",".join(f"{n}-{n}" for n in range(first, 401, 4)) for first in (1, 3)]
+    looks = makes(*(("read_file", {"path": "many.py", "ranges": each}) for each in ranges))
+    steps = [{"id": "a", "description": "Do it", "instruction": "Do it."}]
+    model = ScriptedModel([looks, submits({"summary": "x", "steps": steps}), makes(DONE, repeat=True)])
+    many = "".join(f"line_{n} = {n}\n" for n in range(1, 401))
+    async with studio(tmp_path, {"many.py": many}, model=model) as at:
+        await at.approve(await at.ask(REQUEST, mode="plan"))
+        first = shown(model.requests[2])
+        assert "line_1 = 1\n" in first and "line_399 = 399\n" in first and "line_2 = 2\n" not in first
+
+
 async def test_what_was_read_survives_a_restart_and_a_change_is_told(tmp_path: Path) -> None:
     steps = [{"id": "a", "description": "Do it", "instruction": "Do it."}]
     look = makes(READ, ("read_file", {"path": "test_greet.py"}))
