@@ -39,8 +39,9 @@ R = TypeVar("R")
 class InvestigationOptions(NamedTuple):
     """How the settings want the investigations of one draft to be made.
 
-    The limits are calls and seconds of each, seconds of a call, and requests and tokens of all together; 0 tokens
-    means unlimited. `fallback`: calls may also be written into the text of an answer.
+    `calls` limits each investigation, `seconds` each agent's report, `call_seconds` each call; `requests` and
+    `tokens` limit all together, 0 tokens means unlimited. `fallback`: calls may also be written into the text of
+    an answer.
     """
 
     calls: int = 25
