@@ -165,6 +165,22 @@ async def test_steps_given_as_a_string_are_read(tmp_path: Path) -> None:
         assert len((await at.ask(REQUEST, mode="plan")).steps) == 2
 
 
+@pytest.mark.parametrize(
+    ("steps", "summary"),
+    [
+        (json.dumps(STEPS), "Polite, and tested."),
+        ("1. Make it polite - Return it.\n2. Test it - Assert.", "Polite, and tested."),
+        (f"Here it is:\n```json\n{json.dumps({'summary': 'Its own.', 'steps': STEPS})}\n```", "Its own."),
+    ],
+)
+async def test_the_summary_beside_steps_given_as_a_string_is_kept(
+    tmp_path: Path, steps: str, summary: str
+) -> None:
+    model = ScriptedModel([submits({"summary": " Polite,\nand tested.", "steps": steps})])
+    async with studio(tmp_path, FILES, model=model) as at:
+        assert (await at.ask(REQUEST, mode="plan")).summary == summary
+
+
 async def test_words_alone_get_one_reminder(tmp_path: Path) -> None:
     model = ScriptedModel([says("I will look into it."), says("Sure, at once.")])
     async with studio(tmp_path, FILES, model=model) as at:
@@ -237,6 +253,18 @@ async def test_a_question_before_the_plan_is_asked_first(tmp_path: Path) -> None
         assert "German, very formal" in shown(model.requests[1])
 
 
+@pytest.mark.parametrize("text", [".", ":", " ;, ", ":."])
+async def test_a_question_is_a_plan_also_where_the_request_has_no_words(tmp_path: Path, text: str) -> None:
+    model = ScriptedModel([makes(("ask_user", {"question": "What is to be done?"}))])
+    async with studio(tmp_path, FILES, model=model) as at:
+        plan = await at.ask(text, mode="plan")
+        assert plan.status == "pending_approval" and plan.error is None
+        assert [step.description for step in plan.steps] == [
+            "Answer a question first",
+            ":" if text == ":." else "Do what the request asks",
+        ]
+
+
 async def test_what_was_read_stands_in_the_first_request_of_a_step(tmp_path: Path) -> None:
     ranged = ("read_file", {"path": "long.py", "start_line": 40, "end_line": 42})
     steps = [{"id": "a", "description": "Do it", "instruction": "Do it."}]
@@ -248,6 +276,32 @@ async def test_what_was_read_stands_in_the_first_request_of_a_step(tmp_path: Pat
         first = shown(model.requests[2])
         assert "READ WHILE PLANNING (data): greet.py" in first and "return 'hi'" in first
         assert "line_41 = 41" in first and "line_50" not in first
+
+
+async def test_lines_that_were_read_twice_are_shown_once(tmp_path: Path) -> None:
+    lines = [{"start_line": 1, "end_line": 3}, {"start_line": 1, "end_line": 5}, {"start_line": 90}]
+    looks = makes(*(("read_file", {"path": "long.py", **each}) for each in lines))
+    steps = [{"id": "a", "description": "Do it", "instruction": "Do it."}]
+    model = ScriptedModel([looks, submits({"summary": "x", "steps": steps}), makes(DONE, repeat=True)])
+    async with studio(tmp_path, FILES, model=model) as at:
+        await at.approve(await at.ask(REQUEST, mode="plan"))
+        first = shown(model.requests[2])
+        for number in (1, 3, 4, 5, 90, 100):
+            assert first.count(f"line_{number} = {number}\n") == 1
+        assert "line_6 = 6" not in first
+        assert first.count("ask for other lines") == 1
+
+
+async def test_many_ranges_of_one_file_are_shown(tmp_path: Path) -> None:
+    ranges = [",".join(f"{n}-{n}" for n in range(first, 401, 4)) for first in (1, 3)]
+    looks = makes(*(("read_file", {"path": "many.py", "ranges": each}) for each in ranges))
+    steps = [{"id": "a", "description": "Do it", "instruction": "Do it."}]
+    model = ScriptedModel([looks, submits({"summary": "x", "steps": steps}), makes(DONE, repeat=True)])
+    many = "".join(f"line_{n} = {n}\n" for n in range(1, 401))
+    async with studio(tmp_path, {"many.py": many}, model=model) as at:
+        await at.approve(await at.ask(REQUEST, mode="plan"))
+        first = shown(model.requests[2])
+        assert "line_1 = 1\n" in first and "line_399 = 399\n" in first and "line_2 = 2\n" not in first
 
 
 async def test_what_was_read_survives_a_restart_and_a_change_is_told(tmp_path: Path) -> None:

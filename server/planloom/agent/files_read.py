@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from planloom.agent.prompts import Section
 from planloom.domain.plans.plan import FileRead
-from planloom.intake.render import fence_for
+from planloom.intake.render import fenced
 from planloom.tools.context import ToolContext
-from planloom.tools.files.reading import ReadFile, read_file
+from planloom.tools.files.reading import ReadFile, read_spans
 from planloom.workspace.paths.names import visible
 from planloom.workspace.paths.resolver import PathRefused
 
@@ -31,7 +31,7 @@ async def file_read(args: ReadFile, context: ToolContext) -> FileRead | None:
 
 
 def with_read(reads: Sequence[FileRead], new: FileRead) -> tuple[FileRead, ...]:
-    """The reads with one more; each file stands once, with all that was read of its newest text."""
+    """The reads with one more; each file occurs once, with all that was read of its newest text."""
     old = next((each for each in reads if each.uri == new.uri), None)
     if old is not None and old.sha256 == new.sha256:
         whole = not old.lines or not new.lines
@@ -59,8 +59,7 @@ async def files_read(
             shown = _TOO_LONG
         else:
             left -= len(text)
-            fence = fence_for(text)
-            shown = f"{fence}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}"
+            shown = fenced(text)
         sections.append(Section(_HEADING.format(path=visible(each.path)), shown))
     return tuple(sections)
 
@@ -69,10 +68,5 @@ async def _unchanged_text(read: FileRead, context: ToolContext) -> str | None:
     """What was read, as the tool shows it; None if the file is another now or cannot be read."""
     if (await context.files.peek(read.uri)).sha256 != read.sha256:
         return None
-    parts: list[str] = []
-    for first, last in read.lines or ((None, None),):
-        result = await read_file(ReadFile(path=read.path, start_line=first, end_line=last), context)
-        if not result.ok:
-            return None
-        parts.append(result.text)
-    return "\n".join(parts)
+    result = await read_spans(read.path, read.lines, context)
+    return result.text if result.ok else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 
 from planloom.agent.files_read import file_read
@@ -10,8 +11,8 @@ from planloom.domain.plans.plan import FileRead
 from planloom.models.port import ToolCall
 from planloom.tools.context import ToolContext
 from planloom.tools.files.reading import ReadFile
-from planloom.tools.registry import READ_ONLY, Registry, callable_tool
-from planloom.tools.tool import ToolResult, failed
+from planloom.tools.registry import READ_ONLY, Registry, callable_tool, run_tool
+from planloom.tools.tool import ToolResult
 
 OnResult = Callable[[ToolCall, ToolResult], None]
 
@@ -39,18 +40,14 @@ class ReadOnlyToolRunner:
         tool = callable_tool(self.tools, call.name, call.arguments)
         if isinstance(tool, ToolResult):
             return tool
-        limit = asyncio.timeout(self._seconds)
-        try:
-            async with limit:
-                arguments = tool.arguments.model_validate(call.arguments)
-                result = await tool.run(arguments, self._context)
-                if result.ok and isinstance(arguments, ReadFile):
-                    read = await file_read(arguments, self._context)
-                    self.reads += [read] if read is not None else []
-                return result
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            return failed(f"{call.name} was still open after {self._seconds:g} seconds and was aborted.")
-        except OSError as error:
-            return failed(f"{call.name} could not be carried out: {error.strerror or error}.")
+        result = await run_tool(tool, call.arguments, self._context, self._seconds)
+        if result.ok and tool.arguments is ReadFile:
+            await self._keep(ReadFile.model_validate(call.arguments))
+        return result
+
+    async def _keep(self, arguments: ReadFile) -> None:
+        """Keep what a call has read, unless that fails or takes too long: the result counts all the same."""
+        with contextlib.suppress(OSError):
+            async with asyncio.timeout(self._seconds):
+                read = await file_read(arguments, self._context)
+                self.reads += [read] if read is not None else []

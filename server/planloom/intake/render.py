@@ -60,7 +60,7 @@ def render(
         elif each.text is None:
             parts.append(_heading(each.attachment))
         else:
-            body, cut = _fenced(each.attachment, each.text, share)
+            body, cut = _body(each.attachment, each.text, share)
             parts.append(f"{_heading(each.attachment)}\n{body}")
             left_out += [name] if cut else []
     return Rendered("\n\n".join(parts), tuple(images_shown), tuple(left_out))
@@ -69,6 +69,13 @@ def render(
 def fence_for(text: str) -> str:
     """A fence longer than any run of backticks in the text."""
     return "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(text)), default=0))
+
+
+def fenced(text: str, language: str = "") -> str:
+    """The text between fences that it cannot end; a language that is no plain name is left out."""
+    fence = fence_for(text)
+    opening = fence + (language if _LANGUAGE.fullmatch(language) else "")
+    return f"{opening}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}"
 
 
 def _heading(attachment: Attachment) -> str:
@@ -94,7 +101,7 @@ def _heading(attachment: Attachment) -> str:
     return heading
 
 
-def _fenced(attachment: Attachment, text: str, share: int) -> tuple[str, bool]:
+def _body(attachment: Attachment, text: str, share: int) -> tuple[str, bool]:
     """The text in its fence, with line numbers if lines were referenced; and whether some of it was left out."""
     kept = text if share >= len(text) else _first(text, share)
     cut = len(text) - len(kept)
@@ -103,10 +110,7 @@ def _fenced(attachment: Attachment, text: str, share: int) -> tuple[str, bool]:
     shown_text = (
         _numbered(kept, _lines(attachment)[0]) if attachment.range and attachment.kind == "file" else kept
     )
-    fence = fence_for(shown_text)
-    language = attachment.language_id or ""
-    opening = fence + (language if _LANGUAGE.fullmatch(language) else "")
-    body = f"{opening}\n{shown_text}{'' if shown_text.endswith(chr(10)) else chr(10)}{fence}"
+    body = fenced(shown_text, attachment.language_id or "")
     if cut:
         body += (
             f"\n[The last {cut:,} of {len(text):,} characters were left out: read the file if you need them.]"

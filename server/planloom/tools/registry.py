@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final, cast
@@ -12,6 +13,7 @@ from planloom.domain.plans.validation import ArgumentProblem, ToolRules
 from planloom.domain.safety.approvals import Effect
 from planloom.domain.values import Args, Json
 from planloom.models.port import ToolSpec
+from planloom.tools.context import ToolContext
 from planloom.tools.diagnostics import READ_DIAGNOSTICS
 from planloom.tools.files.editing import EDIT_FILE
 from planloom.tools.files.moving import DELETE_PATH, RENAME_PATH
@@ -172,6 +174,27 @@ def callable_tool(tools: Registry, name: str, args: Args) -> Tool | ToolResult:
         problems_text = "; ".join(f"{argument or name}: {problem}" for argument, problem in problems)
         return failed(f"The arguments are wrong ({problems_text}). Correct them and call {name} again.")
     return tool
+
+
+async def run_tool(tool: Tool, args: Args, context: ToolContext, seconds: float | None) -> ToolResult:
+    """Run a tool with valid arguments; None is no time limit.
+
+    A call that takes longer than `seconds`, or that the system refuses, gives a failed result.
+    """
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            return await tool.run(tool.arguments.model_validate(args), context)
+    except OSError as error:
+        # The limit raises TimeoutError, which is an OSError; so may the tool, as ETIMEDOUT.
+        if isinstance(error, TimeoutError) and limit.expired():
+            return failed(f"{tool.name} was still open after {seconds:g} seconds and was aborted.")
+        return not_carried_out(tool, error)
+
+
+def not_carried_out(tool: Tool, error: OSError) -> ToolResult:
+    """The failed result of a call that the system refused."""
+    return failed(f"{tool.name} could not be carried out: {error.strerror or error}.")
 
 
 def _problem_text(kind: str, message: str) -> str:

@@ -15,8 +15,8 @@ from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_records import recorded_call
 from planloom.execution.steps.commands import CommandDenied
 from planloom.tools.context import ToolContext
-from planloom.tools.registry import Registry
-from planloom.tools.tool import Tool, ToolResult, failed, refused
+from planloom.tools.registry import Registry, not_carried_out
+from planloom.tools.tool import Tool, ToolResult, refused
 from planloom.workspace.editor import FileDiagnostics
 from planloom.workspace.paths.uris import display_name
 
@@ -286,4 +286,4 @@ async def _ran(tool: Tool, args: Args, context: ToolContext) -> ToolResult:
     except CommandDenied as denied:
         return refused(f"The command was not run: {denied.reason}")
     except OSError as error:
-        return failed(f"{tool.name} could not be carried out: {error.strerror or error}.")
+        return not_carried_out(tool, error)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from planloom.domain.plans.plan import Step
 from planloom.domain.values import Args
 from planloom.execution.effects.proposals import Committed, Denied
@@ -17,8 +15,8 @@ from planloom.execution.steps.outputs import NoOutput, resolved
 from planloom.execution.steps.results import CallFailed, Done, Failed, Outcome, Rerouted, Skipped
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.tools.context import ToolContext
-from planloom.tools.registry import Registry, argument_problems
-from planloom.tools.tool import Tool, ToolResult, failed
+from planloom.tools.registry import Registry, argument_problems, run_tool
+from planloom.tools.tool import Tool, ToolResult
 from planloom.workspace.paths.uris import display_name
 
 READS_DENIED = "The setting planloom.approvals.read denies reading."
@@ -56,7 +54,7 @@ class LiteralCalls:
         if outcome is None:
             async with recorded_call(run, tool, args) as call:
                 seconds = run.session.settings.execution.completion_timeout_seconds
-                result = await _run_tool(tool, args, context, None if tool.effect == "execute" else seconds)
+                result = await run_tool(tool, args, context, None if tool.effect == "execute" else seconds)
                 call.result, call.after = result, context.files.changeset()
             outcome = await self._commit(run, result, context, checks)
         if not isinstance(outcome, Done):
@@ -130,17 +128,3 @@ async def _earlier_outcome(
             error=f"The server ended in the middle of this step. Made: {done}. Not made: {missing}."
         )
     return None
-
-
-async def _run_tool(tool: Tool, args: Args, context: ToolContext, seconds: float | None) -> ToolResult:
-    """Run a tool; None is no time limit. A call that takes longer than `seconds` gives a failed result."""
-    limit = asyncio.timeout(seconds)
-    try:
-        async with limit:
-            return await tool.run(tool.arguments.model_validate(args), context)
-    except TimeoutError as error:
-        if not limit.expired():
-            return failed(f"{tool.name} could not be carried out: {error.strerror or error}.")
-        return failed(f"{tool.name} was still open after {seconds:g} seconds and was aborted.")
-    except OSError as error:
-        return failed(f"{tool.name} could not be carried out: {error.strerror or error}.")

@@ -20,7 +20,7 @@ from planloom.execution.steps.progress_evidence import evidence_for, files_to_wr
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.models.port import ToolCall
 from planloom.tools.context import ToolContext
-from planloom.tools.registry import Registry, callable_tool
+from planloom.tools.registry import Registry, callable_tool, not_carried_out
 from planloom.tools.tool import Tool, ToolResult, failed, refused
 from planloom.workspace.paths.resolver import PathRefused
 from planloom.workspace.paths.uris import display_name
@@ -65,7 +65,7 @@ class StepToolRunner:
             except CommandDenied as denied:
                 result = refused(f"The command was not run: {denied.reason} Do without it, or ask the user.")
             except OSError as error:
-                result = failed(f"{call.name} could not be carried out: {error.strerror or error}.")
+                result = not_carried_out(tool, error)
             record.result = result
         return result
 

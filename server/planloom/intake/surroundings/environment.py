@@ -13,7 +13,7 @@ from planloom.tools.processes.child_process import shell_argv
 from planloom.tools.terminal_text import plain
 from planloom.workspace.editor import FileDiagnostics
 from planloom.workspace.index.git_state import GitState
-from planloom.workspace.paths.names import visible
+from planloom.workspace.paths.names import listed, visible
 
 _CHANGED: Final = 8
 """The most changed files that are named."""
@@ -22,7 +22,7 @@ _MANIFESTS: Final = 4
 _COMMANDS: Final = 5
 _RECENT: Final = 6
 _ERRORS: Final = 5
-"""The most files of which errors are shown, and the most errors in all."""
+"""The most files whose errors are shown, and the most errors in all; each of these files shows at least one."""
 _MOST_LINE: Final = 320
 """The most characters of a line; what varies in length stands at its end."""
 _MOST_MESSAGE: Final = 120
@@ -126,10 +126,8 @@ def _manifests(manifests: Sequence[ReadManifest]) -> Iterator[str]:
 
 def _errors(errors: Sequence[tuple[str, FileDiagnostics]]) -> Iterator[str]:
     left = _ERRORS
-    for path, reported in errors[:_ERRORS]:
-        found = [item for item in reported.items if item.severity == "error"]
-        if not found:
-            continue
+    by_file = [(path, [item for item in file.items if item.severity == "error"]) for path, file in errors]
+    for path, found in [each for each in by_file if each[1]][:_ERRORS]:
         count = "1 error" if len(found) == 1 else f"{len(found)} errors"
         first = [
             f"line {item.range.start.line + 1}: {' '.join(plain(item.message[:500]).split())[:_MOST_MESSAGE]}"
@@ -142,8 +140,7 @@ def _errors(errors: Sequence[tuple[str, FileDiagnostics]]) -> Iterator[str]:
 def _listed(label: str, names: Sequence[str], most: int) -> str:
     if not names:
         return ""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"{label}: {', '.join(map(visible, names[:most]))}{more}"
+    return f"{label}: {listed([visible(name) for name in names], most)}"
 
 
 def _short(line: str) -> str:

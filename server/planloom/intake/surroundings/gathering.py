@@ -135,10 +135,12 @@ async def _manifests(
 
 
 def _outermost(suites: Sequence[SuiteCommand]) -> list[SuiteCommand]:
-    """The commands without those that a folder around has too, which then runs both."""
-    at = {(suite.command, suite.folder) for suite in suites}
+    """The commands, without those that an enclosing folder has too: its command runs both."""
+    known = {(suite.command, suite.folder) for suite in suites}
     return [
-        suite for suite in suites if not any((suite.command, above) in at for above in _around(suite.folder))
+        suite
+        for suite in suites
+        if not any((suite.command, above) in known for above in _around(suite.folder))
     ]
 
 

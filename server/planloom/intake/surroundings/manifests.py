@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from planloom.domain.values import Json
 from planloom.intake.surroundings.runners import command_of
 from planloom.tools.terminal_text import visible
+from planloom.workspace.paths.names import listed
 
 MOST_READ: Final = 100_000
 """The most characters of a manifest that are read."""
@@ -41,11 +42,9 @@ class _Facts:
     def add(self, label: str, values: object, most: int = _LISTED) -> None:
         """Add a name or a list of names; anything else, and what is empty, is left out."""
         names = [values] if isinstance(values, str) else list(_strings(values))
-        shown = [visible(" ".join(name.split()))[:_MOST_NAME] for name in names[:most] if name.strip()]
-        if not shown:
-            return
-        more = f" and {len(names) - most} more" if len(names) > most else ""
-        self._parts.append(f"{label} {', '.join(shown)}{more}".strip())
+        shown = [visible(" ".join(name.split()))[:_MOST_NAME] for name in names if name.strip()]
+        if shown:
+            self._parts.append(f"{label} {listed(shown, most)}".strip())
 
     def __str__(self) -> str:
         return "; ".join(self._parts)

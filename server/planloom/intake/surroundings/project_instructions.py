@@ -7,8 +7,9 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from planloom.domain.values import Value
-from planloom.intake.render import fence_for
+from planloom.intake.render import fenced
 from planloom.tools.terminal_text import visible
+from planloom.workspace.paths.names import listed
 
 NAMES: Final = ("AGENTS.md", "CLAUDE.md")
 """Names in any folder; the first that a folder has is used."""
@@ -46,27 +47,24 @@ class ProjectInstructions(Value):
             return ""
         parts = [_RULE, *_rendered(self.files, left)]
         if self.others:
-            more = f" and {len(self.others) - _LISTED} more" if len(self.others) > _LISTED else ""
-            listed = ", ".join(self.others[:_LISTED])
-            parts.append(
-                f"Read and follow these too before you change files in their folders: {listed}{more}"
-            )
+            names = listed([visible(path) for path in self.others], _LISTED)
+            parts.append(f"Read and follow these too before you change files in their folders: {names}")
         return "\n\n".join(parts)
 
 
 def choices(
-    listed: Collection[str], subjects: Iterable[str], tops: Sequence[str]
+    known: Collection[str], subjects: Iterable[str], tops: Sequence[str]
 ) -> tuple[tuple[str, ...], ...]:
     """The files that apply to the subjects, nearest folder first; of each tuple the first that can be read counts.
 
-    `listed` are the instruction files that the index knows: what an ignore file hides, such as a dependency's
+    `known` are the instruction files that are in the index: what an ignore file hides, such as a dependency's
     own, applies to nobody. `tops` are the workspace folders as the index writes them, "" or ending with a slash.
     """
     around = {above.as_posix() for subject in subjects for above in PurePosixPath(subject).parents}
     inner = sorted(
         around - {".", *(top.rstrip("/") for top in tops)}, key=lambda each: (-each.count("/"), each)
     )
-    nested = (tuple(path for name in NAMES if (path := f"{folder}/{name}") in listed) for folder in inner)
+    nested = (tuple(path for name in NAMES if (path := f"{folder}/{name}") in known) for folder in inner)
     return (*filter(None, nested), *(tuple(f"{top}{name}" for name in TOP_NAMES) for top in tops))
 
 
@@ -79,8 +77,7 @@ def _rendered(files: Sequence[InstructionFile], left: int) -> Iterator[str]:
             yield f"{visible(file.path)}: not shown for lack of space. Read it before you change anything."
             continue
         left -= len(kept)
-        fence = fence_for(kept)
-        yield f"{visible(file.path)}\n{fence}\n{kept}\n{fence}" + (
+        yield f"{visible(file.path)}\n{fenced(kept)}" + (
             f"\n[The last {len(text) - len(kept):,} characters are not shown: read {visible(file.path)} for them.]"
             if kept != text
             else ""

@@ -7,7 +7,10 @@ from typing import Final, NamedTuple
 
 
 class Runner(NamedTuple):
-    """A command that runs tests; `instead` are other commands, each for a file that lies beside, the first counts."""
+    """A command that runs tests.
+
+    `instead` are (file, command) pairs: the first whose file is in the same folder replaces `command`.
+    """
 
     command: str
     instead: tuple[tuple[str, str], ...] = ()

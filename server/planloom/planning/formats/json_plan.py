@@ -14,7 +14,8 @@ from planloom.planning.formats.json_steps import JsonSteps, steps_in
 _CANDIDATE = re.compile(r"\[\s*(?:\[\s*)?(?:[{\"'“]|//|/\*)|\{\s*(?:[\"'“A-Za-z_$]|//|/\*)")
 _NO_PROGRAM = TEXT_LANGUAGES | JSON_LANGUAGES | {"plan", "javascript", "js", "markdown", "md"}
 """The languages of fences in which a plan may stand."""
-_LONGEST_SUMMARY = 4_000
+LONGEST_SUMMARY = 4_000
+"""The most characters of a plan's summary; the rest is cut."""
 _EFFORT = 15
 """Characters that are tried for each character of the text before the search for JSON ends."""
 
@@ -51,17 +52,17 @@ def read_json(text: str, tools: Collection[str] = ()) -> JsonPlan | None:
             continue
         found = steps_in(parsed.value, tools)
         if found is not None and _is_meant(text, start, parsed.end, found, parsed.cut):
-            return JsonPlan(tuple(found.steps), start, parsed.cut, found.weak, _summary(parsed.value))
+            return JsonPlan(tuple(found.steps), start, parsed.cut, found.weak, summary_in(parsed.value))
         if isinstance(parsed.value, dict) and not parsed.cut:
             alone += _single(start, parsed.value, tools)
         offset = start + 1 if parsed.cut else parsed.end
     return _lines_of_json(alone)
 
 
-def _summary(value: object) -> str:
+def summary_in(value: object) -> str:
     """The author's own description of the plan, if the JSON is an object that has one."""
     text = value.get("summary", value.get("goal")) if isinstance(value, dict) else None
-    return " ".join(text.split())[:_LONGEST_SUMMARY] if isinstance(text, str) else ""
+    return " ".join(text.split())[:LONGEST_SUMMARY] if isinstance(text, str) else ""
 
 
 def _programs(lines: Sequence[str]) -> list[tuple[int, int]]:

@@ -23,7 +23,7 @@ from planloom.planning.model.prompt_budget import CHARACTERS_PER_TOKEN, SMALL_CO
 from planloom.planning.model.stopwatch import Stopwatch
 from planloom.planning.port import PlannerEvent, PlanningRequest, RequestUsage, ThinkingText, ToolUsed
 from planloom.tools.context import ToolContext
-from planloom.tools.registry import READ_ONLY, Registry
+from planloom.tools.registry import Registry
 
 WEAK_ANSWER_TOKENS = 2_048
 """The most tokens of an answer where tools are not native; a weak model that repeats itself is cut off."""
@@ -39,8 +39,9 @@ R = TypeVar("R")
 class InvestigationOptions(NamedTuple):
     """How the settings want the investigations of one draft to be made.
 
-    The limits are calls and seconds of each, seconds of a call, and requests and tokens of all together; 0 tokens
-    means unlimited. `fallback`: calls may also be written into the text of an answer.
+    `calls` limits each investigation, `seconds` each agent's report, `call_seconds` each call; `requests` and
+    `tokens` limit all together, 0 tokens means unlimited. `fallback`: calls may also be written into the text of
+    an answer.
     """
 
     calls: int = 25
@@ -85,7 +86,7 @@ class DraftInvestigations:
     ) -> None:
         """`files_read` is what earlier drafts of the plan have read."""
         self.model = model
-        self.tools = tools.only(READ_ONLY)
+        self._tools = tools
         self.options = options
         self.files_read = files_read
         self.speed: ModelSpeed | None = None
@@ -96,24 +97,24 @@ class DraftInvestigations:
 
     async def run(self, kind: InvestigationKind[R], request: PlanningRequest, emit: Emit) -> R | GaveUp:
         """Let the model look until it reports. Raises ModelFailed, ContextOverflow and BudgetExhausted."""
-        can = await self.model.capabilities()
-        whole = can.usable_context
-        answer = min(_MOST_ANSWER_TOKENS if can.tools else WEAK_ANSWER_TOKENS, whole // 5)
-        results = int(whole * (_RESULTS_SHARE if whole >= SMALL_CONTEXT else _SMALL_SHARE))
-        seen = await files_read(self.files_read, self._context(), whole // 4 * CHARACTERS_PER_TOKEN)
-        other_characters = len(kind.system) + sum(len(section.shown) for section in seen)
-        for spec in (*self.tools.specs(), *kind.report.controls()):
-            other_characters += len(spec.description) + len(json.dumps(spec.parameters))
-        bounded = can.model_copy(update={"context_tokens": whole, "images": can.images and kind.images})
-        prompt = fitting_prompt(request, other_characters, bounded, kept_tokens=results + answer)
         runner = ReadOnlyToolRunner(
-            self.tools,
+            self._tools,
             self._context(),
             self.options.call_seconds,
             lambda call, result: emit(
                 ToolUsed(agent=kind.agent, ok=result.ok, summary=f"{call.name}: {result.summary}")
             ),
         )
+        can = await self.model.capabilities()
+        whole = can.usable_context
+        answer = min(_MOST_ANSWER_TOKENS if can.tools else WEAK_ANSWER_TOKENS, whole // 5)
+        results = int(whole * (_RESULTS_SHARE if whole >= SMALL_CONTEXT else _SMALL_SHARE))
+        seen = await files_read(self.files_read, self._context(), whole // 4 * CHARACTERS_PER_TOKEN)
+        other_characters = len(kind.system) + sum(len(section.shown) for section in seen)
+        for spec in (*runner.tools.specs(), *kind.report.controls()):
+            other_characters += len(spec.description) + len(json.dumps(spec.parameters))
+        bounded = can.model_copy(update={"context_tokens": whole, "images": can.images and kind.images})
+        prompt = fitting_prompt(request, other_characters, bounded, kept_tokens=results + answer)
         investigation = Investigation(
             kind.system,
             (Section("", prompt.text, prompt.images), *seen),

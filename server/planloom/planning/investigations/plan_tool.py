@@ -12,15 +12,15 @@ from planloom.domain.values import Args, Json
 from planloom.models.port import ToolSpec
 from planloom.planning.estimates import ModelSpeed
 from planloom.planning.formats.draft import DraftStep, NoPlan, PlanText
+from planloom.planning.formats.json_plan import LONGEST_SUMMARY, summary_in
 from planloom.planning.formats.reader import read_plan
 from planloom.planning.model.finished_plan import PlanAssembler
 from planloom.planning.model.prompts import listed_problems, tool_signature
 from planloom.planning.port import PlanDrafted, PlanningRequest
+from planloom.planning.wording import DESCRIPTION_LIMIT, description_of
 from planloom.tools.registry import READ_ONLY, Registry
 
-DESCRIPTION = 300
 INSTRUCTION = 4_000
-SUMMARY = 4_000
 _CORRECTIONS = 2
 _NO_PLAN = "it holds no steps"
 
@@ -36,19 +36,18 @@ def plan_report(
     `speed` is that of the model when it has submitted the plan, by which its duration is estimated.
     """
 
-    def checked(plan: PlanText) -> PlanDrafted | str:
+    def find(text: str, summary: str = "") -> PlanDrafted | str | None:
+        plan = read_plan(text, tools.names())
+        if isinstance(plan, NoPlan):
+            return None
+        plan = plan.model_copy(update={"summary": plan.summary or summary})
         drafted = assembler.assembled(plan, request, speed=speed())
         return drafted if isinstance(drafted, PlanDrafted) else _phrase(drafted)
 
     def read(args: Args) -> PlanDrafted | str:
         steps = args.get("steps")
         text = steps if isinstance(steps, str) else json.dumps(args, ensure_ascii=False)
-        plan = read_plan(text, tools.names())
-        return _NO_PLAN if isinstance(plan, NoPlan) else checked(plan)
-
-    def find(text: str) -> PlanDrafted | str | None:
-        plan = read_plan(text, tools.names())
-        return None if isinstance(plan, NoPlan) else checked(plan)
+        return find(text, summary_in(args)) or _NO_PLAN
 
     def ask(question: str, options: tuple[str, ...]) -> PlanDrafted:
         drafted = assembler.assembled(_question_first(request, question), request)
@@ -78,7 +77,7 @@ def plan_spec(tools: Registry) -> ToolSpec:
         "id": {"type": "string"},
         "description": {
             "type": "string",
-            "maxLength": DESCRIPTION,
+            "maxLength": DESCRIPTION_LIMIT,
             "description": "One line for the reviewer.",
         },
         "instruction": {"type": "string", "maxLength": INSTRUCTION, "description": "The work, in words."},
@@ -101,7 +100,7 @@ def plan_spec(tools: Registry) -> ToolSpec:
             "properties": {
                 "summary": {
                     "type": "string",
-                    "maxLength": SUMMARY,
+                    "maxLength": LONGEST_SUMMARY,
                     "description": "What it does and why so.",
                 },
                 "steps": {
@@ -130,7 +129,8 @@ def _question_first(request: PlanningRequest, question: str) -> PlanText:
             ),
             DraftStep(
                 raw_id="work",
-                description=request.text,
+                # A request of nothing but marks, such as ".", leaves no text for a description.
+                description=request.text if description_of(request.text) else "Do what the request asks",
                 instruction="Do what the request asks, as the user has answered the question.",
                 depends_on=("question",),
             ),

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from planloom.agent.task import GaveUp
-from planloom.domain.errors import ModelFailed, PlanloomError
+from planloom.domain.errors import PlanloomError
 from planloom.planning.investigations.draft_investigations import (
     DraftInvestigations,
     Emit,
@@ -14,7 +14,7 @@ from planloom.planning.investigations.draft_investigations import (
     events_of,
 )
 from planloom.planning.investigations.plan_tool import plan_report
-from planloom.planning.model.finished_plan import PlanAssembler
+from planloom.planning.model.finished_plan import PlanAssembler, no_usable_plan
 from planloom.planning.model.planner import DEFAULT_OPTIONS, DraftOptions
 from planloom.planning.model.prompts import investigation_prompt
 from planloom.planning.port import PlanDrafted, PlannerEvent, PlanningRequest, StepDrafted
@@ -69,12 +69,7 @@ class InvestigatingPlanner:
         if isinstance(outcome, PlanloomError):
             raise outcome
         if isinstance(outcome, GaveUp):
-            raise ModelFailed(
-                "model_output_invalid",
-                f"The model wrote no usable plan. {outcome.reason}",
-                hint="Regenerate the plan, make the request more precise, or choose a stronger model (model.name).",
-                raw_text=outcome.text,
-            )
+            raise no_usable_plan(outcome.reason, outcome.text)
         for step in outcome.steps:
             yield StepDrafted(step=step)
         yield outcome.model_copy(update={"files_read": self._investigations.files_read})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planloom.domain.errors import ModelFailed
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.validation import Problem, errors, problems
 from planloom.planning.estimates import ModelSpeed, estimated_duration, overall_risk
@@ -58,6 +59,16 @@ class PlanAssembler:
         for drafted in plan.steps:
             builder.add(drafted)
         return builder.steps(), builder.sequential
+
+
+def no_usable_plan(reason: str, raw_text: str | None) -> ModelFailed:
+    """The failure of a draft whose model wrote no plan that can be used, although it was asked again."""
+    return ModelFailed(
+        "model_output_invalid",
+        f"The model wrote no usable plan. {reason}",
+        hint="Regenerate the plan, make the request more precise, or choose a stronger model (model.name).",
+        raw_text=raw_text,
+    )
 
 
 def _user_text(request: PlanningRequest) -> str:

@@ -25,7 +25,7 @@ from planloom.models.port import (
 from planloom.planning.formats.draft import DraftStep, NoPlan
 from planloom.planning.formats.stream import PlanStream
 from planloom.planning.model.assemble import StepBuilder
-from planloom.planning.model.finished_plan import PlanAssembler
+from planloom.planning.model.finished_plan import PlanAssembler, no_usable_plan
 from planloom.planning.model.prompt_budget import CHARACTERS_PER_TOKEN, SMALL_CONTEXT, fitting_prompt
 from planloom.planning.model.prompts import PlanStyle, repair_prompt, system_prompt
 from planloom.planning.model.schema import plan_schema
@@ -256,9 +256,4 @@ def _unusable(found_errors: Sequence[Problem], answer: _Answer) -> ModelFailed:
     first = found_errors[0]
     where = f"{first.step_id}: " if first.step_id else ""
     more = f" (and {len(found_errors) - 1} more)" if len(found_errors) > 1 else ""
-    return ModelFailed(
-        "model_output_invalid",
-        f"The model wrote no usable plan in two attempts. {where}{first.problem}{more}",
-        hint="Regenerate the plan, make the request more precise, or choose a stronger model (model.name).",
-        raw_text=answer.whole,
-    )
+    return no_usable_plan(f"It was asked twice. {where}{first.problem}{more}", answer.whole)

@@ -56,7 +56,7 @@ def system_prompt(
 
 
 def investigation_prompt(extra: str = "", *, synthesis: bool = False) -> str:
-    """The prompt of a model that looks before it plans; its tools stand only in the request."""
+    """The prompt of a model that investigates before it plans; the tools are listed only in the request."""
     return "\n\n".join(
         filter(None, (_text("investigation"), _text("synthesis") if synthesis else "", extra.strip()))
     )

@@ -11,6 +11,7 @@ from planloom.execution.summary import changed_files
 from planloom.models.tokens import TokenCounter
 from planloom.storage.ledger import Ledger
 from planloom.tools.tool import shortened
+from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.uris import name_in
 
 SUMMARY_TOKENS = 800
@@ -36,8 +37,8 @@ class FollowUp:
 
     def _previous(self, plan: Plan) -> Plan | None:
         """The newest ended plan of those created before this one, in the ledger's order, not by the clock."""
-        listed = self._ledger.summaries(session_id=plan.session_id, limit=_SEARCHED_PLANS)
-        ids = [each.plan_id for each in listed]
+        newest = self._ledger.summaries(session_id=plan.session_id, limit=_SEARCHED_PLANS)
+        ids = [each.plan_id for each in newest]
         older = ids[ids.index(plan.plan_id) + 1 :] if plan.plan_id in ids else ids
         for plan_id in older:
             try:
@@ -64,6 +65,5 @@ def describe(plan: Plan) -> str:
         lines.append(f"What was done:\n{summary}")
     files = [name_in(uri, plan.workspace_folders) for uri in changed_files(plan)]
     if files:
-        more = f" and {len(files) - _FILES} more" if len(files) > _FILES else ""
-        lines.append(f"Changed files: {', '.join(files[:_FILES])}{more}")
+        lines.append(f"Changed files: {listed(files, _FILES)}")
     return "\n".join(lines)

@@ -80,7 +80,12 @@ class ListFiles(BaseModel):
 
 async def read_file(args: ReadFile, context: ToolContext) -> ToolResult:
     """Read a file, including staged and unsaved changes."""
-    place = await context.resolve(args.path, "read")
+    return await read_spans(args.path, args.spans(), context)
+
+
+async def read_spans(path: str, spans: Sequence[tuple[int, int | None]], context: ToolContext) -> ToolResult:
+    """Read these lines of a file, each once, or without spans the whole file."""
+    place = await context.resolve(path, "read")
     if isinstance(place, PathRefused):
         return failed(place.reason)
     if place.secret:
@@ -93,7 +98,7 @@ async def read_file(args: ReadFile, context: ToolContext) -> ToolResult:
         return failed(f"There is no file {place.relative}. List its folder to see what is there.")
     if snapshot.text is None:
         return failed(unreadable(place.relative, snapshot))
-    return _shown(place.relative, snapshot.text, args.spans())
+    return _shown(place.relative, snapshot.text, spans)
 
 
 def _shown(name: str, text: str, spans: Sequence[tuple[int, int | None]]) -> ToolResult:

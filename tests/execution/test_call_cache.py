@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from planloom.agent.deduplication import DedupWindow, Signature, signature
 from planloom.domain.safety.approvals import Effect
+from planloom.execution.steps.call_cache import DedupWindow, Signature, signature
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 
 
