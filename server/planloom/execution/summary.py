@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from planloom.domain.changes import EditedFile
 from planloom.domain.errors import StorageFailed
@@ -14,7 +14,7 @@ from planloom.domain.text.diff import changed_lines
 from planloom.domain.values import EditId, Sha256, Uri, Value
 from planloom.tools.tool import shortened
 from planloom.workspace.paths.names import listed
-from planloom.workspace.paths.uris import display_name
+from planloom.workspace.paths.uris import after_rename, display_name, is_below
 
 _LISTED = 20
 _STEP_SUMMARY = 300
@@ -106,6 +106,8 @@ def file_changes(plan: Plan) -> tuple[FileChanges, ...]:
     for edit in standing(plan.edits):
         for file in edit.files:
             earlier = now.pop(file.uri, None)
+            if file.change == "rename" and file.new_uri is not None:
+                now = _below_renamed(now.values(), file.uri, file.new_uri)
             changes = _after(earlier, file)
             if changes is not None:
                 now[changes.file.uri] = changes
@@ -184,13 +186,33 @@ def _after(earlier: FileChanges | None, file: EditedFile) -> FileChanges | None:
             change = earlier.file.change
     if file.new_uri is not None and change == "rename":
         old_uri = old_uri or file.uri
-    uri = file.new_uri or file.uri
-    if change == "rename" and uri == old_uri:
-        change, old_uri = "edit", None
-    if change == "edit" and before == file.after_sha256:
+    shown = ReportedFile(uri=file.new_uri or file.uri, change=change, old_uri=old_uri)
+    return _if_changed(FileChanges(file=shown, before=before, after=file.after_sha256))
+
+
+def _below_renamed(now: Iterable[FileChanges], old: Uri, new: Uri) -> dict[Uri, FileChanges]:
+    """The changes by URI after a rename, which gives all that is below `old` a new name, but for deleted files."""
+    moved: dict[Uri, FileChanges] = {}
+    for each in now:
+        changes: FileChanges | None = each
+        if each.file.change != "delete" and is_below(each.file.uri, old):
+            file = each.file.model_copy(update={"uri": after_rename(each.file.uri, old, new)})
+            changes = _if_changed(each.model_copy(update={"file": file}))
+        if changes is not None:
+            moved[changes.file.uri] = changes
+    return moved
+
+
+def _if_changed(changes: FileChanges) -> FileChanges | None:
+    """The changes with the old name only where it says something; None if the file is as it was before the plan."""
+    file = changes.file
+    change, old_uri = file.change, file.old_uri
+    if change == "rename" and file.uri == old_uri:
+        change = "edit"
+    if change == "edit" and changes.before == changes.after:
         return None
-    shown = ReportedFile(uri=uri, change=change, old_uri=old_uri if change in ("rename", "delete") else None)
-    return FileChanges(file=shown, before=before, after=file.after_sha256)
+    shown = {"change": change, "old_uri": old_uri if change in ("rename", "delete") else None}
+    return changes.model_copy(update={"file": file.model_copy(update=shown)})
 
 
 def _counted(changes: FileChanges, text_of: TextOf) -> ReportedFile:
