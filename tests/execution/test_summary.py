@@ -115,3 +115,26 @@ def test_a_file_below_a_renamed_folder_is_compared_with_its_text_before_the_plan
     assert found is not None
     assert (found.before, found.after) == (sha256("one"), sha256("two"))
     assert changes_of_file(plan, Uri(ROOT + "src/a.ts"), None) is None
+
+
+@pytest.mark.parametrize(
+    ("files", "wanted"),
+    [
+        ([edited("createFolder", "src"), edited("delete", "src")], []),
+        ([edited("createFolder", "src"), edited("rename", "src -> lib")], ["createFolder lib"]),
+        (
+            [
+                edited("createFolder", "src"),
+                edited("createFolder", "src/x"),
+                edited("rename", "src -> lib"),
+                edited("delete", "lib/x"),
+            ],
+            ["createFolder lib"],
+        ),
+        ([edited("delete", "src"), edited("createFolder", "src")], []),
+    ],
+)
+def test_a_folder_that_the_plan_created_is_neither_deleted_nor_renamed(
+    files: list[EditedFile], wanted: list[str]
+) -> None:
+    assert rows(plan_of(*files)) == wanted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from planloom.domain.changes import EditedFile
+from planloom.domain.changes import ChangeKind, EditedFile
 from planloom.domain.errors import StorageFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.reverts import standing
@@ -19,6 +19,7 @@ from planloom.workspace.paths.uris import after_rename, display_name, is_below
 _LISTED = 20
 _STEP_SUMMARY = 300
 _REASON = 500
+_CREATED: tuple[ChangeKind, ...] = ("create", "createFolder")
 _MOST_COUNTED = 2_000_000
 """Characters of a text beyond which its changed lines are not counted."""
 _SKIPPED: dict[SkipReason, str] = {
@@ -177,12 +178,12 @@ def _after(earlier: FileChanges | None, file: EditedFile) -> FileChanges | None:
     change = file.change
     old_uri = earlier.file.old_uri if earlier is not None else None
     if earlier is not None:
-        was_new = earlier.file.change == "create"
-        if file.change == "delete" and was_new:
+        if file.change == "delete" and earlier.file.change in _CREATED:
             return None
-        if file.change == "create" and earlier.file.change == "delete":
+        is_restored_folder = file.change == "createFolder" and earlier.before is None
+        if earlier.file.change == "delete" and (file.change == "create" or is_restored_folder):
             change = "edit"
-        elif file.change in ("edit", "rename") and earlier.file.change in ("create", "rename"):
+        elif file.change in ("edit", "rename") and earlier.file.change in (*_CREATED, "rename"):
             change = earlier.file.change
     if file.new_uri is not None and change == "rename":
         old_uri = old_uri or file.uri
