@@ -10,7 +10,7 @@ from planloom.domain.changes import ChangeKind, EditedFile, EditRecord, sha256
 from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import EditId, PlanId, SessionId, StepId, Uri
-from planloom.execution.summary import changes_of_file, file_changes
+from planloom.execution.summary import changed_files, changes_of_file, execution_summary, file_changes
 
 ROOT = "file:///w/"
 
@@ -138,3 +138,20 @@ def test_a_folder_that_the_plan_created_is_neither_deleted_nor_renamed(
     files: list[EditedFile], wanted: list[str]
 ) -> None:
     assert rows(plan_of(*files)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("plan", "wanted"),
+    [
+        (plan_of(edited("edit", "a", "1", "2"), undone=0), []),
+        (plan_of(edited("create", "a", None, "1"), edited("delete", "a", "1", None)), []),
+        (plan_of(edited("edit", "a", "1", "2"), edited("edit", "a", "2", "1")), []),
+        (plan_of(edited("edit", "a", "1", "2"), edited("rename", "a -> b", "2", "2")), ["b"]),
+        (plan_of(edited("createFolder", "src"), edited("create", "src/a", None, "1")), ["src/a"]),
+        (plan_of(edited("delete", "a", "1", None)), ["a"]),
+    ],
+)
+def test_a_changed_file_is_one_whose_change_stands(plan: Plan, wanted: list[str]) -> None:
+    assert [uri.removeprefix(ROOT) for uri in changed_files(plan)] == wanted
+    counted = {0: "0 of 0 steps done.", 1: "0 of 0 steps done. 1 file changed."}
+    assert execution_summary(plan) == counted[len(wanted)]

@@ -82,15 +82,9 @@ def ending_of(plan: Plan, text_of: TextOf) -> ev.PlanCompleted | ev.PlanFailed |
     return cancelled(plan, text_of)
 
 
-def changed_files(plan: Plan) -> tuple[str, ...]:
-    """The URIs of files changed by edits that are still applied, in the order of their first change."""
-    files: dict[str, None] = {}
-    for edit in plan.edits:
-        if edit.state == "applied":
-            for file in edit.files:
-                if file.change != "createFolder":
-                    files[file.new_uri or file.uri] = None
-    return tuple(files)
+def changed_files(plan: Plan) -> tuple[Uri, ...]:
+    """The present URIs of the files whose changes stand, without new folders, in the order of their last change."""
+    return tuple(each.file.uri for each in file_changes(plan) if each.file.change != "createFolder")
 
 
 class FileChanges(Value):
@@ -119,7 +113,7 @@ def changes_of_file(plan: Plan, uri: Uri, edit_id: EditId | None) -> FileChanges
     """What the plan, or one edit of it, has changed in a file that is now called `uri`; None if nothing."""
     if edit_id is None:
         return next((each for each in file_changes(plan) if each.file.uri == uri), None)
-    edit = next((each for each in plan.edits if each.edit_id == edit_id), None)
+    edit = plan.edits.find(edit_id)
     files = edit.files if edit is not None else ()
     found = next((file for file in files if (file.new_uri or file.uri) == uri), None)
     return _after(None, found) if found is not None else None
