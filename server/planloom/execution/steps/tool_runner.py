@@ -39,13 +39,15 @@ class StepToolRunner:
         run: StepRun,
         staging: StagingArea,
         tools: Registry,
+        of_plan: Registry,
         context_factory: ToolContextFactory,
         call_cache: CallCache,
     ) -> None:
+        """`tools` are those of the step; `of_plan` those of all steps, which a shared conversation lists."""
         self._run = run
         self._staging = staging
         self._tools = tools
-        self._offered = context_factory.offered_tools(run)
+        self._of_plan = of_plan
         self._step = run.step
         self._call_cache = call_cache
         self._context: ToolContext = context_factory.context(run)
@@ -54,7 +56,7 @@ class StepToolRunner:
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Run one call. The result for an unknown tool or wrong arguments says what to do instead."""
-        if call.name in self._offered.names() and self._tools.get(call.name) is None:
+        if call.name in self._of_plan.names() and self._tools.get(call.name) is None:
             return refused(f"This task changes no files, so {call.name} cannot be called in it.")
         tool = callable_tool(self._tools, call.name, call.arguments)
         if isinstance(tool, ToolResult):
