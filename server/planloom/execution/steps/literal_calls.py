@@ -15,7 +15,7 @@ from planloom.execution.steps.outputs import NoOutput, resolved
 from planloom.execution.steps.results import CallFailed, Done, Failed, Outcome, Rerouted, Skipped
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.tools.context import ToolContext
-from planloom.tools.registry import Registry, argument_problems, run_tool
+from planloom.tools.registry import Registry, argument_problems, problems_text, run_tool
 from planloom.tools.tool import Tool, ToolResult
 from planloom.workspace.paths.uris import display_name
 
@@ -46,8 +46,8 @@ class LiteralCalls:
             return Failed(error=f"{args.argument}: {args.problem}.", code="invalid_plan")
         problems = argument_problems(tool, args)
         if problems:
-            listed = "; ".join(f"{name or tool.name}: {problem}" for name, problem in problems)
-            return Failed(error=f"The arguments are invalid: {listed}.", code="invalid_plan")
+            invalid = problems_text(tool, problems)
+            return Failed(error=f"The arguments are invalid: {invalid}.", code="invalid_plan")
         context = self._context_factory.context(run)
         checks = self._context_factory.checks(run, context)
         outcome = await _earlier_outcome(step, tool, args, context)
