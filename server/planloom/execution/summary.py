@@ -9,7 +9,14 @@ from planloom.domain.errors import StorageFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.reverts import standing
 from planloom.domain.plans.plan import ExecutedTool, Plan, PlanError, SkipReason, Step
-from planloom.domain.plans.report import LeftStep, Report, ReportedCommand, ReportedFile, ReportedStep
+from planloom.domain.plans.report import (
+    LeftStatus,
+    LeftStep,
+    Report,
+    ReportedCommand,
+    ReportedFile,
+    ReportedStep,
+)
 from planloom.domain.text.diff import changed_lines
 from planloom.domain.values import EditId, Sha256, Uri, Value
 from planloom.tools.tool import shortened
@@ -212,10 +219,11 @@ def _if_changed(changes: FileChanges) -> FileChanges | None:
 
 def _counted(changes: FileChanges, text_of: TextOf) -> ReportedFile:
     """The file with the counts of its lines, where both texts are known and not too long."""
-    texts = [_text(digest, text_of) for digest in (changes.before, changes.after)]
-    before, after = texts
     is_folder = changes.before is None and changes.after is None
-    if is_folder or before is None or after is None or max(len(before), len(after)) > _MOST_COUNTED:
+    if is_folder:
+        return changes.file
+    before, after = (_text(digest, text_of) for digest in (changes.before, changes.after))
+    if before is None or after is None or max(len(before), len(after)) > _MOST_COUNTED:
         return changes.file
     added, removed = changed_lines(before, after)
     return changes.file.model_copy(update={"added": added, "removed": removed})
@@ -259,37 +267,27 @@ def _command(command: str, call: ExecutedTool, runs: int) -> ReportedCommand:
 
 
 def _left(plan: Plan) -> Iterator[LeftStep]:
-    """The steps that are not done, except those whose condition did not hold: nothing is left to do about them."""
+    """The steps that are not done, each with the reason."""
     for step in plan.steps:
-        if step.status == "failed":
+        left = _why_left(step)
+        if left is not None:
+            status, reason = left
+            yield LeftStep(step_id=step.step_id, description=step.description, status=status, reason=reason)
+
+
+def _why_left(step: Step) -> tuple[LeftStatus, str] | None:
+    """None for a step that is done, or whose condition did not hold: nothing is left to do about it."""
+    match step.status:
+        case "completed":
+            why = "its changes were never made, since the plan ended first"
+            return ("not_made", why) if step.staged else None
+        case "skipped":
+            return ("skipped", _why_skipped(step)) if step.skip_reason != "condition" else None
+        case "failed":
             error = step.result.error if step.result is not None else None
-            yield LeftStep(
-                step_id=step.step_id,
-                description=step.description,
-                status="failed",
-                reason=shortened(error or "", _REASON),
-            )
-        elif step.status == "skipped" and step.skip_reason != "condition":
-            yield LeftStep(
-                step_id=step.step_id,
-                description=step.description,
-                status="skipped",
-                reason=_why_skipped(step),
-            )
-        elif step.status == "completed" and step.staged:
-            yield LeftStep(
-                step_id=step.step_id,
-                description=step.description,
-                status="not_made",
-                reason="its changes were never made, since the plan ended first",
-            )
-        elif step.status not in ("completed", "skipped"):
-            yield LeftStep(
-                step_id=step.step_id,
-                description=step.description,
-                status="not_run",
-                reason="the plan ended before it was done",
-            )
+            return "failed", shortened(error or "", _REASON)
+        case _:
+            return "not_run", "the plan ended before it was done"
 
 
 def _why_skipped(step: Step) -> str:
