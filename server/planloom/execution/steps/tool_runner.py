@@ -74,7 +74,7 @@ class StepToolRunner:
         earlier = await self._call_cache.earlier(tool, call.arguments, self._context)
         if earlier is not None:
             record.result, record.deduplicated = earlier, True
-            # Told in the words of the first call ("Created …"), a repeated write would look like another change.
+            # The first call's text ("Created …") would make a repeated write look like another change.
             return (
                 earlier if not tool.writes else earlier.model_copy(update={"text": _AS_BEFORE + earlier.text})
             )
