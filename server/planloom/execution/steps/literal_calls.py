@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from planloom.domain.plans.output_values import NoOutput, resolved
 from planloom.domain.plans.plan import Step
 from planloom.domain.values import Args
 from planloom.execution.effects.proposals import Committed, Denied
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.step_changes import commit_step
+from planloom.execution.step_outcomes import CallFailed, Done, Failed, Outcome, Rerouted, Skipped
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_records import recorded_call
 from planloom.execution.steps.checks import StepChecks
 from planloom.execution.steps.command_output import readable
-from planloom.execution.steps.outputs import NoOutput, resolved
-from planloom.execution.steps.results import CallFailed, Done, Failed, Outcome, Rerouted, Skipped
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry, argument_problems, problems_text, run_tool
