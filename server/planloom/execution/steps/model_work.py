@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Literal
+from typing import Final, Literal
 
 from planloom.agent.answer_decoder import mode_of
 from planloom.agent.conversation import Conversation
@@ -11,6 +11,7 @@ from planloom.agent.files_read import files_read
 from planloom.agent.loop import frame_of, work_on
 from planloom.agent.prompts import Section
 from planloom.agent.report_texts import reports_text
+from planloom.agent.result_budget import head_and_tail
 from planloom.agent.task import (
     AgentTask,
     ChangesDenied,
@@ -32,7 +33,6 @@ from planloom.execution.prompting.context_window import StepContextWindow, share
 from planloom.execution.prompting.threads import PlanThreads
 from planloom.execution.step_outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
 from planloom.execution.step_run import StepRun
-from planloom.execution.steps.command_output import command_section
 from planloom.execution.steps.commands import CancelledByUser
 from planloom.execution.steps.time_limits import StepClock
 from planloom.execution.steps.tool_contexts import ToolContextFactory
@@ -47,6 +47,11 @@ from planloom.tools.registry import Registry
 from planloom.tools.tool import shortened
 
 NO_MODEL = "This step needs a language model, and none is configured."
+_WHAT_NOW: Final = (
+    "The CURRENT TASK's own tool call has run, and this is its result: do not repeat it just to see it. If the task "
+    "was only to see this, call task_completed, say what it shows and what later tasks must know. Else mend the "
+    "cause and run it again."
+)
 Stream = Callable[[PlanId, StepId, Literal["text", "reasoning"], str], None]
 Reroute = Callable[[Plan, Step, Sequence[Json]], None]
 
@@ -98,7 +103,7 @@ class ModelWork:
         window = StepContextWindow(run, model, shares, counter)
         background = await self._background(run, can, tools, attachments)
         if output:
-            result = command_section(run.plan, step, output, window.room // 3, window.text)
+            result = _command_section(run.plan, step, output, window.room // 3, window.text)
             background = (*background, result)
         is_shared = is_native and settings.context.share_conversation
         if not_made(step):
@@ -187,3 +192,11 @@ class ModelWork:
                 return Rerouted()
             case GaveUp():
                 return Failed(error=end.reason, code="model_output_invalid")
+
+
+def _command_section(plan: Plan, step: Step, output: str, most: int, count: Callable[[str], int]) -> Section:
+    """The result of the step's own call within `most` tokens, and what the model is to make of it."""
+    number = (plan.index_of(step.step_id) or 0) + 1
+    shown = head_and_tail(output, most, count)
+    text = f"Task {number}, {step.tool}:\n{shown}\n{_WHAT_NOW}"
+    return Section("RESULT OF THE STEP'S COMMAND", text, of_run=True)
