@@ -29,7 +29,7 @@ from planloom.domain.values import PlanId, SessionId, StepId
 from planloom.execution.conductor import Conductor
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import EventStore, PlanStore
-from planloom.execution.steps.results import Done, Outcome
+from planloom.execution.step_outcomes import Done, Outcome
 from planloom.lsp.wire.to_wire_events import event
 from planloom.storage.ledger import Ledger
 from tests.support.hostile_model import Fate, naive_fate, planloom_fate

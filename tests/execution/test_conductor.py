@@ -16,7 +16,7 @@ from planloom.execution.conductor import Conductor
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.resources import Resources
-from planloom.execution.steps.results import Asked, Done, Failed, Outcome, Skipped
+from planloom.execution.step_outcomes import Asked, Done, Failed, Outcome, Skipped
 from tests.support.memory import MemoryStore
 
 DETECTION = Detection(planned=True, rule="numbered_list", score=50, ambiguous=False)

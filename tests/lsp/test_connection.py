@@ -253,7 +253,7 @@ async def test_trust_is_what_the_client_says(declared: dict[str, Any], trusted: 
 
 async def test_what_happens_to_files_reaches_the_index(tmp_path: Path) -> None:
     seen: list[Any] = []
-    app = FakeApplication(references__changed=seen.extend)
+    app = FakeApplication(index__update=seen.extend)
     uri = (tmp_path / "a").as_uri()
     capabilities = {
         **FULL,

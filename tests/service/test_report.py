@@ -118,3 +118,27 @@ async def test_the_last_summary_closes_a_plan_without_an_answer(tmp_path: Path) 
     async with studio(tmp_path, {"a.txt": "old\n"}, model=model, settings=ALLOWED) as at:
         report = reported(await at.ask("Change old to new in a.txt please", mode="direct"))
         assert (report.closing, report.answered) == ("It says new now.", False)
+
+
+async def test_a_file_changed_back_below_a_renamed_folder_is_no_change(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [
+            makes(("edit_file", {"path": "src/a.txt", "old_text": "one", "new_text": "two"})),
+            makes(("run_command", {"command": "true"})),
+            makes(("rename_path", {"path": "src", "new_path": "lib"})),
+            makes(("run_command", {"command": "true"})),
+            makes(("edit_file", {"path": "lib/a.txt", "old_text": "two", "new_text": "one"})),
+            makes(("edit_file", {"path": "lib/b.txt", "old_text": "b", "new_text": "c"})),
+            makes(("task_completed", {"summary": "It is called lib now."})),
+        ]
+    )
+    files = {"src/a.txt": "one\n", "src/b.txt": "b\n"}
+    async with studio(tmp_path, files, model=model, settings=ALLOWED) as at:
+        plan = await at.ask("Rename src to lib please and tidy up", mode="direct")
+        changed = reported(plan).files
+        assert [(file.uri, file.change) for file in changed] == [
+            (at.uri("lib"), "rename"),
+            (at.uri("lib/b.txt"), "edit"),
+        ]
+        shown = at.app.plans.diff(plan.plan_id, changed[1].uri, None)
+        assert (shown.before, shown.after) == ("b\n", "c\n")

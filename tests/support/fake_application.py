@@ -134,7 +134,7 @@ class FakeApplication:
             "plans.markdown": "# Plan",
             "approvals.respond": None,
             "templates.list": (),
-            "references.changed": None,
+            "index.update": None,
             "templates.delete": None,
         }
         for name in ("edit", "regenerate", "approve", "reject", "direct", "pause", "resume", "cancel"):
@@ -142,7 +142,7 @@ class FakeApplication:
         for name in ("plans.resolve_conflict", "steps.answer", "steps.recover"):
             self.script[name] = plan
         self.script.update({name.replace("__", "."): value for name, value in script.items()})
-        for name in ("plans", "steps", "approvals", "references", "templates", "models"):
+        for name in ("plans", "steps", "approvals", "references", "index", "templates", "models"):
             setattr(self, name, Room(name, self.calls, self.script))
         self.feed = FakeFeed()
         self.opening: ApplicationContext | None = None

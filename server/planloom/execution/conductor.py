@@ -25,8 +25,8 @@ from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.recovery_proposals import Proposer
 from planloom.execution.resources import Resources
+from planloom.execution.step_outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
 from planloom.execution.step_questions import StepQuestions
-from planloom.execution.steps.results import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
 from planloom.execution.summary import ending_of, failed
 
 RETRY_WAITS = (1.0, 2.0)

@@ -19,7 +19,7 @@ from planloom.execution.step_rules import StepRules
 from planloom.models.one_question import Cost, answer_to
 from planloom.models.port import Message, Model, ModelRequest, ToolSpec
 from planloom.models.tokens import TokenCounter
-from planloom.tools.registry import Registry, argument_problems
+from planloom.tools.registry import Registry, argument_problems, problems_text
 from planloom.tools.tool import shortened
 
 MAX_INSERTED = 6
@@ -224,7 +224,7 @@ def _retry(args: Json, step: Step, tools: Registry, why: str) -> RecoveryProposa
         return RecoveryProposal(action="retry", why=why)
     problems = argument_problems(tool, args)
     if problems:
-        return "; ".join(f"{name or tool.name}: {problem}" for name, problem in problems) + "."
+        return problems_text(tool, problems) + "."
     return RecoveryProposal(action="retry", args=args, why=why)
 
 
@@ -267,7 +267,7 @@ def _step(
     arguments: Args = args if isinstance(args, dict) else {}
     problems = argument_problems(tool, arguments)
     if problems:
-        return "; ".join(f"{each or name}: {problem}" for each, problem in problems) + "."
+        return problems_text(tool, problems) + "."
     agent = failed.agent if may_use(failed.agent, tool.effect) else "devo"
     return Step.model_validate(
         {**fields, "agent": agent, "kind": "tool_call", "tool": name, "args": arguments}

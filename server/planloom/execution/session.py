@@ -16,8 +16,8 @@ from planloom.workspace.view import WorkspaceView
 
 
 class Session:
-    """One connection. Whoever works for it keeps the session, and reads a value when it is needed: settings, trust
-    and folders may change at any moment.
+    """One connection. Its parts keep the session and read each value when they need it: settings, trust and folders
+    may change at any moment.
 
     Settings and trust change only by `configure` and `trust`; the view and its documents follow the editor.
     """

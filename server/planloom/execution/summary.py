@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from planloom.domain.changes import EditedFile
+from planloom.domain.changes import ChangeKind, EditedFile
 from planloom.domain.errors import StorageFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.reverts import standing
 from planloom.domain.plans.plan import ExecutedTool, Plan, PlanError, SkipReason, Step
-from planloom.domain.plans.report import LeftStep, Report, ReportedCommand, ReportedFile, ReportedStep
+from planloom.domain.plans.report import (
+    LeftStatus,
+    LeftStep,
+    Report,
+    ReportedCommand,
+    ReportedFile,
+    ReportedStep,
+)
 from planloom.domain.text.diff import changed_lines
 from planloom.domain.values import EditId, Sha256, Uri, Value
 from planloom.tools.tool import shortened
 from planloom.workspace.paths.names import listed
-from planloom.workspace.paths.uris import display_name
+from planloom.workspace.paths.uris import after_rename, display_name, is_below
 
 _LISTED = 20
 _STEP_SUMMARY = 300
 _REASON = 500
+_CREATED: tuple[ChangeKind, ...] = ("create", "createFolder")
 _MOST_COUNTED = 2_000_000
 """Characters of a text beyond which its changed lines are not counted."""
 _SKIPPED: dict[SkipReason, str] = {
@@ -81,15 +89,9 @@ def ending_of(plan: Plan, text_of: TextOf) -> ev.PlanCompleted | ev.PlanFailed |
     return cancelled(plan, text_of)
 
 
-def changed_files(plan: Plan) -> tuple[str, ...]:
-    """The URIs of files changed by edits that are still applied, in the order of their first change."""
-    files: dict[str, None] = {}
-    for edit in plan.edits:
-        if edit.state == "applied":
-            for file in edit.files:
-                if file.change != "createFolder":
-                    files[file.new_uri or file.uri] = None
-    return tuple(files)
+def changed_files(plan: Plan) -> tuple[Uri, ...]:
+    """The present URIs of the files whose changes stand, without new folders, in the order of their last change."""
+    return tuple(each.file.uri for each in file_changes(plan) if each.file.change != "createFolder")
 
 
 class FileChanges(Value):
@@ -106,6 +108,8 @@ def file_changes(plan: Plan) -> tuple[FileChanges, ...]:
     for edit in standing(plan.edits):
         for file in edit.files:
             earlier = now.pop(file.uri, None)
+            if file.change == "rename" and file.new_uri is not None:
+                now = _below_renamed(now.values(), file.uri, file.new_uri)
             changes = _after(earlier, file)
             if changes is not None:
                 now[changes.file.uri] = changes
@@ -116,7 +120,7 @@ def changes_of_file(plan: Plan, uri: Uri, edit_id: EditId | None) -> FileChanges
     """What the plan, or one edit of it, has changed in a file that is now called `uri`; None if nothing."""
     if edit_id is None:
         return next((each for each in file_changes(plan) if each.file.uri == uri), None)
-    edit = next((each for each in plan.edits if each.edit_id == edit_id), None)
+    edit = plan.edits.find(edit_id)
     files = edit.files if edit is not None else ()
     found = next((file for file in files if (file.new_uri or file.uri) == uri), None)
     return _after(None, found) if found is not None else None
@@ -175,30 +179,51 @@ def _after(earlier: FileChanges | None, file: EditedFile) -> FileChanges | None:
     change = file.change
     old_uri = earlier.file.old_uri if earlier is not None else None
     if earlier is not None:
-        was_new = earlier.file.change == "create"
-        if file.change == "delete" and was_new:
+        if file.change == "delete" and earlier.file.change in _CREATED:
             return None
-        if file.change == "create" and earlier.file.change == "delete":
+        is_restored_folder = file.change == "createFolder" and earlier.before is None
+        if earlier.file.change == "delete" and (file.change == "create" or is_restored_folder):
             change = "edit"
-        elif file.change in ("edit", "rename") and earlier.file.change in ("create", "rename"):
+        elif file.change in ("edit", "rename") and earlier.file.change in (*_CREATED, "rename"):
             change = earlier.file.change
     if file.new_uri is not None and change == "rename":
         old_uri = old_uri or file.uri
-    uri = file.new_uri or file.uri
-    if change == "rename" and uri == old_uri:
-        change, old_uri = "edit", None
-    if change == "edit" and before == file.after_sha256:
+    shown = ReportedFile(uri=file.new_uri or file.uri, change=change, old_uri=old_uri)
+    return _if_changed(FileChanges(file=shown, before=before, after=file.after_sha256))
+
+
+def _below_renamed(now: Iterable[FileChanges], old: Uri, new: Uri) -> dict[Uri, FileChanges]:
+    """The changes by URI after a rename, which gives all that is below `old` a new name, but for deleted files."""
+    moved: dict[Uri, FileChanges] = {}
+    for each in now:
+        changes: FileChanges | None = each
+        if each.file.change != "delete" and is_below(each.file.uri, old):
+            file = each.file.model_copy(update={"uri": after_rename(each.file.uri, old, new)})
+            changes = _if_changed(each.model_copy(update={"file": file}))
+        if changes is not None:
+            moved[changes.file.uri] = changes
+    return moved
+
+
+def _if_changed(changes: FileChanges) -> FileChanges | None:
+    """The changes with the old name only where it says something; None if the file is as it was before the plan."""
+    file = changes.file
+    change, old_uri = file.change, file.old_uri
+    if change == "rename" and file.uri == old_uri:
+        change = "edit"
+    if change == "edit" and changes.before == changes.after:
         return None
-    shown = ReportedFile(uri=uri, change=change, old_uri=old_uri if change in ("rename", "delete") else None)
-    return FileChanges(file=shown, before=before, after=file.after_sha256)
+    shown = {"change": change, "old_uri": old_uri if change in ("rename", "delete") else None}
+    return changes.model_copy(update={"file": file.model_copy(update=shown)})
 
 
 def _counted(changes: FileChanges, text_of: TextOf) -> ReportedFile:
     """The file with the counts of its lines, where both texts are known and not too long."""
-    texts = [_text(digest, text_of) for digest in (changes.before, changes.after)]
-    before, after = texts
     is_folder = changes.before is None and changes.after is None
-    if is_folder or before is None or after is None or max(len(before), len(after)) > _MOST_COUNTED:
+    if is_folder:
+        return changes.file
+    before, after = (_text(digest, text_of) for digest in (changes.before, changes.after))
+    if before is None or after is None or max(len(before), len(after)) > _MOST_COUNTED:
         return changes.file
     added, removed = changed_lines(before, after)
     return changes.file.model_copy(update={"added": added, "removed": removed})
@@ -242,37 +267,27 @@ def _command(command: str, call: ExecutedTool, runs: int) -> ReportedCommand:
 
 
 def _left(plan: Plan) -> Iterator[LeftStep]:
-    """The steps that are not done, except those whose condition did not hold: nothing is left to do about them."""
+    """The steps that are not done, each with the reason."""
     for step in plan.steps:
-        if step.status == "failed":
+        left = _why_left(step)
+        if left is not None:
+            status, reason = left
+            yield LeftStep(step_id=step.step_id, description=step.description, status=status, reason=reason)
+
+
+def _why_left(step: Step) -> tuple[LeftStatus, str] | None:
+    """None for a step that is done, or whose condition did not hold: nothing is left to do about it."""
+    match step.status:
+        case "completed":
+            why = "its changes were never made, since the plan ended first"
+            return ("not_made", why) if step.staged else None
+        case "skipped":
+            return ("skipped", _why_skipped(step)) if step.skip_reason != "condition" else None
+        case "failed":
             error = step.result.error if step.result is not None else None
-            yield LeftStep(
-                step_id=step.step_id,
-                description=step.description,
-                status="failed",
-                reason=shortened(error or "", _REASON),
-            )
-        elif step.status == "skipped" and step.skip_reason != "condition":
-            yield LeftStep(
-                step_id=step.step_id,
-                description=step.description,
-                status="skipped",
-                reason=_why_skipped(step),
-            )
-        elif step.status == "completed" and step.staged:
-            yield LeftStep(
-                step_id=step.step_id,
-                description=step.description,
-                status="not_made",
-                reason="its changes were never made, since the plan ended first",
-            )
-        elif step.status not in ("completed", "skipped"):
-            yield LeftStep(
-                step_id=step.step_id,
-                description=step.description,
-                status="not_run",
-                reason="the plan ended before it was done",
-            )
+            return "failed", shortened(error or "", _REASON)
+        case _:
+            return "not_run", "the plan ended before it was done"
 
 
 def _why_skipped(step: Step) -> str:

@@ -28,15 +28,9 @@ class HealthWatch:
         plan_store.on_unreadable(self.report)
         plan_store.on_stop(self._on_stop)
 
-    def now(self) -> Health:
-        """The problems that there are now: those of the ledger, and each plan that cannot be read."""
-        ledger = (self._ledger.problem,) if self._ledger.problem else ()
-        unreadable = tuple(error.message for error in self._plan_store.unreadable.values())
-        return Health(problems=(*ledger, *unreadable))
-
     def report(self) -> None:
         """Publish what has changed."""
-        before, now = self._reported, self.now()
+        before, now = self._reported, self._now()
         if now == before:
             return
         self._reported = now
@@ -57,7 +51,7 @@ class HealthWatch:
         running = [
             plan for plan in self._plan_store.live() if plan.status in ("draft", "approved", "executing")
         ]
-        health = self.now()
+        health = self._now()
         return Status(
             version=VERSION,
             session_id=self._session.session_id,
@@ -74,9 +68,15 @@ class HealthWatch:
             storage_path=str(self._ledger.path or ""),
         )
 
+    def _now(self) -> Health:
+        """The problems that there are now: those of the ledger, and each plan that cannot be read."""
+        ledger = (self._ledger.problem,) if self._ledger.problem else ()
+        unreadable = tuple(error.message for error in self._plan_store.unreadable.values())
+        return Health(problems=(*ledger, *unreadable))
+
     def _on_stop(self, plan_id: PlanId, error: PlanloomError) -> None:
         """Report a plan that was stopped, unless a ledger fault is the cause, which `report` publishes."""
         if isinstance(error, OwnedElsewhere):
             self._feed.notice("warning", f"The plan {plan_id} was stopped here. {error.message}")
-        elif not self.now().problems:
+        elif not self._now().problems:
             self._feed.notice("warning", f"The plan {plan_id} was stopped. {error.message}")

@@ -15,7 +15,6 @@ from planloom.intake.reference_sources import Context, Limits, Requested, Resolu
 from planloom.intake.resolve import look_again, resolve_references
 from planloom.intake.workspace_sources import WorkspaceSources
 from planloom.workspace.documents import Document
-from planloom.workspace.index.file_index import Changed
 
 RECENT = 50
 """How many files count as recently opened."""
@@ -34,10 +33,6 @@ class WorkspaceReferences:
         self._recent: deque[Uri] = deque(maxlen=RECENT)
         self._sources = WorkspaceSources(session.view, index.current, lambda: session.editor)
         session.view.documents.listen(self._note_recent)
-
-    async def changed(self, changes: tuple[Changed, ...]) -> None:
-        """Update the index with files that were created, deleted or changed."""
-        await self._index.update(changes)
 
     async def resolve(
         self,

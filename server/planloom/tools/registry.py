@@ -164,6 +164,11 @@ def argument_problems(tool: Tool, args: Args) -> tuple[ArgumentProblem, ...]:
     return ()
 
 
+def problems_text(tool: Tool, problems: Iterable[ArgumentProblem]) -> str:
+    """The problems in one line, each after the name of its argument, or of the tool if it concerns no single one."""
+    return "; ".join(f"{argument or tool.name}: {problem}" for argument, problem in problems)
+
+
 def callable_tool(tools: Registry, name: str, args: Args) -> Tool | ToolResult:
     """The tool for a call, or a failure for the model if the tool is unknown or the arguments are invalid."""
     tool = tools.get(name)
@@ -171,8 +176,8 @@ def callable_tool(tools: Registry, name: str, args: Args) -> Tool | ToolResult:
         return failed(f"There is no tool {name!r}. The tools are: {', '.join(tools.names())}.")
     problems = argument_problems(tool, args)
     if problems:
-        problems_text = "; ".join(f"{argument or name}: {problem}" for argument, problem in problems)
-        return failed(f"The arguments are wrong ({problems_text}). Correct them and call {name} again.")
+        wrong = problems_text(tool, problems)
+        return failed(f"The arguments are wrong ({wrong}). Correct them and call {name} again.")
     return tool
 
 

@@ -295,4 +295,4 @@ def _with_step(plan: Plan, before: Step, now: Step) -> Plan:
 
 
 def _uris(files: Iterable[EditedFile | ApprovalFile]) -> frozenset[str]:
-    return frozenset(str(uri) for file in files for uri in (file.uri, file.new_uri) if uri is not None)
+    return frozenset(str(uri) for file in files for uri in file.uris)

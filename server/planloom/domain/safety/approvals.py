@@ -23,6 +23,11 @@ class ApprovalFile(Value):
     resolved_path: str
     new_resolved_path: str | None = None
 
+    @property
+    def uris(self) -> tuple[Uri, ...]:
+        """The URIs that it affects; a rename affects two."""
+        return (self.uri,) if self.new_uri is None else (self.uri, self.new_uri)
+
 
 class Approval(Value):
     """A request for permission; the hash `proposal` binds it to the exact base and result of every file."""

@@ -1,5 +1,5 @@
 """Effects on files and commands: proposed, approved, journalled, applied, and reconciled after a crash.
 
 Read `gate` first; `journal` and `reconcile` ensure that no edit is lost or made twice. `applied_edits`
-publishes each edit to those that follow up on it.
+runs the follow-ups of each edit.
 """

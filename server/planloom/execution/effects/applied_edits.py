@@ -1,4 +1,4 @@
-"""Publishes the edits that were applied to those that follow up on them, for whom the step then waits."""
+"""Runs the follow-ups of every applied edit (index, saving) as background jobs; a step can wait for them."""
 
 from __future__ import annotations
 

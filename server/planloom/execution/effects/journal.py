@@ -47,7 +47,7 @@ class EditJournal:
         await self._plan_store.wait_unlocked()
         self._plan_store.store.keep(self._plan_id, texts.items())
         edit_id = EditId(uuid.uuid4().hex)
-        uris = {uri for file in files for uri in (file.uri, file.new_uri)}
+        uris = {uri for file in files for uri in file.uris}
         edited = tuple(file.edited() for file in files)
         started = ev.EditStarted(
             task_id=self._step_id,

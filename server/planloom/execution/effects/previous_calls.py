@@ -8,9 +8,11 @@ from typing import Final
 
 from planloom.agent.prompts import ToolNote
 from planloom.domain.plans.plan import UNMADE, ExecutedTool, Fate, Step
+from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.uris import display_name
 
 _MOST_READS: Final = 10
+_LISTED: Final = 20
 _ARGS_SHOWN: Final = 200
 _FATE_TEXTS: Final[dict[Fate, str]] = {
     "same": "already as wanted",
@@ -39,7 +41,7 @@ def changed_so_far(step: Step) -> str:
     """A sentence that names the files that the step has changed, made or staged."""
     fates = latest_fates(step.tools_executed).items()
     names = [display_name(uri) for uri, (fate, _) in fates if fate in ("made", "staged")]
-    return f"Changed so far: {', '.join(names)}." if names else "It has changed no file yet."
+    return f"Changed so far: {listed(names, _LISTED)}." if names else "It has changed no file yet."
 
 
 def latest_fates(calls: Iterable[ExecutedTool]) -> dict[str, tuple[Fate, ExecutedTool]]:

@@ -30,7 +30,8 @@ class PlanThreads:
 
     Steps that run side by side begin with the same thread, so that the prefix is cached; only the first of them to
     complete extends it. A step that stops before it is done continues its own thread when it runs again, unless
-    `forget_own` was called. Only the threads of the latest plans are kept, and a restart of the server loses all.
+    `forget_own` was called, because its thread shows changes that were not made. Only the threads of the latest
+    plans are kept, and a restart of the server loses all.
     """
 
     def __init__(self) -> None:

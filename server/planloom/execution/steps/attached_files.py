@@ -12,7 +12,7 @@ from planloom.domain.values import AttachmentId, PlanId, Sha256
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.prompting.context_window import shares_of
 from planloom.execution.session import Session
-from planloom.execution.steps.results import Asked
+from planloom.execution.step_outcomes import Asked
 from planloom.intake.render import Rendered, render
 from planloom.models.port import Capabilities, Model
 

@@ -65,7 +65,6 @@ class StepChecks:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._run = run
-        self._step = run.step
         self._context = context
         self._tools = tools
         self._seconds = seconds
@@ -75,7 +74,7 @@ class StepChecks:
 
     async def before(self, changes: Changeset) -> None:
         """Record the errors of the files that are about to change."""
-        if not any(check.kind == "no_new_errors" for check in self._step.checks):
+        if not any(check.kind == "no_new_errors" for check in self._run.step.checks):
             return
         fresh = tuple(uri for uri in _files(changes) if uri not in self._versions)
         self._versions.update((uri, self._version(uri)) for uri in fresh)
@@ -83,11 +82,11 @@ class StepChecks:
 
     async def staged(self) -> tuple[str, ...]:
         """Run the checks that see staged changes. Returns a sentence for each that fails."""
-        return await self._checked(check for check in self._step.checks if check.kind not in _AFTER)
+        return await self._checked(check for check in self._run.step.checks if check.kind not in _AFTER)
 
     async def made(self) -> tuple[str, ...]:
         """Run the other checks, after the step's changes were made. Returns a sentence for each that fails."""
-        return await self._checked(check for check in self._step.checks if check.kind in _AFTER)
+        return await self._checked(check for check in self._run.step.checks if check.kind in _AFTER)
 
     async def exists(self, path: str) -> bool:
         """Whether a file or folder exists, staged or not."""
@@ -190,7 +189,7 @@ class StepChecks:
         files = (
             file.new_uri or file.uri
             for edit in edits
-            if edit.step_id == self._step.step_id and edit.state == "applied"
+            if edit.step_id == self._run.step.step_id and edit.state == "applied"
             for file in edit.files
             if file.change in ("edit", "create", "rename")
         )

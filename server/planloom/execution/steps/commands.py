@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Final, Literal
 
 from planloom.domain.events import catalog as ev
@@ -21,7 +20,7 @@ from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.tools.processes.child_process import ProcessResult, run_process, shell_argv
 from planloom.tools.processes.run_command import Command
 from planloom.workspace.index.programs import environment
-from planloom.workspace.paths.uris import to_path
+from planloom.workspace.paths.uris import name_in
 
 _CHANGED: Final = "A file that the command runs has changed since you allowed it."
 _CUT_OFF: Final = "It was started before and interrupted, so it may have run already."
@@ -92,17 +91,6 @@ class Terminal:
             await self._index.rescan_after_command()
 
 
-def _names(uris: Iterable[str], folders: Sequence[Path]) -> frozenset[str]:
-    """The names of files relative to the workspace folders that hold them."""
-    paths = [path for uri in uris if (path := to_path(uri)) is not None]
-    return frozenset(
-        path.relative_to(folder).as_posix()
-        for path in paths
-        for folder in folders
-        if path.is_relative_to(folder)
-    )
-
-
 def _denied(verdict: Denied, reason: str) -> CancelledByUser | CommandDenied:
     return CancelledByUser() if verdict.cancelled else CommandDenied(reason)
 
@@ -141,7 +129,7 @@ class StepCommands:
     async def _proposal(self, command: Command, again: str | None) -> CommandProposal:
         folders = tuple(root.path for root in self._run.session.view.roots.folders)
         scripts = await asyncio.to_thread(scripts_of, command, folders)
-        changed = _names(changed_files(self._run.plan), folders)
+        changed = {name_in(uri, self._run.session.folders) for uri in changed_files(self._run.plan)}
         return CommandProposal(
             plan_id=self._run.plan_id,
             step_id=self._run.step_id,

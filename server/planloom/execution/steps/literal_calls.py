@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from planloom.domain.plans.output_values import NoOutput, resolved
 from planloom.domain.plans.plan import Step
 from planloom.domain.values import Args
 from planloom.execution.effects.proposals import Committed, Denied
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.step_changes import commit_step
+from planloom.execution.step_outcomes import CallFailed, Done, Failed, Outcome, Rerouted, Skipped
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_records import recorded_call
 from planloom.execution.steps.checks import StepChecks
-from planloom.execution.steps.command_output import readable
-from planloom.execution.steps.outputs import NoOutput, resolved
-from planloom.execution.steps.results import CallFailed, Done, Failed, Outcome, Rerouted, Skipped
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.tools.context import ToolContext
-from planloom.tools.registry import Registry, argument_problems, run_tool
+from planloom.tools.registry import Registry, argument_problems, problems_text, run_tool
 from planloom.tools.tool import Tool, ToolResult
 from planloom.workspace.paths.uris import display_name
 
 READS_DENIED = "The setting planloom.approvals.read denies reading."
 NOT_ALLOWED = "{tool} is not among the tools of this step. A request that is a question only reads."
 _OUTPUT_GONE = "The server ended after that, and only this line of it is stored."
+_LINES: Final = 40
+_CHARACTERS: Final = 4_000
+"""The most of an output's end that people are shown."""
 
 
 class LiteralCalls:
@@ -46,8 +50,8 @@ class LiteralCalls:
             return Failed(error=f"{args.argument}: {args.problem}.", code="invalid_plan")
         problems = argument_problems(tool, args)
         if problems:
-            listed = "; ".join(f"{name or tool.name}: {problem}" for name, problem in problems)
-            return Failed(error=f"The arguments are invalid: {listed}.", code="invalid_plan")
+            invalid = problems_text(tool, problems)
+            return Failed(error=f"The arguments are invalid: {invalid}.", code="invalid_plan")
         context = self._context_factory.context(run)
         checks = self._context_factory.checks(run, context)
         outcome = await _earlier_outcome(step, tool, args, context)
@@ -67,7 +71,7 @@ class LiteralCalls:
             return outcome
         output = "\n".join(failed_checks)
         summary, _, rest = output.partition("\n")
-        failure = Failed(error=readable(summary, rest), code="check_failed")
+        failure = Failed(error=_readable(summary, rest), code="check_failed")
         return CallFailed(output=output, failure=failure, value=outcome.value)
 
     async def _commit(
@@ -76,7 +80,7 @@ class LiteralCalls:
         """Commit what the call has staged."""
         if not result.ok:
             summary, _, output = result.text.partition("\n")
-            failure = Failed(error=readable(result.summary if output else summary, output))
+            failure = Failed(error=_readable(result.summary if output else summary, output))
             return (
                 CallFailed(output=result.text, failure=failure, value=result.value)
                 if result.ended
@@ -128,3 +132,14 @@ async def _earlier_outcome(
             error=f"The server ended in the middle of this step. Made: {done}. Not made: {missing}."
         )
     return None
+
+
+def _readable(summary: str, output: str) -> str:
+    """The summary and, below it, the last lines of the output, which say most about a failure."""
+    whole = output.strip("\n").rstrip()
+    end = "\n".join(whole.splitlines()[-_LINES:])[-_CHARACTERS:]
+    if not end or end in summary:
+        return summary
+    left_out = len(whole) - len(end)
+    before = f"[… {left_out} characters before this …]\n" if left_out else ""
+    return f"{summary}\n{before}{end}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Literal
+from typing import Final, Literal
 
 from planloom.agent.answer_decoder import mode_of
 from planloom.agent.conversation import Conversation
@@ -11,6 +11,7 @@ from planloom.agent.files_read import files_read
 from planloom.agent.loop import frame_of, work_on
 from planloom.agent.prompts import Section
 from planloom.agent.report_texts import reports_text
+from planloom.agent.result_budget import head_and_tail
 from planloom.agent.task import (
     AgentTask,
     ChangesDenied,
@@ -30,16 +31,15 @@ from planloom.execution.effects.proposals import Denied
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.prompting.context_window import StepContextWindow, shares_of
 from planloom.execution.prompting.threads import PlanThreads
+from planloom.execution.step_outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
 from planloom.execution.step_run import StepRun
-from planloom.execution.steps.command_output import command_section
 from planloom.execution.steps.commands import CancelledByUser
-from planloom.execution.steps.results import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
 from planloom.execution.steps.time_limits import StepClock
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.execution.steps.tool_runner import StepToolRunner
 from planloom.intake.render import Rendered
 from planloom.intake.surroundings.sections import Surroundings
-from planloom.models.port import Model
+from planloom.models.port import Capabilities, Model
 from planloom.models.tokens import TokenCounter
 from planloom.providers import WAYS_TO_A_MODEL
 from planloom.tools.files.reading import READ_FILE
@@ -47,6 +47,11 @@ from planloom.tools.registry import Registry
 from planloom.tools.tool import shortened
 
 NO_MODEL = "This step needs a language model, and none is configured."
+_WHAT_NOW: Final = (
+    "The CURRENT TASK's own tool call has run, and this is its result: do not repeat it just to see it. If the task "
+    "was only to see this, call task_completed, say what it shows and what later tasks must know. Else mend the "
+    "cause and run it again."
+)
 Stream = Callable[[PlanId, StepId, Literal["text", "reasoning"], str], None]
 Reroute = Callable[[Plan, Step, Sequence[Json]], None]
 
@@ -89,19 +94,22 @@ class ModelWork:
                 hint=f"{WAYS_TO_A_MODEL} Then resume the plan; or skip the step.",
             )
         step, settings = run.step, run.session.settings
-        tools = self._context_factory.tools_of(run)
-        is_native = mode_of(await model.capabilities()) == "native"
-        offered = self._context_factory.offered_tools(run) if is_native else tools
-        window = await self._context_window(run, offered, model)
-        background = await self._background(run, model, attachments)
+        can = await model.capabilities()
+        is_native = mode_of(can) == "native"
+        tools, of_plan = self._context_factory.tools_of(run), self._context_factory.offered_tools(run)
+        offered = of_plan if is_native else tools
+        counter = self._counter(model)
+        shares = shares_of(can, settings, counter.request(frame_of(run.plan, offered, can)))
+        window = StepContextWindow(run, model, shares, counter)
+        background = await self._background(run, can, tools, attachments)
         if output:
-            result = command_section(run.plan, step, output, window.room // 3, window.text)
+            result = _command_section(run.plan, step, output, window.room // 3, window.text)
             background = (*background, result)
-        shares = is_native and settings.context.share_conversation
+        is_shared = is_native and settings.context.share_conversation
         if not_made(step):
             # Its own thread shows these changes as made; the results of earlier runs tell what became of them.
             self._threads.forget_own(run.plan_id, run.step_id)
-        thread = self._threads.begin(run.plan_id, run.step_id, window.shared_characters if shares else 0)
+        thread = self._threads.begin(run.plan_id, run.step_id, window.shared_characters if is_shared else 0)
         conversation = Conversation(window, thread, earlier_results(step))
         limits = RunLimits(
             tools=offered,
@@ -122,7 +130,7 @@ class ModelWork:
             calls=len(step.tools_executed) - step.calls_before,
         )
         with self._context_factory.call_cache() as call_cache:
-            runner = StepToolRunner(run, self._staging, tools, self._context_factory, call_cache)
+            runner = StepToolRunner(run, self._staging, tools, of_plan, self._context_factory, call_cache)
             clock.at_limit = runner.commit
             end: LoopEnd | None = None
             try:
@@ -143,32 +151,30 @@ class ModelWork:
         if isinstance(verdict, Denied) and verdict.cancelled:
             raise CancelledByUser
 
-    async def _background(self, run: StepRun, model: Model, attachments: Rendered) -> tuple[Section, ...]:
+    async def _background(
+        self, run: StepRun, can: Capabilities, tools: Registry, attachments: Rendered
+    ) -> tuple[Section, ...]:
         """What the model is told before the task; what is the same for all steps comes first."""
-        shares = shares_of(await model.capabilities(), run.session.settings)
+        shares = shares_of(can, run.session.settings)
         surroundings = await self._surroundings(run.plan)
         return (
             *(Section(*each) for each in surroundings.sections(shares.surroundings_characters)),
             Section("USER REQUEST", run.plan.request.strip()),
             Section("ATTACHMENTS", attachments.text, attachments.images),
-            *await self._planning_findings(run, shares.planning_characters),
+            *await self._planning_findings(run, tools, shares.planning_characters),
         )
 
-    async def _planning_findings(self, run: StepRun, most: int) -> tuple[Section, ...]:
+    async def _planning_findings(self, run: StepRun, tools: Registry, most: int) -> tuple[Section, ...]:
         """What the agents have reported and the planner has read, within so many characters."""
         reports = reports_text(run.plan.perspectives, most // 2)
-        may_read = self._context_factory.tools_of(run).get(READ_FILE.name) is not None
+        may_read = tools.get(READ_FILE.name) is not None
         context = self._context_factory.reading(run.plan)
         files = await files_read(run.plan.files_read, context, most - len(reports)) if may_read else ()
         return (Section("PERSPECTIVES (data)", reports), *files)
 
-    async def _context_window(self, run: StepRun, tools: Registry, model: Model) -> StepContextWindow:
-        """The context window of one step. Each model's token counter is kept, with what it has learnt."""
-        can = await model.capabilities()
-        counter = self._counters.setdefault(model.identity.name, TokenCounter())
-        frame = counter.request(frame_of(run.plan, tools, can))
-        shares = shares_of(can, run.session.settings, frame)
-        return StepContextWindow(run, model, shares, counter)
+    def _counter(self, model: Model) -> TokenCounter:
+        """The model's token counter, which is kept with what it has learnt."""
+        return self._counters.setdefault(model.identity.name, TokenCounter())
 
     def _outcome(self, run: StepRun, end: LoopEnd) -> Outcome:
         if isinstance(end, TaskDone | ChangesDenied) and end.answer is not None:
@@ -186,3 +192,11 @@ class ModelWork:
                 return Rerouted()
             case GaveUp():
                 return Failed(error=end.reason, code="model_output_invalid")
+
+
+def _command_section(plan: Plan, step: Step, output: str, most: int, count: Callable[[str], int]) -> Section:
+    """The result of the step's own call within `most` tokens, and what the model is to make of it."""
+    number = (plan.index_of(step.step_id) or 0) + 1
+    shown = head_and_tail(output, most, count)
+    text = f"Task {number}, {step.tool}:\n{shown}\n{_WHAT_NOW}"
+    return Section("RESULT OF THE STEP'S COMMAND", text, of_run=True)

@@ -10,12 +10,7 @@ from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.unsaved import UnsavedFiles
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
-from planloom.execution.step_run import StepRun
-from planloom.execution.steps.attached_files import StepAttachments
-from planloom.execution.steps.commands import CancelledByUser, CommandDenied
-from planloom.execution.steps.literal_calls import LiteralCalls
-from planloom.execution.steps.model_work import ModelWork
-from planloom.execution.steps.results import (
+from planloom.execution.step_outcomes import (
     Asked,
     CallFailed,
     Done,
@@ -25,6 +20,11 @@ from planloom.execution.steps.results import (
     Rerouted,
     Skipped,
 )
+from planloom.execution.step_run import StepRun
+from planloom.execution.steps.attached_files import StepAttachments
+from planloom.execution.steps.commands import CancelledByUser, CommandDenied
+from planloom.execution.steps.literal_calls import LiteralCalls
+from planloom.execution.steps.model_work import ModelWork
 from planloom.execution.steps.time_limits import StepClock, within
 from planloom.intake.render import Rendered
 

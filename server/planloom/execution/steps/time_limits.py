@@ -16,8 +16,8 @@ from planloom.domain.values import PlanId, StepId
 from planloom.execution.effects.previous_calls import changed_so_far
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
+from planloom.execution.step_outcomes import Interrupted, Outcome
 from planloom.execution.step_run import StepRun
-from planloom.execution.steps.results import Interrupted, Outcome
 
 Later = Callable[[float, Callable[[], None]], asyncio.TimerHandle]
 

@@ -69,18 +69,12 @@ class ToolContextFactory:
 
     def tools_of(self, run: StepRun) -> Registry:
         """The tools that a step may use, in a literal call as in a model's calls."""
-        allowed = allowed_effects(run.plan, run.step.agent)
-        if self._session.settings.approvals.read == "deny":
-            allowed -= READ_ONLY
-        return self._tools.only(allowed)
+        return self._permitted(allowed_effects(run.plan, run.step.agent))
 
     def offered_tools(self, run: StepRun) -> Registry:
         """The tools that some step of the plan may use. A shared conversation lists them all, so that it is cached."""
         agents = {allowed_effects(run.plan, agent) for agent in EFFECTS}
-        allowed = frozenset[Effect](effect for effects in agents for effect in effects)
-        if self._session.settings.approvals.read == "deny":
-            allowed -= READ_ONLY
-        return self._tools.only(allowed)
+        return self._permitted(frozenset[Effect](effect for effects in agents for effect in effects))
 
     def checks(self, run: StepRun, context: ToolContext) -> StepChecks:
         """The checks of one run of a step, on the files that its tools see."""
@@ -90,6 +84,11 @@ class ToolContextFactory:
         """A cache for the repeated calls of one step."""
         seconds = self._session.settings.function_deduplication_window_seconds
         return open_call_cache(self._session.view.documents, seconds)
+
+    def _permitted(self, effects: frozenset[Effect]) -> Registry:
+        """The tools with one of these effects, without those that read if the settings deny reading."""
+        reads_denied = self._session.settings.approvals.read == "deny"
+        return self._tools.only(effects - READ_ONLY if reads_denied else effects)
 
     async def _diagnostics(self, uris: tuple[Uri, ...]) -> tuple[FileDiagnostics, ...] | None:
         if not self._session.editor.capabilities.diagnostics:

@@ -39,14 +39,15 @@ class StepToolRunner:
         run: StepRun,
         staging: StagingArea,
         tools: Registry,
+        of_plan: Registry,
         context_factory: ToolContextFactory,
         call_cache: CallCache,
     ) -> None:
+        """`tools` are those of the step; `of_plan` those of all steps, which a shared conversation lists."""
         self._run = run
         self._staging = staging
         self._tools = tools
-        self._offered = context_factory.offered_tools(run)
-        self._step = run.step
+        self._of_plan = of_plan
         self._call_cache = call_cache
         self._context: ToolContext = context_factory.context(run)
         self._in_doubt: set[Uri] = set()
@@ -54,7 +55,7 @@ class StepToolRunner:
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Run one call. The result for an unknown tool or wrong arguments says what to do instead."""
-        if call.name in self._offered.names() and self._tools.get(call.name) is None:
+        if call.name in self._of_plan.names() and self._tools.get(call.name) is None:
             return refused(f"This task changes no files, so {call.name} cannot be called in it.")
         tool = callable_tool(self._tools, call.name, call.arguments)
         if isinstance(tool, ToolResult):
@@ -73,7 +74,7 @@ class StepToolRunner:
         earlier = await self._call_cache.earlier(tool, call.arguments, self._context)
         if earlier is not None:
             record.result, record.deduplicated = earlier, True
-            # Told in the words of the first call ("Created …"), a repeated write would look like another change.
+            # The first call's text ("Created …") would make a repeated write look like another change.
             return (
                 earlier if not tool.writes else earlier.model_copy(update={"text": _AS_BEFORE + earlier.text})
             )
@@ -132,15 +133,15 @@ class StepToolRunner:
         """What the step lacks: expected files, changes that were not made, any write at all, checks that fail."""
         found = [
             f"{path} does not exist yet."
-            for path in self._step.expected_files
+            for path in self._run.step.expected_files
             if not await self._checks.exists(path)
         ]
         found += [
             f"{name} was not changed: {why} Do it again." for name, why in not_made(self._run.now).items()
         ]
         found += self._to_read()
-        if self._step.expected_files and not found and not self._has_written():
-            found.append(f"Nothing was written yet; the task is to write {self._step.expected_files[0]}.")
+        if self._run.step.expected_files and not found and not self._has_written():
+            found.append(f"Nothing was written yet; the task is to write {self._run.step.expected_files[0]}.")
         return (*found, *await self._checks.staged())
 
     def denial(self) -> ChangesDenied | None:
@@ -171,12 +172,12 @@ class StepToolRunner:
 
     def looks_done(self) -> bool:
         """Whether a call has had an effect, or, in a step without expected files, has succeeded."""
-        return self._effects() > 0 or (not self._step.expected_files and self._successes() > 0)
+        return self._effects() > 0 or (not self._run.step.expected_files and self._successes() > 0)
 
     async def evidence(self) -> Evidence:
         """How well the calls so far support the claim that the step is done."""
-        writes = should_write(self._step, self._tools)
-        named = files_to_write(self._step) if writes else ()
+        writes = should_write(self._run.step, self._tools)
+        named = files_to_write(self._run.step) if writes else ()
         files_exist = all([await self._exists(path) for path in named])
         return evidence_for(
             writes=writes, successes=self._successes(), effects=self._effects(), files_exist=files_exist

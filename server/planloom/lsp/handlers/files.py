@@ -55,6 +55,6 @@ def _update_index(connection: Connection, changes: Iterable[tuple[str, Kind]]) -
 
     async def pass_on() -> None:
         app = await connection.application()
-        await app.references.changed(changed)
+        await app.index.update(changed)
 
     connection.jobs.start(f"files:{next(_job_numbers)}", pass_on())

@@ -34,7 +34,7 @@ from planloom.domain.plans.plan import (
     summary,
 )
 from planloom.domain.plans.validation import Problem
-from planloom.domain.values import EditId, PlanId, SessionId, StepId, Uri
+from planloom.domain.values import EditId, PlanId, SessionId, Sha256, StepId, Uri
 from planloom.execution.conductor import Conductor
 from planloom.execution.effects.gate import Gate
 from planloom.execution.jobs import Jobs
@@ -324,13 +324,17 @@ class Plans:
     def diff(self, plan_id: PlanId, uri: Uri, edit_id: EditId | None) -> FileDiff:
         """A file before and after all that stands of the plan, or one edit of it. Raises UnknownThing."""
         found = changes_of_file(self._services.plan_store.read(plan_id), uri, edit_id)
-        hashes = () if found is None else (found.before, found.after)
-        texts = tuple(None if each is None else self._services.ledger.text(each) for each in hashes)
-        lost = any(text is None and each is not None for text, each in zip(texts, hashes, strict=True))
-        if not texts or lost:
+        if found is None:
             raise UnknownThing("edit", uri)
-        before, after = texts
+        before, after = (self._text(digest, uri) for digest in (found.before, found.after))
         return FileDiff(uri=uri, before=before, after=after, language_id=language_of(display_name(uri)))
+
+    def _text(self, digest: Sha256 | None, uri: Uri) -> str | None:
+        """The text with a hash; None without one. Raises UnknownThing if the text is no longer kept."""
+        text = None if digest is None else self._services.ledger.text(digest)
+        if digest is not None and text is None:
+            raise UnknownThing("edit", uri)
+        return text
 
     async def delete(self, plan_id: PlanId) -> None:
         """Delete an ended plan with its events and texts."""

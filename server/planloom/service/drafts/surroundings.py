@@ -40,10 +40,9 @@ class PlanSurroundings:
     async def of(self, plan: Plan) -> Surroundings:
         """The surroundings as they were when they were first asked for, but for trust, which holds at once."""
         async with self._gathering:
-            place = self._place()
-            key = (plan.plan_id, place.trusted, place.instructions)
+            key = (plan.plan_id, self._session.trusted, self._session.settings.context.instructions)
             if key not in self._gathered:
-                found = await gathered(place, _subject(plan), MOST_TREE_CHARACTERS)
+                found = await gathered(self._place(), _subject(plan), MOST_TREE_CHARACTERS)
                 self._gathered[key] = found.model_copy(update={"earlier": self._follow_up.of(plan)})
                 if len(self._gathered) > _KEPT:
                     self._gathered.popitem(last=False)

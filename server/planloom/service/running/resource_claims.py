@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from planloom.domain.plans.output_values import NoOutput, resolved
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.safety.lexical_paths import normal_path
-from planloom.execution.steps.outputs import NoOutput, resolved
 from planloom.service.models import Models
 from planloom.tools.registry import Registry
 

@@ -33,6 +33,11 @@ class JournalFile(Value):
     after: str | None = None
     form: FileForm | None = None
 
+    @property
+    def uris(self) -> tuple[Uri, ...]:
+        """The URIs that it affects; a rename affects two."""
+        return (self.uri,) if self.new_uri is None else (self.uri, self.new_uri)
+
     def edited(self) -> EditedFile:
         """The record with hashes in place of texts."""
         return EditedFile(
