@@ -46,21 +46,22 @@ class ReadFile(BaseModel):
     @field_validator("ranges")
     @classmethod
     def _readable(cls, ranges: str | None) -> str | None:
-        if ranges is not None and not all(_RANGE.fullmatch(each.strip()) for each in ranges.split(",")):
+        if ranges and not all(_RANGE.fullmatch(each.strip()) for each in ranges.split(",")):
             raise ValueError("give ranges of lines such as 1-40,90-120")
         return ranges
 
     def spans(self) -> tuple[tuple[int, int | None], ...]:
         """First and last lines of the wanted ranges, None for the end of the file; empty for the whole file."""
         found: list[tuple[int, int | None]] = []
-        # Some models fill in 0 where they want no limit.
+        # Some models fill in 0, or an empty text, where they want no limit.
         if self.start_line or self.end_line:
             found.append((self.start_line or 1, self.end_line or None))
         for each in (self.ranges or "").split(","):
             match = _RANGE.fullmatch(each.strip())
             if match is not None:
-                first = int(match[1])
-                found.append((first, int(match[3]) if match[3] else None if match[2] else first))
+                first = int(match[1]) or 1
+                last = (int(match[3]) or None) if match[3] else None if match[2] else first
+                found.append((first, last))
         return tuple(found)
 
 
