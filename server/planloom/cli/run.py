@@ -204,7 +204,11 @@ class RequestRun:
         if verdict.files is not None:
             params["files"] = list(verdict.files)
         if verdict.decision in ("allow", "allowForPlan"):
-            self._shown.update(file.get("newUri") or file["uri"] for file in approval.get("files") or [])
+            self._shown.update(
+                file.get("newUri") or file["uri"]
+                for file in approval.get("files") or []
+                if verdict.files is None or file["uri"] in verdict.files
+            )
         await self._send_answer("planloom/approval/respond", params)
 
     async def _show_unasked(self, event: Json) -> None:
