@@ -14,7 +14,7 @@ import pytest
 from planloom.cli.terminal.decisions import ASSUME
 from tests.support import command_line
 from tests.support.command_line import Finished
-from tests.support.scripts import COMPLETED, approval, creates, done, events, plan, script, step
+from tests.support.scripts import CANCELLED, COMPLETED, approval, creates, done, events, plan, script, step
 
 pytestmark = pytest.mark.process
 
@@ -238,21 +238,36 @@ def test_a_limit_of_a_step_does_not_end_a_plan_that_nobody_watches(work: Path) -
     assert (ended.code, ended.params("planloom/plan/resume")) == (0, [{"planId": "p"}])
 
 
+PROPOSED = {
+    "type": "recovery_request",
+    "taskId": "s1",
+    "error": "",
+    "options": ["accept", "retry", "skip", "abort"],
+    "proposal": {"action": "retry", "why": "It may pass."},
+}
+
+
 def test_the_proposal_of_the_model_is_shown_and_taken(work: Path) -> None:
-    asked = {
-        "type": "recovery_request",
-        "taskId": "s1",
-        "error": "",
-        "options": ["accept", "retry", "skip", "abort"],
-        "proposal": {"action": "retry", "why": "It may pass."},
-    }
     turns = script(
-        [step(1, "a")], [events(asked)], step_recover=[[{"reply": {}}, events(done(1), COMPLETED)]]
+        [step(1, "a")], [events(PROPOSED)], step_recover=[[{"reply": {}}, events(done(1), COMPLETED)]]
     )
     ended = run(work, turns, "--yes")
     (params,) = ended.params("planloom/step/recover")
     assert (ended.code, params["action"]) == (0, "accept")
     assert "The model proposes to retry: It may pass." in ended.out
+    assert "The proposal is accepted (--yes)." in ended.out
+
+
+def test_a_proposal_that_is_not_accepted_says_why(work: Path) -> None:
+    again = [{"reply": {}}, events(PROPOSED)]
+    turns = script(
+        [step(1, "a")], [events(PROPOSED)], step_recover=[again] * 3 + [[{"reply": {}}, events(CANCELLED)]]
+    )
+    ended = run(work, turns, "--yes")
+    actions = [params["action"] for params in ended.params("planloom/step/recover")]
+    assert actions == ["accept"] * 3 + ["abort"]
+    assert ended.out.count("The proposal is accepted (--yes).") == 3
+    assert "The proposal is not accepted: --yes accepts at most 3 for one step." in ended.out
 
 
 def test_a_failed_step_aborts_without_a_person(work: Path) -> None:

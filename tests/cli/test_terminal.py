@@ -74,6 +74,26 @@ def test_nonsense_is_asked_again_and_enter_decides_nothing(start: Start) -> None
     assert ended.params("planloom/plan/cancel") == [{"planId": "p"}]
 
 
+def test_without_a_terminal_or_yes_no_proposal_is_accepted(start: Start) -> None:
+    asked = {
+        "type": "recovery_request",
+        "taskId": "s1",
+        "error": "",
+        "options": ["accept", "retry", "abort"],
+        "proposal": {"action": "retry", "why": "It may pass."},
+    }
+    turns = script(STEPS, step_recover=[[{"reply": {}}, events(CANCELLED)]])
+    created = plan(STEPS, status="executing", route="direct")
+    turns["planloom/plan/create"] = [[{"reply": {"plan": created}}, events(asked)]]
+    terminal = start(turns, "--mode", "direct", text="-")
+    terminal.type("Do it.", after="")
+    terminal.end_input(after="")
+    ended = terminal.finish()
+    assert [params["action"] for params in ended.params("planloom/step/recover")] == ["abort"]
+    assert "The proposal is not accepted: there is no terminal to ask at." in ended.out
+    assert "--yes" not in ended.out
+
+
 def test_a_closed_input_cancels(start: Start) -> None:
     terminal = start(ONE)
     terminal.end_input()

@@ -266,8 +266,7 @@ class RequestRun:
             proposal = recovery.get("proposal")
             if proposal and not self._flags.terminal:
                 self._screen.note(f"The model proposes to {proposal.get('action')}: {proposal.get('why')}")
-                taken = "taken" if choice.action == "accept" else "not taken, since others did not help"
-                self._screen.note(f"The proposal is {taken} (--yes).")
+                self._screen.note(_proposal_sentence(self._flags, accepted=choice.action == "accept"))
             more = {"args": choice.args} if choice.args is not None else {}
             if await self._send_answer("planloom/step/recover", params | {"action": choice.action} | more):
                 return None
@@ -361,3 +360,12 @@ def _flags_sentence(approval: Approval, verdict: ask.Verdict) -> str:
     if verdict.decision == "deny":
         return f"Denied: {verdict.reason}"
     return f"Allowed ({'--yes-commands' if ask.needs_more_than_yes(approval) else '--yes'})."
+
+
+def _proposal_sentence(flags: Flags, *, accepted: bool) -> str:
+    """What became of the model's proposal for a failed step when there is no terminal."""
+    if accepted:
+        return "The proposal is accepted (--yes)."
+    if flags.yes:
+        return f"The proposal is not accepted: --yes accepts at most {ask.MOST_ACCEPTED} for one step."
+    return "The proposal is not accepted: there is no terminal to ask at."
