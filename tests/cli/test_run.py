@@ -224,6 +224,15 @@ def test_a_question_of_the_model_is_answered_by_its_own_assumption(work: Path) -
     assert "Assumed, since nobody answered “Which port?”: Assumed port 8080." in ended.out
 
 
+@pytest.mark.parametrize("ended_step", [[done(1)], []], ids=["without a summary", "without an end"])
+def test_an_answer_that_nobody_gave_is_told_without_an_assumption_too(work: Path, ended_step: Any) -> None:
+    answered = [{"reply": {}}, events(*ended_step, COMPLETED)]
+    turns = script([step(1, "a", kind="processing")], [events(QUESTION)], step_answer=[answered])
+    ended = run(work, turns, "--yes")
+    assert "Nobody answered “Which port?”, and the step reported no assumption." in ended.out
+    assert "Assumed" not in ended.out
+
+
 def test_a_question_whose_answer_becomes_an_argument_cancels_the_plan(work: Path) -> None:
     asking, using = step(1, "a", kind="clarification"), step(2, "b", args={"path": "$s1"})
     ended = run(work, script([asking, using], [events(QUESTION)]), "--yes")

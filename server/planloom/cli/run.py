@@ -337,10 +337,14 @@ class RequestRun:
                 working.cancel()
 
     def _show_assumptions(self) -> None:
-        """Print what nobody was there to answer, with what the step says that it assumed."""
+        """Print each question that nobody was there to answer, with the assumption that its step reported."""
         for step_id, question in self._assumed.items():
-            summary = self._summaries.get(step_id) or "the step did not end."
-            self._screen.note(f"Assumed, since nobody answered “{question}”: {summary}")
+            summary = self._summaries.get(step_id)
+            self._screen.note(
+                f"Assumed, since nobody answered “{question}”: {summary}"
+                if summary
+                else f"Nobody answered “{question}”, and the step reported no assumption."
+            )
 
     def _is_an_argument(self, step_id: str) -> bool:
         """Whether the answer to this question step becomes an argument of a later call."""
