@@ -233,6 +233,14 @@ def test_an_answer_that_nobody_gave_is_told_without_an_assumption_too(work: Path
     assert "Assumed" not in ended.out
 
 
+def test_an_answer_is_no_argument_of_a_call_that_refers_to_another_step(work: Path) -> None:
+    steps = [step(1, "a", kind="clarification"), step(10, "b"), step(11, "c", args={"path": "$s10"})]
+    answered = [{"reply": {}}, events(done(1, "Assumed port 8080."), COMPLETED)]
+    ended = run(work, script(steps, [events(QUESTION)], step_answer=[answered]), "--yes")
+    assert (ended.code, ended.params("planloom/plan/cancel")) == (0, [])
+    assert [params["answer"] for params in ended.params("planloom/step/answer")] == [ASSUME]
+
+
 def test_a_question_whose_answer_becomes_an_argument_cancels_the_plan(work: Path) -> None:
     asking, using = step(1, "a", kind="clarification"), step(2, "b", args={"path": "$s1"})
     ended = run(work, script([asking, using], [events(QUESTION)]), "--yes")

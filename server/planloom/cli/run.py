@@ -23,6 +23,7 @@ from planloom.cli.client.plan_state import ENDED, Ending, changed_files, ending,
 from planloom.cli.terminal import decisions as ask
 from planloom.cli.terminal.decisions import Decider, Flags
 from planloom.cli.terminal.screen import Screen
+from planloom.domain.plans.outputs import output_references
 
 T = TypeVar("T")
 
@@ -350,10 +351,11 @@ class RequestRun:
         """Whether the answer to this question step becomes an argument of a later call."""
         if self._step(step_id).get("kind") != "clarification":
             return False
-        values = [
-            value for step in self.plan.get("steps") or [] for value in (step.get("args") or {}).values()
-        ]
-        return any(isinstance(value, str) and value.startswith(f"${step_id}") for value in values)
+        return any(
+            reference.step_id == step_id
+            for step in self.plan.get("steps") or []
+            for _, reference in output_references(step.get("args"))
+        )
 
     def _step(self, step_id: str) -> Step:
         steps = self.plan.get("steps") or []
