@@ -81,7 +81,7 @@ async def test_the_diff_shows_what_is_not_committed(tmp_path: Path) -> None:
     result = await desk.call("git_diff")
     assert DIFF_A in result.text and "rename from old.txt\nrename to moved.txt" in result.text
     assert "kept as it is" not in result.text and "canary" not in result.text
-    assert "[not shown, since they may hold secrets: 1 files]" in result.text
+    assert "[not shown, since they may hold secrets: 1 file]" in result.text
     assert "[new files that git does not track yet: new.py]" in result.text
     assert not (await desk.call("git_diff", path=".env")).ok
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from planloom.domain.text.counted import counted
 from planloom.domain.values import Json, Uri
 from planloom.tools.context import ToolContext
 from planloom.tools.terminal_text import plain
@@ -62,7 +63,8 @@ async def read_diagnostics(args: ReadDiagnostics, context: ToolContext) -> ToolR
         {"path": name, "line": item.range.start.line + 1, "severity": item.severity, "message": item.message}
         for name, item in found[:MOST_SHOWN]
     ]
-    return succeeded(f"{len(found)} problems in {where}, {errors} of them errors", "\n".join(lines), value)
+    summary = f"{counted(len(found), 'problem')} in {where}, {counted(errors, 'error')} among them"
+    return succeeded(summary, "\n".join(lines), value)
 
 
 async def _requested_files(path: str, context: ToolContext) -> dict[Uri, str] | ToolResult:

@@ -14,6 +14,7 @@ from pygls.capabilities import get_capability
 
 from planloom.domain.errors import PlanloomError
 from planloom.domain.events import catalog as ev
+from planloom.domain.text.counted import counted
 from planloom.lsp.transport.outgoing import MESSAGE_TYPES, ClientGone, ClientRefused, MessageKind
 from planloom.workspace.paths.uris import display_name, to_path
 
@@ -240,7 +241,7 @@ def _approval_text(approval: Approval) -> str:
         counts = f" (+{file.added} −{file.removed})" if file.added or file.removed else ""
         lines.append(f"{file.change} {file.resolved_path}{to}{counts}")
     if len(approval.files) > _FILES:
-        lines.append(f"and {len(approval.files) - _FILES} more files")
+        lines.append(f"and {counted(len(approval.files) - _FILES, 'more file')}")
     if approval.warning:
         lines.append(approval.warning)
     return "\n".join(lines)

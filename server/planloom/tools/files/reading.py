@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from planloom.domain.text.counted import counted
 from planloom.domain.text.lines import split_lines
 from planloom.domain.values import Json
 from planloom.tools.candidates import chain_at, excluded_of
@@ -108,14 +109,16 @@ def _shown(name: str, text: str, spans: Sequence[tuple[int, int | None]]) -> Too
     count = max(len(lines), 1)
     wanted = _within(spans or ((1, None),), count)
     if not wanted:
-        return failed(f"{name} has {_lines(count)}; ask for lines in that range.")
+        return failed(f"{name} has {counted(count, 'line')}; ask for lines in that range.")
     parts = _limited(wanted, lines)
     texts = ["".join(lines[part.start - 1 : part.stop - 1]) for part in parts]
     shown = "\n[…]\n".join(
         numbered([_cut(line) for line in lines[part.start - 1 : part.stop - 1]], part.start) for part in parts
     )
     if parts == [range(1, count + 1)]:
-        return succeeded(f"Read {name} ({_lines(count)})", shown if text else "[the file is empty]", text)
+        return succeeded(
+            f"Read {name} ({counted(count, 'line')})", shown if text else "[the file is empty]", text
+        )
     which = " and ".join(f"{part.start} to {part.stop - 1}" for part in parts)
     note = f"[lines {which} of {count}; ask for other lines with start_line and end_line, or with ranges]"
     return succeeded(f"Read lines {which} of {name}", f"{shown}\n{note}", "".join(texts))
@@ -175,10 +178,6 @@ def unreadable(name: str, snapshot: Snapshot) -> str:
             return f"{name} cannot be read ({snapshot.detail or snapshot.problem or 'no text'})."
 
 
-def _lines(count: int) -> str:
-    return "1 line" if count == 1 else f"{count} lines"
-
-
 async def list_files(args: ListFiles, context: ToolContext) -> ToolResult:
     """List the names below a folder; folders end with a slash."""
     place = await context.resolve(args.path or ".", "read")
@@ -209,7 +208,7 @@ async def list_files(args: ListFiles, context: ToolContext) -> ToolResult:
     if more:
         text += f"\n[only the first {MAX_LISTED} are shown; list a folder below, or give a pattern]"
     where = place.relative if place.relative not in ("", ".") else "the workspace folder"
-    return succeeded(f"Listed {where} ({len(names)}{'+' if more else ''} names)", text, value)
+    return succeeded(f"Listed {where} ({counted(len(names), 'name', or_more=more)})", text, value)
 
 
 class _Below(NamedTuple):
