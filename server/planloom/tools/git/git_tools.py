@@ -72,8 +72,7 @@ async def git_status(args: GitStatus, context: ToolContext) -> ToolResult:
     lines = found.text.splitlines()
     unsaved = [each.path async for each in unsaved_changes(context, repository.place)]
     text = "\n".join(lines) + ("" if len(lines) > 1 else "\n(no changes)") + _not_on_disk(unsaved)
-    changed = max(0, len(lines) - 1)
-    return succeeded(f"Read git's status: {counted(changed, 'file')} changed", text, text)
+    return succeeded(f"Read git's status: {_lines(found, 'file', heading=1)} changed", text, text)
 
 
 async def git_log(args: GitLog, context: ToolContext) -> ToolResult:
@@ -94,11 +93,12 @@ async def git_log(args: GitLog, context: ToolContext) -> ToolResult:
     )
     if found.code != 0:
         return _unreadable(found)
-    count = len(found.text.splitlines())
     text = found.text.rstrip("\n") or "(no commits)"
-    if count == args.max_results:
+    if found.cut:
+        text += "\n[there may be more: give a path or a range]"
+    elif len(found.text.splitlines()) == args.max_results:
         text += "\n[there may be more: raise max_results, or give a path or a range]"
-    return succeeded(f"Listed {counted(count, 'commit')}", text, text)
+    return succeeded(f"Listed {_lines(found, 'commit')}", text, text)
 
 
 async def git_diff(args: GitDiff, context: ToolContext) -> ToolResult:
@@ -197,6 +197,13 @@ def _not_on_disk(paths: Sequence[str]) -> str:
 
 def _named(names: Sequence[str]) -> str:
     return plain(listed(names, _MOST_NAMED)).replace("\n", " ")
+
+
+def _lines(found: GitOutput, noun: str, *, heading: int = 0) -> str:
+    """How many lines git printed after the heading; the least number if its output was cut."""
+    count = max(0, len(found.text.splitlines()) - heading)
+    # A line in the middle says how much was left out.
+    return f"at least {counted(count - 1, noun)}" if found.cut else counted(count, noun)
 
 
 def _unreadable(found: GitOutput) -> ToolResult:
