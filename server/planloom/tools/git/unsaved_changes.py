@@ -16,10 +16,17 @@ from planloom.workspace.view import WorkspaceView
 
 
 class UnsavedChange(NamedTuple):
-    """A file whose text differs from the disk; `diff` is empty for a file that may hold secrets."""
+    """A file whose text differs from the disk. The texts end their lines with LF; None means that there is no file."""
 
     path: str
-    diff: str
+    saved: str | None
+    now: str | None
+    secret: bool
+
+    @property
+    def diff(self) -> str:
+        """The change as a unified diff; empty for a file that may hold secrets."""
+        return "" if self.secret else unified(self.saved, self.now, f"a/{self.path}", f"b/{self.path}")
 
 
 async def unsaved_changes(context: ToolContext, below: ResolvedPath) -> AsyncIterator[UnsavedChange]:
@@ -36,10 +43,9 @@ async def unsaved_changes(context: ToolContext, below: ResolvedPath) -> AsyncIte
             continue
         if now is not None and saved is not None and differ_only_in_eol(now, saved):
             continue
-        name = place.relative
         secret = place.secret or await context.is_moved_secret(uri)
         old, new = (None if text is None else with_eol(text, "\n") for text in (saved, now))
-        yield UnsavedChange(name, "" if secret else unified(old, new, f"a/{name}", f"b/{name}"))
+        yield UnsavedChange(place.relative, old, new, secret)
 
 
 def _view(context: ToolContext) -> WorkspaceView:
