@@ -10,10 +10,8 @@ from planloom.tools.context import ToolContext
 from planloom.tools.terminal_text import plain
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 from planloom.workspace.editor import Diagnostic
-from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.paths.resolver import PathRefused
 from planloom.workspace.paths.uris import normalized
-from planloom.workspace.view import WorkspaceView
 
 MOST_FILES = 50
 MOST_SHOWN = 200
@@ -78,11 +76,8 @@ async def _requested_files(path: str, context: ToolContext) -> dict[Uri, str] | 
             problem = "is a folder: give a file" if snapshot.exists else "does not exist"
             return failed(f"{place.relative} {problem}.")
         return {normalized(snapshot.uri): place.relative}
-    under: Overlay | WorkspaceView = context.files
-    while isinstance(under, Overlay):
-        under = under.under
     found: dict[Uri, str] = {}
-    for document in under.documents.all()[-MOST_FILES:]:
+    for document in context.files.view.documents.all()[-MOST_FILES:]:
         place = await context.resolve_uri(document.uri)
         if not isinstance(place, PathRefused):
             found[document.uri] = place.relative

@@ -9,10 +9,8 @@ from planloom.domain.text.diff import unified
 from planloom.domain.text.positions import differ_only_in_eol, with_eol
 from planloom.tools.candidates import changed_uris
 from planloom.tools.context import ToolContext
-from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.paths.resolver import ResolvedPath
 from planloom.workspace.paths.uris import is_at_or_below
-from planloom.workspace.view import WorkspaceView
 
 
 class UnsavedChange(NamedTuple):
@@ -31,7 +29,7 @@ class UnsavedChange(NamedTuple):
 
 async def unsaved_changes(context: ToolContext, below: ResolvedPath) -> AsyncIterator[UnsavedChange]:
     """The files at or below a place whose text is not on disk as the step sees it."""
-    view = _view(context)
+    view = context.files.view
     for uri in changed_uris(context.files):
         if not is_at_or_below(uri, below.uri):
             continue
@@ -46,10 +44,3 @@ async def unsaved_changes(context: ToolContext, below: ResolvedPath) -> AsyncIte
         secret = place.secret or await context.is_moved_secret(uri)
         old, new = (None if text is None else with_eol(text, "\n") for text in (saved, now))
         yield UnsavedChange(place.relative, old, new, secret)
-
-
-def _view(context: ToolContext) -> WorkspaceView:
-    under: Overlay | WorkspaceView = context.files
-    while isinstance(under, Overlay):
-        under = under.under
-    return under
