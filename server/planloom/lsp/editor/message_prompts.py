@@ -21,7 +21,7 @@ from planloom.workspace.paths.uris import display_name, to_path
 if TYPE_CHECKING:
     from planloom.domain.changes import Conflict
     from planloom.domain.plans.plan import Plan, Question, Recovery
-    from planloom.domain.safety.approvals import Approval
+    from planloom.domain.safety.approvals import Approval, UserDecision
     from planloom.domain.values import PlanId, Uri
     from planloom.execution.jobs import Jobs
     from planloom.lsp.editor.capabilities import Client
@@ -37,7 +37,7 @@ ALLOW, ALLOW_PLAN, DENY, CANCEL, SHOW = "Allow", "Allow for plan", "Deny", "Canc
 MINE, THEIRS, BOTH = "Keep mine", "Take Planloom's", "Keep both"
 MERGED = "Use the merged document"
 _CHOICES: dict[str, Literal["mine", "theirs", "both"]] = {MINE: "mine", THEIRS: "theirs", BOTH: "both"}
-_DECISIONS: dict[str, Literal["allow", "allowForPlan", "deny", "cancel"]] = {
+_DECISIONS: dict[str, UserDecision] = {
     ALLOW: "allow",
     ALLOW_PLAN: "allowForPlan",
     DENY: "deny",
