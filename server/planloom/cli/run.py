@@ -241,7 +241,7 @@ class RequestRun:
         question = cast(Question, {"stepId": event["taskId"], "question": event.get("question", "")})
         question["options"] = list(event.get("options") or [])
         params = {"planId": self.plan["planId"], "stepId": event["taskId"]}
-        # A call would be made with the answer as it is written, so it must come from somebody who knows.
+        # The answer becomes an argument of a call unchanged, so only a person may give it.
         answerable = self._flags.terminal or not self._is_an_argument(event["taskId"])
         while True:
             answer = await self._ask(self._person.question(question)) if answerable else None

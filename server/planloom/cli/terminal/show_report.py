@@ -1,4 +1,4 @@
-"""Renders the report on an ended plan: how it ended, the model's last words, what was done, changed, run and left."""
+"""Renders an ended plan's report: how it ended, the model's closing words, what was done, changed, run and left."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def report_parts(report: Report, plan: Plan, folders: Sequence[Path]) -> Iterato
 
 
 def _done(report: Report, numbers: Mapping[str, int], thought: Set[str]) -> Table | None:
-    """The completed steps, those of a model with its summaries; None if that tells no more than the plan.
+    """The completed steps, those of a model with its summaries; None if no summary adds to the plan.
 
-    What a literal call has done is told by the files and the commands.
+    Literal calls have no summary here: the files and commands show their effect.
     """
     steps = report.get("done") or []
     summaries = [

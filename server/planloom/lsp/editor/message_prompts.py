@@ -46,7 +46,7 @@ _DECISIONS: dict[str, UserDecision] = {
 
 
 class MessagePrompts:
-    """Asks the questions of plans that the client has not declared to ask itself.
+    """Shows the questions of plans as messages, except the kinds that the client has declared to show itself.
 
     A dismissed message is no answer: the question stays pending, and a command can answer it.
     """

@@ -1,4 +1,4 @@
-"""Finds what a step sees and git does not: staged changes, and unsaved text in the editor."""
+"""Finds the files whose text on disk differs from the step's view: staged changes, and unsaved text in the editor."""
 
 from __future__ import annotations
 
