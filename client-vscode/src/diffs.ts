@@ -56,7 +56,7 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     } catch {
       return planId === null
         ? "This change no longer waits for an answer.\n"
-        : "Nothing of this change stands any more.\n";
+        : "The texts of this change are not available: the change was undone, or the server does not answer.\n";
     }
   }
 

@@ -14,7 +14,7 @@ import pytest
 from planloom.cli.terminal.decisions import ASSUME
 from tests.support import command_line
 from tests.support.command_line import Finished
-from tests.support.scripts import COMPLETED, approval, creates, done, events, plan, script, step
+from tests.support.scripts import CANCELLED, COMPLETED, approval, creates, done, events, plan, script, step
 
 pytestmark = pytest.mark.process
 
@@ -224,6 +224,23 @@ def test_a_question_of_the_model_is_answered_by_its_own_assumption(work: Path) -
     assert "Assumed, since nobody answered “Which port?”: Assumed port 8080." in ended.out
 
 
+@pytest.mark.parametrize("ended_step", [[done(1)], []], ids=["without a summary", "without an end"])
+def test_an_answer_that_nobody_gave_is_told_without_an_assumption_too(work: Path, ended_step: Any) -> None:
+    answered = [{"reply": {}}, events(*ended_step, COMPLETED)]
+    turns = script([step(1, "a", kind="processing")], [events(QUESTION)], step_answer=[answered])
+    ended = run(work, turns, "--yes")
+    assert "Nobody answered “Which port?”, and the step reported no assumption." in ended.out
+    assert "Assumed" not in ended.out
+
+
+def test_an_answer_is_no_argument_of_a_call_that_refers_to_another_step(work: Path) -> None:
+    steps = [step(1, "a", kind="clarification"), step(10, "b"), step(11, "c", args={"path": "$s10"})]
+    answered = [{"reply": {}}, events(done(1, "Assumed port 8080."), COMPLETED)]
+    ended = run(work, script(steps, [events(QUESTION)], step_answer=[answered]), "--yes")
+    assert (ended.code, ended.params("planloom/plan/cancel")) == (0, [])
+    assert [params["answer"] for params in ended.params("planloom/step/answer")] == [ASSUME]
+
+
 def test_a_question_whose_answer_becomes_an_argument_cancels_the_plan(work: Path) -> None:
     asking, using = step(1, "a", kind="clarification"), step(2, "b", args={"path": "$s1"})
     ended = run(work, script([asking, using], [events(QUESTION)]), "--yes")
@@ -238,21 +255,36 @@ def test_a_limit_of_a_step_does_not_end_a_plan_that_nobody_watches(work: Path) -
     assert (ended.code, ended.params("planloom/plan/resume")) == (0, [{"planId": "p"}])
 
 
+PROPOSED = {
+    "type": "recovery_request",
+    "taskId": "s1",
+    "error": "",
+    "options": ["accept", "retry", "skip", "abort"],
+    "proposal": {"action": "retry", "why": "It may pass."},
+}
+
+
 def test_the_proposal_of_the_model_is_shown_and_taken(work: Path) -> None:
-    asked = {
-        "type": "recovery_request",
-        "taskId": "s1",
-        "error": "",
-        "options": ["accept", "retry", "skip", "abort"],
-        "proposal": {"action": "retry", "why": "It may pass."},
-    }
     turns = script(
-        [step(1, "a")], [events(asked)], step_recover=[[{"reply": {}}, events(done(1), COMPLETED)]]
+        [step(1, "a")], [events(PROPOSED)], step_recover=[[{"reply": {}}, events(done(1), COMPLETED)]]
     )
     ended = run(work, turns, "--yes")
     (params,) = ended.params("planloom/step/recover")
     assert (ended.code, params["action"]) == (0, "accept")
     assert "The model proposes to retry: It may pass." in ended.out
+    assert "The proposal is accepted (--yes)." in ended.out
+
+
+def test_a_proposal_that_is_not_accepted_says_why(work: Path) -> None:
+    again = [{"reply": {}}, events(PROPOSED)]
+    turns = script(
+        [step(1, "a")], [events(PROPOSED)], step_recover=[again] * 3 + [[{"reply": {}}, events(CANCELLED)]]
+    )
+    ended = run(work, turns, "--yes")
+    actions = [params["action"] for params in ended.params("planloom/step/recover")]
+    assert actions == ["accept"] * 3 + ["abort"]
+    assert ended.out.count("The proposal is accepted (--yes).") == 3
+    assert "The proposal is not accepted: --yes accepts at most 3 for one step." in ended.out
 
 
 def test_a_failed_step_aborts_without_a_person(work: Path) -> None:

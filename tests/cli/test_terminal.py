@@ -74,6 +74,26 @@ def test_nonsense_is_asked_again_and_enter_decides_nothing(start: Start) -> None
     assert ended.params("planloom/plan/cancel") == [{"planId": "p"}]
 
 
+def test_without_a_terminal_or_yes_no_proposal_is_accepted(start: Start) -> None:
+    asked = {
+        "type": "recovery_request",
+        "taskId": "s1",
+        "error": "",
+        "options": ["accept", "retry", "abort"],
+        "proposal": {"action": "retry", "why": "It may pass."},
+    }
+    turns = script(STEPS, step_recover=[[{"reply": {}}, events(CANCELLED)]])
+    created = plan(STEPS, status="executing", route="direct")
+    turns["planloom/plan/create"] = [[{"reply": {"plan": created}}, events(asked)]]
+    terminal = start(turns, "--mode", "direct", text="-")
+    terminal.type("Do it.", after="")
+    terminal.end_input(after="")
+    ended = terminal.finish()
+    assert [params["action"] for params in ended.params("planloom/step/recover")] == ["abort"]
+    assert "The proposal is not accepted: there is no terminal to ask at." in ended.out
+    assert "--yes" not in ended.out
+
+
 def test_a_closed_input_cancels(start: Start) -> None:
     terminal = start(ONE)
     terminal.end_input()
@@ -125,6 +145,21 @@ def test_files_are_allowed_one_by_one(start: Start) -> None:
     assert [uri.rpartition("/")[2] for uri in params["files"]] == ["two"]
 
 
+def test_a_file_that_was_not_allowed_is_shown_when_it_changes_unasked(start: Start) -> None:
+    files = [
+        {"uri": f"$ROOT/{name}", "change": "create", "added": 1, "removed": 0, "resolvedPath": ""}
+        for name in ("one", "two")
+    ]
+    responded = [[{"reply": {}}, edited("two"), edited("one"), events(COMPLETED)]]
+    asked = [asks(1, "one", files=files)]
+    terminal = start(script(STEPS, asked, approval_respond=responded, plan_diff=UNASKED))
+    for typed in ("y", "f", "n", "y"):
+        terminal.type(typed)
+    ended = terminal.finish()
+    assert [params["editId"] for params in ended.params("planloom/plan/diff")] == ["e-one"]
+    assert "1 + unasked" in ended.out
+
+
 def test_allow_for_the_plan_is_offered_where_it_holds(start: Start) -> None:
     turns = script(
         STEPS,
@@ -153,14 +188,17 @@ def test_allow_for_the_plan_is_offered_where_it_holds(start: Start) -> None:
     assert decisions == ["allowForPlan", "allowForPlan", "allow", "allow"]
 
 
-def test_what_is_allowed_for_the_plan_is_shown_as_it_is_made(start: Start) -> None:
-    def edited(name: str) -> dict[str, Any]:
-        file = {"uri": f"$ROOT/{name}", "change": "create"}
-        return events({"type": "edit_applied", "taskId": "s1", "editId": f"e-{name}", "files": [file]})
+def edited(name: str) -> dict[str, Any]:
+    file = {"uri": f"$ROOT/{name}", "change": "create"}
+    return events({"type": "edit_applied", "taskId": "s1", "editId": f"e-{name}", "files": [file]})
 
+
+UNASKED = [[{"reply": {"uri": "", "before": None, "after": "unasked\n"}}]]
+
+
+def test_what_is_allowed_for_the_plan_is_shown_as_it_is_made(start: Start) -> None:
     responded = [[{"reply": {}}, edited("one"), edited("two"), events(COMPLETED)]]
-    diff = [[{"reply": {"uri": "", "before": None, "after": "unasked\n"}}]]
-    terminal = start(script(STEPS, [asks(1, "one")], approval_respond=responded, plan_diff=diff))
+    terminal = start(script(STEPS, [asks(1, "one")], approval_respond=responded, plan_diff=UNASKED))
     terminal.type("y")
     terminal.type("p")
     ended = terminal.finish()

@@ -81,7 +81,7 @@ async def test_the_diff_shows_what_is_not_committed(tmp_path: Path) -> None:
     result = await desk.call("git_diff")
     assert DIFF_A in result.text and "rename from old.txt\nrename to moved.txt" in result.text
     assert "kept as it is" not in result.text and "canary" not in result.text
-    assert "[not shown, since they may hold secrets: 1 files]" in result.text
+    assert "[not shown, since they may hold secrets: 1 file]" in result.text
     assert "[new files that git does not track yet: new.py]" in result.text
     assert not (await desk.call("git_diff", path=".env")).ok
 
@@ -159,6 +159,29 @@ async def test_long_output_is_cut_with_a_mark(tmp_path: Path) -> None:
     assert len(result.text) < 45_000 and result.text.count("bytes left out") == 1
     assert "+last" in result.text
     assert "[cut; give a path for the rest of: a.py +20000 -2, sub/b.py +1 -1]" in result.text
+
+
+async def test_a_count_of_what_was_cut_is_called_a_least(tmp_path: Path) -> None:
+    desk = repository(tmp_path)
+    for number in range(300):
+        desk.path(f"{number:03}{'x' * 100}").write_text("")
+    status = await desk.call("git_status")
+    names = [line for line in status.text.splitlines() if line.startswith("?? ")]
+    assert "bytes left out" in status.text and 100 < len(names) < 300
+    assert status.summary == f"Read git's status: at least {len(names)} files changed"
+
+
+async def test_a_log_that_was_cut_says_that_there_may_be_more(tmp_path: Path) -> None:
+    desk = repository(tmp_path)
+    for number in range(60):
+        git(tmp_path, "commit", "-q", "--allow-empty", "-m", f"{number} {'x' * 900}")
+    log = await desk.call("git_log", max_results=200)
+    commits = [line for line in log.text.splitlines() if " Ann: " in line]
+    assert "bytes left out" in log.text and 30 < len(commits) < 60
+    assert log.summary == f"Listed at least {len(commits)} commits"
+    assert log.text.endswith("\n[there may be more: give a path or a range]")
+    whole = await desk.call("git_log", max_results=10)
+    assert whole.summary == "Listed 10 commits" and whole.text.endswith("or give a path or a range]")
 
 
 def untracked(folder: Path) -> Desk:

@@ -38,6 +38,13 @@ TABLE = "1\tone\n2\ttwo\n3\tthree\n"
         pytest.param({"ranges": "5-"}, "5\tdef two():\n6\t    return 2\n", CODE[26:], id="open"),
         pytest.param({"start_line": 0, "end_line": 0}, "1\tdef one():", CODE, id="zeros"),
         pytest.param(
+            {"ranges": "0-2"}, "1\tdef one():\n2\t    return 1\n[lines 1 to 2", CODE[:24], id="from-zero"
+        ),
+        pytest.param({"ranges": "0"}, "1\tdef one():\n[lines 1 to 1", "def one():\n", id="zero"),
+        pytest.param({"ranges": "0-0"}, "1\tdef one():", CODE, id="range-of-zeros"),
+        pytest.param({"ranges": "5-0"}, "5\tdef two():\n6\t    return 2\n", CODE[26:], id="to-zero"),
+        pytest.param({"ranges": ""}, "1\tdef one():", CODE, id="no-ranges"),
+        pytest.param(
             {"ranges": "5-6", "start_line": 1, "end_line": 1}, "1\tdef", "def one():\n" + CODE[26:], id="both"
         ),
     ],
@@ -51,7 +58,7 @@ async def test_lines_are_shown_with_numbers_and_passed_on_without(
     assert result.text.startswith(text)
 
 
-@pytest.mark.parametrize("ranges", ["", "a", "1-b", "1,,2", "0x3", "[1, 2]"])
+@pytest.mark.parametrize("ranges", [",", "a", "1-b", "1,,2", "0x3", "[1, 2]"])
 async def test_ranges_that_cannot_be_read_are_told(tmp_path: Path, ranges: str) -> None:
     desk = Desk(tmp_path, {"a.py": CODE})
     with pytest.raises(ValueError, match="such as 1-40,90-120"):

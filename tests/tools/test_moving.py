@@ -55,6 +55,8 @@ async def test_deleting_a_folder_lists_its_files(tmp_path: Path) -> None:
     assert result.ok and "120 files" in result.summary
     assert "d/000.txt" in result.text and "d/100.txt" not in result.text and "[and 20 more]" in result.text
     assert len(desk.changes().changes) == 121
+    one = await Desk(tmp_path / "one", {"d/a.txt": "x\n"}).call("delete_path", path="d")
+    assert one.summary == "Deleted the folder d with 1 file"
 
 
 async def test_one_step_deletes_only_so_much(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planloom.domain.text.positions import Position, Range
+from planloom.tools.search import search_files
 from planloom.tools.search.search_pattern import BadPattern, TooSlow, read_pattern
 from planloom.workspace.editor import Diagnostic, FileDiagnostics
 from planloom.workspace.index.file_index import FileIndex
@@ -132,8 +133,22 @@ async def test_what_is_not_shown_is_counted_by_file(tmp_path: Path) -> None:
     assert "461 more are in f30.txt 30, f29.txt 29, " in result.text
     assert "f11.txt 11 and 8 more files; give" in result.text
     assert result.summary == "Found “Needle” in 465 lines of 30 files"
+    two = await desk.call("search_text", pattern="Needle", files="f02*", max_results=1)
+    assert "\n[1 line is shown, 1 more is in f02.txt 1; give" in two.text
     whole = await desk.call("search_text", pattern="Needle", files="f01*")
     assert (whole.text, whole.summary) == ("f01.txt:1: Needle", "Found “Needle” in 1 line of 1 file")
+
+
+async def test_a_search_without_time_to_count_says_that_files_are_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_files, "_COUNTING_SECONDS", -1.0)
+    desk = Desk(tmp_path, {"a.txt": "Needle\n", "b.txt": "Needle\n"})
+    result = await desk.call("search_text", pattern="Needle", max_results=1)
+    assert result.text == (
+        "a.txt:1: Needle\n[not all files were searched: give a folder or file as path, or files such as *.py]"
+    )
+    assert result.summary == "Found “Needle” in 1+ lines of 1+ files"
 
 
 @pytest.mark.parametrize(
@@ -254,6 +269,12 @@ async def test_findings_of_the_editor(tmp_path: Path) -> None:
     assert "No file is open" in (await desk.call("read_diagnostics")).text
     desk.editor.open(desk.path("a.py"))
     assert "2 problems" in (await desk.call("read_diagnostics")).summary
+    desk.editor.findings[desk.uri("b.py")] = FileDiagnostics(
+        uri=desk.uri("b.py"), items=(Diagnostic(range=place, severity="error", message="bad"),)
+    )
+    assert (
+        await desk.call("read_diagnostics", path="b.py")
+    ).summary == "1 problem in b.py, 1 error among them"
     desk.context.diagnostics = None
     assert not (await desk.call("read_diagnostics", path="a.py")).ok
 

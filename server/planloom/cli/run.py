@@ -23,6 +23,7 @@ from planloom.cli.client.plan_state import ENDED, Ending, changed_files, ending,
 from planloom.cli.terminal import decisions as ask
 from planloom.cli.terminal.decisions import Decider, Flags
 from planloom.cli.terminal.screen import Screen
+from planloom.domain.plans.outputs import output_references
 
 T = TypeVar("T")
 
@@ -204,7 +205,11 @@ class RequestRun:
         if verdict.files is not None:
             params["files"] = list(verdict.files)
         if verdict.decision in ("allow", "allowForPlan"):
-            self._shown.update(file.get("newUri") or file["uri"] for file in approval.get("files") or [])
+            self._shown.update(
+                file.get("newUri") or file["uri"]
+                for file in approval.get("files") or []
+                if verdict.files is None or file["uri"] in verdict.files
+            )
         await self._send_answer("planloom/approval/respond", params)
 
     async def _show_unasked(self, event: Json) -> None:
@@ -236,7 +241,7 @@ class RequestRun:
         question = cast(Question, {"stepId": event["taskId"], "question": event.get("question", "")})
         question["options"] = list(event.get("options") or [])
         params = {"planId": self.plan["planId"], "stepId": event["taskId"]}
-        # A call would be made with the answer as it is written, so it must come from somebody who knows.
+        # The answer becomes an argument of a call unchanged, so only a person may give it.
         answerable = self._flags.terminal or not self._is_an_argument(event["taskId"])
         while True:
             answer = await self._ask(self._person.question(question)) if answerable else None
@@ -262,8 +267,7 @@ class RequestRun:
             proposal = recovery.get("proposal")
             if proposal and not self._flags.terminal:
                 self._screen.note(f"The model proposes to {proposal.get('action')}: {proposal.get('why')}")
-                taken = "taken" if choice.action == "accept" else "not taken, since others did not help"
-                self._screen.note(f"The proposal is {taken} (--yes).")
+                self._screen.note(_proposal_sentence(self._flags, accepted=choice.action == "accept"))
             more = {"args": choice.args} if choice.args is not None else {}
             if await self._send_answer("planloom/step/recover", params | {"action": choice.action} | more):
                 return None
@@ -334,19 +338,24 @@ class RequestRun:
                 working.cancel()
 
     def _show_assumptions(self) -> None:
-        """Print what nobody was there to answer, with what the step says that it assumed."""
+        """Print each question that nobody was there to answer, with the assumption that its step reported."""
         for step_id, question in self._assumed.items():
-            summary = self._summaries.get(step_id) or "the step did not end."
-            self._screen.note(f"Assumed, since nobody answered “{question}”: {summary}")
+            summary = self._summaries.get(step_id)
+            self._screen.note(
+                f"Assumed, since nobody answered “{question}”: {summary}"
+                if summary
+                else f"Nobody answered “{question}”, and the step reported no assumption."
+            )
 
     def _is_an_argument(self, step_id: str) -> bool:
         """Whether the answer to this question step becomes an argument of a later call."""
         if self._step(step_id).get("kind") != "clarification":
             return False
-        values = [
-            value for step in self.plan.get("steps") or [] for value in (step.get("args") or {}).values()
-        ]
-        return any(isinstance(value, str) and value.startswith(f"${step_id}") for value in values)
+        return any(
+            reference.step_id == step_id
+            for step in self.plan.get("steps") or []
+            for _, reference in output_references(step.get("args"))
+        )
 
     def _step(self, step_id: str) -> Step:
         steps = self.plan.get("steps") or []
@@ -357,3 +366,12 @@ def _flags_sentence(approval: Approval, verdict: ask.Verdict) -> str:
     if verdict.decision == "deny":
         return f"Denied: {verdict.reason}"
     return f"Allowed ({'--yes-commands' if ask.needs_more_than_yes(approval) else '--yes'})."
+
+
+def _proposal_sentence(flags: Flags, *, accepted: bool) -> str:
+    """What became of the model's proposal for a failed step when there is no terminal."""
+    if accepted:
+        return "The proposal is accepted (--yes)."
+    if flags.yes:
+        return f"The proposal is not accepted: --yes accepts at most {ask.MOST_ACCEPTED} for one step."
+    return "The proposal is not accepted: there is no terminal to ask at."

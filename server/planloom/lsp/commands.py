@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from planloom.domain.errors import InvalidParams, PlanloomError
-from planloom.domain.plans.plan import Plan
+from planloom.domain.plans.plan import Plan, RecoveryAction
+from planloom.domain.safety.approvals import UserDecision
 from planloom.domain.values import Json, PlanId
 from planloom.lsp.handlers.server import status
 from planloom.lsp.routing import parsed_params
@@ -109,8 +110,8 @@ COMMANDS: tuple[Command, ...] = (
 
 _INTEGERS = frozenset({"version"})
 _WORDS = {
-    "decision": ("allow", "allowForPlan", "deny", "cancel"),
-    "action": ("retry", "skip", "go_on", "abort", "model", "accept"),
+    "decision": get_args(UserDecision),
+    "action": get_args(RecoveryAction),
 }
 """The arguments that are not any string: integers, and one of a few words."""
 

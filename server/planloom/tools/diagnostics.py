@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from planloom.domain.text.counted import counted
 from planloom.domain.values import Json, Uri
 from planloom.tools.context import ToolContext
 from planloom.tools.terminal_text import plain
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 from planloom.workspace.editor import Diagnostic
-from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.paths.resolver import PathRefused
 from planloom.workspace.paths.uris import normalized
-from planloom.workspace.view import WorkspaceView
 
 MOST_FILES = 50
 MOST_SHOWN = 200
@@ -62,7 +61,8 @@ async def read_diagnostics(args: ReadDiagnostics, context: ToolContext) -> ToolR
         {"path": name, "line": item.range.start.line + 1, "severity": item.severity, "message": item.message}
         for name, item in found[:MOST_SHOWN]
     ]
-    return succeeded(f"{len(found)} problems in {where}, {errors} of them errors", "\n".join(lines), value)
+    summary = f"{counted(len(found), 'problem')} in {where}, {counted(errors, 'error')} among them"
+    return succeeded(summary, "\n".join(lines), value)
 
 
 async def _requested_files(path: str, context: ToolContext) -> dict[Uri, str] | ToolResult:
@@ -76,11 +76,8 @@ async def _requested_files(path: str, context: ToolContext) -> dict[Uri, str] | 
             problem = "is a folder: give a file" if snapshot.exists else "does not exist"
             return failed(f"{place.relative} {problem}.")
         return {normalized(snapshot.uri): place.relative}
-    under: Overlay | WorkspaceView = context.files
-    while isinstance(under, Overlay):
-        under = under.under
     found: dict[Uri, str] = {}
-    for document in under.documents.all()[-MOST_FILES:]:
+    for document in context.files.view.documents.all()[-MOST_FILES:]:
         place = await context.resolve_uri(document.uri)
         if not isinstance(place, PathRefused):
             found[document.uri] = place.relative

@@ -27,7 +27,7 @@ from planloom.tools.tool import Tool, ToolResult, failed
 
 READ_ONLY: frozenset[Effect] = frozenset({"read"})
 _BOUNDS: Final = frozenset({"minLength", "maxLength", "maximum", "exclusiveMinimum"})
-"""Keywords of a schema whose limits no sensible call meets."""
+"""Schema keywords for limits that a sensible call never reaches."""
 
 
 class Registry:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, assert_never
+from typing import Literal, assert_never
 
 from planloom.domain.changes import sha256
 from planloom.domain.text.positions import Eol, FileEncoding, FileForm, dominant_eol
@@ -47,33 +47,31 @@ class Snapshot(Value):
         return FileForm(encoding=self.encoding, bom=self.bom)
 
 
-def of_text(uri: Uri, text: str, **known: Any) -> Snapshot:
-    """The snapshot of a file with this text; `known` are its other fields."""
-    return Snapshot(uri=uri, exists=True, text=text, sha256=sha256(text), eol=dominant_eol(text), **known)
-
-
 def of_document(document: Document) -> Snapshot:
     """The snapshot of an open buffer."""
-    return of_text(
-        document.uri,
-        document.text.removeprefix(BOM),
+    snapshot = Snapshot(
+        uri=document.uri,
+        exists=True,
         version=document.version,
         bom=document.text.startswith(BOM),
         source="buffer",
         dirty=document.dirty,
     )
+    return _with_text(snapshot, document.text.removeprefix(BOM))
 
 
 def of_acknowledged(uri: Uri, text: str | None, found: FileOnDisk) -> Snapshot:
     """The snapshot of a closed file with the text that the editor reported."""
     form = found.decoded or FileForm()
-    known: dict[str, Any] = {
-        "bom": form.bom,
-        "encoding": form.encoding,
-        "source": "acknowledged",
-        "fingerprint": found.fingerprint,
-    }
-    return Snapshot(uri=uri, exists=False, **known) if text is None else of_text(uri, text, **known)
+    snapshot = Snapshot(
+        uri=uri,
+        exists=text is not None,
+        bom=form.bom,
+        encoding=form.encoding,
+        source="acknowledged",
+        fingerprint=found.fingerprint,
+    )
+    return snapshot if text is None else _with_text(snapshot, text)
 
 
 def of_disk(uri: Uri, found: FileOnDisk) -> Snapshot:
@@ -83,14 +81,15 @@ def of_disk(uri: Uri, found: FileOnDisk) -> Snapshot:
             return Snapshot(uri=uri, exists=False)
         case "text":
             assert found.decoded is not None
-            return of_text(
-                uri,
-                found.decoded.text,
+            snapshot = Snapshot(
+                uri=uri,
+                exists=True,
                 bom=found.decoded.bom,
                 encoding=found.decoded.encoding,
                 size=found.size,
                 fingerprint=found.fingerprint,
             )
+            return _with_text(snapshot, found.decoded.text)
         case "binary" | "undecodable" | "too_large" | "folder" | "special" | "unreadable":
             return Snapshot(
                 uri=uri,
@@ -102,3 +101,7 @@ def of_disk(uri: Uri, found: FileOnDisk) -> Snapshot:
             )
         case _:
             assert_never(found.kind)
+
+
+def _with_text(snapshot: Snapshot, text: str) -> Snapshot:
+    return snapshot.model_copy(update={"text": text, "sha256": sha256(text), "eol": dominant_eol(text)})

@@ -15,7 +15,7 @@ MOST_ACCEPTED = 3
 MOST_RESUMED = 5
 """How often `--yes` lets a plan go on that has reached a limit of its steps."""
 _SPENT = ("budget.maxRequests", "budget.maxTokens")
-"""The settings that limit what a plan may cost; who has set them wants the plan to end there."""
+"""The settings that limit what a plan may cost; `--yes` does not exceed them."""
 ReviewChoice = Literal["execute", "direct", "edit", "cancel"]
 
 
@@ -101,7 +101,8 @@ class NonInteractive:
     """Answers for a run without a terminal: a decision that needs a person ends the plan and changes nothing.
 
     With `yes` the model decides where it can: it answers its own questions by assumptions, its proposals for failed
-    steps are accepted, and a plan that reached a limit goes on. All that only so often, since nobody would stop it.
+    steps are accepted, and a plan that reached a limit goes on. Each of these has a limit, since no person watches
+    the run.
     """
 
     def __init__(self, *, yes: bool = False) -> None:

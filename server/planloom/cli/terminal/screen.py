@@ -20,6 +20,7 @@ from planloom.cli.plain import one_line, visible
 from planloom.cli.terminal import show, show_approval, show_report
 from planloom.cli.terminal.edit_plan import Send, edit_plan
 from planloom.cli.terminal.person import Terminal
+from planloom.domain.text.counted import counted
 
 _SKIPPED = {
     "user": "skipped, as chosen",
@@ -270,7 +271,7 @@ class Screen:
 
 
 def _so_far(steps: int) -> str:
-    return f"Planning … {steps} {'step' if steps == 1 else 'steps'} so far"
+    return f"Planning … {counted(steps, 'step')} so far"
 
 
 def _agent_name(event: Json) -> str:

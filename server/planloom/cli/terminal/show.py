@@ -15,6 +15,7 @@ from rich.tree import Tree
 
 from planloom.cli.client.messages import Attachment, Detection, Plan, Step, Unresolved
 from planloom.cli.plain import one_line, visible
+from planloom.domain.text.counted import counted
 from planloom.workspace.paths.uris import to_path
 
 _RULES = {
@@ -74,7 +75,7 @@ def _plan_title(plan: Plan) -> Text:
     steps = plan.get("steps") or []
     title = Text.assemble(
         ("Plan", "bold"),
-        f"  {len(steps)} {'step' if len(steps) == 1 else 'steps'}",
+        f"  {counted(len(steps), 'step')}",
         f"{', one after another' if plan.get('sequential') and len(steps) > 1 else ''}",
     )
     risk = plan.get("overallRisk", "low")

@@ -15,6 +15,7 @@ from planloom.cli.client.messages import Approval, ApprovalFile, DiffResult
 from planloom.cli.plain import one_line, visible
 from planloom.cli.terminal import show
 from planloom.cli.terminal.diffs import diff_rows
+from planloom.domain.text.counted import counted
 from planloom.workspace.paths.uris import to_path
 
 DIFF_LINES = 120
@@ -104,7 +105,10 @@ def _diff(diff: DiffResult, *, whole: bool) -> RenderableType:
                 grid.add_row(str(number), Text(mark, style), Text(text, style))
     if not hidden:
         return grid
-    return Group(grid, Text(f"… {hidden} more lines are not shown", "bold yellow"))
+    return Group(
+        grid,
+        Text(f"… {counted(hidden, 'more line')} {'is' if hidden == 1 else 'are'} not shown", "bold yellow"),
+    )
 
 
 def has_hidden_lines(diffs: Iterable[DiffResult]) -> bool:

@@ -1,4 +1,4 @@
-"""Renders the report on an ended plan: how it ended, the model's last words, what was done, changed, run and left."""
+"""Renders an ended plan's report: how it ended, the model's closing words, what was done, changed, run and left."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rich.text import Text
 from planloom.cli.client.messages import LeftStep, Plan, Report, ReportedCommand
 from planloom.cli.plain import one_line, visible
 from planloom.cli.terminal import show
+from planloom.domain.text.counted import counted
 
 _ENDINGS = {
     "completed": ("✔ Done.", "bold green"),
@@ -34,7 +35,7 @@ def only_answers(report: Report) -> bool:
 def heading(ending: str, report: Report) -> Text:
     """How the plan ended. A plan that has left steps out is not called done."""
     done, left = len(report.get("done") or []), len(report.get("left") or [])
-    count = f"  {done} of {done + left} {'step' if done + left == 1 else 'steps'} done."
+    count = f"  {done} of {counted(done + left, 'step')} done."
     if ending == "completed" and left:
         words = "! Done in part." if done else "– Nothing was done."
         return Text.assemble((words, "bold yellow"), count if done else "")
@@ -45,8 +46,8 @@ def heading(ending: str, report: Report) -> Text:
 def ending_line(ending: str, progress: Mapping[str, int]) -> Text:
     """How a plan without a report ended, with its steps counted."""
     words, style = _ENDINGS.get(ending, (ending, ""))
-    counted = [f"{progress[key]} {key}" for key in ("completed", "failed", "skipped") if progress.get(key)]
-    return Text.assemble((words, style), f"  {', '.join(counted)}" if counted else "")
+    counts = [f"{progress[key]} {key}" for key in ("completed", "failed", "skipped") if progress.get(key)]
+    return Text.assemble((words, style), f"  {', '.join(counts)}" if counts else "")
 
 
 def report_parts(report: Report, plan: Plan, folders: Sequence[Path]) -> Iterator[RenderableType]:
@@ -75,9 +76,9 @@ def report_parts(report: Report, plan: Plan, folders: Sequence[Path]) -> Iterato
 
 
 def _done(report: Report, numbers: Mapping[str, int], thought: Set[str]) -> Table | None:
-    """The completed steps, those of a model with its summaries; None if that tells no more than the plan.
+    """The completed steps, those of a model with its summaries; None if no summary adds to the plan.
 
-    What a literal call has done is told by the files and the commands.
+    Literal calls have no summary here: the files and commands show their effect.
     """
     steps = report.get("done") or []
     summaries = [

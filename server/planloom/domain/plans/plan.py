@@ -179,7 +179,7 @@ CommandEnd = Literal["ended", "denied", "cut_off", "not_run"]
 
 
 class CommandOutcome(Value):
-    """How a command ended: its exit code, None if it did not end by itself, and the telling line of its output."""
+    """How a command ended: its exit code, None if it did not end by itself, and the outcome line of its output."""
 
     exit_code: int | None = None
     line: str = ""

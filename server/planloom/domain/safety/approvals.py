@@ -9,7 +9,8 @@ from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId, Uri, Valu
 
 Effect = Literal["read", "write", "destroy", "execute"]
 Verdict = Literal["allow", "ask", "deny"]
-Decision = Literal["allow", "allowForPlan", "deny", "cancel", "superseded"]
+UserDecision = Literal["allow", "allowForPlan", "deny", "cancel"]
+Decision = Literal[UserDecision, "superseded"]
 
 
 class ApprovalFile(Value):

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from planloom.domain.changes import Changeset
 from planloom.domain.errors import UnknownThing, WrongState
 from planloom.domain.events import catalog as ev
-from planloom.domain.safety.approvals import Approval, Decision
+from planloom.domain.safety.approvals import Approval, Decision, UserDecision
 from planloom.domain.values import ApprovalId, Uri
 from planloom.execution.plan_store import PlanStore
 
@@ -16,7 +16,7 @@ from planloom.execution.plan_store import PlanStore
 class ApprovalResponse(NamedTuple):
     """The user's answer to an approval. `files` are those allowed, None for all."""
 
-    decision: Literal["allow", "allowForPlan", "deny", "cancel"]
+    decision: UserDecision
     reason: str | None = None
     files: tuple[Uri, ...] | None = None
 

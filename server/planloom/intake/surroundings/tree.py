@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from planloom.domain.text.counted import counted
 from planloom.intake.languages import language_of
 from planloom.workspace.paths.names import visible
 
@@ -90,9 +91,7 @@ class _Group(NamedTuple):
         if self.folder is None:
             ending = f" *{_ending(self.names[0])}" if len(self.names) > 1 else ""
             return f"{'  ' * depth}{self._named('')}{ending}"
-        return (
-            f"{self.heading(depth)} ({_counted(self.folder.files)}{' each' if len(self.names) > 1 else ''})"
-        )
+        return f"{self.heading(depth)} ({counted(self.folder.files, 'file')}{' each' if len(self.names) > 1 else ''})"
 
     def heading(self, depth: int) -> str:
         """The line of a folder, or of several that are alike, without their contents."""
@@ -121,14 +120,10 @@ def tree(paths: Sequence[str], most_characters: int, *, whole: bool = True) -> s
 
 def _facts(paths: Sequence[str], *, whole: bool) -> Iterator[str]:
     files = [path for path in paths if not path.endswith("/")]
-    counted = Counter(language for path in files if (language := language_of(path)) is not None)
-    languages = [each for each in counted.most_common() if each[0] not in _COUNTED][:_LANGUAGES]
+    files_of = Counter(language for path in files if (language := language_of(path)) is not None)
+    languages = [each for each in files_of.most_common() if each[0] not in _COUNTED][:_LANGUAGES]
     listed = ", ".join(f"{language} {count}" for language, count in languages)
-    yield _counted(len(files)) + ("" if whole else " and more") + (f": {listed}" if listed else "")
-
-
-def _counted(files: int) -> str:
-    return "1 file" if files == 1 else f"{files} files"
+    yield counted(len(files), "file") + ("" if whole else " and more") + (f": {listed}" if listed else "")
 
 
 def _folders(paths: Sequence[str]) -> _Folder:
@@ -208,13 +203,13 @@ def _fitting(lines: Sequence[str], most: int) -> Iterator[str]:
     if sum(len(line) + 1 for line in lines) <= most:
         yield from lines
         return
-    note = f"… {len(lines)} more lines"
+    note = f"… {counted(len(lines), 'more line')}"
     left = most - len(note) - 1
     for number, line in enumerate(lines):
         left -= len(line) + 1
         if left < 0:
             if number:
-                yield f"… {len(lines) - number} more lines"
+                yield f"… {counted(len(lines) - number, 'more line')}"
             return
         yield line
 

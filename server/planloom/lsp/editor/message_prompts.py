@@ -14,13 +14,14 @@ from pygls.capabilities import get_capability
 
 from planloom.domain.errors import PlanloomError
 from planloom.domain.events import catalog as ev
+from planloom.domain.text.counted import counted
 from planloom.lsp.transport.outgoing import MESSAGE_TYPES, ClientGone, ClientRefused, MessageKind
 from planloom.workspace.paths.uris import display_name, to_path
 
 if TYPE_CHECKING:
     from planloom.domain.changes import Conflict
     from planloom.domain.plans.plan import Plan, Question, Recovery
-    from planloom.domain.safety.approvals import Approval
+    from planloom.domain.safety.approvals import Approval, UserDecision
     from planloom.domain.values import PlanId, Uri
     from planloom.execution.jobs import Jobs
     from planloom.lsp.editor.capabilities import Client
@@ -36,7 +37,7 @@ ALLOW, ALLOW_PLAN, DENY, CANCEL, SHOW = "Allow", "Allow for plan", "Deny", "Canc
 MINE, THEIRS, BOTH = "Keep mine", "Take Planloom's", "Keep both"
 MERGED = "Use the merged document"
 _CHOICES: dict[str, Literal["mine", "theirs", "both"]] = {MINE: "mine", THEIRS: "theirs", BOTH: "both"}
-_DECISIONS: dict[str, Literal["allow", "allowForPlan", "deny", "cancel"]] = {
+_DECISIONS: dict[str, UserDecision] = {
     ALLOW: "allow",
     ALLOW_PLAN: "allowForPlan",
     DENY: "deny",
@@ -45,7 +46,7 @@ _DECISIONS: dict[str, Literal["allow", "allowForPlan", "deny", "cancel"]] = {
 
 
 class MessagePrompts:
-    """Asks the questions of plans that the client has not declared to ask itself.
+    """Shows the questions of plans as messages, except the kinds that the client has declared to show itself.
 
     A dismissed message is no answer: the question stays pending, and a command can answer it.
     """
@@ -240,7 +241,7 @@ def _approval_text(approval: Approval) -> str:
         counts = f" (+{file.added} −{file.removed})" if file.added or file.removed else ""
         lines.append(f"{file.change} {file.resolved_path}{to}{counts}")
     if len(approval.files) > _FILES:
-        lines.append(f"and {len(approval.files) - _FILES} more files")
+        lines.append(f"and {counted(len(approval.files) - _FILES, 'more file')}")
     if approval.warning:
         lines.append(approval.warning)
     return "\n".join(lines)

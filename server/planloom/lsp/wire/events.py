@@ -36,9 +36,7 @@ def message_of(event: type[Value]) -> type[OfPlan]:
         if name in fields or name in base.model_fields:
             continue
         form = _form(field.annotation)
-        if field.is_required():
-            fields[name] = (form, ...)
-        elif field.default is None:
+        if field.default is None:
             fields[name] = (_MAYBE[form], None)
         elif field.default == ():
             fields[name] = (_MAYBE_MANY[get_args(form)[0]], None)

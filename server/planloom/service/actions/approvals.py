@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from planloom.domain.errors import UnknownThing
+from planloom.domain.safety.approvals import UserDecision
 from planloom.domain.values import ApprovalId, EditId, Uri
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.pending_approvals import ApprovalResponse
@@ -25,7 +24,7 @@ class Approvals:
     async def respond(
         self,
         approval_id: ApprovalId,
-        decision: Literal["allow", "allowForPlan", "deny", "cancel"],
+        decision: UserDecision,
         reason: str | None,
         files: tuple[Uri, ...] | None,
     ) -> None:

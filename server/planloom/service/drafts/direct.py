@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.agents import allowed_effects
 from planloom.domain.plans.plan import Plan, Review, Step, StepResult
+from planloom.domain.text.counted import counted
 from planloom.domain.values import Instant, Json, StepId
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
@@ -106,7 +107,7 @@ def put_to_review(plan: Plan, running: Step, wanted: Sequence[Json], at: Instant
     return ev.PlanReady(
         version=plan.version + 1,
         steps=(*done, *steps),
-        summary=f"{_counted(len(steps))}, proposed while working on the request.",
+        summary=f"{counted(len(steps), 'step')}, proposed while working on the request.",
         sequential=True,
         author="model",
     )
@@ -116,10 +117,6 @@ def headline(text: str) -> str:
     """The first line of a request, short enough for a list."""
     line = text.strip().splitlines()[0].strip() if text.strip() else "Request"
     return line if len(line) <= _HEADLINE else line[: _HEADLINE - 1].rstrip() + "…"
-
-
-def _counted(steps: int) -> str:
-    return "1 step" if steps == 1 else f"{steps} steps"
 
 
 def _unused_id(used: set[StepId], number: int) -> StepId:

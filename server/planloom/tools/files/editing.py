@@ -6,6 +6,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from planloom.domain.text.counted import counted
 from planloom.domain.text.positions import with_eol
 from planloom.tools.context import ToolContext
 from planloom.tools.files.fuzzy_match import GRADE_TEXT, Grade
@@ -88,7 +89,7 @@ async def _stage(place: ResolvedPath, before: str, result: Replacement, files: O
     refused = await files.stage_write(place.uri, result.text, notes=(*place.notes, *_notes(result.grade)))
     if refused is not None:
         return failed(refused.reason)
-    places = "1 place" if result.occurrences == 1 else f"{result.occurrences} places"
+    places = counted(result.occurrences, "place")
     fuzzy = (
         ""
         if result.grade == "exact"

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from planloom.domain.changes import DeleteFile
 from planloom.domain.safety.protected import is_git
+from planloom.domain.text.counted import counted
 from planloom.tools.context import ToolContext
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
@@ -83,8 +84,8 @@ async def delete_path(args: DeletePath, context: ToolContext) -> ToolResult:
     if found.problem != "folder":
         return succeeded(f"Deleted {place.relative}", value=place.relative)
     return succeeded(
-        f"Deleted the folder {place.relative} with {_count(len(inside))}",
-        f"Deleted the folder {place.relative} with {_count(len(inside))}{':' if inside else '.'}"
+        f"Deleted the folder {place.relative} with {counted(len(inside), 'file')}",
+        f"Deleted the folder {place.relative} with {counted(len(inside), 'file')}{':' if inside else '.'}"
         + "".join(f"\n{name}" for name in inside[:MOST_LISTED])
         + (f"\n[and {len(inside) - MOST_LISTED} more]" if len(inside) > MOST_LISTED else ""),
         place.relative,
@@ -150,10 +151,6 @@ async def _inside(context: ToolContext, place: ResolvedPath) -> tuple[str, ...]:
 
 def _deleted(context: ToolContext) -> int:
     return sum(isinstance(change, DeleteFile) for change in context.files.changeset().changes)
-
-
-def _count(files: int) -> str:
-    return "1 file" if files == 1 else f"{files} files"
 
 
 RENAME_PATH = Tool(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from planloom.domain.text.counted import counted
 from planloom.domain.text.lines import split_lines
 from planloom.domain.values import Json
 from planloom.tools.candidates import chain_at, excluded_of
@@ -46,21 +47,22 @@ class ReadFile(BaseModel):
     @field_validator("ranges")
     @classmethod
     def _readable(cls, ranges: str | None) -> str | None:
-        if ranges is not None and not all(_RANGE.fullmatch(each.strip()) for each in ranges.split(",")):
+        if ranges and not all(_RANGE.fullmatch(each.strip()) for each in ranges.split(",")):
             raise ValueError("give ranges of lines such as 1-40,90-120")
         return ranges
 
     def spans(self) -> tuple[tuple[int, int | None], ...]:
         """First and last lines of the wanted ranges, None for the end of the file; empty for the whole file."""
         found: list[tuple[int, int | None]] = []
-        # Some models fill in 0 where they want no limit.
+        # Some models fill in 0, or an empty text, where they want no limit.
         if self.start_line or self.end_line:
             found.append((self.start_line or 1, self.end_line or None))
         for each in (self.ranges or "").split(","):
             match = _RANGE.fullmatch(each.strip())
             if match is not None:
-                first = int(match[1])
-                found.append((first, int(match[3]) if match[3] else None if match[2] else first))
+                first = int(match[1]) or 1
+                last = (int(match[3]) or None) if match[3] else None if match[2] else first
+                found.append((first, last))
         return tuple(found)
 
 
@@ -107,14 +109,16 @@ def _shown(name: str, text: str, spans: Sequence[tuple[int, int | None]]) -> Too
     count = max(len(lines), 1)
     wanted = _within(spans or ((1, None),), count)
     if not wanted:
-        return failed(f"{name} has {_lines(count)}; ask for lines in that range.")
+        return failed(f"{name} has {counted(count, 'line')}; ask for lines in that range.")
     parts = _limited(wanted, lines)
     texts = ["".join(lines[part.start - 1 : part.stop - 1]) for part in parts]
     shown = "\n[…]\n".join(
         numbered([_cut(line) for line in lines[part.start - 1 : part.stop - 1]], part.start) for part in parts
     )
     if parts == [range(1, count + 1)]:
-        return succeeded(f"Read {name} ({_lines(count)})", shown if text else "[the file is empty]", text)
+        return succeeded(
+            f"Read {name} ({counted(count, 'line')})", shown if text else "[the file is empty]", text
+        )
     which = " and ".join(f"{part.start} to {part.stop - 1}" for part in parts)
     note = f"[lines {which} of {count}; ask for other lines with start_line and end_line, or with ranges]"
     return succeeded(f"Read lines {which} of {name}", f"{shown}\n{note}", "".join(texts))
@@ -174,10 +178,6 @@ def unreadable(name: str, snapshot: Snapshot) -> str:
             return f"{name} cannot be read ({snapshot.detail or snapshot.problem or 'no text'})."
 
 
-def _lines(count: int) -> str:
-    return "1 line" if count == 1 else f"{count} lines"
-
-
 async def list_files(args: ListFiles, context: ToolContext) -> ToolResult:
     """List the names below a folder; folders end with a slash."""
     place = await context.resolve(args.path or ".", "read")
@@ -208,7 +208,7 @@ async def list_files(args: ListFiles, context: ToolContext) -> ToolResult:
     if more:
         text += f"\n[only the first {MAX_LISTED} are shown; list a folder below, or give a pattern]"
     where = place.relative if place.relative not in ("", ".") else "the workspace folder"
-    return succeeded(f"Listed {where} ({len(names)}{'+' if more else ''} names)", text, value)
+    return succeeded(f"Listed {where} ({counted(len(names), 'name', or_more=more)})", text, value)
 
 
 class _Below(NamedTuple):

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from planloom.domain.safety.protected import is_secret
+from planloom.domain.text.counted import counted
 from planloom.tools.context import ToolContext
 from planloom.tools.git.repository import GitOutput, Repository, open_repository
 from planloom.tools.git.unsaved_changes import UnsavedChange, unsaved_changes
@@ -71,8 +72,7 @@ async def git_status(args: GitStatus, context: ToolContext) -> ToolResult:
     lines = found.text.splitlines()
     unsaved = [each.path async for each in unsaved_changes(context, repository.place)]
     text = "\n".join(lines) + ("" if len(lines) > 1 else "\n(no changes)") + _not_on_disk(unsaved)
-    changed = max(0, len(lines) - 1)
-    return succeeded(f"Read git's status: {changed} file{'' if changed == 1 else 's'} changed", text, text)
+    return succeeded(f"Read git's status: {_lines(found, 'file', heading=1)} changed", text, text)
 
 
 async def git_log(args: GitLog, context: ToolContext) -> ToolResult:
@@ -93,11 +93,12 @@ async def git_log(args: GitLog, context: ToolContext) -> ToolResult:
     )
     if found.code != 0:
         return _unreadable(found)
-    count = len(found.text.splitlines())
     text = found.text.rstrip("\n") or "(no commits)"
-    if count == args.max_results:
+    if found.cut:
+        text += "\n[there may be more: give a path or a range]"
+    elif len(found.text.splitlines()) == args.max_results:
         text += "\n[there may be more: raise max_results, or give a path or a range]"
-    return succeeded(f"Listed {count} commit{'' if count == 1 else 's'}", text, text)
+    return succeeded(f"Listed {_lines(found, 'commit')}", text, text)
 
 
 async def git_diff(args: GitDiff, context: ToolContext) -> ToolResult:
@@ -121,14 +122,14 @@ async def git_diff(args: GitDiff, context: ToolContext) -> ToolResult:
     if found.cut:
         parts.append(f"[cut; give a path for the rest of: {_named([file.counted for file in shown])}]")
     if len(shown) < len(files):
-        parts.append(f"[not shown, since they may hold secrets: {len(files) - len(shown)} files]")
+        parts.append(f"[not shown, since they may hold secrets: {counted(len(files) - len(shown), 'file')}]")
     count = len(files)
     if ".." not in commits:
         unsaved = [each async for each in unsaved_changes(context, repository.place)]
         count = len({path for file in files for path in file.paths[-1:]} | {each.path for each in unsaved})
         parts += [await _untracked(repository), _unsaved_diff(unsaved)]
     text = "\n".join(part for part in parts if part) or "(no changes)"
-    return succeeded(f"Compared: {count} file{'' if count == 1 else 's'} changed", text, text)
+    return succeeded(f"Compared: {counted(count, 'file')} changed", text, text)
 
 
 class _ChangedFile(NamedTuple):
@@ -196,6 +197,13 @@ def _not_on_disk(paths: Sequence[str]) -> str:
 
 def _named(names: Sequence[str]) -> str:
     return plain(listed(names, _MOST_NAMED)).replace("\n", " ")
+
+
+def _lines(found: GitOutput, noun: str, *, heading: int = 0) -> str:
+    """How many lines git printed after the heading; the least number if its output was cut."""
+    count = max(0, len(found.text.splitlines()) - heading)
+    # A line in the middle says how much was left out.
+    return f"at least {counted(count - 1, noun)}" if found.cut else counted(count, noun)
 
 
 def _unreadable(found: GitOutput) -> ToolResult:

@@ -6,14 +6,13 @@ import asyncio
 import os
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from planloom.tools.context import ToolContext
 from planloom.tools.processes.child_process import Capture
 from planloom.tools.tool import ToolResult, failed
 from planloom.workspace.index.programs import running_git
-from planloom.workspace.index.work_trees import own_work_tree
+from planloom.workspace.index.work_trees import WorkTree, own_work_tree
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 
 _SECONDS: Final = 15.0
@@ -34,22 +33,20 @@ class GitOutput(NamedTuple):
 
 
 class Repository(NamedTuple):
-    """A work tree. Git runs in `folder`, a workspace folder; `place` is the file or folder asked about.
+    """A work tree around a workspace folder, and the file or folder asked about."""
 
-    `is_whole`: the folder is the whole work tree. `overrides` switch off the filters that the repository's own
-    settings define, since they are programs.
-    """
-
-    git: Path
-    folder: Path
+    work_tree: WorkTree
     place: ResolvedPath
-    is_whole: bool
-    overrides: tuple[str, ...]
 
     @property
     def path(self) -> str:
-        """The place asked about, relative to `folder`."""
+        """The place asked about, relative to the workspace folder."""
         return self.place.relative
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the workspace folder is the whole work tree."""
+        return not self.work_tree.prefix
 
     async def names(self, *arguments: str) -> tuple[str, ...] | None:
         """The NUL-separated output; None if git fails, or prints too much."""
@@ -87,12 +84,11 @@ class Repository(NamedTuple):
 
     async def _run(self, capture: Capture, arguments: Sequence[str]) -> int | None:
         """Run git into a capture. Returns its exit code, None if it was stopped."""
+        git, folder, _, options = self.work_tree
         try:
             async with (
                 asyncio.timeout(_SECONDS),
-                running_git(
-                    self.git, *self.overrides, *arguments, cwd=self.folder, limit=_CHUNK * 2
-                ) as process,
+                running_git(git, *options, *arguments, cwd=folder, limit=_CHUNK * 2) as process,
             ):
                 assert process.stdout is not None
                 while chunk := await process.stdout.read(_CHUNK):
@@ -123,4 +119,4 @@ async def open_repository(context: ToolContext, path: str) -> Repository | ToolR
             f"Git cannot be used here: {place.root.name} is not in a git repository, or its data lies elsewhere "
             "or its settings name programs that cannot be switched off."
         )
-    return Repository(git, place.root.path, place, not work_tree.prefix, work_tree.options)
+    return Repository(work_tree, place)

@@ -12,7 +12,7 @@ from planloom.domain.plans.plan import CommandOutcome
 from planloom.domain.values import Value
 from planloom.tools.context import ToolContext
 from planloom.tools.processes.child_process import ProcessResult
-from planloom.tools.processes.telling_line import telling_line
+from planloom.tools.processes.outcome_line import outcome_line
 from planloom.tools.tool import Tool, ToolResult, failed, shortened
 from planloom.workspace.paths.resolver import PathRefused
 
@@ -106,7 +106,7 @@ def _tool_result(command: Command, ended: ProcessResult) -> ToolResult:
     else:
         how = f"ended with exit code {ended.code}"
     ok = ended.code == 0
-    line = telling_line(ended.output)
+    line = outcome_line(ended.output)
     text = f"The command {how}."
     if ended.timed_out:
         text += (

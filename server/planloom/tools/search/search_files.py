@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from planloom.domain.text.counted import counted
 from planloom.domain.text.positions import with_eol
 from planloom.domain.values import Json
 from planloom.tools.candidates import SearchScope, chunks, matching, scope_below
@@ -253,15 +254,14 @@ def _tool_result(args: SearchText, found: _SearchResult, prefix: str, scope: Sea
     value: list[Json] = [
         {"path": prefix + hit.name, "line": hit.line, "text": hit.text} for hit in found.hits
     ]
-    more = "+" if found.late else ""
-    lines = f"{found.total}{more} line{'' if found.total == 1 and not more else 's'}"
-    files = f"{len(found.counts)}{more} file{'' if len(found.counts) == 1 and not more else 's'}"
+    lines = counted(found.total, "line", or_more=found.late)
+    files = counted(len(found.counts), "file", or_more=found.late)
     return succeeded(f"Found {what} in {lines} of {files}", "\n".join((text, *notes)), value)
 
 
 def _nothing(args: SearchText, found: _SearchResult, scope: SearchScope) -> str:
     searched = len(scope.names) + len(scope.live.keys() - set(scope.names))
-    text = f"No line contains “{args.pattern[:80]}” in {searched} file{'' if searched == 1 else 's'}."
+    text = f"No line contains “{args.pattern[:80]}” in {counted(searched, 'file')}."
     if found.late:
         return f"{text} The search ran out of time: give a folder or files to search in."
     return text if args.ignore_case else f"{text} Try ignore_case, a shorter text, or another folder."
@@ -288,16 +288,22 @@ def _rendered(hits: Sequence[_Hit], prefix: str, *, in_context: bool) -> str:
 
 def _rest(found: _SearchResult, shown: Sequence[_Hit], prefix: str) -> str:
     """What is not shown: how many lines of which files, most lines first."""
+    narrower = "give a folder or file as path, or files such as *.py"
+    more = found.total - len(shown)
+    if not more:
+        return f"[not all files were searched: {narrower}]"
     left = Counter(found.counts)
     left.subtract(hit.name for hit in shown)
     files = [(prefix + name, count) for name, count in left.most_common() if count > 0]
     named = ", ".join(f"{name} {count}" for name, count in files[:_MOST_NAMED])
-    others = f" and {len(files) - _MOST_NAMED} more files" if len(files) > _MOST_NAMED else ""
+    others = f" and {counted(len(files) - _MOST_NAMED, 'more file')}" if len(files) > _MOST_NAMED else ""
     least = "at least " if found.late else ""
-    return (
-        f"[{len(shown)} lines are shown, {least}{found.total - len(shown)} more are in {named or 'files not searched'}"
-        f"{others}; give a folder or file as path, or files such as *.py]"
-    )
+    shown_lines = f"{counted(len(shown), 'line')} {_are(len(shown))} shown"
+    return f"[{shown_lines}, {least}{more} more {_are(more)} in {named}{others}; {narrower}]"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 SEARCH_TEXT = Tool(

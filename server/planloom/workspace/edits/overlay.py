@@ -43,6 +43,11 @@ class Overlay:
         self.under = under
         self._stage = Stage()
 
+    @property
+    def view(self) -> WorkspaceView:
+        """The workspace below all overlays."""
+        return self.under.view if isinstance(self.under, Overlay) else self.under
+
     async def read(self, uri: str) -> Snapshot:
         """Read a file; the snapshot becomes the merge base of the next write to it."""
         found = await self.peek(uri)

@@ -1,4 +1,5 @@
-"""Whether git may be asked about a work tree: its data must be its own, and the programs that it names switched off."""
+"""Decides whether git may run in a work tree: the repository's data must be the work tree's own, and the
+repository's filters are switched off."""
 
 from __future__ import annotations
 

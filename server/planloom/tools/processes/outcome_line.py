@@ -1,4 +1,4 @@
-"""Finds the line of a command's output that tells the most: the counts of a test run, else the last line."""
+"""Finds the line of a command's output that states its outcome: the counts of a test run, else the last line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COUNTS: Final = re.compile(
 _VERDICT: Final = re.compile(r"(?:OK|FAILED)(?: \([^()]*\))?")
 
 
-def telling_line(output: str) -> str:
+def outcome_line(output: str) -> str:
     """The last line with counts of tests or problems, else the last line that is not empty; empty without output."""
     lines = [line.strip(_FRAME) for line in output.rsplit("\n", _SEARCHED_LINES)[-_SEARCHED_LINES:]]
     lines = [line for line in lines if line]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planloom.tools.processes.telling_line import telling_line
+from planloom.tools.processes.outcome_line import outcome_line
 
 OUTPUTS = {
     "nothing": ("", ""),
@@ -38,4 +38,4 @@ OUTPUTS = {
 
 @pytest.mark.parametrize(("output", "line"), OUTPUTS.values(), ids=OUTPUTS)
 def test_the_counts_of_tests_win_over_the_last_line(output: str, line: str) -> None:
-    assert telling_line(output) == line
+    assert outcome_line(output) == line
