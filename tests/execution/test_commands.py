@@ -89,7 +89,7 @@ async def test_a_script_that_the_plan_has_changed_is_named_before_it_runs(tmp_pa
         text = '1. Replace "good" with "better" in build.sh\n2. run `sh build.sh`'
         plan = await room.respond(await room.approve(await room.ask(text)))
         (asked,) = plan.pending.approvals
-        assert asked.warning == "It runs what this plan has changed: build.sh."
+        assert asked.warning == "It names or runs what this plan has changed: build.sh."
         await room.respond(plan, "deny")
 
 

@@ -91,7 +91,7 @@ def _warnings(proposal: CommandProposal) -> Iterable[str]:
     if hides(text):
         yield "It contains invisible characters, which are shown as <U+…>."
     if proposal.changed:
-        yield f"It runs what this plan has changed: {listed(proposal.changed, _NAMED)}."
+        yield f"It names or runs what this plan has changed: {listed(proposal.changed, _NAMED)}."
 
 
 def scripts_of(command: Command, roots: Iterable[Path]) -> tuple[Script, ...]:
