@@ -105,6 +105,81 @@ async def test_a_denied_change_is_told_in_the_conversation_and_stays_in_it(tmp_p
             assert "a.txt must stay as it is" in results(request)[1]
 
 
+WRITE_B = ("write_file", {"path": "b.txt", "content": "BETA\n"})
+READ_A = ("read_file", {"path": "a.txt"})
+
+
+async def test_an_answer_that_ends_a_task_may_begin_the_next_and_end_it(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [
+            makes(READ_A, ("task_completed", {"summary": "Read."}), WRITE_B),
+            makes(
+                ("task_completed", {"summary": "Written."}),
+                ("read_file", {"path": "b.txt"}),
+                ("task_completed", {"summary": "It says BETA."}),
+            ),
+        ]
+    )
+    async with studio(tmp_path, FILES) as at:
+        plan = await planned(at, "Work", ("Read a.txt", "Read"), ("Write b.txt", "Write"), ("Read b.txt", "Read"))
+        at.model.model = model
+        plan = await allowed(at, plan)
+        assert plan.status == "completed" and at.text("b.txt") == "BETA\n"
+        assert [step.result.summary for step in plan.steps if step.result] == [
+            "Read.",
+            "Written.",
+            "It says BETA.",
+        ]
+        assert [call.tool for call in plan.steps[1].tools_executed] == ["write_file"]
+        assert len(model.requests) == 2
+        read, written, done_text = results(model.requests[1])
+        assert read.endswith("alpha") and "b.txt" in written and done_text == "Done."
+
+
+@pytest.mark.parametrize(
+    ("instruction", "answer", "why"),
+    [
+        (
+            "Write",
+            (("read_file", {"path": "x.txt"}), ("task_completed", {"summary": "Read."}), WRITE_B),
+            "a call failed",
+        ),
+        (
+            "Only if it is empty",
+            (READ_A, ("task_completed", {"summary": "Read."}), WRITE_B),
+            "it was never shown",
+        ),
+    ],
+)
+async def test_what_was_written_ahead_is_not_run_if(
+    tmp_path: Path, instruction: str, answer: tuple[tuple[str, dict[str, str]], ...], why: str
+) -> None:
+    model = ScriptedModel(
+        [makes(*answer), *(makes(READ_A, ("task_completed", {"summary": "Read."})) for _ in range(4))]
+    )
+    async with studio(tmp_path, FILES) as at:
+        plan = await planned(at, "Work", ("Read a.txt", "Read"), ("Write b.txt", instruction))
+        at.model.model = model
+        await allowed(at, plan)
+        assert at.text("b.txt") == "beta\n", why
+        assert any("was not run" in text for text in results(model.requests[1]))
+
+
+async def test_the_end_of_a_task_may_be_written_before_its_calls(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        [
+            makes(("task_completed", {"summary": "Written."}), WRITE_B),
+            makes(READ_A, ("task_completed", {"summary": "Read."})),
+        ]
+    )
+    async with studio(tmp_path, FILES) as at:
+        plan = await planned(at, "Work", ("Write b.txt", "Write"), ("Read a.txt", "Read"))
+        at.model.model = model
+        plan = await allowed(at, plan)
+        assert plan.status == "completed" and at.text("b.txt") == "BETA\n"
+        assert [len(step.tools_executed) for step in plan.steps] == [1, 1]
+
+
 async def test_steps_side_by_side_fork_the_conversation_at_their_last_common_point(tmp_path: Path) -> None:
     """Both begin with what the first step has seen; the last step continues one of them and is told of the other."""
     steps = [

@@ -160,6 +160,20 @@ def turn_of(
     )
 
 
+def parted(turn: Turn) -> tuple[Turn, Turn | None]:
+    """The answer up to the end of a task, and the rest if calls are in it: they are for the next task."""
+    ends = (index for index, call in enumerate(turn.made, start=1) if call.name == "task_completed")
+    end = next(ends, len(turn.made))
+    before = sum(call.name not in CONTROL for call in turn.made[:end])
+    if turn.malformed or not turn.calls[before:]:
+        return turn, None
+    first = turn_of(turn.text, turn.made[:end]).model_copy(
+        update={"calls": turn.calls[:before], "reasoning": turn.reasoning}
+    )
+    rest = turn_of("", turn.made[end:], cut=turn.cut).model_copy(update={"calls": turn.calls[before:]})
+    return first, rest
+
+
 def _read_control(name: str, args: Args, fields: dict[str, object]) -> str | None:
     """Put a control call's arguments into the fields of a Turn. Returns the problem if they are wrong."""
     match name:

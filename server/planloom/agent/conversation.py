@@ -7,6 +7,7 @@ message a turn, with the same sections and results written anew.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
@@ -26,6 +27,7 @@ _ACCEPTED = "Done."
 _ASKED = "The user has answered: see CURRENT TASK."
 FAILED = "[FAILED]"
 """The beginning of a failed call's result."""
+_SET_ASIDE = f"{FAILED} Set aside: see the other result."
 _NOT_RUN = f"{FAILED} It was not run. Make the call again if you still need it."
 
 
@@ -62,17 +64,26 @@ class ContextWindow(Protocol):
         ...
 
 
+class Ahead(NamedTuple):
+    """The rest of an answer that has ended a task: the model goes on with the next task of that version of the plan."""
+
+    turn: Turn
+    version: int
+
+
 class Thread(NamedTuple):
     """A native conversation that a later task of the plan can continue.
 
     `sent` has the sections by name as they were last sent, without those of one run of a task; `open` the calls of
-    the model that have no result yet; `steps` the tasks that were worked on in it.
+    the model that have no result yet, by the ids that the model gave them; `steps` the tasks that were worked on in
+    it; `ahead` what the model has written for the next task.
     """
 
     messages: tuple[Message, ...] = ()
     sent: Mapping[str, Section] = MappingProxyType({})
-    open: tuple[ToolCall, ...] = ()
+    open: Mapping[CallId, ToolCall] = MappingProxyType({})
     steps: frozenset[StepId] = frozenset()
+    ahead: Ahead | None = None
 
 
 NEW_THREAD = Thread()
@@ -87,10 +98,11 @@ class Conversation:
         self.window = window
         self.steps = thread.steps
         self.last_note = ""
-        self._is_native = True
+        self.is_native = True
         self._messages = list(thread.messages)
         self._sent = dict(thread.sent)
-        self._open = {call.call_id: call for call in thread.open}
+        self._open = dict(thread.open)
+        self.ahead = thread.ahead
         self._earlier = tuple(results)
         self._results = list(results)
         self._notes: list[str] = []
@@ -99,7 +111,17 @@ class Conversation:
     def thread(self) -> Thread:
         """The conversation so far."""
         sent = {name: section for name, section in self._sent.items() if not section.of_run}
-        return Thread(tuple(self._messages), MappingProxyType(sent), tuple(self._open.values()), self.steps)
+        still_open = MappingProxyType(dict(self._open))
+        return Thread(tuple(self._messages), MappingProxyType(sent), still_open, self.steps, self.ahead)
+
+    def has_shown(self, text: str) -> bool:
+        """Whether the text stands in a message, or in the arguments of a call of the model."""
+        as_json = json.dumps(text, ensure_ascii=False)[1:-1]
+        return any(
+            text in message.text
+            or any(as_json in json.dumps(call.arguments, ensure_ascii=False) for call in message.tool_calls)
+            for message in self._messages
+        )
 
     def tell(self, note: str) -> None:
         """Say something in the next request: in the answer to the model's control call, if it made one."""
@@ -113,7 +135,7 @@ class Conversation:
 
     def add_answer(self, turn: Turn) -> None:
         """Add the model's answer. Its calls keep their ids, unless the conversation has used them already."""
-        if not self._is_native:
+        if not self.is_native:
             return
         used = {call.call_id for message in self._messages for call in message.tool_calls}
         self._open = {}
@@ -147,15 +169,15 @@ class Conversation:
         call = self._open.pop(call_id, None)
         if call is not None:
             self._messages.append(Message(role="tool", text=text, tool_call_id=call.call_id))
-        elif self._is_native:
+        elif self.is_native:
             self._notes.append(text)
 
     async def request(
         self, mode: ToolCallMode, brief: Callable[[], Brief], tools: Sequence[ToolSpec]
     ) -> ModelRequest:
         """The next request. `brief` is asked again after a compaction, which changes the summary in it."""
-        self._is_native = mode == "native"
-        if not self._is_native:
+        self.is_native = mode == "native"
+        if not self.is_native:
             self._messages, self._sent, self._open = [], {}, {}
             return await self._written_anew(mode, brief, tools)
         self._answer_open_calls()
@@ -188,14 +210,15 @@ class Conversation:
 
     def _answer_open_calls(self) -> None:
         """Give every call a result, as all providers demand. The notes answer the first control call."""
+        accepted = _ACCEPTED
         for call in self._open.values():
             if call.name not in CONTROL:
                 text = _NOT_RUN
             elif self._notes:
-                text = "\n".join(self._notes)
+                text, accepted = "\n".join(self._notes), _SET_ASIDE
                 self._notes = []
             else:
-                text = _ASKED if call.name == "ask_user" else _ACCEPTED
+                text = _ASKED if call.name == "ask_user" else accepted
             self._messages.append(Message(role="tool", text=text, tool_call_id=call.call_id))
         self._open = {}
 

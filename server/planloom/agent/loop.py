@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from planloom.agent.answer import Confidence, Turn, control_specs
+from planloom.agent.answer import Confidence, Turn, control_specs, parted
 from planloom.agent.answer_decoder import mode_of, turn_request
+from planloom.agent.conversation import Ahead, Conversation
 from planloom.agent.prompts import Brief, remaining, system_prompt, task_brief
 from planloom.agent.result_budget import head_and_tail
 from planloom.agent.task import (
@@ -22,7 +23,7 @@ from planloom.agent.task import (
     ToolRunner,
 )
 from planloom.agent.turns import LoopState, ask_model, run_calls
-from planloom.domain.plans.plan import Plan
+from planloom.domain.plans.plan import SETTLED, Plan
 from planloom.domain.values import Json
 from planloom.models.port import Capabilities, Model, ModelRequest
 from planloom.tools.registry import Registry
@@ -44,7 +45,7 @@ async def work_on(task: AgentTask, model: Model, runner: ToolRunner) -> LoopEnd:
     state = _State(task)
     most = max(MAX_TURNS, 2 * task.limits.limit)
     for _ in range(most):
-        turn = await _ask(task, model, state)
+        turn = _written_ahead(task, state.conversation) or await _ask(task, model, state)
         state.idle += 1
         end = await _decide(task, runner, state, turn)
         if end is not None:
@@ -78,6 +79,19 @@ class _State(LoopState):
         self.failed_changes = ""
 
 
+def _written_ahead(task: AgentTask, conversation: Conversation) -> Turn | None:
+    """What the model has written for this task already, together with the end of the one before.
+
+    None if it may have been written for another task, or without what the user has said of this one.
+    """
+    ahead, conversation.ahead = conversation.ahead, None
+    plan, step = task.plan(), task.step
+    if ahead is None or ahead.version != plan.version or not conversation.has_shown(step.instruction):
+        return None
+    first = next(each for each in plan.steps if each.status not in SETTLED)
+    return ahead.turn if first.step_id == step.step_id else None
+
+
 async def _ask(task: AgentTask, model: Model, state: _State) -> Turn:
     task.limits.allow()
 
@@ -95,7 +109,13 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
     gave_up = state.malformed(turn)
     if gave_up is not None:
         return gave_up
+    plan, rest = task.plan(), None
+    if state.conversation.is_native and remaining(plan, task.step):
+        turn, rest = parted(turn)
     succeeded = await run_calls(task.limits, runner, state, turn)
+    if rest is not None and succeeded is True and not await _may_end(runner):
+        # The end of the task was written before its calls.
+        succeeded, rest = await run_calls(task.limits, runner, state, rest), None
     if isinstance(succeeded, GaveUp):
         return succeeded
     if turn.plan_actions is not None and task.plan().route == "direct":
@@ -108,12 +128,20 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
         )
         return None
     if turn.task_completed is not None and succeeded:
-        return await _finish(task, runner, state, turn.task_completed, turn.final_answer, turn.confidence)
+        end = await _finish(task, runner, state, turn.task_completed, turn.final_answer, turn.confidence)
+        if rest is not None and isinstance(end, TaskDone):
+            state.conversation.ahead = Ahead(rest, plan.version)
+        return end
     if turn.final_answer is not None:
         return await _final_answer(task, runner, state, turn)
     if turn.calls or turn.malformed or turn.task_completed is not None:
         return None
     return await _prose(task, runner, state, turn.text.strip())
+
+
+async def _may_end(runner: ToolRunner) -> bool:
+    """Whether the calls so far leave the claim open that the task is done."""
+    return await runner.evidence() != "idle" and not await runner.missing()
 
 
 async def _proposes_plan(

@@ -31,7 +31,8 @@ _RULES = f"""You are Planloom, a coding agent in the user's editor. You carry ou
 task by task.
 - Do only the CURRENT TASK, with tool calls. Other tasks of the list are carried out in their own turn.
 {_COMMON}
-- When the CURRENT TASK is done, call task_completed and say what was done and what later tasks must know."""
+- When the CURRENT TASK is done, call task_completed and say what was done and what later tasks must know. Calls
+after it in the same answer already belong to the next task of the list."""
 _RULES_DIRECT = f"""You are Planloom, a coding agent in the user's editor. You carry out the user's request with tool
 calls, or answer it in words.
 {_COMMON}

@@ -42,7 +42,10 @@ class PlanThreads:
         plan = self._plan(plan_id)
         if step_id not in plan.own:
             fits = _characters(plan.shared) <= most_characters
-            plan.own[step_id] = _Begun(plan.shared if fits else NEW_THREAD, plan.shared)
+            thread = plan.shared
+            # Only the first step to begin goes on with what was written ahead.
+            plan.shared = thread._replace(ahead=None)
+            plan.own[step_id] = _Begun(thread if fits else NEW_THREAD, plan.shared)
         return plan.own[step_id].thread
 
     def forget_own(self, plan_id: PlanId, step_id: StepId) -> None:
