@@ -121,7 +121,9 @@ async def test_an_answer_that_ends_a_task_may_begin_the_next_and_end_it(tmp_path
         ]
     )
     async with studio(tmp_path, FILES) as at:
-        plan = await planned(at, "Work", ("Read a.txt", "Read"), ("Write b.txt", "Write"), ("Read b.txt", "Read"))
+        plan = await planned(
+            at, "Work", ("Read a.txt", "Read"), ("Write b.txt", "Write"), ("Read b.txt", "Read")
+        )
         at.model.model = model
         plan = await allowed(at, plan)
         assert plan.status == "completed" and at.text("b.txt") == "BETA\n"

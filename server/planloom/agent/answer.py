@@ -58,20 +58,17 @@ def control_specs(*, direct: bool) -> tuple[ToolSpec, ...]:
     specs = [
         _spec(
             "task_completed",
-            "The CURRENT TASK is done. Call it only after the tool calls it needs have succeeded; "
-            "do not call it while something of the task is missing.",
+            "The CURRENT TASK is done. Call it only after the tool calls it needs have succeeded.",
             {"summary": {"type": "string", "description": "What was done, and what later tasks must know."}},
         ),
         _spec(
             "final_answer",
-            "The answer to the whole request. Call it only when ALL tasks are complete; "
-            "leave it out while any task remains.",
+            "The answer to the whole request. Call it only when ALL tasks are complete.",
             {
                 "text": {"type": "string", "description": "The answer for the user."},
                 "confidence": {
                     "type": "string",
                     "enum": ["high", "medium", "low"],
-                    "description": "How sure you are; leave it out if you cannot tell.",
                 },
             },
             required=("text",),

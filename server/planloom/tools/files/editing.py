@@ -28,7 +28,7 @@ class EditFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    path: str = Field(description="Relative to the workspace folder.", max_length=4096)
+    path: str = Field(max_length=4096)
     old_text: str | None = Field(
         None,
         description="Text to replace, exactly as in the file, with enough lines around it to be unique.",

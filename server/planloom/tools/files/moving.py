@@ -28,7 +28,7 @@ class RenamePath(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    path: str = Field(description="Relative to the workspace folder.", max_length=4096)
+    path: str = Field(max_length=4096)
     new_path: str = Field(
         description="Its new path, or an existing folder to move it into.",
         max_length=4096,
@@ -40,7 +40,7 @@ class DeletePath(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    path: str = Field(description="Relative to the workspace folder.", max_length=4096)
+    path: str = Field(max_length=4096)
 
 
 async def rename_path(args: RenamePath, context: ToolContext) -> ToolResult:

@@ -37,7 +37,7 @@ class ReadFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    path: str = Field(description="Relative to the workspace folder.", max_length=4096)
+    path: str = Field(max_length=4096)
     start_line: int | None = Field(None, ge=0, description="First line, from 1.")
     end_line: int | None = Field(None, ge=0, description="Last line, included.")
     ranges: str | None = Field(

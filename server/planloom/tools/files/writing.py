@@ -22,7 +22,7 @@ class WriteFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    path: str = Field(description="Relative to the workspace folder.", max_length=4096)
+    path: str = Field(max_length=4096)
     content: str = Field(description="The complete new content.", max_length=MAX_CONTENT)
 
 
@@ -31,7 +31,7 @@ class CreateFolder(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    path: str = Field(description="Relative to the workspace folder.", max_length=4096)
+    path: str = Field(max_length=4096)
 
 
 def names_folder(path: str) -> ToolResult | None:

@@ -40,7 +40,7 @@ class GitLog(BaseModel):
 
     path: str = Field("", description="Only commits that changed this.", max_length=4096)
     revision: str = Field("", description="Where to start, or a range such as main..HEAD.", max_length=500)
-    max_results: int = Field(20, ge=1, le=MAX_COMMITS, description="Most commits.")
+    max_results: int = Field(20, ge=1, le=MAX_COMMITS)
 
 
 class GitDiff(BaseModel):

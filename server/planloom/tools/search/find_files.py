@@ -27,7 +27,7 @@ class FindFiles(BaseModel):
         max_length=500,
     )
     path: str = Field("", description="Folder to look in.", max_length=4096)
-    max_results: int = Field(200, ge=1, le=MAX_RESULTS, description="Most paths.")
+    max_results: int = Field(200, ge=1, le=MAX_RESULTS)
 
 
 async def find_files(args: FindFiles, context: ToolContext) -> ToolResult:
