@@ -6,11 +6,14 @@ import argparse
 import asyncio
 import json
 import sys
+import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 from tests.campaigns.reports import Report, table
 from tests.campaigns.running import AT_ONCE, CAMPAIGNS, run_seeds
+from tests.support.power_cut.disk import recorder
 from tests.support.warm_server import warm_servers
 
 
@@ -40,7 +43,7 @@ async def _run(given: argparse.Namespace, names: tuple[str, ...]) -> list[Report
             kept = [f"kept: {report.folder}"] if given.keep else []
             print(f"{report.campaign} {report.seed}", *report.lines(), *kept, sep="\n    ", flush=True)  # noqa: T201
 
-    with warm_servers() as warm:
+    with tempfile.TemporaryDirectory() as built, warm_servers(recorder(Path(built))) as warm:
         for name in names:
             began = time.monotonic()
             seeds = seeds_of(given.seeds)

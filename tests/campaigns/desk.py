@@ -46,6 +46,7 @@ class Desk:
         self.perished: set[str] = set()
         self.plan_id: str | None = None
         self.threw_away = False
+        self.disk_log: Path | None = None
         self.apply: Apply | None = None
         self._tasks: set[asyncio.Future[Any]] = set()
         self.root.mkdir(parents=True)
@@ -77,6 +78,7 @@ class Desk:
             "HOME": str(self.folder),
             "LANG": "C.UTF-8",
             "PLANLOOM_CONFIG": str(self.folder / "none.json"),
+            **({"PLANLOOM_DISK_LOG": str(self.disk_log)} if self.disk_log else {}),
         }
         places = ["--storage", str(self.folder / "state"), "--log-file", str(self.folder / "server.log")]
         started = self.warm.start(

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,15 +95,15 @@ async def run(
     blows = drawn if blows is None else blows
     report = Report(NAME, seed, f"{circumstances} {blows} {fates}", folder=str(folder))
     async with desk(warm, folder, world, circumstances, rng) as at:
-        _prepare(at)
+        prepare(at)
         person = Person(at)
         with troubles_blamed(at, report):
             plan = await _live_and_die(at, person, blows, fates, report)
-            await _judge(at, report, plan)
+            await judge(at, report, plan)
     return report
 
 
-def _prepare(at: Desk) -> None:
+def prepare(at: Desk) -> None:
     """Some files are open, one of them perhaps with a line that is not saved."""
     names = list(at.world.files)
     for name in at.rng.sample(names, at.rng.randint(0, len(names))):
@@ -124,26 +124,34 @@ async def _live_and_die(
     for life in range(len(blows) + 1):
         blow = blows[life] if life < len(blows) else Blow()
         client = await at.boot(fault=blow.fault)
-        striking = asyncio.ensure_future(_strike(at, client, blow))
         try:
-            plan = await person.see_through()
+            async with striking(at, client, blow):
+                plan = await person.see_through()
         except ServerGone:
             report.kills += 1
             await client.dead()
             fate = fates[life] if life < len(fates) else "same"
             at.change_editor("hot_exit" if fate == "same" and blow.part == "half" else fate)
             continue
-        finally:
-            striking.cancel()
-            at.apply = None
-            with contextlib.suppress(asyncio.CancelledError, ServerGone, Failed):
-                await striking
         if not client.alive:
             await client.dead()
             at.change_editor("same")
             await at.boot()
         return plan
     raise ServerGone
+
+
+@contextlib.asynccontextmanager
+async def striking(at: Desk, client: ProcessClient, blow: Blow) -> AsyncIterator[None]:
+    """Strike the blow from outside while the block runs."""
+    strikes = asyncio.ensure_future(_strike(at, client, blow))
+    try:
+        yield
+    finally:
+        strikes.cancel()
+        at.apply = None
+        with contextlib.suppress(asyncio.CancelledError, ServerGone, Failed):
+            await strikes
 
 
 async def _strike(at: Desk, client: ProcessClient, blow: Blow) -> None:
@@ -209,7 +217,7 @@ def _striking_edit(at: Desk, blow: Blow, hit: Callable[[], Awaitable[None]]) -> 
     return apply
 
 
-async def _judge(at: Desk, report: Report, plan: dict[str, Any]) -> None:
+async def judge(at: Desk, report: Report, plan: dict[str, Any]) -> None:
     events = await all_events(at)
     effects_once(at, report)
     asked_before(at, report, events)

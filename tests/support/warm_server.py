@@ -57,14 +57,19 @@ class Started(NamedTuple):
 class WarmServers:
     """The process that forks servers, seen from the tests' side."""
 
-    def __init__(self) -> None:
+    def __init__(self, preload: Path | None) -> None:
         ours, theirs = socket.socketpair()
         command = [sys.executable, "-m", "tests.support.warm_server", str(theirs.fileno())]
         root = Path(__file__).parents[2]
         self._process = subprocess.Popen(
-            command, pass_fds=[theirs.fileno()], cwd=root, stdin=subprocess.DEVNULL
+            command,
+            pass_fds=[theirs.fileno()],
+            cwd=root,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "LD_PRELOAD": str(preload)} if preload else None,
         )
         theirs.close()
+        self.records = preload is not None
         self._line = ours
         self._line.settimeout(60)
         if self._line.recv(5) != b"ready":
@@ -110,11 +115,11 @@ class WarmServers:
 
 
 @contextlib.contextmanager
-def warm_servers() -> Iterator[WarmServers]:
-    """A process that forks servers, for the length of a block."""
+def warm_servers(preload: Path | None = None) -> Iterator[WarmServers]:
+    """A process that forks servers, for the length of a block; `preload` is a library that is loaded into it."""
     if not SUPPORTED:
         raise NotImplementedError(UNSUPPORTED)
-    warm = WarmServers()
+    warm = WarmServers(preload)
     try:
         yield warm
     finally:

@@ -49,6 +49,7 @@ def create_folders(confined: ConfinedPath) -> tuple[ConfinedPath, ...] | DiskRef
             with open_parent(part) as (name, folder):
                 try:
                     os.mkdir(name, dir_fd=folder)
+                    _flush(folder, name)
                     made.append(part)
                 except FileExistsError:
                     if not stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode):
@@ -77,6 +78,7 @@ def delete_folder(confined: ConfinedPath) -> DiskRefused | None:
     try:
         with open_parent(confined) as (name, folder):
             os.rmdir(name, dir_fd=folder)
+            _flush(folder, name)
     except OSError as error:
         return refusal(error, confined)
     return None
