@@ -70,6 +70,11 @@ _EVENTS = """\
 the answer to the request that caused it. Every event has `seq`, `planId`, `sessionId`, `at` and `type`. Within a plan,
 `seq` increases by one with no gap. `taskId` is the id of a step. A client that missed events gets them by
 `planloom/plan/events`. The statuses `blocked` and `ready` are computed; no event sets them.
+
+What a running step does is told by `activeForm`, the number of its run by `attempt`. `progress` is sent only where it
+is known: for a step that expects several files, the percentage of them that it has written. If a step fails and the
+setting `execution.onFailure` skips it, `recovery_chosen` with `by: policy` precedes `task_skipped` with the reason
+`policy`, and the step counts as failed. `by` is `model` if the user accepted the model's proposal.
 """
 _COMMANDS = """\
 ## Commands
@@ -93,6 +98,10 @@ _ERRORS = """\
 `data` of an error is `{ code, message, hint?, details? }`; `message` is a sentence that a user can act on. The codes of
 JSON-RPC and LSP occur too: -32700, -32600, -32601, -32002 before `initialize`, -32800 for a cancelled request, and
 -32603 (`internal`) for an internal error of the server, whose log has the traceback.
+
+The `code` of a failed step (`task_failed`, `recovery_request`) is one of the table, or `check_failed` if a check of the
+step does not hold; it is left out where a tool failed, whose own words are the `error`. That of a failed plan is one of
+the table, `step_failed` or `deadlock`.
 
 | JSON-RPC | `data.code` | when |
 |---|---|---|

@@ -47,6 +47,9 @@ export type Review = (typeof REVIEWS)[number];
 export const RISKS = ["low", "medium", "high"] as const;
 export type Risk = (typeof RISKS)[number];
 
+export const SKIP_REASONS = ["user", "approval_denied", "dependency_failed", "condition", "policy"] as const;
+export type SkipReason = (typeof SKIP_REASONS)[number];
+
 export const RECOVERY_ACTIONS = ["retry", "skip", "go_on", "abort", "model", "accept"] as const;
 export type RecoveryAction = (typeof RECOVERY_ACTIONS)[number];
 
@@ -349,7 +352,9 @@ export interface Step {
   status: StepStatus;
   progress?: number;
   attempts: number;
+  usage?: Usage;
   result?: StepResult;
+  skipReason?: SkipReason;
   question?: string;
   options?: readonly string[];
   checks: readonly Check[];
@@ -1117,6 +1122,8 @@ export interface PlanExecuting extends OfPlan {
 export interface TaskStarted extends OfTask {
   type: "task_started";
   agent: Agent;
+  activeForm?: string;
+  attempt?: number;
 }
 
 /** A running step reports progress, or goes back to pending. */
@@ -1146,7 +1153,7 @@ export interface TaskFailed extends OfTask {
 /** A step will not run. */
 export interface TaskSkipped extends OfTask {
   type: "task_skipped";
-  reason: "user" | "approval_denied" | "dependency_failed" | "condition" | "policy";
+  reason: SkipReason;
 }
 
 /** A tool call of a step has started. */
@@ -1248,7 +1255,7 @@ export interface RecoveryRequest extends OfTask {
   proposal?: Proposal;
 }
 
-/** The decision on a failed step. */
+/** The decision on a failed step: of the user, of the model whose proposal the user accepted, or of the setting. */
 export interface RecoveryChosen extends OfTask {
   type: "recovery_chosen";
   action: RecoveryAction;

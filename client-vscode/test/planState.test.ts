@@ -220,3 +220,15 @@ test("an edit and a regeneration bring the plan back to review", () => {
   );
   expect([again.plan.status, again.plan.steps.length, again.feedback]).toEqual(["draft", 1, "less"]);
 });
+
+test("a step that the setting skips counts as failed, and a later run is told with its number", () => {
+  const stream = approved()
+    .add("task_started", { taskId: "a", agent: "koda", attempt: 2, activeForm: "Doing it again" })
+    .add("task_update", { taskId: "a", status: "running", progress: 50, attempt: 2 });
+  expect(view(stream).plan.steps[0]).toMatchObject({ attempts: 2, activeForm: "Doing it again", progress: 50 });
+  stream
+    .add("task_failed", { taskId: "a", error: "no", willRetry: false })
+    .add("recovery_chosen", { taskId: "a", action: "skip", by: "policy" })
+    .add("task_skipped", { taskId: "a", reason: "policy" });
+  expect(progressOf(view(stream).plan)).toMatchObject({ failed: 1, skipped: 0 });
+});

@@ -134,9 +134,9 @@ test.each([
 
 test("done is a plan only if everything is; a step whose condition did not hold was not meant to be", () => {
   const ended = (status: "completed" | "failed", skipped: TaskSkipped["reason"]) =>
-    viewOf(plan([step("a", { status: "completed" }), step("b", { status: "skipped" })], { status }), {
-      skipReasons: { b: skipped },
-    });
+    viewOf(
+      plan([step("a", { status: "completed" }), step("b", { status: "skipped", skipReason: skipped })], { status }),
+    );
   expect([
     isPartly(ended("completed", "condition")),
     isPartly(ended("completed", "user")),

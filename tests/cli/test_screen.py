@@ -85,10 +85,12 @@ def test_running_text_is_shown_beside_its_step_and_goes_with_it() -> None:
     now: Any = plan(STEPS)
     at.stream({"stepId": "s2", "kind": "text", "delta": "too early"})
     at.event({"type": "task_started", "taskId": "s2"}, now)
+    at.event({"type": "task_update", "taskId": "s2", "status": "running", "progress": 50, "attempt": 2}, now)
     at.stream({"stepId": "s2", "kind": "text", "delta": "the sea"})
     at.event({"type": "task_completed", "taskId": "s2", "result": {}}, now)
     at.pause()
     assert "too early" not in out.getvalue()
+    assert "Think · 50 % · attempt 2" in out.getvalue()
     assert "✔" in out.getvalue()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from planloom.domain.plans.editing import StepChanges
-from planloom.domain.plans.plan import RUN_STATE, Check, ExecutedTool, Step, StepResult
+from planloom.domain.plans.plan import RUN_STATE, Check, ExecutedTool, Step, StepResult, Usage
 from planloom.domain.plans.templates import Template, applied, template_of
 from planloom.domain.values import StepId, TemplateId
 
@@ -49,6 +49,7 @@ RUN = FRESH.model_copy(
     update={
         "status": "failed",
         "progress": 10,
+        "usage": Usage(requests=1),
         "attempts": 3,
         "failures": 2,
         "passed_over": True,

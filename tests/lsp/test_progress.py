@@ -58,6 +58,9 @@ async def test_a_bar_begins_moves_and_ends_with_its_plan() -> None:
         app.feed.happen(ev.PlanResumed(), a_plan(status="executing", steps=steps("completed", "running")))
         await client.until(lambda: bars(client)[-1].get("percentage") == 50)
         assert bars(client)[-1]["message"] == "1/2 Doing 2"
+        again = steps("completed", "running")[1].model_copy(update={"progress": 40, "attempts": 2})
+        app.feed.happen(ev.PlanResumed(), a_plan(status="executing", steps=(steps("completed")[0], again)))
+        await client.until(lambda: bars(client)[-1]["message"] == "1/2 Doing 2 · 40 % · attempt 2")
         app.feed.happen(ev.PlanResumed(), a_plan(status="completed", steps=steps("completed", "completed")))
         await client.until(lambda: bars(client)[-1]["kind"] == "end")
         assert [value["kind"] for value in bars(client)].count("end") == 1

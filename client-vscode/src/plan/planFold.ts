@@ -24,7 +24,6 @@ import type {
   TaskSkipped,
   TaskStarted,
   TaskUpdate,
-  Usage,
 } from "../protocol";
 
 export const NO_PENDING: Pending = { approvals: [], questions: [], recoveries: [], conflicts: [] };
@@ -125,7 +124,8 @@ function foldTask(plan: Plan, event: TaskEvent): Plan {
         ...step,
         status: "running",
         agent: event.agent,
-        attempts: step.attempts + 1,
+        attempts: event.attempt ?? step.attempts + 1,
+        activeForm: event.activeForm ?? step.activeForm,
         startedAt: step.startedAt ?? event.at,
         progress: undefined,
       }));
@@ -137,10 +137,11 @@ function foldTask(plan: Plan, event: TaskEvent): Plan {
         activeForm: event.activeForm ?? step.activeForm,
       }));
     case "task_completed":
-      return change(spent(plan, event.usage), event.taskId, (step) => ({
+      return change(spent(plan, event), event.taskId, (step) => ({
         ...step,
         status: "completed",
         result: event.result,
+        usage: event.usage,
         completedAt: event.at,
         progress: 100,
       }));
@@ -153,7 +154,12 @@ function foldTask(plan: Plan, event: TaskEvent): Plan {
       }));
     case "task_skipped":
       return {
-        ...change(plan, event.taskId, (step) => ({ ...step, status: "skipped", completedAt: event.at })),
+        ...change(plan, event.taskId, (step) => ({
+          ...step,
+          status: "skipped",
+          skipReason: event.reason,
+          completedAt: event.at,
+        })),
         pending: {
           ...plan.pending,
           questions: withoutStep(plan.pending.questions, event.taskId),
@@ -249,14 +255,16 @@ function withoutStep<E extends { stepId: string }>(waiting: readonly E[], stepId
   return waiting.filter((each) => each.stepId !== stepId);
 }
 
-function spent(plan: Plan, usage: Usage | null | undefined): Plan {
+/** The plan with what a step has used, of which it may hold a part already. */
+function spent(plan: Plan, { taskId, usage }: TaskCompleted): Plan {
   if (usage == null) return plan;
+  const before = plan.steps.find((step) => step.stepId === taskId)?.usage;
   return {
     ...plan,
     usage: {
-      requests: plan.usage.requests + usage.requests,
-      promptTokens: plan.usage.promptTokens + usage.promptTokens,
-      completionTokens: plan.usage.completionTokens + usage.completionTokens,
+      requests: plan.usage.requests + usage.requests - (before?.requests ?? 0),
+      promptTokens: plan.usage.promptTokens + usage.promptTokens - (before?.promptTokens ?? 0),
+      completionTokens: plan.usage.completionTokens + usage.completionTokens - (before?.completionTokens ?? 0),
     },
   };
 }

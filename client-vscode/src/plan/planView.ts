@@ -18,7 +18,6 @@ import type {
   PlanStart,
   PlanStatus,
   StreamParams,
-  TaskSkipped,
   Unresolved,
   Usage,
 } from "../protocol";
@@ -71,7 +70,6 @@ export interface PlanView {
   streams: Readonly<Record<string, string>>;
   asking: readonly Agent[];
   perspectiveErrors: Readonly<Partial<Record<Agent, string>>>;
-  skipReasons: Readonly<Record<string, TaskSkipped["reason"]>>;
   retries: Readonly<Record<string, string>>;
   clocks: Clocks;
   pause?: { reason: PlanPaused["reason"]; detail?: string };
@@ -119,7 +117,6 @@ export function begun(event: PlanStart): PlanView {
     streams: {},
     asking: [],
     perspectiveErrors: {},
-    skipReasons: {},
     retries: {},
     clocks: {},
     log: [],
@@ -208,10 +205,7 @@ function foldAround(view: PlanView, event: Event): PlanView {
         event.taskId,
       );
     case "task_skipped":
-      return withoutCalls(
-        { ...view, skipReasons: { ...view.skipReasons, [event.taskId]: event.reason } },
-        event.taskId,
-      );
+      return withoutCalls(view, event.taskId);
     case "answer":
       return { ...view, answer: { text: event.text, confidence: event.confidence } };
     case "log":

@@ -60,10 +60,10 @@ export function dependants(plan: Plan, stepId: string): readonly Step[] {
 }
 
 /** The steps of an ended plan that did not complete, except those whose condition did not hold. */
-export function notDone({ plan, skipReasons }: PlanView): readonly Step[] {
+export function notDone({ plan }: PlanView): readonly Step[] {
   if (!["completed", "failed", "cancelled"].includes(plan.status)) return [];
   return plan.steps.filter(
-    (step) => step.status !== "completed" && !(step.status === "skipped" && skipReasons[step.stepId] === "condition"),
+    (step) => step.status !== "completed" && !(step.status === "skipped" && step.skipReason === "condition"),
   );
 }
 

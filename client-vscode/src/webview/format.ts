@@ -15,6 +15,7 @@ import type {
   Step,
   StepStatus,
   TaskSkipped,
+  Usage,
 } from "../protocol";
 
 export const PLAN_STATUS: Readonly<Record<PlanStatus, string>> = {
@@ -100,9 +101,8 @@ function amount(count: number): string {
   return count < 1_000_000 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1_000_000).toFixed(1)}M`;
 }
 
-/** The tokens and requests of a plan; empty before the first. */
-export function spent(plan: Plan): string {
-  const { requests, promptTokens, completionTokens } = plan.usage;
+/** The tokens and requests of a plan or a step; empty before the first. */
+export function spent({ requests, promptTokens, completionTokens }: Usage): string {
   if (requests === 0 && promptTokens + completionTokens === 0) return "";
   return `${amount(promptTokens + completionTokens)} tokens · ${counted(requests, "request")}`;
 }
@@ -155,7 +155,7 @@ export function whyNot(view: PlanView, step: Step): string {
   const left = view.plan.report?.left.find((each) => each.stepId === step.stepId);
   if (left !== undefined && left.reason !== "") return left.reason;
   if (step.status !== "skipped") return "the plan ended before it ran";
-  return SKIP_REASON[view.skipReasons[step.stepId] ?? "user"] ?? "skipped";
+  return SKIP_REASON[step.skipReason ?? "user"] ?? "skipped";
 }
 
 /** The path of a file, relative to the workspace folder that holds it. */

@@ -145,7 +145,7 @@ function verdictLine(view: PlanView): View {
 
 function progress(view: PlanView): View {
   const { plan } = view;
-  const tokens = spent(plan);
+  const tokens = spent(plan.usage);
   if (plan.status === "draft") {
     const tail = view.streams[""] ?? "";
     return html`<vscode-progress-bar indeterminate aria-label="Drafting the plan"></vscode-progress-bar>

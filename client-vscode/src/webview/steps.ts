@@ -8,7 +8,7 @@ import { shownStatus } from "../plan/planState";
 import { type PlanView, UNDOABLE } from "../plan/planView";
 import { WAIT, waitOf } from "../plan/waiting";
 import type { Check, JsonObject, Plan, Step } from "../protocol";
-import { dependencyNumbers, duration, headline, SKIP_REASON, STEP_STATUS, valueText } from "./format";
+import { dependencyNumbers, duration, headline, SKIP_REASON, STEP_STATUS, spent, valueText } from "./format";
 import { plain } from "./hiddenCharacters";
 import { addForm, draftOf, editForm, emptyDraft, hasWork } from "./stepForm";
 import { focusSoon, icon, iconButton, linkButton, type Panel, shown, type View } from "./ui";
@@ -72,7 +72,6 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
     return html`<li class="step editing">${editForm(panel, plan, step)}</li>`;
   const status = shownStatus(plan, step);
   const wait = waitOf(plan, step.stepId);
-  const runs = status === "running" && wait === undefined;
   const look =
     wait === undefined ? STEP_STATUS[status] : { icon: wait === "recovery" ? "error" : "bell-dot", label: WAIT[wait] };
   const open = forms.open.includes(step.stepId);
@@ -94,13 +93,13 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
         ${icon(look.icon, look.label, "glyph")}
         <span class="number">${index + 1}</span>
         <span class="step-text">
-          <span class="step-title">${shown(runs && step.activeForm !== "" ? step.activeForm : step.description)}</span>
+          <span class="step-title">${shown(runs(view, step) && step.activeForm !== "" ? step.activeForm : step.description)}</span>
           <span class="step-meta">${meta(view, step)}</span>
         </span>
         <span class="step-side">${side(panel, view, step)}</span>
       </div>
       ${
-        runs && step.progress != null && step.progress > 0 && step.progress < 100
+        runs(view, step) && step.progress != null && step.progress > 0 && step.progress < 100
           ? html`<vscode-progress-bar
             .value=${step.progress}
             max="100"
@@ -117,6 +116,11 @@ function row(panel: Panel, view: PlanView, step: Step, index: number): View {
     }`;
 }
 
+/** Whether a step runs and waits for nobody. */
+function runs(view: PlanView, step: Step): boolean {
+  return step.status === "running" && waitOf(view.plan, step.stepId) === undefined;
+}
+
 function meta(view: PlanView, step: Step): View {
   const { plan } = view;
   const wait = waitOf(plan, step.stepId);
@@ -124,8 +128,7 @@ function meta(view: PlanView, step: Step): View {
   const after = dependencyNumbers(plan, step);
   const retry = view.retries[step.stepId];
   if (call !== undefined) return html`<span class="tool running">${icon("tools")}${callText(call)}</span>`;
-  if (step.status === "skipped")
-    return html`<span>${SKIP_REASON[view.skipReasons[step.stepId] ?? ""] ?? "skipped"}</span>`;
+  if (step.status === "skipped") return html`<span>${SKIP_REASON[step.skipReason ?? ""] ?? "skipped"}</span>`;
   if (step.status === "failed") return html`<span class="bad">${shown(step.result?.error)}</span>`;
   if (retry !== undefined) return html`<span class="warn">retrying: ${shown(retry)}</span>`;
   return html`${wait === undefined ? nothing : html`<span class="warn waits">${WAIT[wait]}</span>`}${
@@ -159,6 +162,7 @@ function side(panel: Panel, view: PlanView, step: Step): View {
   return html`${
     written > 0 ? html`<span class="quiet" title="Files changed">${icon("diff-modified")}${written}</span>` : nothing
   }
+    ${runs(view, step) && step.attempts > 1 ? html`<span class="quiet">attempt ${step.attempts}</span>` : nothing}
     ${
       worked === undefined
         ? nothing
@@ -198,6 +202,7 @@ function details(panel: Panel, view: PlanView, step: Step, index: number): View 
     }
     ${stream === "" ? nothing : html`<pre class="stream">${shown(stream.slice(-1500))}</pre>`}
     ${step.result?.summary == null ? nothing : html`<p class="result">${shown(step.result.summary)}</p>`}
+    ${step.usage == null ? nothing : html`<p class="quiet">${spent(step.usage)}</p>`}
     ${step.result?.error == null ? nothing : html`<p class="bad">${shown(step.result.error)}</p>`}
     ${isEditable(plan) ? tools(panel, plan, step, index) : undo(panel, view, step)}
   </div>`;

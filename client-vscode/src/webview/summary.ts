@@ -73,7 +73,7 @@ function summary(view: PlanView): View {
     }
     <p class="summary-text">${shown(plan.executionSummary)}</p>
     ${commands(plan.report?.commands ?? [])}
-    ${spent(plan) === "" ? nothing : html`<p class="quiet">${spent(plan)}</p>`}
+    ${spent(plan.usage) === "" ? nothing : html`<p class="quiet">${spent(plan.usage)}</p>`}
   </section>`;
 }
 

@@ -181,9 +181,11 @@ class Conductor:
             case do.AskRecovery():
                 self.questions.recover(plan, _step(plan, directive.step_id))
             case do.Skip():
-                self._plan_store.record(
-                    plan_id, ev.TaskSkipped(task_id=directive.step_id, reason=directive.reason)
-                )
+                step_id, reason = directive.step_id, directive.reason
+                skipped: list[ev.Event] = [ev.TaskSkipped(task_id=step_id, reason=reason)]
+                if reason == "policy":
+                    skipped.insert(0, ev.RecoveryChosen(task_id=step_id, action="skip", by="policy"))
+                self._plan_store.record(plan_id, *skipped)
             case do.Resume():
                 self._plan_store.record(plan_id, ev.PlanResumed())
             case do.Fail():
@@ -290,7 +292,10 @@ class Conductor:
                     duration_ms=took_ms,
                     timestamp=self._plan_store.clock(),
                 )
-                self._plan_store.record(plan_id, ev.TaskCompleted(task_id=step_id, result=result))
+                self._plan_store.record(
+                    plan_id,
+                    ev.TaskCompleted(task_id=step_id, result=result, usage=_step(plan, step_id).usage),
+                )
             case Failed():
                 self._failed(plan, step_id, outcome, took_ms)
             case Skipped():

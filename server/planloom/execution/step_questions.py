@@ -80,7 +80,12 @@ class StepQuestions:
             options = ("accept", *options)
         happened: list[ev.Event] = [
             ev.RecoveryRequest(
-                task_id=step.step_id, error=error, options=options, proposal=proposal, usage=usage
+                task_id=step.step_id,
+                error=error,
+                code=step.result.code if step.result else None,
+                options=options,
+                proposal=proposal,
+                usage=usage,
             )
         ]
         if plan.status == "executing":

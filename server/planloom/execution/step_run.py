@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, Step, Usage
 from planloom.execution.budget import allow_request
@@ -35,7 +37,20 @@ class StepRun:
 
     def spend(self, usage: Usage) -> None:
         """Record the cost of a request to the model."""
-        self.record(ev.TaskUpdate(task_id=self.step_id, status="running", usage=usage))
+        self.update(usage=usage)
+
+    def update(self, **news: Any) -> None:
+        """Record what is new of the running step: fields of `TaskUpdate`."""
+        now = self.now
+        self.record(
+            ev.TaskUpdate(
+                task_id=self.step_id,
+                status="running",
+                active_form=now.active_form or None,
+                attempt=now.attempts,
+                **news,
+            )
+        )
 
     def require_budget(self) -> None:
         """Raise BudgetExhausted if the plan may send no further request to the model."""

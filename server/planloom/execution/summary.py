@@ -67,10 +67,10 @@ def execution_summary(plan: Plan) -> str:
     staged = [step.description for step in plan.steps if step.staged]
     if staged:
         parts.append("never made, since the plan ended first: " + listed(staged, _LISTED, "; "))
-    for status, word in (("failed", "failed"), ("skipped", "skipped")):
-        names = [step.description for step in plan.steps if step.status == status]
+    for status in ("failed", "skipped"):
+        names = [step.description for step in plan.steps if step.counts_as == status]
         if names:
-            parts.append(f"{word}: " + listed(names, _LISTED, "; "))
+            parts.append(f"{status}: " + listed(names, _LISTED, "; "))
     return ". ".join(parts) + "."
 
 
@@ -281,13 +281,18 @@ def _why_left(step: Step) -> tuple[LeftStatus, str] | None:
         case "completed":
             why = "its changes were never made, since the plan ended first"
             return ("not_made", why) if step.staged else None
+        case "skipped" if step.counts_as == "failed":
+            return "failed", f"{shortened(_error(step), _REASON)} ({_SKIPPED['policy']})"
         case "skipped":
             return ("skipped", _why_skipped(step)) if step.skip_reason != "condition" else None
         case "failed":
-            error = step.result.error if step.result is not None else None
-            return "failed", shortened(error or "", _REASON)
+            return "failed", shortened(_error(step), _REASON)
         case _:
             return "not_run", "the plan ended before it was done"
+
+
+def _error(step: Step) -> str:
+    return (step.result.error if step.result is not None else None) or ""
 
 
 def _why_skipped(step: Step) -> str:

@@ -152,7 +152,9 @@ class Step(TypedDict, total=False):
     ]
     progress: int
     attempts: int
+    usage: Json
     result: StepResult
+    skipReason: Literal["user", "approval_denied", "dependency_failed", "condition", "policy"]
     question: str
     options: list[str]
     checks: list[Json]

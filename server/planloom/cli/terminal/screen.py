@@ -20,7 +20,7 @@ from planloom.cli.plain import one_line, visible
 from planloom.cli.terminal import show, show_approval, show_report
 from planloom.cli.terminal.edit_plan import Send, edit_plan
 from planloom.cli.terminal.person import Terminal
-from planloom.domain.text.counted import counted
+from planloom.domain.text.counted import at_work, counted
 
 _SKIPPED = {
     "user": "skipped, as chosen",
@@ -192,13 +192,12 @@ class Screen:
                 self._busy("draft", _so_far(number))
             case "task_started":
                 self._started[key] = time.monotonic()
-                self._busy(key, step.get("activeForm") or step.get("description", ""))
-            case "task_update" if event.get("activeForm"):
-                self._busy(key, event["activeForm"])
+                self._at_work(event, step)
+            case "task_update" if event.get("status") == "running":
+                self._at_work(event, step)
             case "tool_started":
-                self._busy(
-                    key, f"{step.get('activeForm') or step.get('description', '')} · {event.get('tool')}"
-                )
+                words = step.get("activeForm") or step.get("description", "")
+                self._busy(key, f"{words} · {event.get('tool')}")
             case "tool_completed" if step.get("kind") != "tool_call":
                 mark = Text("  · ", "dim") if event.get("ok") else Text("  ✘ ", "red")
                 self._console.print(mark.append(one_line(event.get("summary", ""), 160), "dim"))
@@ -243,6 +242,10 @@ class Screen:
     def _busy(self, key: str, words: str) -> None:
         self._running[key] = one_line(words, 80)
         self._show_running()
+
+    def _at_work(self, event: Json, step: Step) -> None:
+        words = event.get("activeForm") or step.get("activeForm") or step.get("description", "")
+        self._busy(step["stepId"], at_work(words, event.get("progress"), event.get("attempt") or 1))
 
     def _idle(self, key: str) -> None:
         self._running.pop(key, None)

@@ -183,8 +183,10 @@ class TaskStarted(Value):
 
 
 class TaskUpdate(Value):
-    """A running step reports progress, or goes back to pending. `usage` counts since the last update.
+    """A running step reports progress, or goes back to pending; `usage` counts since the last update.
 
+    `progress` is the percentage of the files the step expects that it has written, None if that is unknown;
+    `attempt` the number of this run of the step.
     For a step whose changes are staged, `completed` means that they were applied, `pending` that they are lost.
     `held` is the new fate of the changes that the running step held (only those to `files`, if any are named); they
     replace staged changes to the files of `replaces`. `command_started`: the command that the step was allowed to
@@ -206,7 +208,7 @@ class TaskUpdate(Value):
 
 
 class TaskCompleted(Value):
-    """A step is done."""
+    """A step is done; `usage` is what all its runs have used of the model, which the plan's usage holds already."""
 
     type: Literal["task_completed"] = "task_completed"
     task_id: StepId
@@ -383,7 +385,7 @@ class ClarificationProvided(Value):
 
 
 class RecoveryRequest(Value):
-    """A failed step waits for a decision. `usage` is that of the model's proposal."""
+    """A failed step waits for a decision; `code` is that of its failure, `usage` that of the model's proposal."""
 
     type: Literal["recovery_request"] = "recovery_request"
     task_id: StepId
@@ -395,7 +397,10 @@ class RecoveryRequest(Value):
 
 
 class RecoveryChosen(Value):
-    """The decision on a failed step. If the user gives new arguments, the plan gets the version `version`."""
+    """The decision on a failed step: of the user, of the model whose proposal the user accepted, or of the setting.
+
+    If the user gives new arguments, the plan gets the version `version`.
+    """
 
     type: Literal["recovery_chosen"] = "recovery_chosen"
     task_id: StepId

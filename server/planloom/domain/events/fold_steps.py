@@ -28,7 +28,7 @@ from planloom.domain.events.folding import (
     with_usage,
     without_questions,
 )
-from planloom.domain.plans.plan import Plan, Step, StepResult
+from planloom.domain.plans.plan import Plan, Step, StepResult, Usage
 from planloom.domain.values import Instant
 
 
@@ -73,6 +73,7 @@ def task_update(plan: Plan, event: ev.TaskUpdate, _at: Instant) -> Plan:
             status=event.status,
             progress=each.progress if event.progress is None else event.progress,
             active_form=event.active_form or each.active_form,
+            usage=each.usage if event.usage is None else event.usage.plus(each.usage or Usage()),
         ),
     )
     if event.status == "pending":
@@ -85,7 +86,7 @@ def task_update(plan: Plan, event: ev.TaskUpdate, _at: Instant) -> Plan:
 @folds(ev.TaskCompleted, when=ALIVE)
 def task_completed(plan: Plan, event: ev.TaskCompleted, at: Instant) -> Plan:
     """The plan with a step completed."""
-    done = change_step(
+    return change_step(
         accept_doubtful(close_run(plan, event.task_id), event.task_id),
         event.task_id,
         {"running", "needs_clarification", "pending"},
@@ -93,13 +94,14 @@ def task_completed(plan: Plan, event: ev.TaskCompleted, at: Instant) -> Plan:
             updated(step, status="completed", result=event.result, completed_at=at, progress=100)
         ),
     )
-    return with_usage(done, event.usage)
 
 
 @folds(ev.TaskFailed, when=ALIVE)
 def task_failed(plan: Plan, event: ev.TaskFailed, at: Instant) -> Plan:
     """The plan with a step failed, or pending if it is retried."""
-    result = StepResult(ok=False, error=event.error, duration_ms=event.duration_ms, timestamp=at)
+    result = StepResult(
+        ok=False, error=event.error, code=event.code, duration_ms=event.duration_ms, timestamp=at
+    )
     status = "pending" if event.will_retry else "failed"
     return change_step(
         close_run(plan, event.task_id),

@@ -161,6 +161,7 @@ class StepResult(Value):
     value: Json = None
     summary: str | None = None
     error: str | None = None
+    code: str | None = None
     duration_ms: int
     timestamp: Instant
 
@@ -235,7 +236,8 @@ class Step(Value):
     were interrupted) since the user last decided. `passed_over`: the user goes on without this failed step, so that
     those that depend on it run. The first `calls_before` calls no longer count against the limit
     of the step; the first `calls_closed` belong to runs that failed or were skipped, so a later run does not reuse
-    their results. `skip_reason` holds for a step that was skipped while the plan ran.
+    their results. `skip_reason` holds for a step that was skipped while the plan ran. `usage` is what all its runs
+    have used; None before the first request.
     """
 
     step_id: StepId
@@ -259,6 +261,7 @@ class Step(Value):
     calls_closed: int = 0
     result: StepResult | None = None
     skip_reason: SkipReason | None = None
+    usage: Usage | None = None
     question: str | None = None
     options: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
@@ -279,6 +282,11 @@ class Step(Value):
         fresh = {name: Step.model_fields[name].get_default() for name in RUN_STATE}
         checks = tuple(check.model_copy(update={"outcome": None, "detail": None}) for check in self.checks)
         return self.model_copy(update={**fresh, "checks": checks})
+
+    @property
+    def counts_as(self) -> StepStatus:
+        """The status; failed for a step that the setting has skipped, since no person chose to skip it."""
+        return "failed" if self.status == "skipped" and self.skip_reason == "policy" else self.status
 
     @property
     def frees_dependents(self) -> bool:
@@ -326,6 +334,7 @@ RUN_STATE: frozenset[str] = frozenset(
         "calls_closed",
         "result",
         "skip_reason",
+        "usage",
         "tools_executed",
         "reverted",
         "staged",
@@ -511,7 +520,7 @@ def progress(plan: Plan) -> Progress:
     """Count the steps by status; blocked and ready count as pending, needs_clarification as running."""
     counts = {"pending": 0, "running": 0, "completed": 0, "failed": 0, "skipped": 0}
     for step in plan.steps:
-        key: str = step.status
+        key: str = step.counts_as
         if key in ("blocked", "ready"):
             key = "pending"
         elif key == "needs_clarification":

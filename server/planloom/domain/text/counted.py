@@ -1,4 +1,4 @@
-"""Writes a number with its noun, so that no text says "1 files"."""
+"""Writes numbers with their words, so that no text says "1 files", and all clients say how far a step has come."""
 
 from __future__ import annotations
 
@@ -8,3 +8,10 @@ def counted(count: int, noun: str, *, or_more: bool = False) -> str:
     if or_more:
         return f"{count}+ {noun}s"
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def at_work(words: str, percent: int | None, attempt: int) -> str:
+    """What a running step does: `Testing · 50 % · attempt 2`; an unknown percentage and a first attempt are left out."""
+    so_far = "" if percent is None else f" · {percent} %"
+    again = f" · attempt {attempt}" if attempt > 1 else ""
+    return f"{words}{so_far}{again}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from planloom.domain.events import catalog as ev
 from planloom.execution.effects.gate import grant_of
 from planloom.execution.effects.proposals import ChangeProposal, CommitResult, Committed, Denied
 from planloom.execution.effects.staging_area import StagingArea
@@ -36,9 +35,7 @@ def _record(run: StepRun, verdict: CommitResult) -> None:
     """Record the outcome of the changes of which no edit event has recorded one."""
     if not any("held" in call.fates for call in run.now.tools_executed):
         return
-    update = ev.TaskUpdate(
-        task_id=run.step_id,
-        status="running",
+    run.update(
         held="made"
         if isinstance(verdict, Committed)
         else "denied"
@@ -46,4 +43,3 @@ def _record(run: StepRun, verdict: CommitResult) -> None:
         else "refused",
         reason=None if isinstance(verdict, Committed) else verdict.reason,
     )
-    run.record(update)

@@ -15,6 +15,7 @@ from planloom.domain.plans.plan import CommandEnd
 from planloom.domain.values import Args, CallId, Uri
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.commands import CommandDenied
+from planloom.execution.steps.progress_evidence import percent_written
 from planloom.tools.tool import Tool, ToolResult, shortened
 
 _INTERRUPTED: Final = "Interrupted"
@@ -80,6 +81,9 @@ async def recorded_call(run: StepRun, tool: Tool, args: Args) -> AsyncIterator[C
                 outcome=call.result.outcome if call.result is not None else None,
             )
             run.record(ended)
+            percent = percent_written(run.now)
+            if percent is not None and percent != run.now.progress:
+                run.update(progress=percent)
 
 
 def _end(call: CallRecord, *, running: bool) -> CommandEnd:

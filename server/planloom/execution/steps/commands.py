@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable
 from typing import Final, Literal
 
-from planloom.domain.events import catalog as ev
 from planloom.domain.values import Args
 from planloom.execution.effects.command_approval import CommandProposal, scripts_of
 from planloom.execution.effects.gate import Gate
@@ -121,8 +120,7 @@ class StepCommands:
                 await self._run.plan_store.wait_unlocked()
                 if (await self._proposal(command, None)).digest == proposal.digest:
                     # A crash while the command waited must differ from a crash later: the start is durable first.
-                    started = ev.TaskUpdate(task_id=self._run.step_id, status="running", command_started=True)
-                    self._run.record(started)
+                    self._run.update(command_started=True)
                     return await self._terminal.run(command, self._on_output)
             again = _CHANGED
 

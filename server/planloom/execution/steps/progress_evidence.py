@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote
 
 from planloom.agent.task import Evidence
 from planloom.domain.plans.agents import may_use
 from planloom.domain.plans.plan import Step
+from planloom.domain.safety.lexical_paths import normal_path
 from planloom.execution.prompting.compaction import paths_in
 from planloom.tools.registry import Registry
 
@@ -43,6 +45,21 @@ def files_to_write(step: Step) -> tuple[str, ...]:
     if _REMOVING.search(wording) is not None:
         return ()
     return tuple(path for path in paths_in(wording) if "/" in path and not path.endswith("/"))[:_MOST_FILES]
+
+
+def has_written(step: Step, path: str) -> bool:
+    """Whether a call of the step that stands has written the file at this path, or at one that ends with it."""
+    written = [uri for call in step.tools_executed if call.stands for uri in call.files]
+    ending = f"/{normal_path(path)}"
+    return any(f"/{unquote(uri)}".endswith(ending) for uri in written)
+
+
+def percent_written(step: Step) -> int | None:
+    """How many of the files that a step expects it has written, in percent; None if it expects fewer than two."""
+    expected = len(step.expected_files)
+    if expected < 2:
+        return None
+    return 100 * sum(has_written(step, path) for path in step.expected_files) // expected
 
 
 def _wording(step: Step) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from planloom.agent.task import ChangesDenied, Evidence
 from planloom.domain.plans.plan import ExecutedTool
-from planloom.domain.safety.lexical_paths import normal_path
 from planloom.domain.values import Args, Uri
 from planloom.execution.effects.previous_calls import latest_fates, not_made
 from planloom.execution.effects.proposals import Denied, NotMade
@@ -16,7 +15,12 @@ from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_cache import CallCache
 from planloom.execution.steps.call_records import CallRecord, recorded_call
 from planloom.execution.steps.commands import CancelledByUser, CommandDenied
-from planloom.execution.steps.progress_evidence import evidence_for, files_to_write, should_write
+from planloom.execution.steps.progress_evidence import (
+    evidence_for,
+    files_to_write,
+    has_written,
+    should_write,
+)
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.models.port import ToolCall
 from planloom.tools.context import ToolContext
@@ -185,9 +189,7 @@ class StepToolRunner:
 
     async def _exists(self, path: str) -> bool:
         """Whether a file exists at this path, or was written to a path that ends with it."""
-        written = [uri for call in self._run.now.tools_executed if call.stands for uri in call.files]
-        ending = f"/{normal_path(path)}"
-        return any(f"/{uri}".endswith(ending) for uri in written) or await self._checks.exists(path)
+        return has_written(self._run.now, path) or await self._checks.exists(path)
 
 
 def _writes(call: ExecutedTool) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from planloom.domain.plans.plan import Plan, progress
+from planloom.domain.text.counted import at_work
 from planloom.domain.values import PlanId
 from planloom.execution.jobs import Jobs
 from planloom.lsp.transport.codec import PlanloomProtocol
@@ -112,7 +113,8 @@ class ProgressReporter:
         running = [step for step in plan.steps if step.status == "running" and step.step_id not in waiting]
         counted = progress(plan)
         if running:
-            what = running[0].active_form or running[0].description
+            step = running[0]
+            what = at_work(step.active_form or step.description, step.progress, step.attempts)
         else:
             what = "waits for your approval" if waiting else plan.summary
         count = f"{counted.completed}/{counted.total}"

@@ -10,6 +10,7 @@ from typing import Literal
 from planloom.lsp.wire.base import Bool, Int, Maybe, Time, Wire
 from planloom.lsp.wire.edits import StepEdit
 from planloom.lsp.wire.plan import (
+    Agent,
     Args,
     Detection,
     Plan,
@@ -76,6 +77,13 @@ class PlanEdited(OfPlan):
     edits: tuple[StepEdit, ...]
     plan: Plan
     by: Literal["user", "model"]
+
+
+class TaskStarted(OfTask):
+    type: Literal["task_started"] = "task_started"
+    agent: Agent
+    active_form: Maybe[str] = None
+    attempt: Maybe[Int] = None
 
 
 class TaskUpdate(OfTask):

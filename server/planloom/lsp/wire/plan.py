@@ -35,6 +35,7 @@ Priority = Literal["critical", "high", "normal", "low"]
 Route = Literal["plan", "perspectives", "direct", "undecided"]
 Review = Literal["each", "end", "auto"]
 Risk = Literal["low", "medium", "high"]
+SkipReason = Literal["user", "approval_denied", "dependency_failed", "condition", "policy"]
 RecoveryAction = Literal["retry", "skip", "go_on", "abort", "model", "accept"]
 DetectionRule = Literal[
     "question",
@@ -145,7 +146,9 @@ class Step(Wire):
     status: StepStatus
     progress: Maybe[Int] = None
     attempts: Int
+    usage: Maybe[Usage] = None
     result: Maybe[StepResult] = None
+    skip_reason: Maybe[SkipReason] = None
     question: Maybe[str] = None
     options: MaybeMany[str] = None
     checks: tuple[Check, ...]

@@ -36,6 +36,9 @@ def _computed(happened: ev.Event, after: Plan) -> dict[str, object]:
             return {"plan": to.plan(after), "edits": tuple(step_edit(edit) for edit in happened.edits)}
         case ev.PlanCompleted() | ev.PlanCancelled() | ev.PlanFailed():
             return {"progress": to.progress(after), "usage": after.usage}
+        case ev.TaskStarted():
+            step = after.step(happened.task_id)
+            return {} if step is None else {"active_form": step.active_form or None, "attempt": step.attempts}
         case ev.TasksList():
             return {"tasks": to.steps(after)}
         case ev.TaskCreated():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from planloom.domain.errors import InvalidParams, UnknownThing, WrongState
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, RecoveryAction, RecoveryProposal, Step, StepResult
@@ -66,6 +68,7 @@ class Steps:
                     by="user",
                 )
             proposal = recovery.proposal
+            by: Literal["user", "model"] = "model" if action == "accept" else "user"
             if action == "accept" and proposal is not None:
                 if proposal.action == "insert":
                     return await self._insert(plan_id, step, proposal)
@@ -75,30 +78,30 @@ class Steps:
                 self._conductor.questions.propose(plan_id, step_id)
                 return asked
             if action == "abort":
-                return await self._abort(plan_id, step_id)
-            decided = self._plan_store.record(plan_id, *self._chosen(plan, step, action, args))
+                return await self._abort(plan_id, step_id, by)
+            decided = self._plan_store.record(
+                plan_id,
+                *self._chosen(
+                    plan, step, ev.RecoveryChosen(task_id=step_id, action=action, args=args, by=by)
+                ),
+            )
             self._conductor.conduct(plan_id)
             return decided
 
-    def _chosen(
-        self, plan: Plan, step: Step, action: RecoveryAction, args: Args | None
-    ) -> tuple[ev.Event, ...]:
-        if action in ("skip", "go_on"):
-            return (
-                ev.RecoveryChosen(task_id=step.step_id, action=action),
-                ev.TaskSkipped(task_id=step.step_id, reason="user"),
+    def _chosen(self, plan: Plan, step: Step, chosen: ev.RecoveryChosen) -> tuple[ev.Event, ...]:
+        """The events of a decision to skip or retry the step. Raises InvalidPlan if its new arguments are invalid."""
+        if chosen.action in ("skip", "go_on"):
+            return chosen.model_copy(update={"args": None}), ev.TaskSkipped(
+                task_id=step.step_id, reason="user"
             )
-        if args is None:
-            return (ev.RecoveryChosen(task_id=step.step_id, action="retry"),)
-        changed = step.model_copy(update={"args": args})
+        if chosen.args is None:
+            return (chosen,)
+        changed = step.model_copy(update={"args": chosen.args})
         others = [changed if each.step_id == step.step_id else each for each in plan.steps]
         errors = [each for each in self._rules.errors(plan, others) if each.step_id == step.step_id]
         if errors:
             raise invalid(errors)
-        return (
-            ev.RecoveryChosen(task_id=step.step_id, action="retry", args=args, version=plan.version + 1),
-            ev.TasksList(),
-        )
+        return chosen.model_copy(update={"version": plan.version + 1}), ev.TasksList()
 
     async def _insert(self, plan_id: PlanId, step: Step, proposal: RecoveryProposal) -> Plan:
         """Insert the proposed steps before the failed one; the new version needs an approval."""
@@ -106,15 +109,15 @@ class Steps:
             if plan.status == "executing":
                 self._plan_store.record(plan_id, ev.PlanPaused(reason="recovery"))
             retried = self._plan_store.record(
-                plan_id, ev.RecoveryChosen(task_id=step.step_id, action="retry")
+                plan_id, ev.RecoveryChosen(task_id=step.step_id, action="retry", by="model")
             )
             steps = self._rules.with_approvals(inserted(retried, step.step_id, proposal))
             changed = ev.PlanEdited(version=plan.version + 1, edits=(), steps=steps, by="model")
             return self._plan_store.record(plan_id, changed, ev.PlanApprovalRequest())
 
-    async def _abort(self, plan_id: PlanId, step_id: StepId) -> Plan:
+    async def _abort(self, plan_id: PlanId, step_id: StepId, by: Literal["user", "model"]) -> Plan:
         async with self._turns.halted(plan_id, "step/recover") as plan:
-            chosen = ev.RecoveryChosen(task_id=step_id, action="abort")
+            chosen = ev.RecoveryChosen(task_id=step_id, action="abort", by=by)
             ended = cancelled(plan, self._plan_store.store.text)
             return self._plan_store.record(plan_id, chosen, ended)
 
