@@ -86,9 +86,9 @@ else:
 
 
 def _local_url(given: str, default: str) -> str:
-    """The URL of a local server: scheme and port are optional, and 0.0.0.0, which it listens on, is this machine."""
-    text = given.strip().rstrip("/")
-    scheme, separator, rest = text.rpartition("://")
+    """The URL of a local server: all but the host is optional, and 0.0.0.0, which it listens on, is this machine."""
+    scheme, separator, rest = given.strip().rstrip("/").rpartition("://")
+    rest, slash, path = rest.partition("/")
     address, bracket, tail = rest.rpartition("]")
     if bracket:
         name, port = f"{address}]", tail.removeprefix(":")
@@ -101,7 +101,7 @@ def _local_url(given: str, default: str) -> str:
         name = "127.0.0.1"
     if not port.isdigit():
         port = default.rpartition(":")[2] if not separator else ""
-    return f"{scheme or 'http'}://{name}" + (f":{port}" if port else "")
+    return f"{scheme or 'http'}://{name}" + (f":{port}" if port else "") + slash + path
 
 
 def _ways_to_a_model() -> str:

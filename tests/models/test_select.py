@@ -325,6 +325,11 @@ async def test_a_configured_server_that_is_down_is_listed_as_such() -> None:
         ("::1", "http://[::1]:11434"),
         ("https://[::1]", "https://[::1]"),
         ("https://[::1]:5000", "https://[::1]:5000"),
+        ("http://box:8080/ollama", "http://box:8080/ollama"),
+        ("box:8080/ollama/", "http://box:8080/ollama"),
+        ("box/ollama", "http://box:11434/ollama"),
+        ("https://box/ollama", "https://box/ollama"),
+        ("[::1]:8080/ollama", "http://[::1]:8080/ollama"),
     ],
 )
 def test_ollamas_own_variable_is_read_as_ollama_does(host: str, url: str) -> None:
@@ -338,6 +343,38 @@ async def test_no_value_of_ollamas_variable_breaks_the_choice(provider: str, hos
     choice = await closed(await choose_model(settings(provider=provider), environment))
     assert choice.identity.provider == ("embedded" if provider == "auto" else "ollama")
     assert [model.reachable for model in await list_models(settings(provider=provider), environment)][-1]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://me:sesame@127.0.0.1:9/v1",
+        "me:sesame@127.0.0.1:9",
+        "ftp://me:sesame@host",
+        "http://me:sesame@host:99999",
+        "http://me:ses ame@host/v1",
+        "http://me:se/sa?sesame#me@host",
+        "http://127.0.0.1:9/v1?key=sesame",
+    ],
+)
+@pytest.mark.parametrize("provider", ["auto", "openai", "ollama"])
+async def test_a_password_in_an_address_is_never_shown(
+    provider: str, url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    for model, given in (({"base_url": url}, {}), ({}, {"OLLAMA_HOST": url})):
+        chosen = settings(provider=provider, **model)
+        environment = {"OLLAMA_HOST": NOWHERE, **given}
+        choice = await choose_model(chosen, environment)
+        told = [*choice.identity.model_dump().values(), *choice.rejected]
+        told += [model.reason or "" for model in await list_models(chosen, environment)]
+        if choice.model is not None:
+            with pytest.raises(ModelFailed) as caught:
+                await events_of(choice.model)
+            told += [caught.value.message, caught.value.hint or ""]
+            await choice.model.close()
+        shown = "\n".join([*told, caplog.text])
+        assert "sesame" not in shown and "ses ame" not in shown
 
 
 def test_the_ways_to_a_model_are_commands() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -59,11 +60,9 @@ def endpoint_of(url: str, *, default_path: str = "") -> Endpoint:
     ):
         raise _refused(url, "it must begin with http:// or https:// and a host")
     if "@" in parts.netloc:
-        raise _refused(
-            f"{scheme}://…@{host}", "it must not contain a key or password: use `planloom/secret/set`"
-        )
+        raise _refused(url, "it must not contain a key or password: use `planloom/secret/set`")
     if parts.query or parts.fragment:
-        raise _refused(f"{scheme}://{host}", "it must not have a `?` or `#` part")
+        raise _refused(url, "it must not have a `?` or `#` part")
     problem = refused_address(scheme, host)
     if problem is not None:
         raise _refused(url, problem)
@@ -113,9 +112,16 @@ def _origin(scheme: str, host: str, port: int | None) -> str:
     return f"{scheme}://{name}:{port}"
 
 
+def shown_url(url: str) -> str:
+    """A URL as people and the log may see it: without what may hold a key or password. Takes any text."""
+    _, scheme, rest = re.split(r"^(\w+://|)", url, maxsplit=1)
+    _, credentials, place = rest.rpartition("@")
+    return scheme + ("…@" if credentials else "") + re.split(r"[?#]", place, maxsplit=1)[0]
+
+
 def _refused(url: str, why: str) -> ModelFailed:
     return ModelFailed(
         "model_unavailable",
-        f"The model's address {url!r} cannot be used: {why}.",
+        f"The model's address {shown_url(url)!r} cannot be used: {why}.",
         hint="Set `model.baseUrl`, for example to http://localhost:11434 or https://api.openai.com/v1.",
     )

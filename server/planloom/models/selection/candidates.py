@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from planloom.domain.errors import ModelFailed
 from planloom.models.http.adapter import ModelListing
-from planloom.models.http.endpoint import origin_of
+from planloom.models.http.endpoint import origin_of, shown_url
 from planloom.models.offline.replay import open_replay
 from planloom.models.port import Capabilities, Model, ModelEvent, ModelIdentity, ModelRequest
 from planloom.models.providers.editor_model import EditorCompletion, EditorModel
@@ -83,6 +83,16 @@ class SelectionContext(NamedTuple):
         except ModelFailed as failure:
             return UnavailableModel(identity.model_copy(update={"reason": failure.message}), failure)
 
+    async def at_base_url(self) -> tuple[Provider, ModelListing]:
+        """The provider at the configured base URL, detected with `auto`, and the models that it lists."""
+        url, configured = self.settings.base_url, self.settings.provider
+        if configured != "auto":
+            return PROVIDERS[configured], await self.list_models(PROVIDERS[configured], url)
+        try:
+            return await self.servers.detect(url)
+        except ModelFailed as failure:
+            return OPENAI, ModelListing(False, problem=failure.message)
+
     async def list_models(self, provider: Provider, url: str) -> ModelListing:
         """The models that a server lists; an unusable URL counts as one without an answer."""
         try:
@@ -150,24 +160,20 @@ async def _first_that_answers(context: SelectionContext, rejected: list[str]) ->
         return _choice(_editor(context, "the editor offers a model" + _rejections(rejected)))
     if base_url:
         # A user who sets an address wants that server: the embedded rules would hide that it does not answer.
-        reason = f"`model.baseUrl` is {base_url}"
+        reason = f"`model.baseUrl` is {shown_url(base_url)}"
         return _choice(context.open(OPENAI, base_url, context.settings.name, reason))
     return _embedded("no model is configured and none answers")
 
 
 async def _at_base_url(context: SelectionContext, url: str, rejected: list[str]) -> Choice | None:
-    try:
-        provider, found = await context.servers.detect(url)
-    except ModelFailed as failure:
-        rejected.append(failure.message)
-        return None
+    provider, found = await context.at_base_url()
     if not found.answered:
-        rejected.append(f"{url} (`model.baseUrl`) does not answer: {found.problem}")
+        rejected.append(f"{shown_url(url)} (`model.baseUrl`) does not answer: {found.problem}")
         return None
     name = context.settings.name or found.default
     if not name:
         return _choice(_without_name(provider, url, found))
-    return _choice(context.open(provider, url, name, f"{url} (`model.baseUrl`) answers"))
+    return _choice(context.open(provider, url, name, f"{shown_url(url)} (`model.baseUrl`) answers"))
 
 
 async def _with_key(context: SelectionContext, provider: Provider, rejected: list[str]) -> Choice | None:
@@ -181,7 +187,9 @@ async def _with_key(context: SelectionContext, provider: Provider, rejected: lis
     # A service that lists no models has none to use by default.
     name = listed or wanted or (found.default if found.models else "")
     if not found.answered or not name or (found.problem and not found.models):
-        rejected.append(f"{url} (a key is in {key}) cannot be used: {found.problem or 'set `model.name`'}")
+        rejected.append(
+            f"{shown_url(url)} (a key is in {key}) cannot be used: {found.problem or 'set `model.name`'}"
+        )
         return None
     return _choice(context.open(provider, url, name, f"a key is in {key}" + _rejections(rejected)))
 
@@ -190,7 +198,7 @@ async def _on_this_machine(
     context: SelectionContext, provider: Provider, local: LocalServer, rejected: list[str]
 ) -> Choice | None:
     url = context.home(provider)
-    no_answer = f"no {local.title} answers at {url}"
+    no_answer = f"no {local.title} answers at {shown_url(url)}"
     if not await accepts(url):
         rejected.append(no_answer)
         return None
@@ -200,7 +208,9 @@ async def _on_this_machine(
         rejected.append(found.problem or no_answer)
         return None
     return _choice(
-        context.open(provider, url, name, f"{local.title} answers at {url}" + _rejections(rejected))
+        context.open(
+            provider, url, name, f"{local.title} answers at {shown_url(url)}" + _rejections(rejected)
+        )
     )
 
 
@@ -213,9 +223,9 @@ def _without_name(provider: Provider, url: str, found: ModelListing) -> Unavaila
     """The failure if a server is configured but the name of the model is unknown."""
     names = ", ".join(model.name for model in found.models[:8])
     if names:
-        message, hint = f"{url} has several models.", f"Set `model.name` to one of: {names}."
+        message, hint = f"{shown_url(url)} has several models.", f"Set `model.name` to one of: {names}."
     else:
-        message = f"{url} names no model to use: {found.problem or 'it lists none'}"
+        message = f"{shown_url(url)} names no model to use: {found.problem or 'it lists none'}"
         advice = "Set" if found.answered else "Start it, or set"
         hint = f"{advice} `model.baseUrl` and `model.name`."
         if provider.local is not None:

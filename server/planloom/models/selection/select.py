@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from planloom.domain.errors import ModelFailed
 from planloom.domain.values import Value
 from planloom.models.http.adapter import ModelListing
+from planloom.models.http.endpoint import shown_url
 from planloom.models.http.keys import Keyring
 from planloom.models.http.learned import LearnedModels
 from planloom.models.port import Capabilities, Model, ModelEvent, ModelIdentity, ModelRequest
@@ -21,7 +22,7 @@ from planloom.models.selection.candidates import (
     choose_automatically,
     choose_configured,
 )
-from planloom.providers import DISCOVERY_ORDER, OPENAI, PROVIDERS, Provider
+from planloom.providers import DISCOVERY_ORDER, PROVIDERS, Provider
 from planloom.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -157,17 +158,9 @@ def _context(
 
 
 async def _at_base_url(context: SelectionContext) -> tuple[ListedModel, ...]:
-    url = context.settings.base_url
-    configured = context.settings.provider
-    if not url or configured not in {"auto", *PROVIDERS}:
+    if not context.settings.base_url or context.settings.provider not in {"auto", *PROVIDERS}:
         return ()
-    if configured != "auto":
-        provider = PROVIDERS[configured]
-        return _listed(await context.list_models(provider, url), provider, context)
-    try:
-        provider, found = await context.servers.detect(url)
-    except ModelFailed as failure:
-        provider, found = OPENAI, ModelListing(False, problem=failure.message)
+    provider, found = await context.at_base_url()
     return _listed(found, provider, context)
 
 
@@ -178,7 +171,9 @@ async def _at_home(context: SelectionContext, provider: Provider) -> tuple[Liste
         if not wanted and context.key_source(provider, url) is None:
             return ()
     elif not await accepts(url):
-        problem = f"no {provider.local.title} answers at {url}: start it by `{provider.local.start}`"
+        problem = (
+            f"no {provider.local.title} answers at {shown_url(url)}: start it by `{provider.local.start}`"
+        )
         return _listed(ModelListing(False, problem=problem), provider, context) if wanted else ()
     return _listed(await context.list_models(provider, url), provider, context)
 
