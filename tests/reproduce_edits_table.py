@@ -59,7 +59,7 @@ async def same_lines(folder: Path) -> None:
         assert (hunk.base, hunk.mine, hunk.theirs) == ("old\n", "mine\n", "new\n")
         assert at.text("a.txt") == "first\n\n\nmine\n"
         chosen = ConflictChoice(uri=conflict.files[0].uri, choice="text", text="both\n")
-        await at.app.plans.resolve_conflict(plan.plan_id, conflict.edit_id, (chosen,))
+        await at.app.approvals.resolve_conflict(plan.plan_id, conflict.edit_id, (chosen,))
         await at.reach(plan, "ended")
         assert at.text("a.txt") == "both\n"
 

@@ -474,6 +474,6 @@ def application() -> FakeApplication:
     )
     for name in ("edit", "regenerate", "approve", "reject", "direct", "pause", "resume", "cancel"):
         app.script[f"plans.{name}"] = PLAN
-    for name in ("plans.resolve_conflict", "steps.answer", "steps.recover"):
+    for name in ("approvals.resolve_conflict", "steps.answer", "steps.recover"):
         app.script[name] = PLAN
     return app

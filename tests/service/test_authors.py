@@ -10,7 +10,7 @@ import pytest
 from planloom.domain.errors import InvalidParams, UnknownThing
 from planloom.domain.values import TemplateId
 from planloom.models.offline.scripted import ScriptedModel, fails, says
-from tests.support.studio import studio
+from tests.support.studio import a_session, studio
 
 STEPS = {
     "summary": "Two steps.",
@@ -137,12 +137,12 @@ async def test_bundled_templates_are_five_and_stay(tmp_path: Path) -> None:
 def test_a_key_of_the_environment_goes_to_a_base_url_that_the_user_has_set(users: bool) -> None:
     from planloom.models.http.endpoint import origin_of
     from planloom.service.models import Models
-    from planloom.settings import resolve
 
     url = "http://127.0.0.1:9/v1"
-    settings = resolve({"user": {"model.baseUrl": url}}).settings
     models = Models(
-        lambda: settings, {"PLANLOOM_API_KEY": "canary-key-1234"}, base_url_is_users=lambda: users
+        a_session({"model.baseUrl": url}),
+        {"PLANLOOM_API_KEY": "canary-key-1234"},
+        base_url_is_users=lambda: users,
     )
     found = models._keyring().find("openai", origin_of(url))
     assert (found is not None) == users
@@ -153,13 +153,11 @@ async def test_no_key_leaves_through_the_log() -> None:
     import logging
 
     from planloom.service.models import Models
-    from planloom.settings import resolve
 
     written = io.StringIO()
     handler = logging.StreamHandler(written)
     handler.setFormatter(logging.Formatter("%(message)s"))
-    settings = resolve({}).settings
-    models = Models(lambda: settings, {"OPENAI_API_KEY": "canary-key-1234"})
+    models = Models(a_session(), {"OPENAI_API_KEY": "canary-key-1234"})
     models.redact([handler])
     await models.set_secret("anthropic", "canary-key-5678")
     for text in ("sent canary-key-1234", "sent canary-key-5678"):

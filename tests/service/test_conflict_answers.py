@@ -29,7 +29,7 @@ async def in_conflict(at: Studio) -> tuple[Plan, Conflict]:
 async def answer(at: Studio, plan: Plan, conflict: Conflict, choice: Any, **more: Any) -> Plan:
     """Answer, and return the plan once it asks something else or has ended."""
     chosen = ConflictChoice(uri=conflict.files[0].uri, choice=choice, **more)
-    await at.app.plans.resolve_conflict(plan.plan_id, conflict.edit_id, (chosen,))
+    await at.app.approvals.resolve_conflict(plan.plan_id, conflict.edit_id, (chosen,))
     return await at.until(
         plan,
         lambda now: (

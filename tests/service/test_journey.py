@@ -132,7 +132,7 @@ async def test_a_conflict_is_shown_and_a_person_decides(
         assert (hunk.base, hunk.mine, hunk.theirs) == ("old\n", "old but mine\n", "new\n")
         assert at.text("a.txt") == "old but mine\n"
         chosen = ConflictChoice(uri=conflict.files[0].uri, choice=choice, text=text)
-        await at.app.plans.resolve_conflict(plan.plan_id, conflict.edit_id, (chosen,))
+        await at.app.approvals.resolve_conflict(plan.plan_id, conflict.edit_id, (chosen,))
         plan = await at.reach(plan, "ended")
         assert at.text("a.txt") == result
         assert plan.steps[0].status == status
@@ -169,7 +169,7 @@ async def test_a_conflict_that_a_stop_cut_off_is_shown_anew_and_the_old_one_is_g
         assert [each.edit_id == before for each in plan.pending.conflicts] == [False]
         conflict = plan.pending.conflicts[0]
         chosen = ConflictChoice(uri=conflict.files[0].uri, choice="theirs")
-        await at.app.plans.resolve_conflict(plan.plan_id, conflict.edit_id, (chosen,))
+        await at.app.approvals.resolve_conflict(plan.plan_id, conflict.edit_id, (chosen,))
         assert (await at.until(plan, lambda now: now.status == "completed")).edits
 
 

@@ -6,6 +6,7 @@ import asyncio
 
 from planloom.service.models import Models
 from planloom.settings import resolve
+from tests.support.studio import a_session
 
 LISTING = b'{"data": [{"id": "small"}]}'
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
@@ -25,11 +26,11 @@ async def test_a_change_of_settings_during_a_selection_is_not_lost() -> None:
     async with server:
         port = server.sockets[0].getsockname()[1]
         user = {"model.provider": "openai", "model.baseUrl": f"http://127.0.0.1:{port}/v1"}
-        settings = resolve({"user": user}).settings
-        models = Models(lambda: settings, {})
+        session = a_session(user)
+        models = Models(session, {})
         selection = asyncio.create_task(models.current())
         await listed.wait()
-        settings = resolve({"user": {"model.provider": "embedded"}}).settings
+        session.configure(resolve({"user": {"model.provider": "embedded"}}).settings)
         forgotten = asyncio.create_task(models.forget())
         await asyncio.sleep(0)
         go_on.set()

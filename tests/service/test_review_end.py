@@ -138,7 +138,7 @@ async def test_a_conflict_at_the_end_is_shown_and_a_person_decides(
         conflict = plan.pending.conflicts[0]
         assert conflict.files[0].hunks[0].mine == "one by me\n"
         chosen = ConflictChoice(uri=conflict.files[0].uri, choice=choice, text=text)
-        await at.app.plans.resolve_conflict(plan.plan_id, conflict.edit_id, (chosen,))
+        await at.app.approvals.resolve_conflict(plan.plan_id, conflict.edit_id, (chosen,))
         plan = await at.reach(plan, "ended")
         assert plan.status == "completed"
         assert (at.text("a.txt"), at.text("new.txt")) == (result, "new")
@@ -205,7 +205,7 @@ async def test_the_whole_is_undone_and_redone(tmp_path: Path) -> None:
 async def test_a_step_that_needs_the_files_can_ask_for_what_is_staged(tmp_path: Path) -> None:
     """Commits as a command does before it runs."""
     async with studio(tmp_path, {"a.txt": "one\n"}) as at:
-        staging = at.app.plans._services.conductor._runner._staging  # type: ignore[attr-defined]
+        staging = at.app.plans._turns.conductor._runner._staging  # type: ignore[attr-defined]
         plan = await at_the_end(at)
         await at.app.plans.pause(plan.plan_id)
         committing = asyncio.ensure_future(staging.commit_staged(plan.plan_id))

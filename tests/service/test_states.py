@@ -61,7 +61,7 @@ def actions(at: Studio, plan: Plan) -> dict[str, Callable[[], Awaitable[Any]]]:
         "delete": lambda: plans.delete(ident),
         "step/answer": lambda: at.app.steps.answer(ident, plan.steps[0].step_id, "yes"),
         "step/recover": lambda: at.app.steps.recover(ident, plan.steps[0].step_id, "skip", None),
-        "conflict/resolve": lambda: plans.resolve_conflict(ident, EditId("none"), ()),
+        "conflict/resolve": lambda: at.app.approvals.resolve_conflict(ident, EditId("none"), ()),
     }
 
 

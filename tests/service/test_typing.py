@@ -168,7 +168,7 @@ async def to_the_end(at: Studio, plan: Plan, review: str) -> Plan:
                 await at.app.approvals.respond(approval.approval_id, "allow", None, None)
             for conflict in plan.pending.conflicts:
                 mine = tuple(ev.ConflictChoice(uri=file.uri, choice="mine") for file in conflict.files)
-                await at.app.plans.resolve_conflict(plan.plan_id, conflict.edit_id, mine)
+                await at.app.approvals.resolve_conflict(plan.plan_id, conflict.edit_id, mine)
             for recovery in plan.pending.recoveries:
                 await at.app.steps.recover(plan.plan_id, recovery.step_id, "skip", None)
             if plan.status == "paused" and plan.pause_reason == "error":

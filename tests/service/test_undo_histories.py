@@ -123,7 +123,7 @@ class Histories(RuleBasedStateMachine):
         # The same server: the plan's lease is already its own.
         ledger.owner = leases.owner
         app._ledger = app._plan_store.store = ledger
-        app.plans._services = app.plans._services._replace(ledger=ledger)
+        app.plans._ledger = ledger
         with contextlib.suppress(Crash, WrongState):
             await app.plans.undo(self.plan.plan_id, None, redo)
         ledger.dead = True

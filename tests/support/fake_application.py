@@ -139,7 +139,7 @@ class FakeApplication:
         }
         for name in ("edit", "regenerate", "approve", "reject", "direct", "pause", "resume", "cancel"):
             self.script[f"plans.{name}"] = plan
-        for name in ("plans.resolve_conflict", "steps.answer", "steps.recover"):
+        for name in ("approvals.resolve_conflict", "steps.answer", "steps.recover"):
             self.script[name] = plan
         self.script.update({name.replace("__", "."): value for name, value in script.items()})
         for name in ("plans", "steps", "approvals", "references", "index", "templates", "models"):

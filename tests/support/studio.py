@@ -58,6 +58,12 @@ class OneModel:
         """The one model stays."""
 
 
+def a_session(settings: Mapping[str, Any] = {}, folders: Sequence[Path] = ()) -> Session:
+    """A session of its own, with these settings of the user."""
+    view = WorkspaceView(Roots(tuple(map(root_at, folders))), DocumentStore("utf-16"))
+    return Session(resolve({"user": settings}).settings, view, FakeEditor(view.documents))
+
+
 class Studio:
     """One user at work: a folder, an editor, the application, and what was heard of it."""
 

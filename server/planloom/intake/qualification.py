@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, Protocol
 from planloom.domain.plans.attachments import Attachment
 from planloom.domain.plans.plan import Detection, Qualification, Risk, Route
 from planloom.domain.values import Value
+from planloom.intake import operations
 from planloom.intake.detection import count_items, request_body, without_paths
 from planloom.intake.words import JOINED_TASK, SCOPE_SET, WORD_END, WORD_START
 from planloom.settings import PlanningSettings
@@ -36,15 +37,7 @@ class _Vocabulary:
         return tuple(dict.fromkeys(phrases + [token for token in tokens if token in self.words]))
 
 
-_DEVOPS = _Vocabulary(
-    *("deploy", "deploys", "deployed", "deploying", "deployment", "deployments", "docker", "dockerfile"),
-    *("docker compose", "docker-compose", "container", "containers", "kubernetes", "k8s", "kubectl", "helm"),
-    *("terraform", "ansible", "pulumi", "nginx", "systemd", "jenkins", "github actions", "gitlab ci"),
-    *("ci", "ci pipeline", "pipeline", "pipelines", "continuous integration", "infrastructure", "cluster"),
-    *("load balancer", "reverse proxy", "ingress", "prometheus", "grafana", "monitoring", "staging"),
-    *("production", "prod", "rollback", "roll back", "backup", "backups", "certificate", "tls", "dns"),
-    *("aws", "azure", "gcp", "ec2", "s3", "lambda", "cron", "cronjob", "provision", "hosting", "devops"),
-)
+_DEVOPS = _Vocabulary(*operations.TOPICS)
 _CODE = _Vocabulary(
     *("function", "functions", "class", "classes", "method", "methods", "interface", "interfaces"),
     *("component", "components", "module", "modules", "page", "pages", "form", "forms", "endpoint"),

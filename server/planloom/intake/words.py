@@ -1,28 +1,28 @@
-"""The English words that detection and qualification search for, and patterns for whole words."""
+"""The English words that detection searches for, and patterns for whole words."""
 
 from __future__ import annotations
 
 import re
 
 
-def _listed(text: str) -> tuple[str, ...]:
+def listed(text: str) -> tuple[str, ...]:
     """The words and phrases of a text, which are separated by commas."""
     return tuple(" ".join(each.split()) for each in text.split(","))
 
 
-GREETINGS = _listed("hi, hello, hey, howdy, please, kindly")
-QUESTIONS = _listed(
+GREETINGS = listed("hi, hello, hey, howdy, please, kindly")
+QUESTIONS = listed(
     """
     what, why, how, when, where, who, which, can you explain, tell me about, describe, show me
     """
 )
-VERBS = _listed(
+VERBS = listed(
     """
     create, build, implement, make, develop, write, add, design, set up, configure, generate, refactor,
     update, modify, change, fix, debug, optimize
     """
 )
-SCOPES = _listed(
+SCOPES = listed(
     """
     game, application, app, feature, system, component, page, form, api, endpoint, service, module, website,
     site, project, program, tool, utility, class, function, method, interface, database

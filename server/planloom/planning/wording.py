@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from planloom.domain.plans.perspectives import Agent
 from planloom.intake import words
+from planloom.intake.operations import OPERATION
 
 DESCRIPTION_LIMIT = 300
 """The most characters of a description; a longer one is cut at a word."""
@@ -83,18 +84,12 @@ def gerund(verb: str) -> str:
     return f"{verb}ing"
 
 
-_OPERATIONS = re.compile(
-    r"\b(?:deploy\w*|install(?:s|ing)?|docker\w*|kubernetes|k8s|kubectl|helm|terraform|ansible|nginx|systemd|ci/cd|pipelines?"
-    r"|staging|production|rollback|provision\w*|npm|pnpm|yarn|pip|cargo|migrations?)\b"
-    r"|(?:^|[.;,]\s{0,4}|\b(?:and|then)\s{1,4})(?:run|execute|rerun|start|restart|launch|publish|release|build|compile|commit|push)\b",
-    re.IGNORECASE,
-)
 _MOST_SEARCHED = 2_000
 
 
 def agent_for(*texts: str) -> Agent:
     """The agent for a step in words: Devo if it runs, installs or deploys something, else Koda."""
-    return "devo" if any(_OPERATIONS.search(text[:_MOST_SEARCHED]) for text in texts) else "koda"
+    return "devo" if any(OPERATION.search(text[:_MOST_SEARCHED]) for text in texts) else "koda"
 
 
 _FIRST_WORD = re.compile(r"[A-Za-z]+")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from planloom.domain.errors import StorageFailed
 from planloom.domain.plans.plan import Detection
+from planloom.domain.values import PlanId
 from planloom.execution.conductor import Conductor
 from planloom.execution.effects.applied_edits import AppliedEdits
 from planloom.execution.effects.gate import Gate
@@ -31,11 +32,11 @@ from planloom.execution.steps.time_limits import PlanTimeBudget
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.service.actions.approvals import Approvals
-from planloom.service.actions.plans import Plans, PlanServices
+from planloom.service.actions.plans import Plans
 from planloom.service.actions.steps import Steps
-from planloom.service.actions.undo import UndoService
 from planloom.service.drafts.direct import DirectRuns
 from planloom.service.drafts.drafting import Drafting
+from planloom.service.drafts.drafts import Drafts
 from planloom.service.drafts.followup import FollowUp
 from planloom.service.drafts.new_request import Intake
 from planloom.service.drafts.planner_factory import PlannerFactory
@@ -124,24 +125,11 @@ class Application:
         self.references = references
         self.templates = templates
         self.intake = Intake(session, references, models)
-        services = PlanServices(
-            session=session,
-            plan_store=plan_store,
-            ledger=ledger,
-            jobs=jobs,
-            conductor=conductor,
-            gate=gate,
-            undo_service=UndoService(session, plan_store, turns),
-            drafting=drafting,
-            direct_runs=direct_runs,
-            ownership=ownership,
-            turns=turns,
-            intake=self.intake,
-            rules=rules,
-        )
-        self.plans = Plans(services)
+        drafts = Drafts(plan_store, jobs, conductor, self.intake, drafting, direct_runs)
+        self.plans = Plans(session, plan_store, ledger, turns, drafts, rules)
+        gate.on_cancel(self._cancel_soon)
         self.steps = Steps(plan_store, turns, conductor, rules)
-        self.approvals = Approvals(gate, plan_store)
+        self.approvals = Approvals(gate, plan_store, turns)
 
         self._session = session
         self._ledger = ledger
@@ -172,7 +160,7 @@ class Application:
         the environment goes to the base URL only where `base_url_is_users`.
         """
         session = Session(settings, view, editor, trusted=trusted)
-        models = Models(lambda: session.settings, environment, completion, record, base_url_is_users)
+        models = Models(session, environment, completion, record, base_url_is_users)
         # The ledger may have to wait for another program.
         return cls(session, await asyncio.to_thread(Ledger, storage), models)
 
@@ -191,6 +179,9 @@ class Application:
             log.warning("plans of servers that have died are not looked for: %s", error.message)
         self._jobs.start("reconcile", self._ownership.reconcile_adopted())
         self._jobs.start("model", self.models.current())
+
+    def _cancel_soon(self, plan_id: PlanId) -> None:
+        self._jobs.start(f"cancel-asked:{plan_id}", self.plans.cancel(plan_id))
 
     def detect(self, text: str) -> Detection:
         """Whether the rules say that the text wants a plan."""

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from planloom.domain.errors import InvalidParams
+from planloom.execution.session import Session
 from planloom.models.http.learned import LearnedModels
 from planloom.models.port import Model, ModelIdentity
 from planloom.providers import DISCOVERY_ORDER, PROVIDERS, Provider
-from planloom.settings import Settings
 
 if TYPE_CHECKING:
     from planloom.models.http.keys import Keyring
@@ -39,7 +39,7 @@ class Models:
 
     def __init__(
         self,
-        settings: Callable[[], Settings],
+        session: Session,
         environment: Mapping[str, str],
         editor: EditorCompletion | None = None,
         record: Path | None = None,
@@ -50,7 +50,7 @@ class Models:
         `record` is a file to record every exchange with a model in.
         """
         self._base_url_is_users = base_url_is_users
-        self._settings = settings
+        self._session = session
         self._environment = environment
         self._editor = editor
         self._record = record
@@ -85,7 +85,7 @@ class Models:
         async with self._selecting:
             if self._model is None:
                 choice = await choose_model(
-                    self._settings(),
+                    self._session.settings,
                     self._environment,
                     self._editor,
                     keys=self._keyring(),
@@ -107,7 +107,7 @@ class Models:
     def _keyring(self) -> Keyring:
         from planloom.models.http.keys import Keyring
 
-        base_url = (self._settings().model.base_url if self._base_url_is_users() else "") or None
+        base_url = (self._session.settings.model.base_url if self._base_url_is_users() else "") or None
         if self._keys is None or base_url != self._keys_base_url:
             previous, self._keys = self._keys, Keyring(self._environment, given_for=base_url)
             self._keys_base_url = base_url
@@ -134,7 +134,9 @@ class Models:
         from planloom.models.selection.select import list_models
 
         model = await self.current() if select else self._model
-        models = await list_models(self._settings(), self._environment, self._editor, keys=self._keyring())
+        models = await list_models(
+            self._session.settings, self._environment, self._editor, keys=self._keyring()
+        )
         identity = self.identity
         active = None if identity is _NOT_SELECTED else identity
         if model is None:
@@ -154,7 +156,7 @@ class Models:
     def _origin(self, provider: Provider) -> str:
         from planloom.models.http.endpoint import origin_of
 
-        chosen = self._settings().model
+        chosen = self._session.settings.model
         if chosen.base_url and chosen.provider in ("auto", provider.name):
             return origin_of(chosen.base_url)
         return origin_of(provider.home(self._environment))

@@ -171,7 +171,7 @@ class MessagePrompts:
             if choice is None:
                 return
             choices.append(choice)
-        await self._app.plans.resolve_conflict(plan_id, conflict.edit_id, tuple(choices))
+        await self._app.approvals.resolve_conflict(plan_id, conflict.edit_id, tuple(choices))
 
     async def _choice(self, conflict: Conflict, uri: Uri) -> ev.ConflictChoice | None:
         side_file = await self._document_with_both(conflict, uri)

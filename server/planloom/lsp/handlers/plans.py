@@ -148,7 +148,9 @@ async def resolve_conflict(
     """Choose the text of each conflicted file; a file that is not listed keeps the user's text."""
     choices = tuple(from_wire.conflict_choice(file) for file in params.files)
     return _plan(
-        await connection.app.plans.resolve_conflict(PlanId(params.plan_id), EditId(params.edit_id), choices)
+        await connection.app.approvals.resolve_conflict(
+            PlanId(params.plan_id), EditId(params.edit_id), choices
+        )
     )
 
 

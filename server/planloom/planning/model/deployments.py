@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from planloom.domain.plans.graph import ancestors, dependency_graph
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.validation import Problem
 from planloom.domain.values import StepId
-
-_DESCRIPTION = re.compile(
-    r"(?:re-?)?(?:deploy|release|publish|ship|roll\s+out|go\s+live)(?:s|ing|ment)?\b|(?:trigger|start|run|perform|do)\s+"
-    r"(?:a\s+|the\s+)?(?:\w+\s+)?(?:deploy|release|publish|rollout)",
-    re.IGNORECASE,
-)
-_COMMAND = re.compile(
-    r"\b(?:deploy|kubectl\s+(?:apply|rollout|set)|terraform\s+apply|helm\s+(?:upgrade|install)|(?:npm|yarn|pnpm|cargo|poetry)\s+publish"
-    r"|twine\s+upload|docker\s+push|serverless\s+deploy|fly\s+deploy|vercel|netlify)\b",
-    re.IGNORECASE,
-)
+from planloom.intake.operations import DEPLOYING_COMMAND, DEPLOYMENT
 
 
 def deployments_in_turn(steps: Sequence[Step]) -> tuple[tuple[Step, ...], tuple[Problem, ...]]:
@@ -52,9 +41,9 @@ def _deploys(step: Step) -> bool:
         return (
             step.tool == "run_command"
             and isinstance(command, str)
-            and _COMMAND.search(command[:2_000]) is not None
+            and DEPLOYING_COMMAND.search(command[:2_000]) is not None
         )
-    return step.agent == "devo" and _DESCRIPTION.match(step.description) is not None
+    return step.agent == "devo" and DEPLOYMENT.match(step.description) is not None
 
 
 def _missing_dependencies(steps: Sequence[Step], index: int) -> list[StepId]:

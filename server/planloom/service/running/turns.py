@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from planloom.domain.errors import StaleVersion, WrongState
@@ -13,13 +14,15 @@ from planloom.execution.jobs import Jobs
 from planloom.service.running.ownership import Ownership
 from planloom.service.running.states import Action, require
 
+log = logging.getLogger(__name__)
+
 
 class Turns:
     """Serializes the requests that change a plan and checks each against the plan's status."""
 
     def __init__(self, ownership: Ownership, conductor: Conductor, jobs: Jobs) -> None:
-        self._ownership = ownership
-        self._conductor = conductor
+        self.ownership = ownership
+        self.conductor = conductor
         self._jobs = jobs
         self._cancelling: set[PlanId] = set()
 
@@ -39,7 +42,7 @@ class Turns:
         yielded, too. Without an action the caller must call `require`. Raises WrongState, StaleVersion, and what
         `Ownership.turn` raises.
         """
-        async with self._ownership.turn(plan_id):
+        async with self.ownership.turn(plan_id):
             plan = self._allowed(plan_id, action, version)
             if not halted:
                 yield plan
@@ -59,22 +62,34 @@ class Turns:
         """Within a turn, stop the plan's jobs, then check its status again and yield it."""
         try:
             await self._jobs.stop(f"draft:{plan_id}")
-            await self._conductor.halt(plan_id)
-            plan = self._ownership.claim(plan_id)
+            await self.conductor.halt(plan_id)
+            plan = self.ownership.claim(plan_id)
             yield plan if plan.status == already else self._allowed(plan_id, action, version)
         finally:
-            self._conductor.release(plan_id)
+            self.conductor.release(plan_id)
 
-    def begin_cancel(self, plan_id: PlanId) -> None:
-        """Refuse every other request from now on: a cancel is answered before it is done."""
+    def cancel(self, plan_id: PlanId, end: Callable[[Plan], Awaitable[None]]) -> Plan:
+        """Refuse every other request from now on, stop the plan's jobs in the background, and then call `end` with it.
+
+        Returns the plan at once. Raises WrongState, and what `Ownership.claim` raises.
+        """
+        plan = self.ownership.claim(plan_id)
+        require(plan, "cancel")
         self._cancelling.add(plan_id)
+        self._jobs.start(f"cancel:{plan_id}", self._cancel(plan_id, end))
+        return plan
 
-    def end_cancel(self, plan_id: PlanId) -> None:
-        """Accept requests again, after the cancel is done or has failed."""
-        self._cancelling.discard(plan_id)
+    async def _cancel(self, plan_id: PlanId, end: Callable[[Plan], Awaitable[None]]) -> None:
+        try:
+            async with self.turn(plan_id, "cancel", halted=True) as plan:
+                await end(plan)
+        except WrongState:
+            log.info("plan %s had ended before it was cancelled", plan_id)
+        finally:
+            self._cancelling.discard(plan_id)
 
     def _allowed(self, plan_id: PlanId, action: Action | None, version: int | None) -> Plan:
-        plan = self._ownership.claim(plan_id)
+        plan = self.ownership.claim(plan_id)
         if plan_id in self._cancelling and action != "cancel":
             raise WrongState("The plan is being cancelled.", status=plan.status, allowed=())
         if action is not None:

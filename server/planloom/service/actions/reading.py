@@ -1,0 +1,169 @@
+"""The requests that read plans: one, a list, its steps, events and texts. They change nothing and wait for no turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+
+from planloom.domain.errors import InvalidParams, PlanUnreadable, StorageFailed, UnknownThing
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.graph import execution_order, shown_statuses
+from planloom.domain.plans.perspectives import Agent
+from planloom.domain.plans.plan import (
+    ENDED,
+    Plan,
+    PlanStatus,
+    PlanSummary,
+    Step,
+    StepStatus,
+    progress,
+    summary,
+)
+from planloom.domain.values import EditId, PlanId, SessionId, Sha256, Uri
+from planloom.execution.plan_store import PlanStore
+from planloom.execution.session import Session
+from planloom.execution.summary import changes_of_file
+from planloom.intake.languages import language_of
+from planloom.service.actions.export import as_markdown, as_raw_json
+from planloom.service.requests import FileDiff, Until
+from planloom.storage.ledger import Ledger, PlanRow, workspace_key
+from planloom.workspace.paths.uris import display_name
+
+LIST_LIMIT = 1_000
+
+
+class PlanReader:
+    """Reads plans. Every method for one plan but `raw` raises UnknownThing, PlanUnreadable and StorageFailed."""
+
+    def __init__(self, session: Session, plan_store: PlanStore, ledger: Ledger) -> None:
+        self._session = session
+        self._plan_store = plan_store
+        self._ledger = ledger
+
+    def get(self, plan_id: PlanId | None, session_id: SessionId | None) -> Plan | None:
+        """A plan, or without an id the current one of a session: the newest that has not ended, else the newest.
+
+        None if the session has no plan.
+        """
+        if plan_id is not None:
+            return self._plan_store.read(plan_id)
+        found = self.list(session_id or self._session.session_id, (), LIST_LIMIT, all_workspaces=True)
+        current = next((each for each in found if each.status not in ENDED), found[0] if found else None)
+        return None if current is None else self._plan_store.read(current.plan_id)
+
+    def list(
+        self,
+        session_id: SessionId | None,
+        statuses: Sequence[PlanStatus],
+        limit: int | None,
+        all_workspaces: bool,
+    ) -> tuple[PlanSummary, ...]:
+        """Plans, the newest first, without unreadable ones. `limit` is 100 by default. Raises StorageFailed."""
+        listed = self._ledger.summaries(
+            workspace=None if all_workspaces else workspace_key(self._session.folders),
+            session_id=session_id,
+            statuses=statuses,
+            limit=min(limit or 100, LIST_LIMIT),
+        )
+        return tuple(found for each in listed if (found := self._summary(each)) is not None)
+
+    def _summary(self, listed: PlanRow) -> PlanSummary | None:
+        """The summary stored in the ledger. If it has no progress, the plan is read for it: one that is running, or
+        was written by an older version."""
+        if listed.plan_id in self._plan_store.unreadable:
+            return None
+        if listed.counted:
+            return listed.summary
+        try:
+            plan = self._plan_store.find(listed.plan_id)
+        except PlanUnreadable:
+            return None
+        if plan is None:
+            return None
+        if plan.status not in ("draft", "executing"):
+            with suppress(StorageFailed):
+                self._ledger.keep_progress(plan.plan_id, plan.seq, progress(plan))
+        return summary(plan)
+
+    def tasks(
+        self,
+        plan_id: PlanId | None,
+        session_id: SessionId | None,
+        statuses: Sequence[StepStatus],
+        agent: Agent | None,
+    ) -> tuple[Plan, tuple[Step, ...]]:
+        """The steps of a plan in execution order, filtered by the status shown to users and by agent if given."""
+        plan = self.get(plan_id, session_id)
+        if plan is None:
+            raise InvalidParams("There is no plan yet.", details=[{"field": "planId", "problem": "no plan"}])
+        shown = dict(zip((step.step_id for step in plan.steps), shown_statuses(plan), strict=True))
+        return plan, tuple(
+            step
+            for step in execution_order(plan.steps)
+            if (not statuses or shown[step.step_id] in statuses) and (agent is None or step.agent == agent)
+        )
+
+    def events(self, plan_id: PlanId, after: int, limit: int | None) -> tuple[tuple[ev.Recorded, Plan], ...]:
+        """At most `limit` events with a `seq` above `after`, each with the plan after it."""
+        self._plan_store.read(plan_id)
+        return self._plan_store.history(plan_id, after, limit)
+
+    async def wait(self, plan_id: PlanId, until: Until, timeout_seconds: float | None) -> tuple[Plan, bool]:
+        """Wait until the plan has reached `until`. The bool is False if the timeout came first; None waits forever."""
+        plan = self._plan_store.read(plan_id)
+        changed = asyncio.Event()
+
+        def on_event(recorded: ev.Recorded, _: Plan) -> None:
+            if recorded.plan_id == plan_id:
+                changed.set()
+
+        unsubscribe = self._plan_store.listen(on_event)
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                while not reached(plan, until):
+                    await changed.wait()
+                    changed.clear()
+                    plan = self._plan_store.read(plan_id)
+        except TimeoutError:
+            return self._plan_store.read(plan_id), False
+        finally:
+            unsubscribe()
+        return plan, True
+
+    def diff(self, plan_id: PlanId, uri: Uri, edit_id: EditId | None) -> FileDiff:
+        """A file before and after all that stands of the plan, or one edit of it. Raises UnknownThing."""
+        found = changes_of_file(self._plan_store.read(plan_id), uri, edit_id)
+        if found is None:
+            raise UnknownThing("edit", uri)
+        before, after = (self._text(digest, uri) for digest in (found.before, found.after))
+        return FileDiff(uri=uri, before=before, after=after, language_id=language_of(display_name(uri)))
+
+    def _text(self, digest: Sha256 | None, uri: Uri) -> str | None:
+        """The text with a hash; None without one. Raises UnknownThing if the text is no longer kept."""
+        text = None if digest is None else self._ledger.text(digest)
+        if digest is not None and text is None:
+            raise UnknownThing("edit", uri)
+        return text
+
+    def markdown(self, plan_id: PlanId) -> str:
+        """The plan as Markdown."""
+        return as_markdown(self._plan_store.read(plan_id))
+
+    def raw(self, plan_id: PlanId) -> str:
+        """The events of an unreadable plan as they are in the ledger, as JSON."""
+        return as_raw_json(plan_id, self._ledger.raw_events(plan_id))
+
+
+def reached(plan: Plan, until: Until) -> bool:
+    """Whether a plan has reached the state that a client waits for."""
+    ended = plan.status in ENDED or plan.status == "rejected"
+    match until:
+        case "ended":
+            return ended
+        case "ready":
+            return plan.status != "draft"
+        case "attention":
+            pending = plan.pending
+            asks = pending.approvals or pending.questions or pending.recoveries or pending.conflicts
+            return ended or plan.status in ("pending_approval", "paused") or bool(asks)

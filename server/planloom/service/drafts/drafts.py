@@ -1,0 +1,75 @@
+"""Takes a request to its steps: prepares it, follows its route, and drafts in the background or has it run at once."""
+
+from __future__ import annotations
+
+from planloom.domain.errors import InvalidParams
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Plan
+from planloom.domain.values import PlanId
+from planloom.execution.conductor import Conductor
+from planloom.execution.jobs import Jobs
+from planloom.execution.plan_store import PlanStore
+from planloom.service.drafts.direct import DirectRuns
+from planloom.service.drafts.drafting import Drafting
+from planloom.service.drafts.new_request import Intake, NewRequest
+from planloom.service.requests import CreateRequest
+
+
+class Drafts:
+    """The plans that have a request and no steps yet. The job `draft:<plan id>` works on each."""
+
+    def __init__(
+        self,
+        plan_store: PlanStore,
+        jobs: Jobs,
+        conductor: Conductor,
+        intake: Intake,
+        drafting: Drafting,
+        direct_runs: DirectRuns,
+    ) -> None:
+        self._plan_store = plan_store
+        self._jobs = jobs
+        self._conductor = conductor
+        self._intake = intake
+        self._drafting = drafting
+        self._direct_runs = direct_runs
+
+    async def prepare(self, request: CreateRequest) -> NewRequest:
+        """The first event of a plan. Raises InvalidParams for an empty text, WorkspaceRequired, ReferenceUnresolved."""
+        if not request.text.strip():
+            raise InvalidParams(
+                "The request is empty.", details=[{"field": "text", "problem": "it is empty"}]
+            )
+        return await self._intake.prepare(request)
+
+    def begin(self, plan: Plan) -> Plan:
+        """Follow the route of a new plan. An undecided one is chosen by the model first."""
+        if plan.route == "direct":
+            return self.run_directly(plan)
+        work = self._decide(plan) if plan.route == "undecided" else self._drafting.draft(plan.plan_id)
+        self._jobs.start(f"draft:{plan.plan_id}", work)
+        return plan
+
+    async def _decide(self, plan: Plan) -> None:
+        routed = self._plan_store.record(plan.plan_id, await self._intake.choose_route(plan))
+        if routed.route == "direct":
+            self.run_directly(routed)
+        else:
+            await self._drafting.draft(plan.plan_id)
+
+    def begin_again(self, plan: Plan, feedback: str | None) -> Plan:
+        """Draft a plan anew; its completed steps stay."""
+        begun = ev.PlanDrafting(version=plan.version, feedback=feedback)
+        draft = self._plan_store.record(plan.plan_id, begun)
+        self._jobs.start(f"draft:{plan.plan_id}", self._drafting.redraft(plan.plan_id, feedback))
+        return draft
+
+    def run_directly(self, plan: Plan) -> Plan:
+        """Run the request without a review."""
+        plan = self._direct_runs.begin(plan)
+        self._conductor.conduct(plan.plan_id)
+        return plan
+
+    def restore(self, plan_id: PlanId, why: str) -> None:
+        """Put the version before this draft to review again."""
+        self._drafting.restore(plan_id, why)
