@@ -10,7 +10,7 @@ from codegen import notation
 from planloom.domain import errors
 from planloom.domain.events import catalog as domain_events
 from planloom.lsp import methods
-from planloom.lsp.client_options import ClientExtensions
+from planloom.lsp.client_options import ClientExtensions, camel_case
 from planloom.lsp.commands import COMMANDS
 from planloom.lsp.methods import ClientRequest
 from planloom.lsp.transport.errors import CODES
@@ -133,8 +133,7 @@ def _declared() -> Iterator[str]:
     yield "| `planloomClient` | |"
     yield "|---|---|"
     for name in ClientExtensions._fields:
-        first, *rest = name.split("_")
-        yield f"| `{first}{''.join(word.title() for word in rest)}` | {CLIENT_CAN[name]} |"
+        yield f"| `{camel_case(name)}` | {CLIENT_CAN[name]} |"
     yield ""
     yield "The server's `capabilities.experimental.planloom` is `{ protocolVersion, methods, events }`."
 

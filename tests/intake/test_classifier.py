@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from planloom.domain.errors import ModelFailed
 from planloom.domain.plans.plan import Qualification
-from planloom.intake.classifier import ModelClassifier, read_classification
+from planloom.intake.classifier import classify, read_classification
 from planloom.intake.qualification import Classification
 from planloom.models.port import Capabilities, Finished, ModelEvent, ModelIdentity, ModelRequest, TextDelta
 
@@ -63,7 +63,7 @@ class Saying:
     ],
 )
 async def test_a_verdict_is_read(answer: str) -> None:
-    assert await ModelClassifier(Saying(answer)).classify("Baue etwas", RULES) == READ
+    assert await classify(Saying(answer), "Baue etwas", RULES) == READ
 
 
 @pytest.mark.parametrize(
@@ -80,22 +80,22 @@ async def test_a_verdict_is_read(answer: str) -> None:
     ],
 )
 async def test_what_is_no_verdict_is_none(answer: str) -> None:
-    assert await ModelClassifier(Saying(answer)).classify("Baue etwas", RULES) is None
+    assert await classify(Saying(answer), "Baue etwas", RULES) is None
 
 
 async def test_without_an_answer_in_time_there_is_none() -> None:
-    assert await ModelClassifier(Saying(fails=True)).classify("x", RULES) is None
-    assert await ModelClassifier(Saying(hangs=True), seconds=0.01).classify("x", RULES) is None
+    assert await classify(Saying(fails=True), "x", RULES) is None
+    assert await classify(Saying(hangs=True), "x", RULES, seconds=0.01) is None
 
 
 async def test_the_request_is_fenced_as_data_and_the_answer_constrained_where_possible() -> None:
     model = Saying(VERDICT, schema=True)
-    await ModelClassifier(model).classify("a ``` b" + "x" * 10_000, RULES)
+    await classify(model, "a ``` b" + "x" * 10_000, RULES)
     (request,) = model.asked
     assert request.response_schema is not None
     assert request.messages[1].text.startswith("````\na ``` b") and len(request.messages[1].text) < 5000
     plain = Saying(VERDICT)
-    await ModelClassifier(plain).classify("x", RULES)
+    await classify(plain, "x", RULES)
     assert plain.asked[0].response_schema is None
 
 

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planloom.domain.plans.attachments import Attachment
-from planloom.domain.plans.plan import Qualification
 from planloom.domain.values import AttachmentId, Uri
 from planloom.intake.detection import detect
 from planloom.intake.qualification import Classification, Mode, Routing, qualify, refine, route
@@ -115,35 +114,25 @@ def test_only_an_ambiguous_request_waits_for_a_model() -> None:
     assert routed("Create a recipe app", model=True) == "plan verb_and_scope"
 
 
-class Answering:
-    def __init__(self, answer: Classification | None) -> None:
-        self.answer = answer
-
-    async def classify(self, text: str, qualification: Qualification) -> Classification | None:
-        return self.answer
-
-
-async def refined(answer: Classification | None) -> Routing:
+def refined(answer: Classification | None) -> Routing:
     text = "Erstelle eine Webseite"
     detection = detect(text)
     undecided = route("auto", detection, qualify(text, (), detection), AUTO, model_at_hand=True)
-    return await refine(text, undecided, AUTO, Answering(answer))
+    return refine(undecided, AUTO, answer)
 
 
-async def test_a_model_refines_both_verdicts() -> None:
-    found = await refined(
+def test_a_model_refines_both_verdicts() -> None:
+    found = refined(
         Classification(planned=True, task_type="code", complexity="moderate", risk_level="low", reason="Big.")
     )
     assert (found.route, found.detection.rule, found.qualification.by) == ("plan", "model", "model")
     assert found.qualification.reasons == ("Big.",)
-    heavy = await refined(
-        Classification(planned=True, task_type="mixed", complexity="complex", risk_level="low")
-    )
+    heavy = refined(Classification(planned=True, task_type="mixed", complexity="complex", risk_level="low"))
     assert heavy.route == "perspectives"
 
 
-async def test_without_an_answer_the_rules_hold() -> None:
-    found = await refined(None)
+def test_without_an_answer_the_rules_hold() -> None:
+    found = refined(None)
     assert (found.route, found.detection.rule, found.qualification.by) == ("direct", "none", "rules")
 
 

@@ -23,7 +23,7 @@ from planloom.domain.scheduling.schedule import Schedule
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
-from planloom.execution.recovery_proposals import Proposer
+from planloom.execution.recovery_proposals import ModelProposer
 from planloom.execution.resources import Resources
 from planloom.execution.step_outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
 from planloom.execution.step_questions import StepQuestions
@@ -56,7 +56,7 @@ class Conductor:
         runner: StepRunner,
         limits: Callable[[], do.Limits],
         resources: Resources | None = None,
-        proposer: Proposer | None = None,
+        proposer: ModelProposer | None = None,
     ) -> None:
         self._plan_store = plan_store
         self._jobs = jobs

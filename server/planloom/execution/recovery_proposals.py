@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from planloom.agent.prompts import task_list
 from planloom.domain.errors import PlanloomError
@@ -44,14 +44,6 @@ class ProposedRecovery(NamedTuple):
     proposal: RecoveryProposal | None
     usage: Usage | None = None
     note: str | None = None
-
-
-class Proposer(Protocol):
-    """Proposes how to recover from a failed step."""
-
-    async def propose(self, plan: Plan, step: Step, error: str) -> ProposedRecovery:
-        """One proposal that can be carried out as it is, or a note that says why there is none."""
-        ...
 
 
 class ModelProposer:

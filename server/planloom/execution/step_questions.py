@@ -11,7 +11,7 @@ from planloom.domain.scheduling import directives as do
 from planloom.domain.values import PlanId, StepId
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
-from planloom.execution.recovery_proposals import ProposedRecovery, Proposer
+from planloom.execution.recovery_proposals import ModelProposer, ProposedRecovery
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +20,11 @@ class StepQuestions:
     """Records questions about steps and pauses the plan for them. `proposer` proposes recoveries."""
 
     def __init__(
-        self, plan_store: PlanStore, jobs: Jobs, limits: Callable[[], do.Limits], proposer: Proposer | None
+        self,
+        plan_store: PlanStore,
+        jobs: Jobs,
+        limits: Callable[[], do.Limits],
+        proposer: ModelProposer | None,
     ) -> None:
         self._plan_store = plan_store
         self._jobs = jobs

@@ -17,6 +17,7 @@ from planloom.domain.plans.report import (
     ReportedFile,
     ReportedStep,
 )
+from planloom.domain.text.counted import counted
 from planloom.domain.text.diff import changed_lines
 from planloom.domain.values import EditId, Sha256, Uri, Value
 from planloom.tools.tool import shortened
@@ -57,10 +58,10 @@ def cancelled(plan: Plan, text_of: TextOf) -> ev.PlanCancelled:
 def execution_summary(plan: Plan) -> str:
     """Begins with "n of m steps done", then lists changed files, failed steps and what was left out."""
     done = sum(step.status == "completed" and not step.staged for step in plan.steps)
-    parts = [f"{done} of {len(plan.steps)} {'step' if len(plan.steps) == 1 else 'steps'} done"]
+    parts = [f"{done} of {counted(len(plan.steps), 'step')} done"]
     changed = changed_files(plan)
     if changed:
-        parts.append(f"{len(changed)} {'file' if len(changed) == 1 else 'files'} changed")
+        parts.append(f"{counted(len(changed), 'file')} changed")
     left_out = [uri for uri in plan.left_out if uri not in changed]
     if left_out:
         parts.append("not allowed: " + listed([display_name(uri) for uri in left_out], _LISTED, "; "))

@@ -45,36 +45,31 @@ _SCHEMA: dict[str, Json] = {
 }
 
 
-class ModelClassifier:
-    """The `Classifier` that asks a language model."""
-
-    def __init__(self, model: Model, seconds: float = SECONDS) -> None:
-        self._model = model
-        self._seconds = seconds
-
-    async def classify(self, text: str, qualification: Qualification) -> Classification | None:
-        """The model's classification; None if the model fails, is too slow, or its answer cannot be read."""
-        shown = text if len(text) <= _LONGEST_REQUEST else text[:_LONGEST_REQUEST] + "…"
-        fence = fence_for(shown)
-        verdict = qualification.task_type, qualification.complexity, f"{qualification.risk_level} risk"
-        rules = f"By rules it is {', '.join(verdict)}."
-        request = ModelRequest(
-            messages=(
-                Message(role="system", text=_SYSTEM),
-                Message(role="user", text=f"{fence}\n{shown}\n{fence}\n{rules}"),
-            ),
-            max_tokens=400,
-            temperature=0,
-        )
-        try:
-            async with asyncio.timeout(self._seconds):
-                if (await self._model.capabilities()).json_schema:
-                    request = request.model_copy(update={"response_schema": _SCHEMA})
-                answer = await answer_to(self._model, request, Cost(), most_characters=_LONGEST_ANSWER)
-                return read_classification(answer.text)
-        except (ModelFailed, TimeoutError) as error:
-            logger.info("The model did not classify the request: %s", error)
-            return None
+async def classify(
+    model: Model, text: str, qualification: Qualification, seconds: float = SECONDS
+) -> Classification | None:
+    """The model's classification; None if the model fails, is too slow, or its answer cannot be read."""
+    shown = text if len(text) <= _LONGEST_REQUEST else text[:_LONGEST_REQUEST] + "…"
+    fence = fence_for(shown)
+    verdict = qualification.task_type, qualification.complexity, f"{qualification.risk_level} risk"
+    rules = f"By rules it is {', '.join(verdict)}."
+    request = ModelRequest(
+        messages=(
+            Message(role="system", text=_SYSTEM),
+            Message(role="user", text=f"{fence}\n{shown}\n{fence}\n{rules}"),
+        ),
+        max_tokens=400,
+        temperature=0,
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            if (await model.capabilities()).json_schema:
+                request = request.model_copy(update={"response_schema": _SCHEMA})
+            answer = await answer_to(model, request, Cost(), most_characters=_LONGEST_ANSWER)
+            return read_classification(answer.text)
+    except (ModelFailed, TimeoutError) as error:
+        logger.info("The model did not classify the request: %s", error)
+        return None
 
 
 def read_classification(answer: str) -> Classification | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 from planloom.domain.plans.attachments import Attachment
 from planloom.domain.plans.plan import Detection, Qualification, Risk, Route
@@ -98,12 +98,6 @@ class Classification(Value):
     reason: str = ""
 
 
-class Classifier(Protocol):
-    """Asks a model to classify ambiguous requests. Returns None without a usable answer; never raises."""
-
-    async def classify(self, text: str, qualification: Qualification) -> Classification | None: ...
-
-
 class _Features(NamedTuple):
     text: str
     tasks: int
@@ -148,11 +142,8 @@ def route(
     return _decided(detection, qualification, settings)
 
 
-async def refine(
-    text: str, undecided: Routing, settings: PlanningSettings, classifier: Classifier
-) -> Routing:
-    """The route of an undecided request after asking a model; without an answer the rules decide."""
-    answer = await classifier.classify(text, undecided.qualification)
+def refine(undecided: Routing, settings: PlanningSettings, answer: Classification | None) -> Routing:
+    """The route of an undecided request by a model's answer; without one the rules decide."""
     if answer is None:
         return _decided(undecided.detection, undecided.qualification, settings)
     detection = undecided.detection.model_copy(

@@ -34,17 +34,17 @@ def declared(options: Any) -> ClientExtensions:
     if not isinstance(values, dict):
         return ClientExtensions()
     return ClientExtensions(
-        events=values.get("events") is True,
-        approvals=values.get("approvals") is True,
-        clarifications=values.get("clarifications") is True,
-        recovery=values.get("recovery") is True,
-        conflicts=values.get("conflicts") is True,
-        diagnostics=values.get("diagnostics") is True,
-        language_model=values.get("languageModel") is True,
-        diff=values.get("diff") is True,
-        save=values.get("save") is True,
-        trusted=values.get("trusted", True) is True,
+        *(
+            values.get(camel_case(name), default) is True
+            for name, default in ClientExtensions._field_defaults.items()
+        )
     )
+
+
+def camel_case(name: str) -> str:
+    """A field's name as it stands on the wire; here without pydantic, which `initialize` does not wait for."""
+    first, *rest = name.split("_")
+    return first + "".join(word.title() for word in rest)
 
 
 class ApplicationContext(NamedTuple):

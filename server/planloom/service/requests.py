@@ -8,9 +8,9 @@ from typing import Literal
 from planloom.domain.plans.attachments import Unresolved
 from planloom.domain.plans.plan import Detection, Plan
 from planloom.domain.values import CallId, PlanId, SessionId, StepId, TemplateId, Uri, Value
+from planloom.intake.qualification import Mode
 from planloom.intake.reference_sources import Context, Requested
 
-Mode = Literal["auto", "plan", "direct", "perspectives"]
 Until = Literal["ready", "attention", "ended"]
 
 

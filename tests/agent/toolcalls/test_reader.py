@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planloom.agent.toolcalls.events import CallProblem, CallRead, VisibleText
+from planloom.agent.toolcalls.events import CallProblem, CallRead, CallsRead, VisibleText
 from planloom.agent.toolcalls.offered_tools import native_call
-from planloom.agent.toolcalls.reader import CallReader, read_calls
+from planloom.agent.toolcalls.reader import CallReader, gathered
 from planloom.agent.toolcalls.tokens import TOKENS, kind_of
 from tests.agent.toolcalls.cases import ALL
 from tests.agent.toolcalls.checks import groupings
@@ -42,6 +42,12 @@ PIECES = (
     *('{"name":"read_file","arguments":{"path":"p"}}', "[read_file(path='p')]"),
 )
 BITS = st.sampled_from(PIECES)
+
+
+def read(text: str) -> CallsRead:
+    """What is read of a whole text."""
+    reader = CallReader(offered_tools())
+    return gathered((*reader.feed(text), *reader.close()))
 
 
 def _examples() -> list[dict[str, Any]]:
@@ -97,7 +103,7 @@ def test_a_damaged_call_never_raises_and_reads_the_same_in_any_chunks(
 def test_text_without_marks_is_all_visible(text: str) -> None:
     plain = re.sub(r"[<\[{>`|◁~]", "", text)
     if not any(token in plain for token in TOKENS) and not plain.startswith("all"):
-        assert read_calls(plain, offered_tools()).visible_text == plain
+        assert read(plain).visible_text == plain
 
 
 @pytest.mark.parametrize(
@@ -174,14 +180,14 @@ def test_a_call_is_returned_as_soon_as_it_ends() -> None:
     ],
 )
 def test_a_call_that_cannot_run_is_a_problem(text: str, cause: str, name: str) -> None:
-    read = read_calls(text, offered_tools())
-    assert read.calls == ()
-    assert [(problem.cause, problem.name) for problem in read.problems] == [(cause, name)]
+    found = read(text)
+    assert found.calls == ()
+    assert [(problem.cause, problem.name) for problem in found.problems] == [(cause, name)]
 
 
 def test_reasoning_is_not_visible_text() -> None:
-    read = read_calls("<think>hm</think>Yes.", offered_tools())
-    assert (read.reasoning, read.visible_text) == ("hm", "Yes.")
+    found = read("<think>hm</think>Yes.")
+    assert (found.reasoning, found.visible_text) == ("hm", "Yes.")
 
 
 @pytest.mark.parametrize(

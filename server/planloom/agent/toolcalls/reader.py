@@ -71,12 +71,6 @@ class CallReader:
         return self._scanner.events()
 
 
-def read_calls(text: str, tools: Sequence[ToolSpec]) -> CallsRead:
-    """Read a whole text; never raises."""
-    reader = CallReader(tools)
-    return gathered((*reader.feed(text), *reader.close()))
-
-
 def gathered(events: Sequence[ReaderEvent]) -> CallsRead:
     """Combine the events of a whole text."""
     calls: list[CallRead] = []

@@ -17,7 +17,7 @@ from planloom.execution.effects.proposals import ChangeProposal
 from planloom.execution.plan_store import PlanStore
 from planloom.workspace.edits.outcomes import ChangesetConflicted
 from planloom.workspace.edits.rebase import three_way
-from planloom.workspace.paths.uris import display_name
+from planloom.workspace.paths.uris import display_names
 from planloom.workspace.view import WorkspaceView
 
 
@@ -47,7 +47,7 @@ class PendingConflicts:
         self._pending[edit_id] = _Pending(future, proposal.changeset, shown)
         happened: list[ev.Event] = [ev.EditConflict(task_id=step_id, conflict=conflict)]
         if self._plan_store.plan(proposal.plan_id).status == "executing":
-            names = ", ".join(display_name(file.uri) for file in files)
+            names = display_names(file.uri for file in files)
             happened.append(
                 ev.PlanPaused(reason="conflict", detail=f"You and the step both changed {names}.")
             )

@@ -16,7 +16,7 @@ from planloom.execution.plan_store import EventStore, PlanStore
 from planloom.workspace.edits.after_crash import outcomes_after_crash
 from planloom.workspace.edits.batch import weakest
 from planloom.workspace.edits.outcomes import EditResult, JournalFile
-from planloom.workspace.paths.uris import after_rename, display_name
+from planloom.workspace.paths.uris import after_rename, display_names
 from planloom.workspace.view import WorkspaceView
 
 
@@ -70,7 +70,7 @@ def _reason(made: Sequence[EditedFile], missing: Sequence[EditedFile], doubtful:
 
 
 def _names(files: Sequence[EditedFile]) -> str:
-    return ", ".join(display_name(file.new_uri or file.uri) for file in files)
+    return display_names(file.new_uri or file.uri for file in files)
 
 
 def _completed_reverts(

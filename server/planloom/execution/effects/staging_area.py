@@ -11,6 +11,7 @@ from planloom.domain.errors import PlanloomError
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import ENDED, Plan
 from planloom.domain.safety.approvals import Grant
+from planloom.domain.text.counted import counted
 from planloom.domain.values import PlanId, StepId, Uri
 from planloom.execution.effects.applied_edits import AppliedEdits
 from planloom.execution.effects.gate import Gate, grant_of
@@ -275,7 +276,7 @@ def _proposal(plan: Plan, area: _Area, changes: Changeset) -> ChangeProposal:
         plan_id=plan.plan_id,
         step_id=None,
         number=0,
-        title=f"all changes of the plan ({count} {'file' if count == 1 else 'files'})",
+        title=f"all changes of the plan ({counted(count, 'file')})",
         tool=None,
         changeset=changes,
         replaced_unread=frozenset(area.replaced_unread),

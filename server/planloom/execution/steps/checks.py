@@ -18,7 +18,7 @@ from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry, not_carried_out
 from planloom.tools.tool import Tool, ToolResult, refused
 from planloom.workspace.editor import FileDiagnostics
-from planloom.workspace.paths.uris import display_name
+from planloom.workspace.paths.uris import display_names
 
 DIAGNOSTICS_SECONDS = 5.0
 """How long a check waits for the editor's diagnostics of a new text, before its outcome is `unknown`."""
@@ -158,7 +158,7 @@ class StepChecks:
             return _Answer("unknown", "The editor provides no diagnostics.")
         not_in_editor = [uri for uri in changed if self._has_old_version(uri)]
         if not_in_editor:
-            return _Answer("unknown", f"{_names(not_in_editor)}: the change is not in the editor yet.")
+            return _Answer("unknown", f"{display_names(not_in_editor)}: the change is not in the editor yet.")
         waiting = set(changed)
         new: Counter[_Error] = Counter()
         last: dict[Uri, _FileErrors] = {}
@@ -176,10 +176,12 @@ class StepChecks:
                 break
             await self._sleep(wait)
         if new:
-            messages = [f"{_names([each.uri])}: {each.message}" for each in list(new)[:_LISTED]]
+            messages = [f"{display_names([each.uri])}: {each.message}" for each in list(new)[:_LISTED]]
             return _Answer("failed", f"New errors ({new.total()}): " + "; ".join(messages))
         if waiting:
-            return _Answer("unknown", f"No diagnostics came for the new text of {_names(sorted(waiting))}.")
+            return _Answer(
+                "unknown", f"No diagnostics came for the new text of {display_names(sorted(waiting))}."
+            )
         return _Answer("passed")
 
     def _changed_before(self, uris: Sequence[Uri]) -> tuple[Uri, ...]:
@@ -207,7 +209,9 @@ class StepChecks:
             return _Answer("passed")
         if check.outcome == "failed":
             return _Answer("failed", check.detail)
-        return _Answer("unknown", f"The errors of {_names(uris)} before the change are no longer known.")
+        return _Answer(
+            "unknown", f"The errors of {display_names(uris)} before the change are no longer known."
+        )
 
     def _is_fresh(self, uri: Uri, now: _FileErrors, last: _FileErrors | None) -> bool:
         """Whether errors are for the current text.
@@ -273,10 +277,6 @@ def _errors_in(file: FileDiagnostics) -> Counter[_Error]:
         for item in file.items
         if item.severity == "error"
     )
-
-
-def _names(uris: Iterable[Uri]) -> str:
-    return ", ".join(display_name(uri) for uri in uris)
 
 
 async def _ran(tool: Tool, args: Args, context: ToolContext) -> ToolResult:

@@ -18,7 +18,7 @@ from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry, argument_problems, problems_text, run_tool
 from planloom.tools.tool import Tool, ToolResult
-from planloom.workspace.paths.uris import display_name
+from planloom.workspace.paths.uris import display_names
 
 READS_DENIED = "The setting planloom.approvals.read denies reading."
 NOT_ALLOWED = "{tool} is not among the tools of this step. A request that is a question only reads."
@@ -126,8 +126,8 @@ async def _earlier_outcome(
     if call.command == "denied" or (call.fates and call.fates <= {"denied"}):
         return Skipped(reason="approval_denied", detail=call.why)
     if "made" in call.fates:
-        done = ", ".join(display_name(uri) for uri, fate in call.files.items() if fate == "made")
-        missing = ", ".join(display_name(uri) for uri, fate in call.files.items() if fate != "made")
+        done = display_names(uri for uri, fate in call.files.items() if fate == "made")
+        missing = display_names(uri for uri, fate in call.files.items() if fate != "made")
         return Failed(
             error=f"The server ended in the middle of this step. Made: {done}. Not made: {missing}."
         )

@@ -27,7 +27,7 @@ from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry, callable_tool, not_carried_out
 from planloom.tools.tool import Tool, ToolResult, failed, refused
 from planloom.workspace.paths.resolver import PathRefused
-from planloom.workspace.paths.uris import display_name
+from planloom.workspace.paths.uris import display_name, display_names
 
 _AS_BEFORE = "Nothing was done, since an earlier call did just this. Its result: "
 
@@ -123,7 +123,7 @@ class StepToolRunner:
             self._in_doubt = {uri for uri in changes.uris() if fates.get(uri) == "doubtful"}
             return " ".join([f"The changes were not made: {verdict.reason}{but}", *self._to_read()])
         if verdict.denied:
-            names = ", ".join(display_name(uri) for uri in verdict.denied)
+            names = display_names(verdict.denied)
             return f"The user allowed the other files but not {names}."
         return None
 

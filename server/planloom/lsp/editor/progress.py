@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from planloom.domain.plans.plan import Plan, progress
-from planloom.domain.text.counted import at_work
+from planloom.domain.text.counted import at_work, counted
 from planloom.domain.values import PlanId
 from planloom.execution.jobs import Jobs
 from planloom.lsp.transport.codec import PlanloomProtocol
@@ -107,20 +107,19 @@ class ProgressReporter:
     def _value(self, plan_id: PlanId) -> dict[str, Any]:
         plan = self._latest[plan_id]
         if plan.status == "draft":
-            steps = len(plan.steps)
-            return {"message": f"Planning: {steps} step{'s' * (steps != 1)}" if steps else "Planning"}
+            return {"message": f"Planning: {counted(len(plan.steps), 'step')}" if plan.steps else "Planning"}
         waiting = {approval.step_id for approval in plan.pending.approvals}
         running = [step for step in plan.steps if step.status == "running" and step.step_id not in waiting]
-        counted = progress(plan)
+        now = progress(plan)
         if running:
             step = running[0]
             what = at_work(step.active_form or step.description, step.progress, step.attempts)
         else:
             what = "waits for your approval" if waiting else plan.summary
-        count = f"{counted.completed}/{counted.total}"
+        count = f"{now.completed}/{now.total}"
         return {
             "message": f"{count} {what}".strip()[:200],
-            "percentage": counted.percent_complete,
+            "percentage": now.percent_complete,
         }
 
     def _close(self, plan_id: PlanId, token: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from planloom.domain.errors import ModelFailed
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.validation import Problem, errors, problems
+from planloom.domain.text.counted import counted
 from planloom.planning.estimates import ModelSpeed, estimated_duration, overall_risk
 from planloom.planning.formats.draft import PlanText
 from planloom.planning.model.assemble import StepBuilder
@@ -44,7 +45,7 @@ class PlanAssembler:
             found += deployment_warnings
         return PlanDrafted(
             steps=steps,
-            summary=plan.summary or f"{len(steps)} {'step' if len(steps) == 1 else 'steps'}.",
+            summary=plan.summary or f"{counted(len(steps), 'step')}.",
             sequential=sequential,
             author="model",
             estimated_duration=estimated_duration(

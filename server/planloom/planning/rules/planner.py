@@ -12,6 +12,7 @@ from planloom.domain.errors import ModelFailed
 from planloom.domain.plans.attachments import Attachment
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.validation import Problem, problems
+from planloom.domain.text.counted import counted
 from planloom.domain.values import AttachmentId, StepId
 from planloom.planning.estimates import estimated_duration, overall_risk
 from planloom.planning.port import PlanDrafted, PlannerEvent, PlanningRequest, StepDrafted
@@ -59,7 +60,7 @@ class RulesPlanner:
         needs = "nothing that needs a model" if literal == len(steps) else f"{literal} of them literal"
         yield PlanDrafted(
             steps=steps,
-            summary=f"{len(steps)} step{'s' * (len(steps) > 1)}, {needs}.",
+            summary=f"{counted(len(steps), 'step')}, {needs}.",
             sequential=True,
             author="rules",
             estimated_duration=estimated_duration(steps, rules, sequential=True),

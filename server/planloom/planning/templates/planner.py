@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.validation import errors, problems
+from planloom.domain.text.counted import counted
 from planloom.planning.estimates import estimated_duration, overall_risk
 from planloom.planning.port import PlanDrafted, PlannerEvent, PlanningRequest, StepDrafted
 from planloom.tools.registry import Registry
@@ -37,7 +38,7 @@ class TemplatePlanner:
             yield StepDrafted(step=step)
         yield PlanDrafted(
             steps=steps,
-            summary=f"{self._name}: {len(steps)} step{'s' * (len(steps) != 1)}.",
+            summary=f"{self._name}: {counted(len(steps), 'step')}.",
             sequential=self._sequential,
             author="template",
             estimated_duration=estimated_duration(steps, rules, sequential=self._sequential),

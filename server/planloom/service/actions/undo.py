@@ -25,7 +25,7 @@ from planloom.workspace.edits.outcomes import (
     ChangesetRefused,
 )
 from planloom.workspace.edits.undo import Reversal, reverse
-from planloom.workspace.paths.uris import display_name
+from planloom.workspace.paths.uris import display_names
 
 
 class UndoService:
@@ -101,7 +101,7 @@ class UndoService:
             case ChangesetRefused() | ChangesetPartlyApplied():
                 raise _refused(plan, outcome.reason)
             case ChangesetConflicted():
-                names = ", ".join(display_name(file.uri) for file in outcome.files)
+                names = display_names(file.uri for file in outcome.files)
                 raise _refused(plan, f"You are changing the same lines of {names}.")
             case _:
                 raise _refused(plan, "The files changed meanwhile. Try again.")

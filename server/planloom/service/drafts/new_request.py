@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from planloom.domain.errors import ReferenceUnresolved, WorkspaceRequired
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.attachments import Unresolved
-from planloom.domain.plans.plan import Detection, Plan, Qualification
+from planloom.domain.plans.plan import Detection, Plan
 from planloom.domain.values import Sha256
 from planloom.execution.session import Session
-from planloom.intake.classifier import ModelClassifier
+from planloom.intake.classifier import classify
 from planloom.intake.detection import detect
-from planloom.intake.qualification import Classifier, Routing, qualify, refine, route
-from planloom.intake.reference_sources import Context, Requested, Resolution
+from planloom.intake.qualification import Routing, qualify, refine, route
 from planloom.service.models import Models
+from planloom.service.references import WorkspaceReferences
 from planloom.service.requests import CreateRequest
-
-
-class References(Protocol):
-    """Resolves the references of a request."""
-
-    async def resolve(
-        self,
-        text: str,
-        context: Context | None,
-        confirmed: tuple[str, ...] = (),
-        requested: tuple[Requested, ...] = (),
-    ) -> Resolution: ...
 
 
 class NewRequest(NamedTuple):
@@ -40,7 +28,7 @@ class NewRequest(NamedTuple):
 class Intake:
     """Prepares new requests."""
 
-    def __init__(self, session: Session, references: References, models: Models) -> None:
+    def __init__(self, session: Session, references: WorkspaceReferences, models: Models) -> None:
         self._session = session
         self._references = references
         self._models = models
@@ -93,18 +81,11 @@ class Intake:
         assert plan.detection is not None and plan.qualification is not None
         undecided = Routing(route="undecided", detection=plan.detection, qualification=plan.qualification)
         model = await self._models.current()
-        classifier: Classifier = NoClassifier() if model is None else ModelClassifier(model)
-        routing = await refine(plan.request, undecided, self._session.settings.planning, classifier)
+        answer = await classify(model, plan.request, plan.qualification) if model is not None else None
+        routing = refine(undecided, self._session.settings.planning, answer)
         return ev.PlanRouted(
             detection=routing.detection, qualification=routing.qualification, route=routing.route
         )
-
-
-class NoClassifier:
-    """A classifier without a verdict, used when there is no model."""
-
-    async def classify(self, _text: str, _qualification: Qualification, /) -> None:
-        """No verdict."""
 
 
 def _none_resolved(unresolved: tuple[Unresolved, ...]) -> ReferenceUnresolved:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from planloom.domain.safety.protected import is_secret
+from planloom.domain.text.counted import counted
 from planloom.domain.values import Json
 from planloom.tools.candidates import scope_below
 from planloom.tools.context import ToolContext
@@ -56,7 +57,7 @@ async def find_files(args: FindFiles, context: ToolContext) -> ToolResult:
     if len(found) > len(paths):
         text += f"\n[{len(found) - len(paths)} more; give a folder as path, or a narrower pattern]"
     value: list[Json] = [*paths]
-    return succeeded(f"Found {len(found)} file{'s' if len(found) != 1 else ''} for {what}", text, value)
+    return succeeded(f"Found {counted(len(found), 'file')} for {what}", text, value)
 
 
 def _by_name(names: Sequence[str], pattern: str, wanted: NameGlob | None) -> list[str]:

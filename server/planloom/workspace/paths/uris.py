@@ -81,6 +81,11 @@ def display_name(uri: str) -> str:
     return visible(path.name or str(path) if path is not None else unquote(uri.rpartition("/")[2]) or uri)
 
 
+def display_names(uris: Iterable[str]) -> str:
+    """The display names of documents, for use in sentences."""
+    return ", ".join(map(display_name, uris))
+
+
 def name_in(uri: str, folders: Iterable[str]) -> str:
     """The path of a file relative to the folder that holds it; its display name if none does."""
     path = to_path(uri)
