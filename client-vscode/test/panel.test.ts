@@ -384,6 +384,19 @@ test("what waits is not told as running: in its row, in the head, by its clock",
   expect(look().querySelector(".step-title")?.textContent).toBe("Running `ls`");
 });
 
+test("a running step shows its attempt and how far it has come, an opened one the tokens that it used", () => {
+  const usage = { requests: 2, promptTokens: 900, completionTokens: 120 };
+  const running = step("a", { status: "running", attempts: 2, progress: 50, usage });
+  const now = plan([running, step("b", { status: "completed", attempts: 2 })], { status: "executing" });
+  const { panel } = panelOf();
+  panel.change("p1", (forms) => (forms.open = ["a"]));
+  const [first, second] = drawn(steps(panel, viewOf(now))).querySelectorAll<HTMLElement>("li.step");
+  expect(first?.querySelector(".step-side")?.textContent).toContain("attempt 2");
+  expect(first?.querySelector("vscode-progress-bar")).not.toBeNull();
+  expect(first?.querySelector(".details")?.textContent).toContain("1.0k tokens · 2 requests");
+  expect(second?.textContent).not.toContain("attempt");
+});
+
 test("a plan with steps left out is partly done, says why, and offers the rest", () => {
   const steps = [
     step("a", { status: "completed" }),
