@@ -50,6 +50,9 @@ export type Risk = (typeof RISKS)[number];
 export const SKIP_REASONS = ["user", "approval_denied", "dependency_failed", "condition", "policy"] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
+export const MESSAGE_OUTCOMES = ["revising", "delivered", "queued", "continued"] as const;
+export type MessageOutcome = (typeof MESSAGE_OUTCOMES)[number];
+
 export const RECOVERY_ACTIONS = ["retry", "skip", "go_on", "abort", "model", "accept"] as const;
 export type RecoveryAction = (typeof RECOVERY_ACTIONS)[number];
 
@@ -370,6 +373,16 @@ export interface Step {
   completedAt?: string;
 }
 
+/**
+ * What the user has said to a plan after its request: `open` until a planner or a step has read it. `dropped`: the
+ * revision that it asked for failed or was cancelled.
+ */
+export interface UserMessage {
+  text: string;
+  at: string;
+  state: "open" | "read" | "dropped";
+}
+
 /** A question whose answer a step waits for. */
 export interface Question {
   stepId: string;
@@ -411,6 +424,8 @@ export interface Plan {
   status: PlanStatus;
   workspaceFolders: readonly string[];
   request: string;
+  follows?: string;
+  messages?: readonly UserMessage[];
   attachments: readonly Attachment[];
   detection?: Detection;
   qualification?: Qualification;
@@ -628,6 +643,12 @@ export interface RegenerateParams {
   feedback?: string;
 }
 
+/** `planloom/plan/message`. */
+export interface MessageParams {
+  planId: string;
+  text: string;
+}
+
 /** `planloom/plan/approve`. */
 export interface ApproveParams {
   planId: string;
@@ -804,6 +825,17 @@ export interface EventsResult {
 export interface WaitResult {
   plan: Plan;
   reached: boolean;
+}
+
+/**
+ * What becomes of the message. `planId` is the plan that has it now: for `continued`, the new one, which is `plan`.
+ * `waitsFor` says what must happen before a queued message is read.
+ */
+export interface MessageResult {
+  outcome: MessageOutcome;
+  planId: string;
+  plan: Plan;
+  waitsFor?: string;
 }
 
 /** The plan, the reverted files, and the files that could not be reverted. */
@@ -1035,6 +1067,7 @@ export interface PlanStart extends OfPlan {
   attachments: readonly Attachment[];
   unresolved: readonly Unresolved[];
   workspaceFolders: readonly string[];
+  follows?: string;
   templateId?: string;
 }
 
@@ -1051,6 +1084,19 @@ export interface PlanDrafting extends OfPlan {
   type: "plan_drafting";
   version: number;
   feedback?: string;
+}
+
+/** The user has said something to the plan. */
+export interface PlanMessage extends OfPlan {
+  type: "plan_message";
+  text: string;
+  outcome: MessageOutcome;
+}
+
+/** A step's model has been sent the first `count` messages of the plan. */
+export interface MessagesRead extends OfTask {
+  type: "messages_read";
+  count: number;
 }
 
 /** The request runs without a plan review: the request itself is the approval of these steps. */
@@ -1351,6 +1397,8 @@ export type Event =
   | PlanStart
   | PlanRouted
   | PlanDrafting
+  | PlanMessage
+  | MessagesRead
   | PlanDirect
   | PerspectiveStart
   | PerspectiveComplete
@@ -1395,6 +1443,8 @@ export const EVENTS = [
   "plan_start",
   "plan_routed",
   "plan_drafting",
+  "plan_message",
+  "messages_read",
   "plan_direct",
   "perspective_start",
   "perspective_complete",
@@ -1445,6 +1495,7 @@ export interface Requests {
   "planloom/plan/events": { params: EventsParams; result: EventsResult };
   "planloom/plan/edit": { params: EditParams; result: PlanResult };
   "planloom/plan/regenerate": { params: RegenerateParams; result: PlanResult };
+  "planloom/plan/message": { params: MessageParams; result: MessageResult };
   "planloom/plan/approve": { params: ApproveParams; result: PlanResult };
   "planloom/plan/reject": { params: RejectParams; result: PlanResult };
   "planloom/plan/direct": { params: PlanParams; result: PlanResult };

@@ -26,14 +26,15 @@ from planloom.domain.plans.plan import (
     Step,
     StepResult,
     Usage,
+    UserMessage,
     summary,
 )
 from planloom.domain.plans.report import LeftStep, Report, ReportedCommand, ReportedFile, ReportedStep
 from planloom.domain.safety.approvals import Approval, ApprovalFile
 from planloom.domain.text.positions import Position, Range
-from planloom.domain.values import StepId, Uri
+from planloom.domain.values import PlanId, StepId, Uri
 from planloom.intake.reference_sources import Resolution
-from planloom.service.requests import CreateResult, FileDiff, UndoResult
+from planloom.service.requests import CreateResult, FileDiff, MessageResult, UndoResult
 from tests.support.fake_application import FakeApplication
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, tzinfo=UTC)
@@ -345,6 +346,8 @@ EVENTS: dict[str, Any] = {
     ),
     "plan_routed": ev.PlanRouted(detection=DETECTION, qualification=QUALIFICATION, route="perspectives"),
     "plan_drafting": ev.PlanDrafting(version=2, feedback="Shorter"),
+    "plan_message": ev.PlanMessage(text="Use pytest instead", outcome="queued"),
+    "messages_read": _value(ev.MessagesRead, task_id="step_2", count=1),
     "plan_direct": ev.PlanDirect(steps=STEPS, sequential=True, author="rules"),
     "perspective_start": ev.PerspectiveStart(agent="chapo"),
     "perspective_complete": ev.PerspectiveComplete(agent="koda", perspective=KODA),
@@ -454,7 +457,10 @@ def application() -> FakeApplication:
     item = SimpleNamespace(
         label="src/main.py", insert_text="@src/main.py", detail="src", kind="file", replace=(4, 9)
     )
+    said = (UserMessage(text="Use pytest instead", at=NOON, state="read"),)
+    follows = PLAN.model_copy(update={"follows": PlanId("p0"), "messages": said})
     app = FakeApplication(
+        messages__send=MessageResult(outcome="queued", plan=follows, waits_for="The plan is paused."),
         plans__create=CreateResult(plan=PLAN, detection=DETECTION, unresolved=(UNRESOLVED,)),
         plans__get=PLAN,
         plans__list=(summary(PLAN),),

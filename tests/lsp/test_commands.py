@@ -38,6 +38,7 @@ async def run(client: LspClient, command: str, *arguments: Any) -> Any:
         ("resume", [], ("plans.resume", "p1")),
         ("undo", ["p1", "s1"], ("plans.undo", "p1", "s1", False)),
         ("answer", ["p1", "s1", "80"], ("steps.answer", "p1", "s1", "80")),
+        ("message", ["p1", "shorter"], ("messages.send", "p1", "shorter")),
         ("regenerate", [None, "shorter"], ("plans.regenerate", "p1", 1, "shorter")),
         ("showPlan", [], ("plans.markdown", "p1")),
     ],

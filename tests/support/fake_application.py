@@ -11,7 +11,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Detection, Plan, Step, summary
 from planloom.domain.values import PlanId, SessionId, StepId
 from planloom.lsp.client_options import ApplicationContext
-from planloom.service.requests import CreateResult, Health, Status, StreamDelta, UndoResult
+from planloom.service.requests import CreateResult, Health, MessageResult, Status, StreamDelta, UndoResult
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, tzinfo=UTC)
 
@@ -130,6 +130,7 @@ class FakeApplication:
             "plans.events": (),
             "plans.wait": (plan, True),
             "plans.undo": UndoResult(plan=plan, reverted=("file:///a",), conflicts=()),
+            "messages.send": MessageResult(outcome="queued", plan=plan),
             "plans.delete": None,
             "plans.markdown": "# Plan",
             "approvals.respond": None,
@@ -142,7 +143,7 @@ class FakeApplication:
         for name in ("approvals.resolve_conflict", "steps.answer", "steps.recover"):
             self.script[name] = plan
         self.script.update({name.replace("__", "."): value for name, value in script.items()})
-        for name in ("plans", "steps", "approvals", "references", "index", "templates", "models"):
+        for name in ("plans", "steps", "approvals", "references", "index", "templates", "models", "messages"):
             setattr(self, name, Room(name, self.calls, self.script))
         self.feed = FakeFeed()
         self.opening: ApplicationContext | None = None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Approval
 from planloom.execution.session import Session
-from planloom.models.port import Model, ModelIdentity
+from planloom.models.offline.scripted import ScriptedModel, Turn
+from planloom.models.port import Model, ModelEvent, ModelIdentity, ModelRequest
 from planloom.service.application import Application
 from planloom.service.models import AvailableModels
 from planloom.service.requests import CreateRequest, Until
@@ -62,6 +63,23 @@ def a_session(settings: Mapping[str, Any] = {}, folders: Sequence[Path] = ()) ->
     """A session of its own, with these settings of the user."""
     view = WorkspaceView(Roots(tuple(map(root_at, folders))), DocumentStore("utf-16"))
     return Session(resolve({"user": settings}).settings, view, FakeEditor(view.documents))
+
+
+class InterruptedModel(ScriptedModel):
+    """A scripted model. While it writes its answer of this number, counted from 1, `meanwhile` happens."""
+
+    def __init__(self, turns: Sequence[Turn], meanwhile: Mapping[int, Callable[[], Awaitable[Any]]]) -> None:
+        super().__init__(turns)
+        self._meanwhile = meanwhile
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+        happens = self._meanwhile.get(len(self.requests) + 1)
+        async with aclosing(super().stream(request)) as events:
+            async for event in events:
+                if happens is not None:
+                    await happens()
+                    happens = None
+                yield event
 
 
 class Studio:

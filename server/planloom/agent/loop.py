@@ -33,6 +33,7 @@ MAX_TURNS = 60
 MOST_IDLE = 8
 """Consecutive turns without a successful call, after which the task fails."""
 _HAND_OVER = "Finish, or call task_completed and say what is done and what is left."
+_UNREAD = "It is too early to end: the user has written to you. Follow the newest USER MESSAGE, then finish."
 MAX_REFUSALS = 3
 """How often a premature final answer, or an unfounded claim to be done, is refused before the task fails."""
 
@@ -48,6 +49,10 @@ async def work_on(task: AgentTask, model: Model, runner: ToolRunner) -> LoopEnd:
         turn = _written_ahead(task, state.conversation) or await _ask(task, model, state)
         state.idle += 1
         end = await _decide(task, runner, state, turn)
+        if isinstance(end, TaskDone | ProposesPlan) and state.has_unread:
+            # Written while the changes were made, which may have waited for the user.
+            state.put_off()
+            continue
         if end is not None:
             return end
         if state.idle == 0:
@@ -73,10 +78,22 @@ class _State(LoopState):
     def __init__(self, task: AgentTask) -> None:
         super().__init__(task.conversation, _HAND_OVER)
         self.calls = task.calls
+        self._task = task
+        self.messages_sent = 0
         self.reminded = False
         self.early_answers = 0
         self.challenges = 0
         self.failed_changes = ""
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether the user has written since the last request."""
+        return len(self._task.plan().messages) > self.messages_sent
+
+    def put_off(self) -> None:
+        """Let the model read what the user has written before the task ends."""
+        self.conversation.tell(_UNREAD)
+        self.idle = 0
 
 
 def _written_ahead(task: AgentTask, conversation: Conversation) -> Turn | None:
@@ -98,10 +115,13 @@ async def _ask(task: AgentTask, model: Model, state: _State) -> Turn:
     def brief() -> Brief:
         plan = task.plan()
         step = plan.step(task.step.step_id) or task.step
+        state.messages_sent = len(plan.messages)
         return task_brief(plan, step, task.background, task.conversation.steps)
 
     controls = control_specs(direct=task.plan().route == "direct")
-    return await ask_model(task.limits, model, state.conversation, brief, controls)
+    turn = await ask_model(task.limits, model, state.conversation, brief, controls)
+    task.read(state.messages_sent)
+    return turn
 
 
 async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn) -> LoopEnd | None:
@@ -118,6 +138,10 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
         succeeded, rest = await run_calls(task.limits, runner, state, rest), None
     if isinstance(succeeded, GaveUp):
         return succeeded
+    ends = (turn.task_completed, turn.final_answer, turn.plan_actions) != (None, None, None)
+    if state.has_unread and (ends or not turn.calls):
+        state.put_off()
+        return None
     if turn.plan_actions is not None and task.plan().route == "direct":
         return await _proposes_plan(runner, state, turn.plan_actions, succeeded=succeeded)
     if turn.question is not None:

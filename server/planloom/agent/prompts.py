@@ -87,8 +87,18 @@ def task_brief(plan: Plan, step: Step, background: Sequence[Section], seen: Coll
         sections.append(Section("CURRENT TASK", current_task(step), of_run=True))
         sections.append(Section("COMPLETED TASKS", completed_tasks(plan, step, seen)))
     sections.append(Section("CONTEXT SUMMARY", plan.context_summary or ""))
+    sections += user_messages(plan)
     filled = tuple(section for section in sections if section.text)
     return Brief(system_prompt(direct=direct), filled, instructions(plan, step))
+
+
+def user_messages(plan: Plan) -> tuple[Section, ...]:
+    """What the user has said since the request, in a section each, so that a conversation is sent only what is new."""
+    return tuple(
+        Section(f"USER MESSAGE {number} (written after the request: follow it)", message.text.strip())
+        for number, message in enumerate(plan.messages, start=1)
+        if message.state != "dropped"
+    )
 
 
 def task_list(plan: Plan, current: Step) -> str:

@@ -123,7 +123,8 @@ class RunLimits(NamedTuple):
 class AgentTask(NamedTuple):
     """One task for the loop. `plan` returns the current plan; `background` are the sections before the task.
 
-    `calls` of the step's earlier runs count against the limit.
+    `calls` of the step's earlier runs count against the limit. `read` is told how many of the plan's messages the
+    model has been sent.
     """
 
     plan: Callable[[], Plan]
@@ -131,4 +132,5 @@ class AgentTask(NamedTuple):
     limits: RunLimits
     conversation: Conversation
     background: tuple[Section, ...]
+    read: Callable[[int], None]
     calls: int = 0

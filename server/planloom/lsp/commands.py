@@ -51,6 +51,12 @@ async def _regenerate(connection: Connection, args: Arguments) -> Any:
     return await connection.app.plans.regenerate(args["planId"], version, args["feedback"])
 
 
+async def _message(connection: Connection, args: Arguments) -> Any:
+    said = await connection.app.messages.send(args["planId"], args["text"])
+    more = {} if said.waits_for is None else {"waitsFor": said.waits_for}
+    return {"planId": said.plan.plan_id, "status": said.plan.status, "outcome": said.outcome, **more}
+
+
 async def _show_plan(connection: Connection, args: Arguments) -> Any:
     return {"planId": args["planId"], "text": connection.app.plans.markdown(args["planId"])}
 
@@ -103,6 +109,7 @@ COMMANDS: tuple[Command, ...] = (
         "planId, stepId, answer",
         lambda c, a: c.app.steps.answer(a["planId"], a["stepId"], a["answer"]),
     ),
+    Command("planloom.message", "planId, text", _message),
     Command("planloom.regenerate", "planId?, feedback?", _regenerate, "regenerate"),
     Command("planloom.showPlan", "planId?", _show_plan),
     Command("planloom.status", "", lambda c, _: status(c, NoParams())),

@@ -58,6 +58,7 @@ CLIENT_REQUESTS: tuple[ClientRequest, ...] = (
     ClientRequest("planloom/plan/events", "EventsParams", "EventsResult", "plans.events", "read"),
     ClientRequest("planloom/plan/edit", "EditParams", "PlanResult", "plans.edit"),
     ClientRequest("planloom/plan/regenerate", "RegenerateParams", "PlanResult", "plans.regenerate"),
+    ClientRequest("planloom/plan/message", "MessageParams", "MessageResult", "plans.message"),
     ClientRequest("planloom/plan/approve", "ApproveParams", "PlanResult", "plans.approve"),
     ClientRequest("planloom/plan/reject", "RejectParams", "PlanResult", "plans.reject"),
     ClientRequest("planloom/plan/direct", "PlanParams", "PlanResult", "plans.direct"),

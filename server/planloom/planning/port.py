@@ -11,7 +11,7 @@ from planloom.domain.plans.attachments import ResolvedAttachment
 from planloom.domain.plans.perspectives import Agent, Perspective
 from planloom.domain.plans.plan import Author, FileRead, Qualification, Risk, Step, Usage
 from planloom.domain.plans.validation import Problem
-from planloom.domain.values import Value
+from planloom.domain.values import StepId, Value
 from planloom.intake.surroundings.sections import NOWHERE, Surroundings
 
 
@@ -19,7 +19,8 @@ class PlanningRequest(Value):
     """The input of a planner.
 
     `surroundings` are what every prompt of the plan begins with; `finished` are steps that stay unchanged; `feedback`
-    is about the draft `previous`; `perspectives` are the reports that agents have already made.
+    is about the draft `previous`, of which the user has edited the steps `edited` by hand; `perspectives` are the
+    reports that agents have already made.
     """
 
     text: str
@@ -28,6 +29,7 @@ class PlanningRequest(Value):
     surroundings: Surroundings = NOWHERE
     finished: tuple[Step, ...] = ()
     previous: tuple[Step, ...] = ()
+    edited: frozenset[StepId] = frozenset()
     feedback: str | None = None
     perspectives: tuple[Perspective, ...] = ()
 

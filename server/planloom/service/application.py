@@ -32,6 +32,7 @@ from planloom.execution.steps.time_limits import PlanTimeBudget
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.service.actions.approvals import Approvals
+from planloom.service.actions.messages import Messages
 from planloom.service.actions.plans import Plans
 from planloom.service.actions.steps import Steps
 from planloom.service.drafts.direct import DirectRuns
@@ -128,6 +129,7 @@ class Application:
         drafts = Drafts(plan_store, jobs, conductor, self.intake, drafting, direct_runs)
         self.plans = Plans(session, plan_store, ledger, turns, drafts, rules)
         gate.on_cancel(self._cancel_soon)
+        self.messages = Messages(plan_store, turns, jobs, self.plans, drafts, models.current)
         self.steps = Steps(plan_store, turns, conductor, rules)
         self.approvals = Approvals(gate, plan_store, turns)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from planloom.domain.plans.attachments import Unresolved
-from planloom.domain.plans.plan import Detection, Plan
+from planloom.domain.plans.plan import Detection, MessageOutcome, Plan
 from planloom.domain.values import CallId, PlanId, SessionId, StepId, TemplateId, Uri, Value
 from planloom.intake.qualification import Mode
 from planloom.intake.reference_sources import Context, Requested
@@ -15,7 +15,10 @@ Until = Literal["ready", "attention", "ended"]
 
 
 class CreateRequest(Value):
-    """A request as the user typed it; `confirmed` are references to secret files that may be attached."""
+    """A request as the user typed it; `confirmed` are references to secret files that may be attached.
+
+    `follows` is the ended plan whose conversation it continues.
+    """
 
     text: str
     mode: Mode = "auto"
@@ -23,6 +26,7 @@ class CreateRequest(Value):
     attachments: tuple[Requested, ...] = ()
     confirmed: tuple[str, ...] = ()
     session_id: SessionId | None = None
+    follows: PlanId | None = None
     template_id: TemplateId | None = None
     parameters: Mapping[str, str] = {}
 
@@ -33,6 +37,17 @@ class CreateResult(Value):
     plan: Plan
     detection: Detection
     unresolved: tuple[Unresolved, ...] = ()
+
+
+class MessageResult(Value):
+    """What became of a message, and the plan that it went to: for `continued`, the new one.
+
+    `waits_for` says what must happen before it is read, if something must.
+    """
+
+    outcome: MessageOutcome
+    plan: Plan
+    waits_for: str | None = None
 
 
 class UndoResult(Value):

@@ -274,6 +274,8 @@ class Plan(TypedDict, total=False):
     ]
     workspaceFolders: list[str]
     request: str
+    follows: str
+    messages: list[Json]
     attachments: list[Attachment]
     detection: Detection
     qualification: Json

@@ -17,6 +17,7 @@ from planloom.domain.plans.plan import (
     CommandOutcome,
     Detection,
     FileRead,
+    MessageOutcome,
     PauseReason,
     Plan,
     PlanError,
@@ -60,6 +61,7 @@ class PlanStart(Value):
     attachments: tuple[Attachment, ...] = ()
     unresolved: tuple[Unresolved, ...] = ()
     workspace_folders: tuple[Uri, ...] = ()
+    follows: PlanId | None = None
     template_id: TemplateId | None = None
     template_parameters: dict[str, str] = Field(default_factory=dict)
 
@@ -79,6 +81,22 @@ class PlanDrafting(Value):
     type: Literal["plan_drafting"] = "plan_drafting"
     version: int
     feedback: str | None = None
+
+
+class PlanMessage(Value):
+    """The user has said something to the plan."""
+
+    type: Literal["plan_message"] = "plan_message"
+    text: str
+    outcome: MessageOutcome
+
+
+class MessagesRead(Value):
+    """A step's model has been sent the first `count` messages of the plan."""
+
+    type: Literal["messages_read"] = "messages_read"
+    task_id: StepId
+    count: int
 
 
 class PlanDirect(Value):
@@ -493,6 +511,8 @@ Event = Annotated[
     PlanStart
     | PlanRouted
     | PlanDrafting
+    | PlanMessage
+    | MessagesRead
     | PlanDirect
     | PerspectiveStart
     | PerspectiveComplete
@@ -547,6 +567,7 @@ class Recorded(Value):
 
 
 DURABLE = (
+    PlanMessage,
     PlanApproved,
     PlanDirect,
     ApprovalResolved,

@@ -17,9 +17,10 @@ from planloom.domain.events.folding import (
     updated,
     with_creation_time,
 )
+from planloom.domain.events.fold_messages import with_dropped, with_read
 from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import Pending, Plan, Step
-from planloom.domain.values import Instant
+from planloom.domain.values import Instant, StepId
 
 
 @folds(ev.PlanRouted, when=DRAFT)
@@ -30,7 +31,10 @@ def plan_routed(plan: Plan, event: ev.PlanRouted, _at: Instant) -> Plan:
 
 @folds(ev.PlanDrafting, when=DRAFT | REVIEW | {"rejected", "paused", "failed", "cancelled"})
 def plan_drafting(plan: Plan, _event: ev.PlanDrafting, _at: Instant) -> Plan:
-    """Begin a draft. A plan that has a version is kept in `before_draft`, and its completed steps stay."""
+    """Begin a draft. A plan that has a version is kept in `before_draft`, and its completed steps stay.
+
+    A draft that begins again keeps what was there before the first of them.
+    """
     if plan.version == 0:
         return updated(
             plan,
@@ -44,7 +48,7 @@ def plan_drafting(plan: Plan, _event: ev.PlanDrafting, _at: Instant) -> Plan:
     return updated(
         renew_budget(plan),
         status="draft",
-        before_draft=updated(plan, before_draft=None),
+        before_draft=plan.before_draft if plan.status == "draft" else updated(plan, before_draft=None),
         approved_version=None,
         steps=IndexedTuple(step for step in plan.steps if step.status == "completed"),
         pending=Pending(),
@@ -99,10 +103,13 @@ def plan_ready(plan: Plan, event: ev.PlanReady, at: Instant) -> Plan:
         return _restored(plan.before_draft, plan, event)
     for step in plan.steps:
         plan = close_run(plan, step.step_id) if step.status == "running" else plan
+    if plan.status == "draft":
+        plan = with_read(plan)
     return _to_review(
         plan,
         version=event.version,
         steps=as_plan_steps(_with_calls(plan, event.steps), at),
+        edited=_still_edited(plan.before_draft, event.steps),
         summary=event.summary,
         files_read=event.files_read,
         sequential=event.sequential,
@@ -117,9 +124,11 @@ def plan_ready(plan: Plan, event: ev.PlanReady, at: Instant) -> Plan:
 @folds(ev.PlanEdited, when=REVIEW | {"paused"})
 def plan_edited(plan: Plan, event: ev.PlanEdited, at: Instant) -> Plan:
     """The plan with its edited steps, in review as a new version."""
+    by_hand = _changed(plan, event.steps) if event.by == "user" else frozenset()
     return updated(
         renew_budget(updated(plan, steps=as_plan_steps(event.steps, at))),
         status="pending_approval",
+        edited=plan.edited | by_hand,
         version=event.version,
         overall_risk=event.overall_risk or plan.overall_risk,
         approved_version=None,
@@ -127,6 +136,23 @@ def plan_edited(plan: Plan, event: ev.PlanEdited, at: Instant) -> Plan:
         pause_detail=None,
         pending=Pending(),
     )
+
+
+def _changed(plan: Plan, steps: Iterable[Step]) -> frozenset[StepId]:
+    """The steps that the plan lacks, or that are written in another way there."""
+    return frozenset(
+        step.step_id
+        for step in steps
+        if (before := plan.step(step.step_id)) is None or before.as_written() != step.as_written()
+    )
+
+
+def _still_edited(before: Plan | None, steps: Iterable[Step]) -> frozenset[StepId]:
+    """The steps that the user had edited before the draft, and that the draft has kept as they were."""
+    if before is None:
+        return frozenset()
+    steps = tuple(steps)
+    return before.edited & {step.step_id for step in steps} - _changed(before, steps)
 
 
 def _with_calls(plan: Plan, steps: Iterable[Step]) -> Iterator[Step]:
@@ -139,7 +165,9 @@ def _with_calls(plan: Plan, steps: Iterable[Step]) -> Iterator[Step]:
 
 def _restored(before: Plan, draft: Plan, event: ev.PlanReady) -> Plan:
     """The plan before a regeneration, back in review; the usage of the regeneration stays counted."""
-    return _to_review(before, usage=draft.usage.plus(event.usage), budget_base=draft.budget_base)
+    return _to_review(
+        with_dropped(before, draft), usage=draft.usage.plus(event.usage), budget_base=draft.budget_base
+    )
 
 
 def _to_review(plan: Plan, **changes: Any) -> Plan:

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, TypeVar, get_args
 
 from planloom.domain.changes import EditRecord
 from planloom.domain.plans.indexed_tuple import IndexedTuple
-from planloom.domain.plans.plan import ENDED, Pending, Plan, PlanStatus, Step, Usage
+from planloom.domain.plans.plan import ENDED, Pending, Plan, PlanStatus, Step, Usage, UserMessage
 from planloom.domain.values import Instant, StepId
 
 
@@ -15,7 +15,7 @@ class IllegalTransition(Exception):
     """An event that cannot happen to a plan in this status; the code that recorded it has a defect."""
 
 
-V = TypeVar("V", Plan, Step, Pending, EditRecord)
+V = TypeVar("V", Plan, Step, Pending, EditRecord, UserMessage)
 E = TypeVar("E")
 Fold = Callable[[Plan, E, Instant], Plan]
 

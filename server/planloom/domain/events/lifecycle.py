@@ -8,7 +8,7 @@ from __future__ import annotations
 from planloom.domain.events import catalog as ev
 
 # Each of these declares its rules when it is imported.
-from planloom.domain.events import fold_draft, fold_effects, fold_status, fold_steps  # noqa: F401
+from planloom.domain.events import fold_draft, fold_effects, fold_messages, fold_status, fold_steps  # noqa: F401
 from planloom.domain.events.folding import RULES, IllegalTransition
 from planloom.domain.plans.plan import Plan
 
@@ -41,6 +41,7 @@ def _started(plan: Plan | None, recorded: ev.Recorded, event: ev.PlanStart) -> P
         seq=1,
         workspace_folders=event.workspace_folders,
         request=event.request,
+        follows=event.follows,
         attachments=event.attachments,
         detection=event.detection,
         qualification=event.qualification,

@@ -60,6 +60,9 @@ Review = Literal["each", "end", "auto"]
 Author = Literal["rules", "model", "template", "user"]
 Risk = Literal["low", "medium", "high"]
 SkipReason = Literal["user", "approval_denied", "dependency_failed", "condition", "policy"]
+MessageOutcome = Literal["revising", "delivered", "queued", "continued"]
+"""What becomes of a message: the plan is revised; the running steps read it before their next request; the next step
+of a model reads it; a new plan continues the ended one."""
 PauseReason = Literal[
     "user",
     "clarification",
@@ -346,6 +349,17 @@ RUN_STATE: frozenset[str] = frozenset(
 """The fields of a step that its runs set; the author writes all others. `checks` also holds the outcomes."""
 
 
+class UserMessage(Value):
+    """A sentence that the user has said to a plan after its request.
+
+    `open` until a planner or a step has read it; `dropped` if the revision that it asked for failed or was cancelled.
+    """
+
+    text: str
+    at: Instant
+    state: Literal["open", "read", "dropped"] = "open"
+
+
 class Question(Value):
     """A question that a step waits for."""
 
@@ -404,7 +418,8 @@ class Plan(Value):
     `before_draft`: the plan before a regeneration, restored if that fails. `budget_base`: the usage when the budget
     was last granted; the budget counts from there. `summarized`: the steps that prompts describe only by
     `context_summary`. `left_out`: the files whose changes the user did not allow. `answer`: the model's final answer.
-    `files_read`: what was read while this version was made, which its steps are shown.
+    `files_read`: what was read while this version was made, which its steps are shown. `edited`: the steps that the
+    user has added or changed by hand. `follows`: the ended plan whose conversation this one continues.
     """
 
     plan_id: PlanId
@@ -414,6 +429,8 @@ class Plan(Value):
     status: PlanStatus = "draft"
     workspace_folders: tuple[Uri, ...] = ()
     request: str = ""
+    follows: PlanId | None = None
+    messages: tuple[UserMessage, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     detection: Detection | None = None
     qualification: Qualification | None = None
@@ -421,6 +438,7 @@ class Plan(Value):
     summary: str = ""
     files_read: tuple[FileRead, ...] = ()
     steps: IndexedTuple[Step] = IndexedTuple()
+    edited: frozenset[StepId] = frozenset()
     sequential: bool = False
     estimated_duration: int | None = None
     overall_risk: Risk = "low"
@@ -458,6 +476,11 @@ class Plan(Value):
         detected = self.detection is not None and self.detection.rule == "question"
         qualified = self.qualification is not None and self.qualification.task_type == "question"
         return self.route == "direct" and (detected or qualified)
+
+    @property
+    def unread(self) -> tuple[UserMessage, ...]:
+        """The messages that no planner and no step has read yet."""
+        return tuple(each for each in self.messages if each.state == "open")
 
     def edits_of(self, step_id: StepId) -> Iterator[EditRecord]:
         """The edits of a step, including those made for several steps at once; oldest first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from planloom.agent.conversation import NEW_THREAD, Thread
@@ -37,8 +38,15 @@ class PlanThreads:
     def __init__(self) -> None:
         self._plans: OrderedDict[PlanId, _PlanThreads] = OrderedDict()
 
-    def begin(self, plan_id: PlanId, step_id: StepId, most_characters: int) -> Thread:
-        """The thread that a step continues: its own, else the shared one unless that is longer than this."""
+    def begin(
+        self, plan_id: PlanId, step_id: StepId, most_characters: int, follows: PlanId | None = None
+    ) -> Thread:
+        """The thread that a step continues: its own, else the shared one unless that is longer than this.
+
+        A plan that `follows` an ended one begins with that one's shared thread, if it is still kept.
+        """
+        if plan_id not in self._plans and follows is not None and follows in self._plans:
+            self._plan(plan_id).shared = _continued(self._plans[follows].shared)
         plan = self._plan(plan_id)
         if step_id not in plan.own:
             fits = _characters(plan.shared) <= most_characters
@@ -67,6 +75,12 @@ class PlanThreads:
         while len(self._plans) > _MOST_PLANS:
             self._plans.popitem(last=False)
         return plan
+
+
+def _continued(thread: Thread) -> Thread:
+    """The thread as another plan continues it: its steps and messages are not those of that plan."""
+    sent = {name: each for name, each in thread.sent.items() if not name.startswith("USER MESSAGE")}
+    return thread._replace(sent=MappingProxyType(sent), steps=frozenset())
 
 
 def _characters(thread: Thread) -> int:

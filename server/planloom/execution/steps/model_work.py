@@ -109,7 +109,8 @@ class ModelWork:
         if not_made(step):
             # Its own thread shows these changes as made; the results of earlier runs tell what became of them.
             self._threads.forget_own(run.plan_id, run.step_id)
-        thread = self._threads.begin(run.plan_id, run.step_id, window.shared_characters if is_shared else 0)
+        most = window.shared_characters if is_shared else 0
+        thread = self._threads.begin(run.plan_id, run.step_id, most, run.plan.follows)
         conversation = Conversation(window, thread, earlier_results(step))
         limits = RunLimits(
             tools=offered,
@@ -127,6 +128,7 @@ class ModelWork:
             limits=limits,
             conversation=conversation,
             background=background,
+            read=lambda count: _read(run, count),
             calls=len(step.tools_executed) - step.calls_before,
         )
         with self._context_factory.call_cache() as call_cache:
@@ -192,6 +194,12 @@ class ModelWork:
                 return Rerouted()
             case GaveUp():
                 return Failed(error=end.reason, code="model_output_invalid")
+
+
+def _read(run: StepRun, count: int) -> None:
+    """Record that the step's model has been sent the first messages of the plan, unless that is known."""
+    if any(message.state == "open" for message in run.plan.messages[:count]):
+        run.record(ev.MessagesRead(task_id=run.step_id, count=count))
 
 
 def _command_section(plan: Plan, step: Step, output: str, most: int, count: Callable[[str], int]) -> Section:

@@ -69,6 +69,12 @@ async def regenerate(connection: Connection, params: wire_params.RegenerateParam
     )
 
 
+async def message(connection: Connection, params: wire_params.MessageParams) -> wire_results.MessageResult:
+    """Say something to a plan: it is revised, its running steps read it, or, once it has ended, a new plan continues it."""
+    said = await connection.app.messages.send(PlanId(params.plan_id), params.text)
+    return wire_results.MessageResult.of(said, plan_id=said.plan.plan_id, plan=to_wire.plan(said.plan))
+
+
 async def approve(connection: Connection, params: wire_params.ApproveParams) -> wire_results.PlanResult:
     """Approve exactly this version and start its steps; progress follows as events."""
     return _plan(await connection.app.plans.approve(PlanId(params.plan_id), params.version, params.review))

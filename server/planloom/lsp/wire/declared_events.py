@@ -53,6 +53,7 @@ class PlanStart(OfPlan):
     attachments: tuple[Attachment, ...]
     unresolved: tuple[Unresolved, ...]
     workspace_folders: tuple[str, ...]
+    follows: Maybe[str] = None
     template_id: Maybe[str] = None
 
 

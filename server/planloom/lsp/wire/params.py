@@ -108,6 +108,13 @@ class RegenerateParams(Wire):
     feedback: Maybe[Text] = None
 
 
+class MessageParams(Wire):
+    """`planloom/plan/message`."""
+
+    plan_id: str
+    text: Text
+
+
 class ApproveParams(Wire):
     """`planloom/plan/approve`."""
 

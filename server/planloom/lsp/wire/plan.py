@@ -36,6 +36,7 @@ Route = Literal["plan", "perspectives", "direct", "undecided"]
 Review = Literal["each", "end", "auto"]
 Risk = Literal["low", "medium", "high"]
 SkipReason = Literal["user", "approval_denied", "dependency_failed", "condition", "policy"]
+MessageOutcome = Literal["revising", "delivered", "queued", "continued"]
 RecoveryAction = Literal["retry", "skip", "go_on", "abort", "model", "accept"]
 DetectionRule = Literal[
     "question",
@@ -164,6 +165,17 @@ class Step(Wire):
     completed_at: Maybe[Time] = None
 
 
+class UserMessage(Wire):
+    """What the user has said to a plan after its request: `open` until a planner or a step has read it.
+
+    `dropped`: the revision that it asked for failed or was cancelled.
+    """
+
+    text: str
+    at: Time
+    state: Literal["open", "read", "dropped"]
+
+
 class Question(Wire):
     """A question whose answer a step waits for."""
 
@@ -210,6 +222,8 @@ class Plan(Wire):
     status: PlanStatus
     workspace_folders: tuple[str, ...]
     request: str
+    follows: Maybe[str] = None
+    messages: MaybeMany[UserMessage] = None
     attachments: tuple[Attachment, ...]
     detection: Maybe[Detection] = None
     qualification: Maybe[Qualification] = None

@@ -7,7 +7,17 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from planloom.lsp.wire.base import Bool, Int, Maybe, Range, Wire
-from planloom.lsp.wire.plan import Args, Detection, Plan, PlanSummary, Progress, Step, Template, Usage
+from planloom.lsp.wire.plan import (
+    Args,
+    Detection,
+    MessageOutcome,
+    Plan,
+    PlanSummary,
+    Progress,
+    Step,
+    Template,
+    Usage,
+)
 from planloom.lsp.wire.review import Attachment, Unresolved
 
 Event = Annotated[dict[str, JsonValue], Field()]
@@ -59,6 +69,18 @@ class WaitResult(Wire):
 
     plan: Plan
     reached: Bool
+
+
+class MessageResult(Wire):
+    """What becomes of the message. `planId` is the plan that has it now: for `continued`, the new one, which is `plan`.
+
+    `waitsFor` says what must happen before a queued message is read.
+    """
+
+    outcome: MessageOutcome
+    plan_id: str
+    plan: Plan
+    waits_for: Maybe[str] = None
 
 
 class UndoResult(Wire):

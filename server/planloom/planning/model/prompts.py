@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -11,7 +11,7 @@ from typing import Literal
 from planloom.domain.plans.agents import EFFECTS, NAMES
 from planloom.domain.plans.plan import Step
 from planloom.domain.plans.validation import Problem
-from planloom.domain.values import Json
+from planloom.domain.values import Json, StepId
 from planloom.intake.render import Rendered
 from planloom.planning.port import PlanningRequest
 from planloom.tools.registry import Registry, schema
@@ -22,6 +22,10 @@ PlanStyle = Literal["json", "markers"]
 _TEXTS = Path(__file__).parent / "texts"
 _EXAMPLE_REQUEST = "Add a function that adds two numbers, with a test."
 _CALLS_REQUEST = "Make a folder for reports with a page that says that there are none yet."
+
+_TO_REVISE = """THE PLAN SO FAR
+Give the whole plan anew, revised as the feedback says. A step that stays keeps its id and its words. Repeat a step that
+is marked [edited by the user] unchanged, unless the feedback speaks of it."""
 
 _AGENT_WORK = {
     "koda": "reads and changes files",
@@ -153,7 +157,11 @@ def request_prompt(request: PlanningRequest, attached: Rendered, surroundings: s
         )
     if request.previous:
         left = tuple(step for step in request.previous if step not in request.finished)
-        sections.append("THE PLAN SO FAR (to be replaced)\n" + _listed(left))
+        sections.append(
+            f"{_TO_REVISE}\n{_in_full(left, request.edited)}"
+            if request.feedback
+            else "THE PLAN SO FAR (to be replaced)\n" + _listed(left)
+        )
     if request.feedback:
         sections.append(f"FEEDBACK OF THE USER\n{request.feedback.strip()}")
     return "\n\n".join(sections)
@@ -161,6 +169,21 @@ def request_prompt(request: PlanningRequest, attached: Rendered, surroundings: s
 
 def _listed(steps: Sequence[Step]) -> str:
     return "\n".join(f"- {step.step_id}: {step.description}" for step in steps)
+
+
+def _in_full(steps: Sequence[Step], edited: Collection[StepId]) -> str:
+    """The steps with all that a planner can say of them, so that it can repeat those that stay."""
+    lines = []
+    for step in steps:
+        mark = " [edited by the user]" if step.step_id in edited else ""
+        lines.append(f"- {step.step_id}: {step.description}{mark}")
+        if step.tool is not None:
+            lines.append(f"  {step.tool} {json.dumps(step.args or {}, ensure_ascii=False)}")
+        elif (work := step.question or step.instruction) != step.description:
+            lines.append("  " + work.strip().replace("\n", "\n  "))
+        if step.depends_on:
+            lines.append(f"  depends on: {', '.join(step.depends_on)}")
+    return "\n".join(lines)
 
 
 _MOST_PROBLEMS = 12

@@ -29,6 +29,7 @@ from planloom.planning.port import (
     ThinkingText,
     ToolUsed,
 )
+from planloom.service.drafts.revision import changed_by_hand, with_kept_ids
 from planloom.service.feed import Feed
 from planloom.service.requests import StreamDelta
 
@@ -59,7 +60,7 @@ class Drafting:
         await self.redraft(plan_id, None)
 
     async def redraft(self, plan_id: PlanId, feedback: str | None) -> None:
-        """Draft a plan whose PlanDrafting event is recorded."""
+        """Draft a plan whose PlanDrafting event is recorded. Its planner also reads the plan's unread messages."""
         spent: list[Usage] = []
         try:
             await self._write(self._plan_store.plan(plan_id), feedback, spent)
@@ -77,7 +78,8 @@ class Drafting:
 
     async def _write(self, plan: Plan, feedback: str | None, spent: list[Usage]) -> None:
         planner, request = await self._planner_for(plan)
-        request = request.model_copy(update={"feedback": feedback})
+        said = (*(message.text for message in plan.unread), *filter(None, (feedback,)))
+        request = request.model_copy(update={"feedback": "\n".join(said) or None})
         drafted: PlanDrafted | None = None
         async with aclosing(planner.draft(request)) as events:
             async for event in events:
@@ -127,6 +129,11 @@ class Drafting:
         finished = tuple(step for step in plan.steps if step.status == "completed")
         ids = {step.step_id for step in finished}
         fresh = tuple(step for step in drafted.steps if step.step_id not in ids)
+        before = plan.before_draft
+        warnings = [*map(_warning, drafted.warnings)]
+        if before is not None:
+            fresh = with_kept_ids(before, fresh)
+            warnings += (ev.Log(level="warning", message=each) for each in changed_by_hand(before, fresh))
         ready = ev.PlanReady(
             version=plan.version + 1,
             steps=(*finished, *self._rules.with_approvals(fresh)),
@@ -138,7 +145,7 @@ class Drafting:
             usage=usage,
             files_read=drafted.files_read,
         )
-        self._plan_store.record(plan_id, ready, *map(_warning, drafted.warnings), ev.PlanApprovalRequest())
+        self._plan_store.record(plan_id, ready, *warnings, ev.PlanApprovalRequest())
 
     def _give_up(self, plan_id: PlanId, error: PlanloomError, spent: Sequence[Usage]) -> None:
         plan = self._plan_store.plan(plan_id)

@@ -57,10 +57,11 @@ class Drafts:
         else:
             await self._drafting.draft(plan.plan_id)
 
-    def begin_again(self, plan: Plan, feedback: str | None) -> Plan:
-        """Draft a plan anew; its completed steps stay."""
-        begun = ev.PlanDrafting(version=plan.version, feedback=feedback)
-        draft = self._plan_store.record(plan.plan_id, begun)
+    def begin_again(self, plan: Plan, feedback: str | None, message: ev.PlanMessage | None = None) -> Plan:
+        """Draft a plan anew; its completed steps stay. `message` is what the user says to it for that."""
+        said = () if message is None else (message,)
+        begun = ev.PlanDrafting(version=plan.version, feedback=message.text if message else feedback)
+        draft = self._plan_store.record(plan.plan_id, begun, *said)
         self._jobs.start(f"draft:{plan.plan_id}", self._drafting.redraft(plan.plan_id, feedback))
         return draft
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from planloom.domain.errors import StorageFailed
 from planloom.domain.plans.plan import ENDED, Plan
 from planloom.domain.values import PlanId
@@ -36,7 +38,13 @@ class FollowUp:
         return self._texts[plan.plan_id]
 
     def _previous(self, plan: Plan) -> Plan | None:
-        """The newest ended plan of those created before this one, in the ledger's order, not by the clock."""
+        """The plan that this one follows, else the newest ended one of those created before it.
+
+        The order is that of the ledger, not of the clock.
+        """
+        if plan.follows is not None:
+            with suppress(StorageFailed):
+                return self._plan_store.find(plan.follows)
         newest = self._ledger.summaries(session_id=plan.session_id, limit=_SEARCHED_PLANS)
         ids = [each.plan_id for each in newest]
         older = ids[ids.index(plan.plan_id) + 1 :] if plan.plan_id in ids else ids

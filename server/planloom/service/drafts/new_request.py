@@ -66,6 +66,7 @@ class Intake:
             attachments=attachments,
             unresolved=resolution.unresolved,
             workspace_folders=self._session.folders,
+            follows=request.follows,
             template_id=request.template_id,
             template_parameters=dict(request.parameters),
         )

@@ -43,8 +43,11 @@ class PlannerFactory:
         self._context_factory = context_factory
 
     async def planner_for(self, plan: Plan) -> tuple[Planner, PlanningRequest]:
-        """The planner and its request. Raises UnknownThing and InvalidParams for a template."""
-        if plan.template_id is not None:
+        """The planner and its request. A template cannot follow feedback, so a message is for the model.
+
+        Raises UnknownThing and InvalidParams for a template.
+        """
+        if plan.template_id is not None and not plan.unread:
             template = self._templates.get(plan.template_id)
             return self._from_template(template, plan), self._requests.request(plan)
         model = await self._models.current()

@@ -23,6 +23,7 @@ class PlanningRequests:
             qualification=plan.qualification,
             finished=tuple(step for step in plan.steps if step.status == "completed"),
             previous=plan.before_draft.steps if plan.before_draft else (),
+            edited=plan.before_draft.edited if plan.before_draft else frozenset(),
             perspectives=plan.perspectives,
         )
 

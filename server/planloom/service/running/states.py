@@ -24,6 +24,7 @@ Action = Literal[
     "step/recover",
     "approval/respond",
     "conflict/resolve",
+    "message",
 ]
 
 _RUNNING: tuple[Action, ...] = (
@@ -33,17 +34,18 @@ _RUNNING: tuple[Action, ...] = (
     "step/recover",
     "approval/respond",
     "conflict/resolve",
+    "message",
 )
 ALLOWED: Mapping[PlanStatus, tuple[Action, ...]] = {
-    "draft": ("cancel", "direct"),
-    "pending_approval": ("edit", "regenerate", "approve", "reject", "direct", "cancel"),
+    "draft": ("cancel", "direct", "message"),
+    "pending_approval": ("edit", "regenerate", "approve", "reject", "direct", "cancel", "message"),
     "approved": _RUNNING,
     "executing": _RUNNING,
     "paused": (*(a for a in _RUNNING if a != "pause"), "resume", "edit", "regenerate", "undo"),
-    "rejected": ("regenerate", "delete"),
-    "failed": ("regenerate", "undo", "delete"),
-    "cancelled": ("regenerate", "undo", "delete"),
-    "completed": ("undo", "delete"),
+    "rejected": ("regenerate", "delete", "message"),
+    "failed": ("regenerate", "undo", "delete", "message"),
+    "cancelled": ("regenerate", "undo", "delete", "message"),
+    "completed": ("undo", "delete", "message"),
 }
 
 

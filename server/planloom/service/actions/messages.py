@@ -1,0 +1,125 @@
+"""What a person says to a plan after its request: it revises the plan, reaches its steps, or continues it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+
+from planloom.domain.errors import InvalidParams, ModelFailed, PlanloomError
+from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import ENDED, MessageOutcome, Plan, PlanStatus
+from planloom.domain.values import PlanId
+from planloom.execution.jobs import Jobs
+from planloom.execution.plan_store import PlanStore
+from planloom.models.port import Model
+from planloom.providers import WAYS_TO_A_MODEL
+from planloom.service.actions.plans import Plans
+from planloom.service.drafts.drafts import Drafts
+from planloom.service.requests import CreateRequest, MessageResult
+from planloom.service.running.turns import Turns
+
+_REVISED: frozenset[PlanStatus] = frozenset({"draft", "pending_approval", "rejected", "failed"})
+NO_MODEL = "A sentence revises a plan by a language model, and none is configured."
+log = logging.getLogger(__name__)
+
+
+class Messages:
+    """The request `send`. A message is in the ledger before it is answered.
+
+    What no step has read when the plan completes continues the plan, like a message to a completed plan.
+    """
+
+    def __init__(
+        self,
+        plan_store: PlanStore,
+        turns: Turns,
+        jobs: Jobs,
+        plans: Plans,
+        drafts: Drafts,
+        model: Callable[[], Awaitable[Model | None]],
+    ) -> None:
+        self._plan_store = plan_store
+        self._turns = turns
+        self._jobs = jobs
+        self._plans = plans
+        self._drafts = drafts
+        self._model = model
+        plan_store.listen(self._on_event)
+
+    async def send(self, plan_id: PlanId, text: str) -> MessageResult:
+        """Say something to a plan, by its status.
+
+        A draft or a plan under review is revised: ModelFailed if there is no model. A running or paused plan reads it
+        before the next request to its model; it is never taken for the answer to a question or an approval. An ended
+        plan is continued by a new one, which begins with its conversation. Raises InvalidParams for an empty text,
+        what `Plans.create` raises, and what every request on a plan does.
+        """
+        if not text.strip():
+            raise InvalidParams(
+                "The message is empty.", details=[{"field": "text", "problem": "it is empty"}]
+            )
+        plan = self._plan_store.read(plan_id)
+        sent = None if _has_ended(plan) else await self._to_open_plan(plan_id, text)
+        return sent or await self._continue(plan_id, text)
+
+    async def _to_open_plan(self, plan_id: PlanId, text: str) -> MessageResult | None:
+        """Revise the plan or queue the message; None if the plan has ended meanwhile."""
+        async with self._turns.turn(plan_id, "message") as plan:
+            if _has_ended(plan):
+                return None
+            if plan.status not in _REVISED:
+                return self._to_run(plan, text)
+            if await self._model() is None:
+                hint = f"{WAYS_TO_A_MODEL} Or edit the steps by hand."
+                raise ModelFailed("model_unavailable", NO_MODEL, hint=hint)
+            async with self._turns.halted(plan_id, "message") as halted:
+                # While the draft was being stopped, it may have become a direct run.
+                if halted.status not in _REVISED:
+                    return self._to_run(halted, text)
+                message = ev.PlanMessage(text=text, outcome="revising")
+                revised = self._drafts.begin_again(halted, halted.rejection_reason, message)
+                return MessageResult(outcome="revising", plan=revised)
+
+    def _to_run(self, plan: Plan, text: str) -> MessageResult:
+        works = any(step.status == "running" and step.kind == "processing" for step in plan.steps)
+        waits_for = _waits_for(plan)
+        outcome: MessageOutcome = "delivered" if works and waits_for is None else "queued"
+        queued = self._plan_store.record(plan.plan_id, ev.PlanMessage(text=text, outcome=outcome))
+        return MessageResult(outcome=outcome, plan=queued, waits_for=waits_for)
+
+    async def _continue(self, plan_id: PlanId, text: str) -> MessageResult:
+        created = await self._plans.create(CreateRequest(text=text, follows=plan_id))
+        return MessageResult(outcome="continued", plan=created.plan)
+
+    def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
+        if isinstance(recorded.event, ev.PlanCompleted) and plan.unread:
+            text = "\n".join(message.text for message in plan.unread)
+            self._jobs.start(f"continue:{plan.plan_id}", self._continue_later(plan.plan_id, text))
+
+    async def _continue_later(self, plan_id: PlanId, text: str) -> None:
+        try:
+            await self._continue(plan_id, text)
+        except PlanloomError as error:
+            log.warning("the messages to plan %s do not continue it: %s", plan_id, error.message)
+
+
+def _has_ended(plan: Plan) -> bool:
+    """Whether the plan has ended. One whose first draft failed has not begun, and is drafted again."""
+    return plan.status in ENDED and not (plan.status == "failed" and plan.version == 0)
+
+
+def _waits_for(plan: Plan) -> str | None:
+    """What the plan waits for before it asks its model again, as a sentence; None if for nothing."""
+    pending = plan.pending
+    if pending.questions:
+        return f"The plan waits for your answer to: {pending.questions[0].question}"
+    if pending.recoveries:
+        step = plan.step(pending.recoveries[0].step_id)
+        return f"The plan waits for your decision on a failed step: {step.description if step else ''}"
+    if pending.conflicts:
+        return "The plan waits for your choice between your text and that of a step."
+    if pending.approvals:
+        return f"The plan waits for your permission: {pending.approvals[0].title}"
+    if plan.status == "paused":
+        return "The plan is paused, and reads the message when it is resumed."
+    return None
