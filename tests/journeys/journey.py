@@ -12,21 +12,21 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import Json, Value
-from planloom.models.offline.scripted import ALL, ScriptedCall, ScriptedModel, Turn
+from planloom.models.offline.scripted import ALL, ScriptedCall, Turn
 from planloom.models.port import ModelRequest
 from planloom.models.providers.openai_compatible import OpenAICompatible
 from planloom.workspace.index.programs import environment
-from tests.support.studio import Studio, studio
+from tests.support.studio import InterruptedModel, Studio, studio
 
 JOURNEYS = Path(__file__).parent
 REPOSITORIES = JOURNEYS.parent / "data" / "journeys"
@@ -69,12 +69,14 @@ class JourneyTurn(Templated):
     """One answer of the model.
 
     `needs` are the facts that it rests on: each must stand in the request. A turn with `plans` answers the planner.
+    `says` is what the user says to the plan while the model writes this answer.
     """
 
     text: str = ""
     calls: tuple[ScriptedCall, ...] = ()
     needs: tuple[str, ...] = ()
     plans: bool = False
+    says: str = ""
 
 
 class Answer(Value):
@@ -114,7 +116,7 @@ class Goal(Value):
 
 
 class Journey(Value):
-    """A journey as its file describes it."""
+    """A journey as its file describes it. `reviews` are what the user says to each version before approving the last."""
 
     name: str
     request: str
@@ -124,6 +126,7 @@ class Journey(Value):
     goal: Goal = Goal()
     before: tuple[Change, ...] = ()
     answers: tuple[Answer, ...] = ()
+    reviews: tuple[str, ...] = ()
     turns: tuple[JourneyTurn, ...]
     outcome: Outcome
 
@@ -198,9 +201,11 @@ async def play(journey: Journey, folder: Path) -> Played:
     """Play a journey in an empty folder, whose repository is then in its folder `workspace`."""
     journey.prepare(folder / "workspace")
     turns = tuple(turn for each in journey.turns for turn in each.repeated())
-    model = ScriptedModel([Turn(text=turn.text, calls=turn.calls) for turn in turns])
+    meanwhile: dict[int, Callable[[], Awaitable[Any]]] = {}
+    model = InterruptedModel([Turn(text=turn.text, calls=turn.calls) for turn in turns], meanwhile)
     with python_on_path(folder):
         async with studio(folder, model=model, settings=_SETTINGS, patience=_PATIENCE) as at:
+            meanwhile |= {n: partial(_say, at, turn.says) for n, turn in enumerate(turns, start=1) if turn.says}
             before = _texts(at.folder)
             plan = await _run(journey, at)
             answers = [recorded.event.text for recorded in at.events if recorded.event.type == "answer"]
@@ -219,10 +224,20 @@ async def play(journey: Journey, folder: Path) -> Played:
     )
 
 
+async def _say(at: Studio, text: str) -> None:
+    """Say something to the plan of the session."""
+    plan = at.app.plans.get(None, None)
+    assert plan is not None
+    await at.app.messages.send(plan.plan_id, text)
+
+
 async def _run(journey: Journey, at: Studio) -> Plan:
     """Put the request, approve its plan, and answer its approvals, to the end."""
     denials = {answer.approval: answer.deny for answer in journey.answers}
     plan = await at.ask(journey.request, mode=journey.mode)
+    for text in journey.reviews:
+        await _say(at, text)
+        plan = await at.reach(plan, "ready")
     if plan.status == "pending_approval":
         plan = await at.approve(plan)
     count = 0

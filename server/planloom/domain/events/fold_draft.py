@@ -7,6 +7,7 @@ from typing import Any
 
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.fold_calls import close_run, with_staged
+from planloom.domain.events.fold_messages import with_dropped, with_read
 from planloom.domain.events.folding import (
     ALIVE,
     DRAFT,
@@ -17,7 +18,6 @@ from planloom.domain.events.folding import (
     updated,
     with_creation_time,
 )
-from planloom.domain.events.fold_messages import with_dropped, with_read
 from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import Pending, Plan, Step
 from planloom.domain.values import Instant, StepId
