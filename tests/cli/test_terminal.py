@@ -391,3 +391,86 @@ def test_a_secret_is_attached_only_if_it_is_confirmed(start: Start) -> None:
     terminal.type("c")
     (params,) = terminal.finish().params("planloom/plan/create")
     assert params["confirmed"] == ["@.env"]
+
+
+def test_a_sentence_at_the_review_revises_the_plan(start: Start) -> None:
+    new = [step(1, "Create file one with pytest")]
+    said = {"outcome": "revising", "planId": "p", "plan": plan(STEPS, status="draft")}
+    revised = events(
+        {"type": "plan_drafting", "version": 1}, {"type": "plan_ready", "plan": plan(new, version=2)}
+    )
+    turns = script(STEPS, [events(COMPLETED)], plan_message=[[{"reply": said}, revised]])
+    terminal = start(turns)
+    terminal.type("r")
+    terminal.type("use pytest instead", after="What should change? (empty for nothing) ")
+    terminal.wait_for("The plan is revised.")
+    terminal.wait_for("Create file one with pytest")
+    terminal.type("y")
+    ended = terminal.finish()
+    assert ended.code == 0
+    assert ended.params("planloom/plan/message") == [{"planId": "p", "text": "use pytest instead"}]
+    assert ended.params("planloom/plan/approve") == [{"planId": "p", "version": 2}]
+
+
+def test_a_refused_revision_shows_why_and_asks_again(start: Start) -> None:
+    why = {
+        "code": -32001,
+        "message": "No model.",
+        "data": {"code": "model_unavailable", "hint": "Edit by hand."},
+    }
+    terminal = start(script(STEPS, plan_message=[[{"error": why}]]))
+    terminal.type("r")
+    terminal.type("use pytest instead", after="What should change? (empty for nothing) ")
+    terminal.wait_for("Edit by hand.")
+    terminal.type("c")
+    assert terminal.finish().code == 1
+
+
+def test_a_line_typed_while_the_plan_runs_goes_to_it(start: Start) -> None:
+    said = {"outcome": "delivered", "planId": "p", "plan": plan(STEPS, status="executing")}
+    done = events({"type": "plan_message", "text": "", "outcome": "delivered"},
+                  {"type": "messages_read", "taskId": "s1", "count": 1}, COMPLETED)  # fmt: skip
+    running = events({"type": "task_started", "taskId": "s1"}, {"type": "log", "message": "Working."})
+    terminal = start(script(STEPS, [running], plan_message=[[{"reply": said}, done]]))
+    terminal.type("y")
+    terminal.wait_for("Working.")
+    terminal.type("use tabs", after="")
+    terminal.wait_for("The running step reads it before its next request to the model.")
+    ended = terminal.finish()
+    assert ended.code == 0
+    assert ended.params("planloom/plan/message") == [{"planId": "p", "text": "use tabs"}]
+
+
+def test_what_no_step_has_read_is_followed_into_the_next_plan(start: Start) -> None:
+    said = {"outcome": "queued", "planId": "p", "plan": plan(STEPS, status="executing")}
+    follow = plan([step(1, "Count them")], planId="q", status="executing", route="direct")
+    done = events(
+        {"type": "plan_message", "text": "count them", "outcome": "queued"},
+        COMPLETED,
+        {"type": "plan_start", "planId": "q", "follows": "p", "request": "count them"},
+        {"type": "log", "planId": "q", "message": "There are three."},
+        {**COMPLETED, "planId": "q"},
+    )
+    running = events({"type": "task_started", "taskId": "s1"}, {"type": "log", "message": "Working."})
+    turns = script(STEPS, [running], plan_message=[[{"reply": said}, done]])
+    turns["planloom/plan/get"] = [[{"reply": {"plan": follow}}]]
+    terminal = start(turns)
+    terminal.type("y")
+    terminal.wait_for("Working.")
+    terminal.type("count them", after="")
+    terminal.wait_for("There are three.")
+    assert terminal.finish().code == 0
+
+
+def test_continue_speaks_to_the_latest_ended_plan(start: Start) -> None:
+    follow = plan(STEPS, status="executing", route="direct", follows="o")
+    turns = script(STEPS)
+    turns["planloom/plan/list"] = [[{"reply": {"plans": [{"planId": "o"}]}}]]
+    turns["planloom/plan/message"] = [
+        [{"reply": {"outcome": "continued", "planId": "p", "plan": follow}}, events(COMPLETED)]
+    ]
+    terminal = start(turns, "--continue", text="and now in French")
+    ended = terminal.finish()
+    assert ended.code == 0
+    assert ended.params("planloom/plan/message") == [{"planId": "o", "text": "and now in French"}]
+    assert ended.params("planloom/plan/create") == []

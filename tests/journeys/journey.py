@@ -116,7 +116,7 @@ class Goal(Value):
 
 
 class Journey(Value):
-    """A journey as its file describes it. `reviews` are what the user says to each version before approving the last."""
+    """A journey as its file describes it. `reviews` are what the user says to the versions before the approved one."""
 
     name: str
     request: str
@@ -205,7 +205,9 @@ async def play(journey: Journey, folder: Path) -> Played:
     model = InterruptedModel([Turn(text=turn.text, calls=turn.calls) for turn in turns], meanwhile)
     with python_on_path(folder):
         async with studio(folder, model=model, settings=_SETTINGS, patience=_PATIENCE) as at:
-            meanwhile |= {n: partial(_say, at, turn.says) for n, turn in enumerate(turns, start=1) if turn.says}
+            meanwhile |= {
+                n: partial(_say, at, turn.says) for n, turn in enumerate(turns, start=1) if turn.says
+            }
             before = _texts(at.folder)
             plan = await _run(journey, at)
             answers = [recorded.event.text for recorded in at.events if recorded.event.type == "answer"]

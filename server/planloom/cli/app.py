@@ -70,6 +70,9 @@ def run(
         bool, typer.Option("--yes-commands", help="Also allow commands, deletes and protected names.")
     ] = False,
     mode: Mode = "auto",
+    continue_: Annotated[
+        bool, typer.Option("--continue", "-c", help="Continue the latest ended plan of the workspace.")
+    ] = False,
     review: Annotated[
         Literal["each", "end", "auto"] | None,
         typer.Option(help="Ask for each step's writes, once at the end, or only for what is dangerous."),
@@ -95,7 +98,11 @@ def run(
 
         flags = Flags(yes, yes_commands, terminal and text != "-")
         return await run_request(
-            server, Request(request_text, mode, review), folders=folders, flags=flags, as_json=as_json
+            server,
+            Request(request_text, mode, review, follows=continue_),
+            folders=folders,
+            flags=flags,
+            as_json=as_json,
         )
 
     _finish(_server_command(context, base_url, model, provider, set_), work)

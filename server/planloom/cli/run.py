@@ -19,7 +19,7 @@ from planloom.cli.client.messages import (
     Recovery,
     Step,
 )
-from planloom.cli.client.plan_state import ENDED, Ending, changed_files, ending, folded
+from planloom.cli.client.plan_state import ENDED, Ending, changed_files, ending, folded, has_unread
 from planloom.cli.terminal import decisions as ask
 from planloom.cli.terminal.decisions import Decider, Flags
 from planloom.cli.terminal.screen import Screen
@@ -30,15 +30,26 @@ T = TypeVar("T")
 
 _ALREADY_DECIDED = frozenset({"wrong_state", "unknown_approval", "unknown_step", "unknown_edit"})
 """The codes of errors for an answer that comes too late: nothing waits for it any more."""
+_SPOKEN_TO = ("completed", "failed", "cancelled")
+_CONTINUED_SECONDS = 10.0
+"""How long the plan may take to begin that continues an ended one."""
+_OUTCOMES: Mapping[str, str] = {
+    "revising": "The plan is revised.",
+    "delivered": "The running step reads it before its next request to the model.",
+    "queued": "The next step that the model works on reads it.",
+    "continued": "A new plan continues with it.",
+}
+"""What becomes of a message, by its outcome."""
 
 
 class Request(NamedTuple):
-    """A request and its options; `until_ready` stops at the drafted plan."""
+    """A request and its options; `until_ready` stops at the drafted plan, `follows` continues the latest ended one."""
 
     text: str
     mode: str = "auto"
     review: str | None = None
     until_ready: bool = False
+    follows: bool = False
 
 
 class Outcome(NamedTuple):
@@ -72,26 +83,62 @@ class RequestRun:
         self._shown: set[str] = set()
         self._assumed: dict[str, str] = {}
         self._summaries: dict[str, str] = {}
+        self._reads_lines = flags.terminal
         self.plan: Plan = {}
         self.last_event: Json = {}
         self.files: Mapping[str, str] = {}
+        self._next_plan: Plan = {}
 
     async def carry_out(self, request: Request) -> Outcome:
         """Run the request to its end. Raises ServerError if the server refuses it, and ServerLost."""
         self._review, self._until_ready = request.review, request.until_ready
-        params: Json = {"text": request.text, "mode": request.mode}
-        confirmed = await self._confirmed_secrets(request.text)
-        created = await self._connection.request(
-            "planloom/plan/create", params | ({"confirmed": confirmed} if confirmed else {})
-        )
+        created = await (self._continued(request.text) if request.follows else self._created(request))
         self.plan = created["plan"]
         self._screen.request_created(created)
         while True:
             event = await self._next_event()
             end = await self._on_event(event)
-            if end is not None:
+            if end == "completed" and await self._is_continued():
+                self._screen.ended(end, event, self.plan, self.files)
+                self.plan, self.files = self._next_plan, {}
+            elif end is not None:
                 self._show_assumptions()
                 return Outcome(end, event, self.plan, self.files)
+
+    async def _created(self, request: Request) -> Json:
+        params: Json = {"text": request.text, "mode": request.mode}
+        confirmed = await self._confirmed_secrets(request.text)
+        more = {"confirmed": confirmed} if confirmed else {}
+        created: Json = await self._connection.request("planloom/plan/create", params | more)
+        return created
+
+    async def _continued(self, text: str) -> Json:
+        """Say something to the latest ended plan, which a new plan then continues."""
+        listed = await self._connection.request(
+            "planloom/plan/list", {"status": sorted(_SPOKEN_TO), "limit": 1}
+        )
+        if not listed["plans"]:
+            raise ServerError("There is no ended plan here that could be continued.", code="unknown_plan")
+        params = {"planId": listed["plans"][0]["planId"], "text": text}
+        plan = (await self._connection.request("planloom/plan/message", params))["plan"]
+        return {"plan": plan, "detection": plan.get("detection")}
+
+    async def _is_continued(self) -> bool:
+        """Whether a new plan carries out what no step has read of what the person typed: then it is `_next_plan`."""
+        if not has_unread(self.plan):
+            return False
+        ended = self.plan["planId"]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_CONTINUED_SECONDS):
+                while True:
+                    event = await self._or_lost(self._events.get())
+                    if event["type"] == "plan_start" and event.get("follows") == ended:
+                        found = await self._connection.request(
+                            "planloom/plan/get", {"planId": event["planId"]}
+                        )
+                        self._next_plan = found["plan"]
+                        return True
+        return False
 
     async def cancel(self) -> None:
         """Cancel the plan, if there is one that has not ended, and wait until it has ended."""
@@ -107,12 +154,43 @@ class RequestRun:
     async def _next_event(self) -> Json:
         while True:
             # Events that arrived before the server ended are still handled.
-            event = (
-                await self._or_lost(self._events.get()) if self._events.empty() else self._events.get_nowait()
-            )
+            event = await self._event_or_line() if self._events.empty() else self._events.get_nowait()
+            if event is None:
+                continue
             if event.get("planId") == self.plan.get("planId"):
                 self._screen.raw(event)
                 return event
+
+    async def _event_or_line(self) -> Json | None:
+        """The next event; None after a line was typed, which is said to the plan."""
+        getting = asyncio.ensure_future(self._events.get())
+        if not self._reads_lines:
+            return await self._or_lost(getting)
+        typing = asyncio.ensure_future(self._person.typed())
+        try:
+            await self._or_lost(asyncio.wait({getting, typing}, return_when=asyncio.FIRST_COMPLETED))
+        finally:
+            # A cancelled wait leaves its event in the queue, and its line in the terminal.
+            for waiting in (getting, typing):
+                waiting.cancel()
+        if typing.done() and not typing.cancelled():
+            line = typing.result()
+            self._reads_lines = line != ""
+            if line:
+                await self._say(line)
+        return getting.result() if getting.done() and not getting.cancelled() else None
+
+    async def _say(self, text: str) -> bool:
+        """Say something to the plan, and show what becomes of it; False if the server refused it."""
+        try:
+            said = await self._connection.request(
+                "planloom/plan/message", {"planId": self.plan["planId"], "text": text}
+            )
+        except ServerError as error:
+            self._screen.failure(error.message, error.hint, error.details)
+            return False
+        self._screen.note(said.get("waitsFor") or _OUTCOMES.get(said.get("outcome", ""), ""))
+        return True
 
     async def _on_event(self, event: Json) -> Ending | None:
         self._fold(event)
@@ -167,6 +245,9 @@ class RequestRun:
                 )
             case "direct":
                 return await self._send_answer("planloom/plan/direct", plan)
+            case "revise":
+                text = await self._ask(self._person.revision())
+                return bool(text) and await self._say(text)
             case "edit":
                 self.plan = await self._ask(self._screen.edit(self.plan, self._edit))
                 return False

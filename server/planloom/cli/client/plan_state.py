@@ -41,9 +41,20 @@ def folded(plan: Plan, event: Json) -> Plan:
         steps: list[Step] = new.get("steps") or []
         known = any(step["stepId"] == event["task"]["stepId"] for step in steps)
         new["steps"] = steps if known else [*steps, event["task"]]
+    elif name == "plan_message":
+        new["messages"] = [*(new.get("messages") or []), {"text": event.get("text", ""), "state": "open"}]
+    elif name == "messages_read":
+        said: list[Json] = new.get("messages") or []
+        count = event["count"]
+        new["messages"] = [*({**each, "state": "read"} for each in said[:count]), *said[count:]]
     elif status := _step_status(event):
         new["steps"] = _with_status(new.get("steps") or [], event.get("taskId"), status)
     return cast(Plan, new)
+
+
+def has_unread(plan: Plan) -> bool:
+    """Whether the person has said something that no step has read."""
+    return any(message.get("state") == "open" for message in plan.get("messages") or [])
 
 
 def changed_files(files: Mapping[str, str], event: Json) -> Mapping[str, str]:

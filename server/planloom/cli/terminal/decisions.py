@@ -16,7 +16,7 @@ MOST_RESUMED = 5
 """How often `--yes` lets a plan go on that has reached a limit of its steps."""
 _SPENT = ("budget.maxRequests", "budget.maxTokens")
 """The settings that limit what a plan may cost; `--yes` does not exceed them."""
-ReviewChoice = Literal["execute", "direct", "edit", "cancel"]
+ReviewChoice = Literal["execute", "revise", "direct", "edit", "cancel"]
 
 
 class Flags(NamedTuple):
@@ -46,6 +46,14 @@ class Decider(Protocol):
     """Answers what the flags leave open: `person.Terminal` or `NonInteractive`."""
 
     async def review(self) -> ReviewChoice: ...
+
+    async def revision(self) -> str:
+        """What should change in the plan under review; empty for nothing."""
+        ...
+
+    async def typed(self) -> str:
+        """The next line that is typed while nothing is asked; empty if the input is closed."""
+        ...
 
     async def approval(self, approval: Approval, diffs: Sequence[DiffResult], /) -> Verdict: ...
 
@@ -116,6 +124,12 @@ class NonInteractive:
 
     async def review(self) -> ReviewChoice:
         return "cancel"
+
+    async def revision(self) -> str:
+        return ""
+
+    async def typed(self) -> str:
+        return ""
 
     async def approval(self, _approval: Approval, _diffs: Sequence[DiffResult], /) -> Verdict:
         return Verdict("deny", "There is no terminal to ask at.")

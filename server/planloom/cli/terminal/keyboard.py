@@ -35,6 +35,25 @@ async def read_line() -> str:
     return data.decode(sys.stdin.encoding or "utf-8", "replace").rstrip("\r\n")
 
 
+async def read_while_running() -> str:
+    """A line that is typed while nothing is asked. Raises EndOfInput if there can be none.
+
+    A process in the background must not read, or the terminal stops it. On Windows a thread that waits for a line
+    would take the answer to the next question.
+    """
+    if sys.platform == "win32" or _is_in_background():
+        raise EndOfInput
+    return await read_line()
+
+
+def _is_in_background() -> bool:
+    try:
+        return os.tcgetpgrp(sys.stdin.fileno()) != os.getpgrp()
+    except OSError:
+        # It is not the terminal that controls this process, which therefore stops nothing.
+        return False
+
+
 async def _readable(loop: asyncio.AbstractEventLoop, descriptor: int) -> bytes:
     ready = asyncio.Event()
     loop.add_reader(descriptor, ready.set)

@@ -17,6 +17,7 @@ from planloom.cli.terminal.decisions import RecoveryChoice, ReviewChoice, Verdic
 
 _REVIEW: Mapping[str, tuple[str, ReviewChoice]] = {
     "y": ("execute", "execute"),
+    "r": ("revise: say what should change", "revise"),
     "d": ("drop the plan: the model works on the request at once", "direct"),
     "e": ("edit", "edit"),
     "c": ("cancel", "cancel"),
@@ -68,6 +69,20 @@ class Terminal:
         except keyboard.EndOfInput:
             return "cancel"
         return _REVIEW[key][1]
+
+    async def revision(self) -> str:
+        try:
+            return (await self.line("What should change? (empty for nothing) ")).strip()
+        except keyboard.EndOfInput:
+            return ""
+
+    async def typed(self) -> str:
+        try:
+            while not (line := (await keyboard.read_while_running()).strip()):
+                pass
+        except keyboard.EndOfInput:
+            return ""
+        return line
 
     async def approval(self, approval: Approval, diffs: Sequence[DiffResult]) -> Verdict:
         files = [file["uri"] for file in approval.get("files") or []]
