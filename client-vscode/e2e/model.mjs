@@ -28,6 +28,43 @@ const REPORT = { concerns: [], recommendations: ["Test it first."], estimatedEff
 /** A turn answers the first request that holds these words. */
 const SCRIPT = [
   {
+    when: { contains: ["USER REQUEST\nAnd how many letters are in it?"] },
+    calls: [call("final_answer", { text: "Eight letters.", confidence: "high" })],
+  },
+  {
+    when: { contains: ["USER REQUEST\nWhat did you write?"] },
+    calls: [call("final_answer", { text: "A limerick, in **verse.txt**.", confidence: "high" })],
+  },
+  {
+    when: { contains: ["Write a sonnet", "FEEDBACK OF THE USER\nOnly the limerick"] },
+    ...planned({
+      id: "limerick",
+      description: "Write the limerick",
+      tool: "write_file",
+      args: { path: "verse.txt", content: "limerick" },
+      dependsOn: [],
+    }),
+  },
+  {
+    when: { contains: ["Write a sonnet"] },
+    ...planned(
+      {
+        id: "limerick",
+        description: "Write the limerick",
+        tool: "write_file",
+        args: { path: "verse.txt", content: "limerick" },
+        dependsOn: [],
+      },
+      {
+        id: "sonnet",
+        description: "Write the sonnet",
+        tool: "write_file",
+        args: { path: "sonnet.txt", content: "sonnet" },
+        dependsOn: [],
+      },
+    ),
+  },
+  {
     when: { contains: ["Write a farewell", "One file is enough"] },
     ...planned({
       id: "one",
@@ -195,6 +232,44 @@ export const WITH_MODEL = [
       await applyAll(window);
       await until("the one file", () => existsSync(join(folder, "both.txt")));
       assert.ok(!existsSync(join(folder, "hello.txt")));
+    },
+  },
+  {
+    name: "a plan is spoken to at its review, while it runs, and after its end",
+    files: {},
+    async run({ window, folder, shots }) {
+      const { panel } = window;
+      const said = () => panel.locator(".messages li").evaluateAll((rows) => rows.map((row) => row.dataset.state));
+      const answered = (words) =>
+        until(words, async () => (await panel.locator("main.plan").textContent()).includes(words));
+      await plan(window, "1. Write a limerick\n2. Write a sonnet");
+      await panel.locator("#request").fill("Only the limerick");
+      await panel.locator("#verdict").waitFor();
+      assert.match(await panel.locator("#recipient").textContent(), /To\s+1\. Write a limerick/);
+      await window.shot(join(shots, "message-review-dark.png"));
+      await window.say("Only the limerick");
+      await version(window, 2);
+      await window.waitForStatus("pending_approval");
+      assert.deepEqual(await titles(window), ["Write the limerick"]);
+      assert.deepEqual(await said(), ["read"]);
+
+      // The only step is literal, and asks: the message waits, and continues the plan at its end.
+      await panel.locator("#approve").click();
+      await nextApproval(window);
+      await window.say("What did you write?");
+      await until("the second message", async () => (await said()).join() === "read,open");
+      await panel.locator(".banner.info").filter({ hasText: "The plan waits for your permission" }).waitFor();
+      await window.shot(join(shots, "message-running-dark.png"));
+      await (await nextApproval(window)).locator(".allow").click();
+      await panel.locator("#follows").waitFor();
+      await answered("A limerick, in verse.txt.");
+      await window.waitForStatus("completed");
+
+      await window.say("And how many letters are in it?");
+      await answered("Eight letters.");
+      await window.shot(join(shots, "message-continued-dark.png"));
+      await until("the file", () => existsSync(join(folder, "verse.txt")));
+      assert.ok(!existsSync(join(folder, "sonnet.txt")));
     },
   },
   {

@@ -243,6 +243,24 @@ export class Window {
 
   /** Write a request in the composer and send it with a key. */
   async request(text, key = "Enter") {
+    await this.addressee("new");
+    await this.write(text, key);
+  }
+
+  /** Write a message to the displayed plan and send it with a key. */
+  async say(text, key = "Enter") {
+    await this.addressee("plan");
+    await this.write(text, key);
+  }
+
+  /** Let the composer write a new request, or to the displayed plan. */
+  async addressee(to) {
+    const recipient = this.panel.locator("#recipient");
+    if ((await recipient.count()) > 0 && (await recipient.getAttribute("data-to")) !== to)
+      await this.panel.locator("#recipient-other").click();
+  }
+
+  async write(text, key) {
     const area = this.panel.locator("#request");
     await area.click();
     await area.fill(text);

@@ -5,6 +5,7 @@ import { isEvent, readFromPanel, readToPanel } from "../src/panel/messages";
 const TAKEN: readonly object[] = [
   { kind: "ready" },
   { kind: "create", text: "Build it", mode: "auto" },
+  { kind: "message", requestId: 2, planId: "p", text: "use pytest instead" },
   { kind: "approve", planId: "p", version: 3, review: "each" },
   {
     kind: "edit",

@@ -4,7 +4,7 @@ import { html, render } from "lit";
 import { expect, test } from "vitest";
 
 import type { FromPanel, ServerState } from "../src/panel/messages";
-import { type PanelState, replay } from "../src/plan/planState";
+import { EMPTY, type PanelState, replay } from "../src/plan/planState";
 import type { PlanView } from "../src/plan/planView";
 import type { Plan, Report } from "../src/protocol";
 import { cards, sameFile } from "../src/webview/cards";
@@ -16,7 +16,7 @@ import { draftOf, editOf, emptyDraft } from "../src/webview/stepForm";
 import { steps } from "../src/webview/steps";
 import { outcome } from "../src/webview/summary";
 import { createPanel, type Panel } from "../src/webview/ui";
-import { freshUi, type Ui } from "../src/webview/uiState";
+import { freshUi, taken, type Ui } from "../src/webview/uiState";
 import { chapo, ended, koda, plan, Stream, step } from "./events";
 
 const PAYLOADS = [
@@ -201,7 +201,7 @@ test("the composer shows the verdict and what its keys do", () => {
     verdict: { planned: false, rule: "none", score: 1, ambiguous: false },
   });
   const asks = { write: () => undefined, complete: () => undefined };
-  const root = drawn(composer(panel, false, asks));
+  const root = drawn(composer(panel, undefined, asks));
   expect(root.querySelector("#verdict")?.textContent).toContain("Runs directly");
   const area = root.querySelector("#request")!;
   area.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", shiftKey: true }));
@@ -296,13 +296,65 @@ test("perspectives: who thinks, who said something, who failed, who is to come",
   });
 });
 
+test("with a plan on display the composer speaks to it, and says which one and what becomes of it", () => {
+  const { panel, sent } = panelOf({ draft: "use pytest instead" });
+  const asks = { write: () => undefined, complete: () => undefined };
+  const current = plan([step("a")], { status: "pending_approval", request: "Test the greeting" });
+  const root = drawn(composer(panel, current, asks));
+  expect(root.querySelector(".recipient")?.textContent?.replaceAll(/\s+/g, " ").trim()).toBe(
+    "To Test the greeting New request instead",
+  );
+  expect(root.querySelector("#verdict")?.textContent).toContain("Gives a new version of the plan");
+  expect(root.querySelector("#send")?.textContent).toContain("Revise");
+  root.querySelector("#request")!.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+  expect(sent).toEqual([{ kind: "message", requestId: 1, planId: "p1", text: "use pytest instead" }]);
+});
+
+test("a new request can be made beside a plan: by a key, or by choosing it", () => {
+  const asks = { write: () => undefined, complete: () => undefined };
+  const current = plan([step("a")], { status: "executing" });
+  const first = panelOf({ draft: "Build a page" });
+  drawn(composer(first.panel, current, asks))
+    .querySelector("#request")!
+    .dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", altKey: true }));
+  expect(first.sent).toEqual([{ kind: "create", requestId: 1, text: "Build a page", mode: "auto" }]);
+  const { panel, sent } = panelOf({ draft: "Build a page" });
+  drawn(composer(panel, current, asks))
+    .querySelector<HTMLElement>("#recipient-other")!
+    .click();
+  const root = drawn(composer(panel, current, asks));
+  expect(root.querySelector(".recipient")?.textContent).toContain("New request");
+  root.querySelector("#request")!.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+  expect(sent).toEqual([{ kind: "create", requestId: 1, text: "Build a page", mode: "auto" }]);
+  panel.update((ui) => taken(ui, { kind: "settled", requestId: 1, ok: true }, EMPTY));
+  expect([panel.ui.asNew, panel.ui.draft]).toEqual([false, ""]);
+});
+
+test("what was said to a plan stands in its head, with what became of it", () => {
+  const view = replay(
+    new Stream()
+      .start()
+      .add("plan_direct", { plan: plan([step("a")], { seq: 2, status: "executing", follows: "p0" }) })
+      .add("plan_message", { text: "use tabs", outcome: "delivered" })
+      .add("plan_message", { text: "and be brief", outcome: "delivered" })
+      .add("messages_read", { taskId: "a", count: 1 }).events,
+  )!;
+  const { panel, sent } = panelOf();
+  const root = drawn(planHeader(panel, view));
+  expect(
+    [...root.querySelectorAll(".messages li")].map((row) => row.textContent?.replaceAll(/\s+/g, " ").trim()),
+  ).toEqual(["use tabs read", "and be brief not read yet"]);
+  root.querySelector<HTMLElement>("#follows")!.click();
+  expect(sent).toEqual([{ kind: "select", planId: "p0" }]);
+});
+
 test("Enter once more sends nothing while the request is on its way", () => {
   const { panel, sent } = panelOf({ draft: "Build a page" });
-  const root = drawn(composer(panel, false, { write: () => undefined, complete: () => undefined }));
+  const root = drawn(composer(panel, undefined, { write: () => undefined, complete: () => undefined }));
   for (let times = 0; times < 2; times++)
     root.querySelector("#request")!.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
   expect(sent).toEqual([{ kind: "create", requestId: 1, text: "Build a page", mode: "auto" }]);
-  const now = drawn(composer(panel, false, { write: () => undefined, complete: () => undefined }));
+  const now = drawn(composer(panel, undefined, { write: () => undefined, complete: () => undefined }));
   expect(now.querySelector(".verdict")?.textContent).toContain("Sending…");
   expect(now.querySelector("#send")?.hasAttribute("disabled")).toBe(true);
 });
@@ -310,10 +362,10 @@ test("Enter once more sends nothing while the request is on its way", () => {
 test("the text of the composer is the state's, whatever the page shows", () => {
   const { panel } = panelOf({ draft: "typed" });
   const asks = { write: () => undefined, complete: () => undefined };
-  const root = drawn(composer(panel, false, asks));
+  const root = drawn(composer(panel, undefined, asks));
   panel.update((ui) => ({ ...ui, draft: "composed" }));
   root.querySelector<HTMLTextAreaElement>("#request")!.value = "stale";
-  render(composer(panel, false, asks), root);
+  render(composer(panel, undefined, asks), root);
   expect(root.querySelector<HTMLTextAreaElement>("#request")!.value).toBe("composed");
 });
 

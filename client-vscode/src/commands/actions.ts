@@ -15,6 +15,8 @@ export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
       return;
     case "create":
       return settle(ctx, message, create(ctx, message));
+    case "message":
+      return settle(ctx, message, say(ctx, message));
     case "complete":
       return complete(ctx, message);
     case "detect": {
@@ -41,7 +43,20 @@ export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
 
 type Decision = Exclude<
   FromPanel,
-  { kind: "ready" | "create" | "complete" | "detect" | "diff" | "changes" | "open" | "show" | "review" | "select" }
+  {
+    kind:
+      | "ready"
+      | "create"
+      | "message"
+      | "complete"
+      | "detect"
+      | "diff"
+      | "changes"
+      | "open"
+      | "show"
+      | "review"
+      | "select";
+  }
 >;
 
 /** Send the panel the outcome of its request, even if it throws: the form that sent it waits for that. */
@@ -148,6 +163,14 @@ async function create(
   });
   if (result !== undefined) await ctx.show(result.plan.planId);
   return result;
+}
+
+/** Say something to a plan; what it must wait for is shown. A plan that continues an ended one is displayed. */
+async function say(ctx: Ctx, { planId, text }: { planId: string; text: string }): Promise<object | undefined> {
+  const said = await ctx.ask("planloom/plan/message", { planId, text });
+  if (said?.outcome === "continued") await ctx.show(said.planId);
+  if (said?.waitsFor != null) ctx.notify("info", said.waitsFor);
+  return said;
 }
 
 async function complete(

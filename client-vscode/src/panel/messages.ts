@@ -66,6 +66,7 @@ const fromPanel = v.variant("kind", [
     mode: v.picklist(["auto", "plan", "direct", "perspectives"]),
     sessionId: v.optional(id),
   }),
+  v.strictObject({ ...kind("message"), ...numbered, planId: id, text }),
   v.strictObject({ ...kind("complete"), requestId: v.number(), text, offset }),
   v.strictObject({ ...kind("detect"), requestId: v.number(), text }),
   v.strictObject({ ...kind("approve"), ...numbered, planId: id, version, review: v.optional(review) }),

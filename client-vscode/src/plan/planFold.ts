@@ -60,6 +60,18 @@ export function foldPlan(plan: Plan, event: Event): Plan {
       return { ...plan, steps: [...plan.steps.filter((step) => step.stepId !== event.task.stepId), event.task] };
     case "tasks_list":
       return { ...plan, steps: event.tasks };
+    case "plan_message":
+      return {
+        ...plan,
+        messages: [...(plan.messages ?? []), { text: event.text, at: event.at, state: "open" }],
+      };
+    case "messages_read":
+      return {
+        ...plan,
+        messages: plan.messages?.map((message, index) =>
+          index < event.count && message.state === "open" ? { ...message, state: "read" } : message,
+        ),
+      };
     case "plan_approved":
       return { ...plan, status: "approved", version: event.version, review: event.review, approvedAt: event.at };
     case "plan_rejected":

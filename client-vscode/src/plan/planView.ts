@@ -93,6 +93,7 @@ export function begun(event: PlanStart): PlanView {
     status: "draft",
     workspaceFolders: event.workspaceFolders,
     request: event.request,
+    follows: event.follows,
     attachments: event.attachments,
     qualification: event.qualification,
     perspectives: {},
@@ -225,6 +226,8 @@ function foldAround(view: PlanView, event: Event): PlanView {
       return foldFiles(view, event);
     // These change only the plan itself.
     case "plan_start":
+    case "plan_message":
+    case "messages_read":
     case "plan_approval_request":
     case "plan_approved":
     case "plan_rejected":

@@ -1,12 +1,13 @@
-// The field for a new request: completes @references, and shows whether the request will be planned.
+// The field in which the user writes: to the displayed plan, or a new request. It completes @references, and shows
+// what becomes of the text.
 
 import { html, nothing } from "lit";
 import { classMap } from "lit/directives/class-map.js";
 import { live } from "lit/directives/live.js";
 
-import type { CreateParams, ReferenceItem } from "../protocol";
+import type { CreateParams, Plan, PlanStatus, ReferenceItem } from "../protocol";
 import { reasonOf } from "./format";
-import { icon, type Panel, shown, type View } from "./ui";
+import { icon, linkButton, type Panel, shown, type View } from "./ui";
 import { isSending } from "./uiState";
 
 type Mode = NonNullable<CreateParams["mode"]>;
@@ -17,6 +18,44 @@ const KIND_ICON: Readonly<Record<ReferenceItem["kind"], string>> = {
   symbol: "symbol-method",
   special: "sparkle",
 };
+
+/** What a plan does with a message by its status: the placeholder, the button, and what becomes of the message. */
+interface Says {
+  placeholder: string;
+  button: string;
+  hint: string;
+}
+const REVISES: Says = {
+  placeholder: "What should change in this plan?",
+  button: "Revise",
+  hint: "Gives a new version of the plan; steps that you have edited stay, unless you speak of them.",
+};
+const RUNS: Says = {
+  placeholder: "Say something to this plan.",
+  button: "Send",
+  hint: "The running step reads it before its next request to the model.",
+};
+const CONTINUES: Says = {
+  placeholder: "What next?",
+  button: "Continue",
+  hint: "A new plan goes on with the conversation of this one.",
+};
+const SAYS: Readonly<Record<PlanStatus, Says>> = {
+  draft: REVISES,
+  pending_approval: REVISES,
+  rejected: REVISES,
+  approved: RUNS,
+  executing: RUNS,
+  paused: { ...RUNS, hint: "The plan reads it when it is resumed." },
+  completed: CONTINUES,
+  failed: CONTINUES,
+  cancelled: CONTINUES,
+};
+
+/** The plan that gets what is written; undefined for a new request. */
+function addressee(panel: Panel, current: Plan | undefined): Plan | undefined {
+  return panel.ui.asNew ? undefined : current;
+}
 
 /** The `@reference` that ends at the caret, if there is one. */
 export function referenceBefore(text: string, caret: number): string | undefined {
@@ -35,20 +74,22 @@ interface Asks {
   complete(text: string, caret: number): void;
 }
 
-export function composer(panel: Panel, hasPlan: boolean, ask: Asks): View {
+export function composer(panel: Panel, current: Plan | undefined, ask: Asks): View {
   const { ui } = panel;
   const open = ui.suggestions.length > 0;
-  const compact = hasPlan && ui.draft === "";
+  const compact = current !== undefined && ui.draft === "";
+  const to = addressee(panel, current);
   return html`
-    <section class="composer ${compact ? "compact" : ""}" aria-label="New request">
+    <section class="composer ${compact ? "compact" : ""}" aria-label=${to === undefined ? "New request" : "To this plan"}>
+      ${current === undefined ? nothing : recipient(panel, current)}
       <div class="composer-box">
         <textarea
           id="request"
           rows=${compact ? 1 : 3}
           .value=${live(ui.draft)}
           ?readonly=${isSending(ui)}
-          placeholder=${`${hasPlan ? "What next?" : "What should be done?"} Type @ to attach a file.`}
-          aria-label="Describe a task"
+          placeholder=${to === undefined ? "What should be done? Type @ to attach a file." : SAYS[to.status].placeholder}
+          aria-label=${to === undefined ? "Describe a task" : SAYS[to.status].placeholder}
           role="combobox"
           aria-autocomplete="list"
           aria-expanded=${open}
@@ -56,13 +97,54 @@ export function composer(panel: Panel, hasPlan: boolean, ask: Asks): View {
           aria-activedescendant=${open ? `suggestion-${ui.suggestion}` : nothing}
           @input=${(event: InputEvent) => withCaret(event, ask.write)}
           @click=${(event: MouseEvent) => withCaret(event, ask.complete)}
-          @keydown=${(event: KeyboardEvent) => onKey(panel, event, ask)}
+          @keydown=${(event: KeyboardEvent) => onKey(panel, to, event, ask)}
         ></textarea>
         ${open ? suggestions(panel, ask) : nothing}
       </div>
-      ${compact ? nothing : verdict(panel)}
+      ${compact ? nothing : to === undefined ? verdict(panel) : saying(panel, to)}
     </section>
   `;
+}
+
+/** Who gets what is written, and the way to the other one. */
+function recipient(panel: Panel, current: Plan): View {
+  const { asNew } = panel.ui;
+  const other = () => panel.update((ui) => ({ ...ui, asNew: !asNew }));
+  return html`<div class="recipient" id="recipient" data-to=${asNew ? "new" : "plan"}>
+    ${icon(asNew ? "add" : "reply")}
+    <span class="to">${asNew ? html`<b>New request</b>` : html`To <b>${shown(current.request)}</b>`}</span>
+    ${linkButton(asNew ? "To the displayed plan" : "New request instead", other, { id: "recipient-other" })}
+  </div>`;
+}
+
+/** What becomes of a message to the plan, and its button. */
+function saying(panel: Panel, to: Plan): View {
+  const { ui } = panel;
+  const ready = ui.draft.trim() !== "" && ui.server.kind === "running" && !isSending(ui);
+  const { button, hint } = SAYS[to.status];
+  return html`
+    <div class="verdict" aria-live="polite">
+      <span class="hint" id="verdict">${
+        isSending(ui) ? html`${icon("loading")} Sending…` : html`${icon("comment")} ${hint}`
+      }</span>
+    </div>
+    <div class="actions">
+      <vscode-button id="send" ?disabled=${!ready} title="Enter" @click=${() => say(panel, to)}
+      >${button} <kbd>⏎</kbd></vscode-button>
+      <vscode-button
+        id="as-new"
+        secondary
+        ?disabled=${!ready}
+        title="Alt+Enter: a plan of its own"
+        @click=${() => send(panel, "auto")}
+        >As a new request <kbd>Alt ⏎</kbd></vscode-button
+      >
+    </div>
+  `;
+}
+
+function say(panel: Panel, { planId }: Plan): void {
+  panel.create({ kind: "message", planId, text: panel.ui.draft });
 }
 
 function withCaret(event: Event, then: (text: string, caret: number) => void): void {
@@ -146,7 +228,7 @@ function verdict(panel: Panel): View {
   `;
 }
 
-function onKey(panel: Panel, event: KeyboardEvent, ask: Asks): void {
+function onKey(panel: Panel, to: Plan | undefined, event: KeyboardEvent, ask: Asks): void {
   const { ui } = panel;
   if (event.isComposing) return;
   const item = ui.suggestions[ui.suggestion];
@@ -170,6 +252,11 @@ function onKey(panel: Panel, event: KeyboardEvent, ask: Asks): void {
   }
   if (event.key !== "Enter" || event.shiftKey) return;
   event.preventDefault();
+  if (to !== undefined) {
+    if (event.altKey) send(panel, "auto");
+    else say(panel, to);
+    return;
+  }
   send(panel, event.altKey ? override(ui.verdict?.planned ?? true) : "auto");
 }
 

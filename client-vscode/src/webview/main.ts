@@ -94,7 +94,7 @@ function draw(): void {
   const { caret } = panel.ui;
   render(
     html`
-      ${serverBanner()} ${composer(panel, view !== undefined, { write, complete })} ${notices()}
+      ${serverBanner()} ${composer(panel, view?.plan, { write, complete })} ${notices()}
       ${otherPlans(panel, state)}
       ${
         view === undefined

@@ -5,7 +5,7 @@ import { html, nothing } from "lit";
 import { attention, progressOf } from "../plan/planState";
 import type { PlanView } from "../plan/planView";
 import { isPartly, waitingFor } from "../plan/waiting";
-import { type Attachment, type Plan, type PlanStatus, REVIEWS, type Review } from "../protocol";
+import { type Attachment, type Plan, type PlanStatus, REVIEWS, type Review, type UserMessage } from "../protocol";
 import { counted, duration, PAUSE_REASON, PLAN_STATUS, reasonOf, spent, whatIsAsked } from "./format";
 import { plain } from "./hiddenCharacters";
 import { perspectives, thought } from "./perspectives";
@@ -52,7 +52,7 @@ export function planHeader(panel: Panel, view: PlanView): View {
             : nothing
         }
       </div>
-      ${request(panel, plan)} ${attached(view)} ${
+      ${request(panel, plan)} ${messages(panel, plan)} ${attached(view)} ${
         plan.summary === "" ? nothing : html`<p class="summary">${shown(plan.summary)}</p>`
       }
       ${verdictLine(view)} ${progress(view)} ${pause(view)} ${controls(panel, view)}
@@ -106,6 +106,36 @@ function request(panel: Panel, plan: Plan): View {
           )
         : nothing
     }`;
+}
+
+const MESSAGE_STATE: Readonly<Record<UserMessage["state"], readonly [string, string]>> = {
+  open: ["watch", "not read yet"],
+  read: ["check", "read"],
+  dropped: ["circle-slash", "not followed"],
+};
+
+/** What the user has said to the plan since its request, and whether it was read. */
+function messages(panel: Panel, plan: Plan): View {
+  const { follows } = plan;
+  const said = plan.messages ?? [];
+  return html`${
+    follows == null
+      ? nothing
+      : linkButton("Continues an earlier plan", () => panel.post({ kind: "select", planId: follows }), {
+          icon: "references",
+          id: "follows",
+        })
+  }${
+    said.length === 0
+      ? nothing
+      : html`<ul class="messages" aria-label="What you have said">
+        ${said.map(({ text, state }) => {
+          const [name, words] = MESSAGE_STATE[state];
+          return html`<li data-state=${state}>${icon("comment")}<span>${shown(text)}</span>
+            <span class="quiet">${icon(name)} ${words}</span></li>`;
+        })}
+      </ul>`
+  }`;
 }
 
 function attached(view: PlanView): View {

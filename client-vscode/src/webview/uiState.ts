@@ -60,6 +60,8 @@ export interface Ui {
   readonly draftAt: number;
   /** Whether the draft was restored from the page before, and nothing was typed since. */
   readonly restored: boolean;
+  /** Whether the composer writes a new request although a plan is displayed, to which it otherwise speaks. */
+  readonly asNew: boolean;
   /** Where the next drawing puts the caret. */
   readonly caret?: number | undefined;
   /** Counts changes of the draft: answers about an older draft are ignored. */
@@ -124,6 +126,7 @@ export function freshUi(kept: unknown = undefined): Ui {
     draft,
     draftAt,
     restored: draft !== "",
+    asNew: false,
     typing: 0,
     suggestions: [],
     suggestion: 0,
@@ -183,7 +186,7 @@ export function composed(ui: Ui, added: string | undefined, now: number): Ui {
   return { ...(draft === ui.draft ? ui : written(ui, draft, now)), caret: draft.length };
 }
 
-/** Whether a request for a plan has no outcome yet: a second one would make a second plan. */
+/** Whether what the composer has sent has no outcome yet: a second request would make a second plan. */
 export function isSending(ui: Ui): boolean {
   return Object.values(ui.requests).some((sent) => sent.kind === "create");
 }
@@ -195,12 +198,13 @@ export function isBusy(ui: Ui, planId: string, form: Form): boolean {
   );
 }
 
-export type Create = Omit<Extract<FromPanel, { kind: "create" }>, "requestId">;
+/** What the composer sends: a request for a plan, or a message to one. */
+export type Create = Without<Extract<FromPanel, { kind: "create" | "message" }>>;
 type Without<M> = M extends { requestId?: number | undefined } ? Omit<M, "requestId"> : never;
 /** A decision about a plan, without the number of its request. */
-export type Decision = Without<Exclude<FromPanel, { kind: "create" | "complete" | "detect" }>>;
+export type Decision = Without<Exclude<FromPanel, { kind: "create" | "message" | "complete" | "detect" }>>;
 
-/** The message that requests a plan, or none while another such request has no outcome. */
+/** The message with what is written in the composer, or none while another one has no outcome. */
 export function created(ui: Ui, message: Create): { ui: Ui; message?: FromPanel } {
   if (message.text.trim() === "" || ui.server.kind !== "running" || isSending(ui)) return { ui };
   return asked(ui, message, { kind: "create", text: message.text, notices: ui.notices });
@@ -233,7 +237,7 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
     case "detection":
       return message.requestId === ui.typing ? { ...ui, verdict: message.detection } : ui;
     case "compose":
-      return composed(ui, message.text, Date.now());
+      return { ...composed(ui, message.text, Date.now()), asNew: true };
     case "notice":
       return { ...ui, notices: [...ui.notices, message].slice(-NOTICES_SHOWN) };
     case "settled":
@@ -258,7 +262,11 @@ function settled(ui: Ui, requestId: number, ok: boolean): Ui {
   if (sent === undefined) return ui;
   const rest = { ...ui, requests };
   if (!ok) return sent.kind === "decision" && sent.form?.form === "step" ? refusedStep(rest, sent.planId) : rest;
-  const accepted = { ...rest, notices: ui.notices.filter((notice) => !sent.notices.includes(notice)) };
+  const accepted = {
+    ...rest,
+    asNew: sent.kind === "create" ? false : ui.asNew,
+    notices: ui.notices.filter((notice) => !sent.notices.includes(notice)),
+  };
   if (sent.kind === "create")
     return ui.draft.startsWith(sent.text)
       ? { ...written(accepted, ui.draft.slice(sent.text.length).trimStart(), ui.draftAt), caret: ui.caret }
