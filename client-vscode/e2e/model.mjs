@@ -33,7 +33,7 @@ const SCRIPT = [
   },
   {
     when: { contains: ["USER REQUEST\nWhat did you write?"] },
-    calls: [call("final_answer", { text: "A limerick, in **verse.txt**.", confidence: "high" })],
+    calls: [call("final_answer", { text: "A limerick, in verse.txt.", confidence: "high" })],
   },
   {
     when: { contains: ["Write a sonnet", "FEEDBACK OF THE USER\nOnly the limerick"] },

@@ -109,7 +109,7 @@ function request(panel: Panel, plan: Plan): View {
 }
 
 const MESSAGE_STATE: Readonly<Record<UserMessage["state"], readonly [string, string]>> = {
-  open: ["watch", "not read yet"],
+  open: ["clock", "not read yet"],
   read: ["check", "read"],
   dropped: ["circle-slash", "not followed"],
 };
