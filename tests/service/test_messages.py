@@ -255,6 +255,35 @@ async def test_a_step_does_not_end_before_it_has_read_the_sentence(tmp_path: Pat
         assert "and say it in French" in model.requests[1].messages[-1].text
 
 
+async def test_what_was_written_ahead_is_asked_for_anew_if_the_user_has_written_since(tmp_path: Path) -> None:
+    """An answer that ends a step may hold the calls of the next one, which know nothing of the sentence."""
+    async with studio(tmp_path, FILES) as at:
+        plan = await planned_step(at)
+        more = AddStep(
+            place="last",
+            step_id=StepId("more"),
+            step=StepChanges(description="More", instruction="Write it into m.txt", kind="processing"),
+        )
+        plan = await at.app.plans.edit(plan.plan_id, plan.version, (more,))
+        write = ("write_file", {"path": "n.txt", "content": "Ann\n"})
+        ahead = ("write_file", {"path": "m.txt", "content": "Ann\n"})
+        completed = ("task_completed", {"summary": "Done."})
+        capitals = ("edit_file", {"path": "n.txt", "old_text": "Ann", "new_text": "ANN"})
+        again = ("write_file", {"path": "m.txt", "content": "ANN\n"})
+        turns = [
+            makes(write, completed, ahead, completed),
+            makes(capitals, completed),
+            makes(again, completed),
+        ]
+        at.model.model = model = ScriptedModel(turns)
+        plan = await at.approve(plan)
+        await say(at, plan, "in capitals")
+        while plan.pending.approvals:
+            plan = await at.respond(plan)
+        assert plan.status == "completed" and (at.text("n.txt"), at.text("m.txt")) == ("ANN\n", "ANN\n")
+        assert len(model.requests) == 3 and "in capitals" in model.requests[1].messages[-1].text
+
+
 async def test_a_sentence_while_a_step_waits_for_permission_is_read_after_it(tmp_path: Path) -> None:
     write = makes(
         ("write_file", {"path": "n.txt", "content": "Ann\n"}), ("task_completed", {"summary": "Done."})

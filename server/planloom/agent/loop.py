@@ -9,7 +9,7 @@ from typing import Literal
 
 from planloom.agent.answer import Confidence, Turn, control_specs, parted
 from planloom.agent.answer_decoder import mode_of, turn_request
-from planloom.agent.conversation import Ahead, Conversation
+from planloom.agent.conversation import Ahead
 from planloom.agent.prompts import Brief, remaining, system_prompt, task_brief
 from planloom.agent.result_budget import head_and_tail
 from planloom.agent.task import (
@@ -46,7 +46,7 @@ async def work_on(task: AgentTask, model: Model, runner: ToolRunner) -> LoopEnd:
     state = _State(task)
     most = max(MAX_TURNS, 2 * task.limits.limit)
     for _ in range(most):
-        turn = _written_ahead(task, state.conversation) or await _ask(task, model, state)
+        turn = _written_ahead(task, state) or await _ask(task, model, state)
         state.idle += 1
         end = await _decide(task, runner, state, turn)
         if isinstance(end, TaskDone | ProposesPlan) and state.has_unread:
@@ -96,15 +96,18 @@ class _State(LoopState):
         self.idle = 0
 
 
-def _written_ahead(task: AgentTask, conversation: Conversation) -> Turn | None:
+def _written_ahead(task: AgentTask, state: _State) -> Turn | None:
     """What the model has written for this task already, together with the end of the one before.
 
     None if it may have been written for another task, or without what the user has said of this one.
     """
+    conversation, plan, step = state.conversation, task.plan(), task.step
     ahead, conversation.ahead = conversation.ahead, None
-    plan, step = task.plan(), task.step
     if ahead is None or ahead.version != plan.version or not conversation.has_shown(step.instruction):
         return None
+    if plan.unread:
+        return None
+    state.messages_sent = len(plan.messages)
     first = next(each for each in plan.steps if each.status not in SETTLED)
     return ahead.turn if first.step_id == step.step_id else None
 
