@@ -62,6 +62,7 @@ _STATES = """\
 ## States of a plan
 
 What each status allows. Any other request gets the error `wrong_state`, which lists the allowed ones in `details`.
+A message is allowed in all: [what becomes of it](conversation.md#what-the-user-says) is its `outcome`.
 """
 _EVENTS = """\
 ## Events

@@ -155,6 +155,8 @@ async def test_a_revision_that_fails_leaves_the_plan_and_tells_that_the_sentence
         )
         assert [each.state for each in plan.messages] == ["dropped"]
         plan = await revised(at, plan, INSTEAD)
+        said = f"## Said since the request\n\n- do something bad (not followed)\n- {INSTEAD}\n"
+        assert said in at.app.plans.markdown(plan.plan_id)
         assert "do something bad" not in shown(model.requests[-1])
 
 

@@ -19,6 +19,8 @@ _MARKS = {
     "failed": "!",
     "skipped": "-",
 }
+_STATES = {"open": " (not read yet)", "read": "", "dropped": " (not followed)"}
+"""What became of a message, after its text."""
 
 
 def as_raw_json(plan_id: PlanId, events: Sequence[RawEvent]) -> str:
@@ -28,7 +30,7 @@ def as_raw_json(plan_id: PlanId, events: Sequence[RawEvent]) -> str:
 
 
 def as_markdown(plan: Plan) -> str:
-    """The request, the plan's status, and its steps as a task list."""
+    """The request, the plan's status, its steps as a task list, and what the user has said since."""
     title = plan.request.strip().splitlines()[0] if plan.request.strip() else "Plan"
     lines = [f"# {title}", "", f"Version {plan.version}, {plan.status.replace('_', ' ')}.", ""]
     if plan.summary:
@@ -39,6 +41,9 @@ def as_markdown(plan: Plan) -> str:
             lines += [f"   {line}" if line else "" for line in step.instruction.splitlines()]
         if step.result and (step.result.summary or step.result.error):
             lines.append(f"   → {step.result.summary or step.result.error}")
+    if plan.messages:
+        lines += ["", "## Said since the request", ""]
+        lines += [f"- {' '.join(message.text.split())}{_STATES[message.state]}" for message in plan.messages]
     if plan.execution_summary:
         lines += ["", plan.execution_summary]
     if plan.report is not None:
