@@ -198,6 +198,8 @@ class RequestRun:
         match event["type"]:
             case "plan_ready" | "plan_approval_request" | "plan_edited":
                 return await self._review_plan()
+            case "plan_executing" | "plan_direct" if self._reads_lines:
+                self._screen.note("A line that you type while the plan runs goes to it.")
             case "approval_request":
                 await self._answer_approval(event["approval"])
             case "clarification_request":
