@@ -237,6 +237,7 @@ export const DECISIONS = [
       await window.answerInput("Not today");
       await window.waitForStatus("rejected");
       assert.match(await panel.locator("main").textContent(), /Not today/);
+      await window.addressee("new");
       await panel.locator("#request").fill("Create folder Sub");
       await panel.locator("#verdict").waitFor();
       await panel.locator("#request").press("Enter");

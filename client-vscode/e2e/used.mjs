@@ -47,6 +47,7 @@ export const USED = [
       await plan(window, '1. Create file a1.txt with content "a1"\n2. Create file a2.txt with content "a2"');
       await panel.locator(".step-row").first().click();
       await panel.locator(".details").waitFor();
+      await window.addressee("new");
       await panel
         .locator("#request")
         .fill('1. Create file b1.txt with content "b1"\n2. Create file b2.txt with content "b2"');
