@@ -160,6 +160,24 @@ async def test_a_revision_that_fails_leaves_the_plan_and_tells_that_the_sentence
         assert "do something bad" not in shown(model.requests[-1])
 
 
+async def test_a_revision_that_a_crash_cut_off_goes_on_with_the_next_sentence(tmp_path: Path) -> None:
+    ledger = tmp_path / "plans.sqlite"
+    model = ScriptedModel([submits(POLITE, UNITTEST), fails("hang")])
+    async with studio(tmp_path, FILES, ledger=ledger, model=model) as at:
+        plan = await at.ask(REQUEST, mode="plan")
+        await say(at, plan, INSTEAD)
+    model = ScriptedModel([submits(POLITE, PYTEST)])
+    async with studio(tmp_path, ledger=Ledger(ledger), model=model) as at:
+        plan = at.now(plan)
+        assert (plan.status, [each.state for each in plan.messages]) == ("failed", ["open"])
+        plan = await revised(at, plan, "in English")
+        assert (plan.status, plan.version) == ("pending_approval", 2)
+        asked = shown(model.requests[0])
+        assert (
+            f"FEEDBACK OF THE USER\n{INSTEAD}\nin English" in asked and "- test: Test with unittest" in asked
+        )
+
+
 async def test_a_draft_that_failed_is_drafted_again_with_the_sentence(tmp_path: Path) -> None:
     model = ScriptedModel([fails("refused"), submits(POLITE, PYTEST)])
     async with studio(tmp_path, FILES, model=model) as at:

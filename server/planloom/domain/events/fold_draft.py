@@ -33,7 +33,7 @@ def plan_routed(plan: Plan, event: ev.PlanRouted, _at: Instant) -> Plan:
 def plan_drafting(plan: Plan, _event: ev.PlanDrafting, _at: Instant) -> Plan:
     """Begin a draft. A plan that has a version is kept in `before_draft`, and its completed steps stay.
 
-    A draft that begins again keeps what was there before the first of them.
+    A draft that begins again, also after a crash, keeps what was there before the first of them.
     """
     if plan.version == 0:
         return updated(
@@ -48,7 +48,7 @@ def plan_drafting(plan: Plan, _event: ev.PlanDrafting, _at: Instant) -> Plan:
     return updated(
         renew_budget(plan),
         status="draft",
-        before_draft=plan.before_draft if plan.status == "draft" else updated(plan, before_draft=None),
+        before_draft=plan.before_draft or plan,
         approved_version=None,
         steps=IndexedTuple(step for step in plan.steps if step.status == "completed"),
         pending=Pending(),

@@ -104,8 +104,9 @@ class Messages:
 
 
 def _has_ended(plan: Plan) -> bool:
-    """Whether the plan has ended. One whose first draft failed has not begun, and is drafted again."""
-    return plan.status in ENDED and not (plan.status == "failed" and plan.version == 0)
+    """Whether the plan has ended. One whose draft failed, its first or one that a crash cut off, is drafted again."""
+    failed_draft = plan.status == "failed" and (plan.version == 0 or plan.before_draft is not None)
+    return plan.status in ENDED and not failed_draft
 
 
 def _waits_for(plan: Plan) -> str | None:
