@@ -145,7 +145,7 @@ def _is_command(code: str) -> bool:
 
 def same_runner(stated: str, found: str) -> bool:
     """Whether a command that a file tells is another form of the one that the instructions state."""
-    program = found.split()[-1]
+    program = found.rsplit(maxsplit=1)[-1]
     return found == stated or (program != "test" and program in stated.split())
 
 
