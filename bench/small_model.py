@@ -81,7 +81,7 @@ async def play(journey: Journey, folder: Path, origin: str, shown: int) -> None:
         "model.name": "smollm2",
         "model.temperature": 0.0,
         "execution.onFailure": "skip",
-        "execution.maxToolCallsPerStep": 4,
+        "execution.maxToolCallsPerStep": 16,
         "budget.maxRequests": 10,
         "edits.save": "always",
     }
@@ -103,8 +103,9 @@ async def play(journey: Journey, folder: Path, origin: str, shown: int) -> None:
 
 def _shown(journey: Journey, plan: Plan, sizes: list[int]) -> str:
     steps = ", ".join(f"{step.description!r} {step.status}" for step in plan.steps)
-    why = f"; {plan.error.message}" if plan.error else ""
-    return f"{journey.name}: {plan.status} after {len(sizes)} requests, {sum(sizes) / 1000:.1f} kB{why} [{steps}]"
+    why = plan.error.message if plan.error else plan.pause_detail or ""
+    bytes_sent = f"{len(sizes)} requests, {sum(sizes) / 1000:.1f} kB"
+    return f"{journey.name}: {plan.status} after {bytes_sent}. {why} [{steps}]"
 
 
 def main() -> None:

@@ -197,7 +197,14 @@ class ResponsesServer:
         if turn.text:
             kind, field = ("refusal", "refusal") if turn.finish == "refused" else ("output_text", "text")
             part = {"type": kind, field: turn.text}
-            yield {"id": f"msg_{count}", "type": "message", "role": "assistant", "content": [part]}
+            phase = "commentary" if turn.calls else "final_answer"
+            yield {
+                "id": f"msg_{count}",
+                "type": "message",
+                "role": "assistant",
+                "content": [part],
+                **({"phase": phase} if self._reasons else {}),
+            }
         for number, call in enumerate(turn.calls):
             yield {
                 "id": f"fc_{count}_{number}",

@@ -121,11 +121,9 @@ class OpenAIResponses(OpenAICompatible):
         returned = any(
             each.provider == PROVIDER for message in request.messages for each in message.reasoning
         )
-        if returned and (
-            UNVERIFIED.search(words) or re.search(r"input\[.*reasoning|reasoning. item|rs_", words)
-        ):
+        if returned and (UNVERIFIED.search(words) or re.search(r"input\[.*reasoning|\brs_", words)):
             yield "reasoning"
-        if "include" in words or "encrypted content" in words:
+        if re.search(r"^include\b|'include'|encrypted content is not", words):
             yield "include"
         if request.temperature is not None and "temperature" in words:
             yield "temperature"
@@ -191,11 +189,16 @@ class ResponsesReader(StreamAccumulator):
                 if not done or (whole and index not in self._begun):
                     call: dict[str, Json] = {"index": index, "id": item.get("call_id"), "function": function}
                     self.progress += self.calls.add(call)
-            case "message" if done and index not in self._begun:
-                parts = [object_of(part) for part in list_of(item.get("content"))]
-                self._refusal = self._refusal or any(part.get("type") == "refusal" for part in parts)
-                text = "".join(text_of(part.get("text")) or text_of(part.get("refusal")) for part in parts)
-                return self._text_of(index, text)
+            case "message" if done:
+                if phase := text_of(item.get("phase")):
+                    self.kept.append(Reasoning(provider=self.provider, data={"phase": phase}))
+                if index not in self._begun:
+                    parts = [object_of(part) for part in list_of(item.get("content"))]
+                    self._refusal = self._refusal or any(part.get("type") == "refusal" for part in parts)
+                    text = "".join(
+                        text_of(part.get("text")) or text_of(part.get("refusal")) for part in parts
+                    )
+                    return self._text_of(index, text)
             case "reasoning" if done and (item.get("encrypted_content") or item.get("content")):
                 place = min(self._texts, 1) + len(self.calls)
                 self.kept.append(Reasoning(provider=self.provider, data={"item": dict(item), "place": place}))
@@ -247,10 +250,15 @@ def _items(message: Message, returns_reasoning: bool) -> Iterator[dict[str, Json
         case "user":
             yield {"type": "message", "role": "user", "content": _content(message)}
             return
+    own = [each.data for each in message.reasoning if each.provider == PROVIDER and returns_reasoning]
     said: list[dict[str, Json]] = []
     if message.text.strip():
         text: Json = {"type": "output_text", "text": message.text}
-        said.append({"type": "message", "role": "assistant", "content": [text]})
+        # Whether the text is a remark on the way or the answer; newer models want to be told what they said it was.
+        phases: list[dict[str, Json]] = [data for data in own if "phase" in data]
+        said.append(
+            {"type": "message", "role": "assistant", "content": [text], **(phases[-1] if phases else {})}
+        )
     said.extend(
         {
             "type": "function_call",
@@ -260,10 +268,10 @@ def _items(message: Message, returns_reasoning: bool) -> Iterator[dict[str, Json
         }
         for call in message.tool_calls
     )
-    own = [each.data for each in message.reasoning if each.provider == PROVIDER and returns_reasoning]
+    thoughts = [data for data in own if "item" in data]
     for place in range(len(said) + 1):
         last = place == len(said)
-        for data in own:
+        for data in thoughts:
             before = count_of(data.get("place")) or 0
             if before == place or (last and before > place):
                 yield _returned(object_of(data.get("item")))
