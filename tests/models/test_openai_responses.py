@@ -28,7 +28,7 @@ from planloom.models.providers.openai_compatible import OpenAICompatible
 from planloom.models.providers.openai_responses import PROVIDER, OpenAIResponses
 from planloom.models.providers.servers import ModelServers
 from planloom.settings import Settings
-from tests.models.support import READ_FILE, asks, calls_of, events_of, model_at, text_of
+from tests.models.support import READ_FILE, Waits, asks, calls_of, events_of, model_at, text_of
 from tests.models.test_openai_models import CLOSED, Silent
 from tests.support.http_server import Answer, Asked, Wire, serving
 from tests.support.responses_server import ResponsesServer
@@ -163,10 +163,15 @@ def failed(code: str, message: str) -> dict[str, object]:
 
 
 async def test_a_failure_within_the_answer_is_retried_or_told() -> None:
-    busy = streams(failed("rate_limit_exceeded", "Rate limit reached. Please try again in 1s."))
-    async with serving(busy) as running, model_at(running.origin, OpenAIResponses(), retries=1) as model:
+    busy = streams(failed("rate_limit_exceeded", "Rate limit reached. Please try again in 1.898s."))
+    waits = Waits()
+    async with (
+        serving(busy) as running,
+        model_at(running.origin, OpenAIResponses(), retries=1, waits=waits) as model,
+    ):
         with pytest.raises(ModelFailed, match=r"Rate limit reached.*tried 2 times"):
             await events_of(model)
+    assert waits.seconds == [1.898], "an answer that has begun has no header for it"
     long = streams(failed("context_length_exceeded", "Your input exceeds the context window of this model."))
     async with serving(long) as running, model_at(running.origin, OpenAIResponses()) as model:
         with pytest.raises(ContextOverflow):
