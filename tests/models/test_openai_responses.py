@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from planloom.domain.errors import ContextOverflow, ModelFailed
 from planloom.domain.values import CallId, Json
 from planloom.models.http.keys import Keyring
 from planloom.models.http.learned import LearnedModels
+from planloom.models.http.transport import Timeouts
 from planloom.models.offline.scripted import Turn, makes, says
 from planloom.models.port import (
     CallMade,
@@ -181,6 +184,36 @@ async def test_a_failure_within_the_answer_is_retried_or_told() -> None:
         with pytest.raises(ModelFailed, match="Flagged as unsafe") as caught:
             await events_of(model)
     assert caught.value.code == "model_refused"
+
+
+async def test_a_model_may_reason_in_silence_after_it_has_begun() -> None:
+    summary: dict[str, object] = {
+        "type": "response.reasoning_summary_text.delta",
+        "output_index": 0,
+        "delta": "Hm",
+    }
+    text: dict[str, object] = {"type": "response.output_text.delta", "output_index": 1, "delta": "Done."}
+    completed: dict[str, object] = {
+        "type": "response.completed",
+        "response": {"object": "response", "status": "completed", "output": []},
+    }
+
+    async def answer(asked: Asked, wire: Wire) -> None:
+        if asked.method != "POST":
+            await wire.json(404, {"error": "not found"})
+            return
+        await wire.head(content_type="text/event-stream")
+        await wire.events(summary)
+        await asyncio.sleep(0.4)
+        await wire.events(text, completed)
+
+    limits = Timeouts(connect=2.0, first_token=5.0, token=0.1, answer=10.0)
+    async with (
+        serving(answer) as running,
+        model_at(running.origin, OpenAIResponses(), timeouts=limits) as model,
+    ):
+        events = await events_of(model)
+    assert text_of(events) == "Done." and not any(isinstance(event, Restarted) for event in events)
 
 
 async def test_an_answer_that_ends_without_its_last_event_is_asked_for_again() -> None:

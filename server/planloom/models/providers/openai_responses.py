@@ -11,7 +11,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import ClassVar
 
 from planloom.domain.values import Json
 from planloom.models.http.adapter import AnswerRefused, HttpRequest
@@ -37,9 +36,6 @@ UNVERIFIED = re.compile(
 
 class OpenAIResponses(OpenAICompatible):
     """The adapter. Models, capabilities and families are those of chat completions."""
-
-    # A model that reasons sends summaries, or nothing, for minutes.
-    streams_calls: ClassVar[bool] = False
 
     def build_request(
         self, name: str, request: ModelRequest, capabilities: Capabilities, _tokens: int, /
@@ -103,7 +99,11 @@ class OpenAIResponses(OpenAICompatible):
             found["summary"] = "auto"
         return found
 
-    def reader(self, request: ModelRequest) -> ResponsesReader:  # type: ignore[override]
+    def may_pause(self, _request: ModelRequest, /) -> bool:
+        """A model reasons in silence, for minutes, also between the summaries of its reasoning."""
+        return True
+
+    def reader(self, request: ModelRequest) -> ResponsesReader:
         """A reader for one answer."""
         return ResponsesReader(request)
 
