@@ -45,6 +45,7 @@ ITEM_FIELDS = {
 PARTS = {"user": {"input_text", "input_image"}, "assistant": {"output_text", "refusal"}}
 EFFORTS = {"none", "minimal", "low", "medium", "high", "xhigh"}
 LONGEST = 64
+LEAST_TOKENS = 16
 
 
 class Refused(Exception):
@@ -112,6 +113,8 @@ class ResponsesServer:
             raise Refused(
                 "Unsupported parameter: 'temperature' is not supported with this model.", "temperature"
             )
+        if body.get("max_output_tokens", LEAST_TOKENS) < LEAST_TOKENS:
+            raise Refused("Invalid 'max_output_tokens': integer below minimum value.", "max_output_tokens")
         if len(body.get("prompt_cache_key", "")) > LONGEST:
             raise Refused(
                 f"string too long. Expected a string with maximum length {LONGEST}", "prompt_cache_key"

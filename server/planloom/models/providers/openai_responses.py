@@ -28,6 +28,8 @@ ENCRYPTED = "reasoning.encrypted_content"
 """What `include` asks for, so that reasoning can go back although nothing is stored."""
 LONGEST_ID = 64
 """Most characters of a call's id and of the cache key."""
+LEAST_TOKENS = 16
+"""The smallest limit of an answer that the API accepts."""
 UNVERIFIED = re.compile(
     r"encrypted[ _]content.{0,200}(?:verif|decrypt|pars)|invalid_encrypted_content", re.DOTALL
 )
@@ -50,7 +52,7 @@ class OpenAIResponses(OpenAICompatible):
         instructions = "\n\n".join(message.text for message in request.messages if message.role == "system")
         body: dict[str, Json] = {
             "model": name,
-            "instructions": instructions,
+            **({"instructions": instructions} if instructions else {}),
             "input": [
                 item for message in request.messages for item in _items(message, "reasoning" not in refused)
             ],
@@ -75,7 +77,8 @@ class OpenAIResponses(OpenAICompatible):
                 "format": {"type": "json_schema", "name": "answer", "schema": schema, "strict": strict}
             }
         if request.max_tokens is not None:
-            body["max_output_tokens"] = request.max_tokens + self._reasoning_tokens(request)
+            wanted = request.max_tokens + self._reasoning_tokens(request)
+            body["max_output_tokens"] = max(wanted, LEAST_TOKENS)
         if request.temperature is not None and "temperature" not in refused:
             body["temperature"] = request.temperature
         if reasoning := self._reasoning(request):
