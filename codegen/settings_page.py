@@ -10,10 +10,10 @@ from typing import Literal, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from planloom.providers import PROVIDERS
+from planloom.providers import KEY_VARIABLES
 from planloom.settings import USER_ONLY, Settings
 
-_KEY_VARIABLES = ", ".join(f"`{row.key_variable}`" for row in PROVIDERS.values() if row.key_variable)
+_KEY_VARIABLES = ", ".join(f"`{name}`" for name in KEY_VARIABLES)
 _PROSE = f"""\
 # Settings
 

@@ -25,7 +25,8 @@ class Provider(NamedTuple):
 
     `adapter` is the module and class of its adapter, imported only when a model of it is opened. `url` is its default
     base URL; the environment variable `url_variable` may name another. `key_variable` is the environment variable
-    with the key, which is sent only to the origin of that URL. `local` is None for a remote service.
+    with the key, which is sent only to the origin of that URL. `local` is None for a remote service. `form_of` is the
+    provider whose service this is another protocol of; such a row is not tried by `auto`.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Provider(NamedTuple):
     url_variable: str
     key_variable: str = ""
     local: LocalServer | None = None
+    form_of: str = ""
 
     def home(self, environment: Mapping[str, str]) -> str:
         """The base URL in this environment."""
@@ -48,6 +50,14 @@ _ROWS = (
         url="https://api.openai.com",
         url_variable="OPENAI_BASE_URL",
         key_variable="OPENAI_API_KEY",
+    ),
+    Provider(
+        name="openai-responses",
+        adapter="planloom.models.providers.openai_responses:OpenAIResponses",
+        url="https://api.openai.com",
+        url_variable="OPENAI_BASE_URL",
+        key_variable="OPENAI_API_KEY",
+        form_of="openai",
     ),
     Provider(
         name="ollama",
@@ -69,7 +79,13 @@ PROVIDERS: Mapping[str, Provider] = {row.name: row for row in _ROWS}
 """The rows by name, in the order in which the settings show them."""
 OPENAI = PROVIDERS["openai"]
 """The provider whose protocol most servers offer."""
-DISCOVERY_ORDER = tuple(sorted(_ROWS, key=lambda row: row.local is not None))
+OPENAI_RESPONSES = PROVIDERS["openai-responses"]
+"""The protocol in which OpenAI's own service offers its reasoning models."""
+KEY_VARIABLES = tuple(dict.fromkeys(row.key_variable for row in _ROWS if row.key_variable))
+"""The environment variables that hold keys."""
+DISCOVERY_ORDER = tuple(
+    sorted((row for row in _ROWS if not row.form_of), key=lambda row: row.local is not None)
+)
 """The order in which `auto` tries them: a service that the user has a key for comes before a local server."""
 
 _WITHOUT_EDITOR = ("auto", *PROVIDERS, "embedded", "replay")
@@ -110,7 +126,7 @@ def _ways_to_a_model() -> str:
         for row in _ROWS
         if row.local is not None
     ]
-    keys = " or ".join(row.key_variable for row in _ROWS if row.key_variable)
+    keys = " or ".join(KEY_VARIABLES)
     return "; or ".join(
         [
             *local,

@@ -46,7 +46,8 @@ class ModelSettings(_Group):
     provider: ProviderChoice = Field(
         "auto",
         description="The provider of the model. `auto` uses the first that answers: the base URL, a key in the "
-        "environment, a local Ollama, the editor's own model, the built-in planner.",
+        "environment, a local Ollama, the editor's own model, the built-in planner. `openai-responses` is OpenAI's "
+        "Responses API on any server that has it; `openai` uses it by itself for OpenAI's own reasoning models.",
         json_schema_extra={"order": 2},
     )
     base_url: str = Field(
@@ -186,7 +187,8 @@ class BudgetSettings(_Group):
     max_minutes: float = Field(
         60,
         gt=0,
-        description="The most minutes that one plan may run; waiting for the model counts, for the user not.",
+        description="The most minutes that the steps of one plan may work; waiting for the user or the model does not "
+        "count.",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from planloom.agent.answer import Turn, control_specs
 from planloom.agent.answer_decoder import AnswerDecoder, ToolCallMode, mode_of, turn_request
 from planloom.agent.fenced_files import fenced_files
-from planloom.models.port import Capabilities
+from planloom.models.port import Capabilities, ToolSpec
 from planloom.tools.registry import builtin
 
 TOOLS = (*builtin().specs(), *control_specs(direct=True))
@@ -121,3 +122,24 @@ def test_no_text_raises(text: str, mode: ToolCallMode, cut: bool) -> None:
 
 def test_many_fences_are_read_in_linear_time() -> None:
     assert len(fenced_files("FILE: a\n```\nx\n```\n" * 5_000).written) == 5_000
+
+
+def test_a_schema_keeps_a_weak_model_within_json() -> None:
+    """llama.cpp lets a model write whatever a pattern allows, also what ends the text, and digits without end."""
+    parameters: dict[str, Any] = {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string"},
+            "seconds": {"type": "number"},
+            "line": {"type": "integer"},
+        },
+    }
+    tool = ToolSpec(name="read_file", description="Reads.", parameters=parameters)
+    request = turn_request("json", "system", "prompt", [tool])
+    assert request.response_schema is not None
+    (call,) = request.response_schema["properties"]["tool_calls"]["items"]["anyOf"]  # type: ignore
+    made = call["properties"]["arguments"]["properties"]  # type: ignore
+    pattern = re.compile(made["path"]["pattern"])  # type: ignore
+    assert pattern.match("src/größe 1.py")
+    assert not any(pattern.match(path) for path in ('a",', '"a"', "/etc/passwd", "~/x", "a\\b", "a\nb"))
+    assert made["seconds"] == made["line"] == {"type": "integer", "minimum": 0, "maximum": 1_000_000}  # type: ignore

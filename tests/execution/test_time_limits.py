@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.plan import Detection, Plan, Step, StepResult
+from planloom.domain.plans.plan import Detection, Plan, Step, StepResult, Usage
 from planloom.domain.values import PlanId, SessionId, StepId
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
@@ -49,19 +49,55 @@ class Desk:
         self.now = at
         self.timer = Timer()
         self.plan_store = PlanStore(store, lambda: self.now)
-        PlanTimeBudget(SESSION, self.plan_store, self.timer)  # type: ignore[arg-type]
+        self.budget = PlanTimeBudget(SESSION, self.plan_store, self.timer)  # type: ignore[arg-type]
 
     def later(self, seconds: float, *happened: ev.Event) -> Plan:
         self.now += timedelta(seconds=seconds)
         return self.plan_store.record(PLAN, *happened)
 
 
-def test_what_was_worked_before_a_restart_counts() -> None:
-    store, step = MemoryStore(), Step(step_id=StepId("a"), description="a", instruction="a")
+def executing(desk: Desk, *steps: str) -> None:
+    """Open a plan of these steps, approved and executing."""
+    made = tuple(Step(step_id=StepId(name), description=name, instruction=name) for name in steps)
+    desk.plan_store.open(PLAN, SessionId("s"), ev.PlanStart(request="r", route="plan", detection=DETECTION))
+    ready = ev.PlanReady(version=1, steps=made, summary="", sequential=False, author="rules")
+    desk.later(0, ready, ev.PlanApproved(version=1, review="each"), ev.PlanExecuting())
+
+
+def test_only_time_in_which_some_step_works_counts() -> None:
+    desk = Desk(MemoryStore(), datetime(2026, 1, 2, 12, tzinfo=UTC))
+    executing(desk, "a", "b")
+    a, b = StepId("a"), StepId("b")
+    desk.later(0, ev.TaskStarted(task_id=a, agent="koda"), ev.TaskStarted(task_id=b, agent="koda"))
+    desk.now += timedelta(seconds=100)
+    desk.budget.on_model(PLAN, a, waits=True)
+    desk.now += timedelta(seconds=100)
+    desk.budget.on_model(PLAN, b, waits=True)
+    desk.now += timedelta(hours=2)
+    desk.budget.on_model(PLAN, a, waits=False)
+    assert desk.timer.set == [600, 400], "stopped while both wait, and begun again with what is left"
+
+
+def test_the_models_time_before_a_restart_does_not_count() -> None:
+    store, a = MemoryStore(), StepId("a")
     first = Desk(store, datetime(2026, 1, 2, 12, tzinfo=UTC))
-    first.plan_store.open(PLAN, SessionId("s"), ev.PlanStart(request="r", route="plan", detection=DETECTION))
-    ready = ev.PlanReady(version=1, steps=(step,), summary="", sequential=False, author="rules")
-    first.later(0, ready, ev.PlanApproved(version=1, review="each"), ev.PlanExecuting())
+    executing(first, "a")
+    begin = ev.TaskStarted(task_id=a, agent="koda")
+    first.later(0, begin)
+    answered = ev.TaskUpdate(task_id=a, status="running", usage=Usage(requests=1), model_seconds=500)
+    first.later(530, answered)
+    first.later(20, ev.Log(level="info", message="works"))
+    second = Desk(store, first.now + timedelta(hours=3))
+    second.plan_store.load(PLAN)
+    second.later(0, ev.PlanPaused(reason="restart"), ev.TaskUpdate(task_id=a, status="pending"))
+    second.later(60, ev.PlanResumed(), begin)
+    assert second.timer.set == [550]
+
+
+def test_what_was_worked_before_a_restart_counts() -> None:
+    store = MemoryStore()
+    first = Desk(store, datetime(2026, 1, 2, 12, tzinfo=UTC))
+    executing(first, "a")
     begin, log = ev.TaskStarted(task_id=StepId("a"), agent="koda"), ev.Log(level="info", message="works")
     first.later(0, begin)
     first.later(240, log)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planloom.intake.surroundings.manifests import MOST_READ, Manifest, read_manifest
-from planloom.intake.surroundings.runners import by_presence
+from planloom.intake.surroundings.runners import by_presence, stated_command
 
 PYPROJECT = """
 [project]
@@ -171,3 +171,22 @@ def test_names_are_bounded_and_on_one_line() -> None:
 )
 def test_what_the_presence_of_a_file_says(beside: set[str], commands: list[str]) -> None:
     assert [command for _, command in by_presence(beside)] == commands
+
+
+@pytest.mark.parametrize(
+    ("instructions", "command"),
+    [
+        ("- Run the tests with `python -m pytest`. Warnings are errors.", "python -m pytest"),
+        ("Run all tests: `make check`.", "make check"),
+        ("Before a commit:\n\n```sh\n$ npm ci\n$ npm run test:unit   # quick\n```\n", "npm run test:unit"),
+        ("Use `CI=1 cargo nextest run`, never `cargo test`.", "CI=1 cargo nextest run"),
+        ("Never run `npm test`; tests run with `pnpm vitest`.", "pnpm vitest"),
+        ("Don't call `tox`: use `./run-tests.sh`", "./run-tests.sh"),
+        ("One test: `pytest tests/test_a.py::test_b`. All: `pytest -q`", "pytest -q"),
+        ("Tests are in `tests/test_*.py` and use `test_client`. Format with `make format`.", None),
+        ("Before running the tests: `make build`", None),
+        ("Write tests with the `pytest` fixtures in `def test_x()`.", None),
+    ],
+)
+def test_instructions_state_how_tests_are_run(instructions: str, command: str | None) -> None:
+    assert stated_command(instructions) == command

@@ -76,11 +76,16 @@ def test_links_and_images_are_named() -> None:
     picture = attached(None, label="logo.png", kind="image", image=b"png")
     found = render([link, picture])
     assert "DATA a1: https://x.org (link, not fetched)" in found.text
-    assert "DATA a1: logo.png (image)\nThe image itself is not sent." in found.text
+    assert (
+        "DATA a1: logo.png (image)\nThe image itself is not sent: this model takes no images; do"
+        in found.text
+    )
     assert found.images == ()
     sent = render([link, picture], images=True)
     assert [image.media_type for image in sent.images] == ["image/png"]
     assert "The image is sent along." in sent.text
+    unread = render([attached(None, label="logo.png", kind="image")], images=True)
+    assert "The image itself is not sent: it could not be read." in unread.text
 
 
 def test_long_attachments_share_what_short_ones_leave() -> None:

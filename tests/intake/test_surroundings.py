@@ -60,6 +60,19 @@ PROJECT = {
 }
 
 
+async def test_what_the_instructions_say_of_tests_comes_first(tmp_path: Path) -> None:
+    files = {
+        **PROJECT,
+        "w/AGENTS.md": "Run the tests with `python -m pytest -q`.\n",
+        "w/web/AGENTS.md": "Tests: `pnpm vitest run`\n",
+    }
+    found = await seen(tmp_path, files, "w/web/package.json")
+    assert (
+        "Tests are run with: `pnpm vitest run` in web/ (web/AGENTS.md), `python -m pytest -q` (AGENTS.md), "
+        "`make test` (Makefile), `npm test` in web/ (web/package.json)"
+    ) in found.environment.splitlines()
+
+
 async def test_system_folder_tests_and_manifests(tmp_path: Path) -> None:
     found = await seen(tmp_path, PROJECT)
     system, folder, *rest = found.environment.splitlines()

@@ -1,4 +1,4 @@
-"""The same answer in the three protocols, for tests that run over all HTTP adapters."""
+"""The same answer in each protocol, for tests that run over all HTTP adapters."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from planloom.models.http.adapter import ProviderAdapter
 from planloom.models.providers.anthropic import Anthropic
 from planloom.models.providers.ollama import Ollama
 from planloom.models.providers.openai_compatible import OpenAICompatible
+from planloom.models.providers.openai_responses import OpenAIResponses
 from tests.support.http_server import Answer, Asked, Wire
 
 TEXT = "Grüße, 世界! "
@@ -67,6 +68,39 @@ def _openai() -> bytes:
     )
 
 
+def _responses() -> bytes:
+    def event(kind: str, **more: object) -> dict[str, object]:
+        return {"type": f"response.{kind}", **more}
+
+    def call(index: int, name: str, *parts: str) -> list[dict[str, object]]:
+        item = {"id": f"fc_{index}", "type": "function_call", "call_id": f"id-{index}", "name": name}
+        arguments = "".join(parts)
+        return [
+            event("output_item.added", output_index=index, item={**item, "arguments": ""}),
+            *(event("function_call_arguments.delta", output_index=index, delta=part) for part in parts),
+            event("function_call_arguments.done", output_index=index, arguments=arguments),
+            event("output_item.done", output_index=index, item={**item, "arguments": arguments}),
+        ]
+
+    text = {"type": "output_text", "text": TEXT, "annotations": []}
+    message = {"id": "msg_0", "type": "message", "role": "assistant", "content": [text]}
+    usage = {"input_tokens": 40, "output_tokens": 20, "output_tokens_details": {"reasoning_tokens": 0}}
+    response = {"id": "resp_0", "object": "response", "error": None}
+    return _events(
+        event("created", response={**response, "status": "in_progress", "output": []}),
+        event("in_progress", response={**response, "status": "in_progress", "output": []}),
+        event("output_item.added", output_index=0, item={**message, "content": []}),
+        event("content_part.added", output_index=0, content_index=0, part={**text, "text": ""}),
+        event("output_text.delta", output_index=0, content_index=0, delta="Grüße, "),
+        event("output_text.delta", output_index=0, content_index=0, delta="世界! "),
+        event("output_text.done", output_index=0, content_index=0, text=TEXT),
+        event("output_item.done", output_index=0, item=message),
+        *call(1, "read_file", '{"path": "ü', '.txt"}'),
+        *call(2, "list_files", '{"depth"', ": 2}"),
+        event("completed", response={**response, "status": "completed", "output": [], "usage": usage}),
+    )
+
+
 def _anthropic() -> bytes:
     def block(index: int, **more: object) -> dict[str, object]:
         return {"type": "content_block_start", "index": index, "content_block": more}
@@ -120,6 +154,7 @@ def _ollama() -> bytes:
 
 PROTOCOLS = {
     "openai": Protocol(OpenAICompatible, "/v1/chat/completions", "text/event-stream", _openai()),
+    "openai-responses": Protocol(OpenAIResponses, "/v1/responses", "text/event-stream", _responses()),
     "anthropic": Protocol(Anthropic, "/v1/messages", "text/event-stream; charset=utf-8", _anthropic()),
     "ollama": Protocol(Ollama, "/api/chat", "application/x-ndjson", _ollama()),
 }

@@ -67,7 +67,7 @@ def test_its_key_is_for_its_own_origin(row: Provider) -> None:
 
 
 @pytest.mark.parametrize(
-    "row", [row for row in PROVIDERS.values() if row.local is None], ids=lambda row: row.name
+    "row", [row for row in DISCOVERY_ORDER if row.local is None], ids=lambda row: row.name
 )
 async def test_a_service_is_tried_once_there_is_a_key_for_it(row: Provider) -> None:
     nowhere = {each.url_variable: NOWHERE for each in PROVIDERS.values()}

@@ -135,13 +135,29 @@ async def test_waiting_for_a_person_does_not_count(tmp_path: Path) -> None:
 
 
 async def test_the_minutes_of_a_plan_are_limited(tmp_path: Path) -> None:
-    model = ScriptedModel([fails("hang")])
     async with studio(tmp_path, settings={"budget.maxMinutes": 0.005}) as at:
-        plan = await planned(at, "Work", ("Look", "look"))
-        at.model.model = model
+        plan = await with_steps(at, tool_step("run_command", {"command": "sleep 60"}))
         plan = await at.approve(plan)
+        while plan.pending.approvals:
+            plan = await at.respond(plan)
         assert (plan.status, plan.pause_reason) == ("paused", "budget")
         assert plan.pause_detail is not None and "budget.maxMinutes" in plan.pause_detail
+
+
+async def test_a_slow_model_does_not_use_up_the_minutes_of_a_plan(tmp_path: Path) -> None:
+    class Slow(ScriptedModel):
+        async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+            await asyncio.sleep(0.5)
+            async for event in super().stream(request):
+                yield event
+
+    async with studio(tmp_path, settings={"budget.maxMinutes": 0.005}) as at:
+        plan = await planned(at, "Work", ("Look", "look"))
+        at.model.model = Slow([makes(("list_files", {}), DONE)])
+        plan = await at.approve(plan)
+        assert plan.status == "completed"
+        updates = [update for update in happened(at, ev.TaskUpdate) if update.usage is not None]
+        assert [update.model_seconds >= 0.5 for update in updates] == [True]
 
 
 async def test_tool_calls_of_a_step_are_limited(tmp_path: Path) -> None:

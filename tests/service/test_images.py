@@ -41,7 +41,7 @@ async def test_a_model_without_images_is_told_that_there_is_one(tmp_path: Path) 
         await at.ask("What does @logo.png show?", mode="direct")
     (request,) = model.requests
     assert not any(message.images for message in request.messages)
-    assert "The image itself is not sent." in request.messages[1].text
+    assert "this model takes no images; do not guess what it shows" in request.messages[1].text
 
 
 async def test_the_planner_sees_the_images_too(tmp_path: Path) -> None:
@@ -51,3 +51,20 @@ async def test_the_planner_sees_the_images_too(tmp_path: Path) -> None:
     ) as at:
         await at.ask("Build a page that looks like @logo.png, and describe it in notes.md", mode="plan")
     assert model.requests[0].messages[1].images == SENT
+
+
+@pytest.mark.parametrize("images", [True, False])
+async def test_every_perspective_sees_the_images_or_is_told_that_they_are_missing(
+    tmp_path: Path, images: bool
+) -> None:
+    model = ScriptedModel([], capabilities=ALL.model_copy(update={"images": images}))
+    async with studio(tmp_path, {"logo.png": PICTURE}, model=model) as at:
+        await at.ask(
+            "Build a page that looks like @logo.png, and describe it in notes.md", mode="perspectives"
+        )
+    systems = {request.messages[0].text.partition(",")[0] for request in model.requests}
+    assert len(systems) >= 4, "three perspectives and the synthesis"
+    for request in model.requests:
+        question = request.messages[1]
+        assert question.images == (SENT if images else ())
+        assert ("this model takes no images" in question.text) is not images

@@ -25,7 +25,7 @@ from typing import Any
 from tests.support.http_server import Answer, Asked, Wire, serving
 from tests.support.model_server import ScriptedServer, read_script
 
-CHAT_PATHS = ("/chat/completions", "/messages", "/api/chat")
+CHAT_PATHS = ("/chat/completions", "/responses", "/messages", "/api/chat")
 MEGABYTE = 1024 * 1024
 
 

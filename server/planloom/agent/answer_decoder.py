@@ -19,7 +19,9 @@ ToolCallMode = Literal["native", "json", "text"]
 MAX_CALLS = 8
 """Calls in one answer that follows the JSON schema; without a limit weak models never stop."""
 _SHOWN = 500
-_PATH_PATTERN = r"^[^/~\\\n][^\\\n]{0,199}$"
+PATH_PATTERN = r"^[^/~\"\\\n][^\"\\\n]{0,199}$"
+"""A relative path. Without the quotation mark, since llama.cpp lets a model write what the pattern allows unescaped."""
+_MOST = 1_000_000
 _PATHS = ("path", "new_path", "cwd", "from", "to")
 
 
@@ -121,7 +123,7 @@ def _call_schema(tool: ToolSpec) -> Json:
 
 
 def _tight(parameters: dict[str, Json]) -> Json:
-    """The parameters with a pattern for relative paths, and without bounds on the length of texts.
+    """The parameters with a pattern for relative paths, bounds on numbers, and none on the length of texts.
 
     A server compiles the schema into a grammar, which grows with such bounds.
     """
@@ -132,10 +134,17 @@ def _tight(parameters: dict[str, Json]) -> Json:
     for name, each in properties.items():
         if isinstance(each, dict) and each.get("type") == "string":
             text = {key: value for key, value in each.items() if key not in ("maxLength", "minLength")}
-            bounded[name] = {**text, "pattern": _PATH_PATTERN} if name in _PATHS else text
+            bounded[name] = {**text, "pattern": PATH_PATTERN} if name in _PATHS else text
         else:
-            bounded[name] = each
+            bounded[name] = bounded_number(each)
     return {**parameters, "properties": bounded, "additionalProperties": False}
+
+
+def bounded_number(schema: Json) -> Json:
+    """The schema of a number as that of a bounded whole one: a weak model writes digits for as long as it may."""
+    if not isinstance(schema, dict) or schema.get("type") not in ("integer", "number"):
+        return schema
+    return {"minimum": 0, "maximum": _MOST, **schema, "type": "integer"}
 
 
 def checked_call(call: ToolCall, tools: Sequence[ToolSpec]) -> ToolCall | Malformed:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from planloom.domain.events import catalog as ev
@@ -12,7 +15,10 @@ from planloom.execution.session import Session
 
 
 class StepRun:
-    """One run of one step. `step` is the step as it was when the run began; `now` has what was recorded since."""
+    """One run of one step. `step` is the step as it was when the run began; `now` has what was recorded since.
+
+    `on_model` hears when the step begins to wait for the model, and when it no longer does.
+    """
 
     def __init__(self, plan_store: PlanStore, session: Session, plan: Plan, step: Step) -> None:
         self.plan_store = plan_store
@@ -20,6 +26,8 @@ class StepRun:
         self.plan_id = plan.plan_id
         self.step_id = step.step_id
         self.step = step
+        self.on_model: Callable[[bool], None] = lambda _: None
+        self._model_seconds = 0.0
 
     @property
     def plan(self) -> Plan:
@@ -35,9 +43,21 @@ class StepRun:
         """Append events to the plan. Raises what `PlanStore.record` raises."""
         return self.plan_store.record(self.plan_id, *happened)
 
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Open while a request to the model is; a step has one at a time. Its time is no work of the step."""
+        began = asyncio.get_running_loop().time()
+        self.on_model(True)
+        try:
+            yield
+        finally:
+            self._model_seconds += asyncio.get_running_loop().time() - began
+            self.on_model(False)
+
     def spend(self, usage: Usage) -> None:
-        """Record the cost of a request to the model."""
-        self.update(usage=usage)
+        """Record the cost of a request to the model, and how long it took."""
+        seconds, self._model_seconds = self._model_seconds, 0.0
+        self.update(usage=usage, model_seconds=seconds)
 
     def update(self, **news: Any) -> None:
         """Record what is new of the running step: fields of `TaskUpdate`."""

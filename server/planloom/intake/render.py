@@ -55,7 +55,10 @@ def render(
         if each.attachment.kind == "image":
             image = _picture(each) if images else None
             images_shown += [image] if image else []
-            sentence = "The image is sent along." if image else "The image itself is not sent."
+            without = (
+                "it could not be read" if images else "this model takes no images; do not guess what it shows"
+            )
+            sentence = "The image is sent along." if image else f"The image itself is not sent: {without}."
             parts.append(f"{_heading(each.attachment)}\n{sentence}")
         elif each.text is None:
             parts.append(_heading(each.attachment))

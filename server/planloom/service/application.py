@@ -28,7 +28,6 @@ from planloom.execution.steps.commands import Terminal
 from planloom.execution.steps.literal_calls import LiteralCalls
 from planloom.execution.steps.model_work import ModelWork
 from planloom.execution.steps.runner import Runner
-from planloom.execution.steps.time_limits import PlanTimeBudget
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.service.actions.approvals import Approvals
@@ -112,7 +111,6 @@ class Application:
                 direct_runs.reroute,
             ),
         )
-        PlanTimeBudget(session, plan_store)
         resources = Resources(partial(claims_of, tools), partial(capacity_of, models))
         proposer = ModelProposer(session, models.current, tools, rules)
         conductor = Conductor(plan_store, jobs, runner, session.limits, resources, proposer)

@@ -204,7 +204,9 @@ class TaskUpdate(Value):
     """A running step reports progress, or goes back to pending; `usage` counts since the last update.
 
     `progress` is the percentage of the files the step expects that it has written, None if that is unknown;
-    `attempt` the number of this run of the step.
+    `attempt` the number of this run of the step. `model_seconds` is how long it has
+    waited for the model since the last update.
+
     For a step whose changes are staged, `completed` means that they were applied, `pending` that they are lost.
     `held` is the new fate of the changes that the running step held (only those to `files`, if any are named); they
     replace staged changes to the files of `replaces`. `command_started`: the command that the step was allowed to
@@ -218,6 +220,7 @@ class TaskUpdate(Value):
     active_form: str | None = None
     attempt: int | None = None
     usage: Usage | None = None
+    model_seconds: float = 0
     held: Literal["staged", "made", "denied", "refused"] | None = None
     files: tuple[Uri, ...] = ()
     replaces: tuple[Uri, ...] = ()

@@ -119,7 +119,8 @@ class StepContextWindow:
         self._run.require_budget()
         cost = Cost()
         try:
-            answer = await answer_to(self._model, request, cost)
+            with self._run.waiting():
+                answer = await answer_to(self._model, request, cost)
         except PlanloomError:
             answer = Answer("", None)
         self._run.spend(cost.usage)

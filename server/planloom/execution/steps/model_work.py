@@ -120,7 +120,7 @@ class ModelWork:
             stream=lambda kind, text: self._stream(run.plan_id, run.step_id, kind, text),
             spend=run.spend,
             allow=run.require_budget,
-            waiting=clock.waiting,
+            waiting=run.waiting,
         )
         task = AgentTask(
             plan=lambda: run.plan,

@@ -25,7 +25,7 @@ from planloom.execution.steps.attached_files import StepAttachments
 from planloom.execution.steps.commands import CancelledByUser, CommandDenied
 from planloom.execution.steps.literal_calls import LiteralCalls
 from planloom.execution.steps.model_work import ModelWork
-from planloom.execution.steps.time_limits import StepClock, within
+from planloom.execution.steps.time_limits import PlanTimeBudget, StepClock, within
 from planloom.intake.render import Rendered
 
 log = logging.getLogger(__name__)
@@ -45,6 +45,7 @@ class Runner:
     ) -> None:
         self._session = session
         self._plan_store = plan_store
+        self._plan_time = PlanTimeBudget(session, plan_store)
         self._staging = staging
         self._attachments = attachments
         self._literal_calls = literal_calls
@@ -59,9 +60,8 @@ class Runner:
         if isinstance(attachments, Asked):
             return attachments
         run = StepRun(self._plan_store, self._session, plan, step)
-        seconds = self._session.settings.execution.step_timeout_seconds
         try:
-            return await within(seconds, run, lambda clock: self._work(run, attachments, clock))
+            return await within(self._plan_time, run, lambda clock: self._work(run, attachments, clock))
         except CancelledByUser:
             return Rerouted()
         except CommandDenied as denied:

@@ -1,13 +1,9 @@
-"""Limits the working time of steps and plans. Time in which they wait for the user does not count.
-
-A step's wait for its model does not count either; for the plan's minutes it does, since the ledger has no event of it.
-"""
+"""Limits the working time of steps and plans. Time in which they wait for the user or the model does not count."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from planloom.domain.events import catalog as ev
@@ -42,18 +38,12 @@ class StepClock:
         self._left = seconds
         self._since: float | None = asyncio.get_running_loop().time()
         self._waits_for_person = False
-        self._open_requests = 0
+        self._waits_for_model = False
 
-    @contextmanager
-    def waiting(self) -> Iterator[None]:
-        """Stop the clock while a request to the model is open."""
-        self._open_requests += 1
+    def on_model(self, *, waits: bool) -> None:
+        """Stop or start the clock, as the step waits for the model or no longer."""
+        self._waits_for_model = waits
         self._follow()
-        try:
-            yield
-        finally:
-            self._open_requests -= 1
-            self._follow()
 
     def on_person(self, *, waits: bool) -> None:
         """Stop or start the clock, as the step waits for the user or no longer."""
@@ -62,7 +52,7 @@ class StepClock:
 
     def _follow(self) -> None:
         now = asyncio.get_running_loop().time()
-        waits = self._waits_for_person or self._open_requests > 0
+        waits = self._waits_for_person or self._waits_for_model
         if waits and self._since is not None:
             self._left -= now - self._since
             self._since = None
@@ -77,12 +67,21 @@ class StepClock:
             self.limit.reschedule(when)
 
 
-async def within(seconds: float, run: StepRun, work: Callable[[StepClock], Awaitable[Outcome]]) -> Outcome:
-    """Run a step's work, and interrupt it after `seconds`, not counting waits for the user and the model.
+async def within(
+    plan_time: PlanTimeBudget, run: StepRun, work: Callable[[StepClock], Awaitable[Outcome]]
+) -> Outcome:
+    """Run a step's work, and interrupt it after `execution.stepTimeoutSeconds` of work.
 
     An edit in progress is finished and recorded before this returns.
     """
+    seconds = run.session.settings.execution.step_timeout_seconds
     clock = StepClock(seconds)
+
+    def on_model(waits: bool) -> None:
+        clock.on_model(waits=waits)
+        plan_time.on_model(run.plan_id, run.step_id, waits=waits)
+
+    run.on_model = on_model
 
     def on_event(recorded: ev.Recorded, plan: Plan) -> None:
         if recorded.plan_id == run.plan_id:
@@ -120,6 +119,13 @@ class PlanTimeBudget:
         plan_store.listen(self._on_event)
         plan_store.on_stop(lambda plan_id, _: self._forget(plan_id))
 
+    def on_model(self, plan_id: PlanId, step_id: StepId, *, waits: bool) -> None:
+        """Stop or start the plan's clock, as one of its steps waits for the model or no longer."""
+        plan, clock = self._plan_store.load(plan_id), self._clocks.get(plan_id)
+        if plan is not None and clock is not None:
+            clock.on_model(step_id, plan, self._plan_store.clock(), waits=waits)
+            self._set_timer(plan, clock)
+
     def _on_event(self, recorded: ev.Recorded, plan: Plan) -> None:
         if plan.status in ENDED:
             self._forget(plan.plan_id)
@@ -136,6 +142,7 @@ class PlanTimeBudget:
         if recorded.seq > 1:
             for earlier, after in self._plan_store.history(recorded.plan_id, 0, recorded.seq - 1):
                 clock.on_event(earlier.event, after, earlier.at)
+                clock.deduct_model_time(earlier.event)
         return clock
 
     def _forget(self, plan_id: PlanId) -> None:
@@ -159,7 +166,7 @@ class PlanTimeBudget:
         self._timers[plan_id] = later(max(0.0, left), lambda: self._on_timer(plan_id))
 
     def _on_timer(self, plan_id: PlanId) -> None:
-        """Pause the plan, unless waits for the user have left it some time."""
+        """Pause the plan, unless waits have left it some time."""
         del self._timers[plan_id]
         plan, clock = self._plan_store.load(plan_id), self._clocks.get(plan_id)
         if plan is None or clock is None or plan.status != "executing" or clock.since is None:
@@ -181,6 +188,8 @@ class WorkClock:
     def __init__(self) -> None:
         self._before = 0.0
         self._running: set[StepId] = set()
+        self._with_model: set[StepId] = set()
+        """The steps that wait for the model now."""
         self._exhausted = False
         self._last: datetime | None = None
         self.since: datetime | None = None
@@ -195,7 +204,21 @@ class WorkClock:
             self.since = None
             self._running.clear()
         self._follow(event)
-        works = any(not waits_for_person(plan, step_id) for step_id in self._running)
+        self._start_or_stop(plan, time)
+
+    def on_model(self, step_id: StepId, plan: Plan, time: datetime, *, waits: bool) -> None:
+        """Start or stop the clock as a step waits for the model or no longer."""
+        (self._with_model.add if waits else self._with_model.discard)(step_id)
+        self._start_or_stop(plan, time)
+
+    def deduct_model_time(self, event: ev.Event) -> None:
+        """Deduct the time that a request took in an earlier process: of steps side by side each has its share."""
+        if isinstance(event, ev.TaskUpdate) and event.model_seconds:
+            self._before -= event.model_seconds / max(1, len(self._running))
+
+    def _start_or_stop(self, plan: Plan, time: datetime) -> None:
+        at_work = self._running - self._with_model
+        works = any(not waits_for_person(plan, step_id) for step_id in at_work)
         if works and self.since is None:
             self.since = time
         elif not works and self.since is not None:
@@ -230,7 +253,8 @@ class WorkClock:
 
     def seconds(self, now: datetime) -> float:
         """The working time until `now`."""
-        return self._before + ((now - self.since).total_seconds() if self.since is not None else 0.0)
+        running = (now - self.since).total_seconds() if self.since is not None else 0.0
+        return max(0.0, self._before + running)
 
 
 def _duration(seconds: float) -> str:

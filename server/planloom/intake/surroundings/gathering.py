@@ -25,7 +25,7 @@ from planloom.intake.surroundings.project_instructions import (
     ProjectInstructions,
     choices,
 )
-from planloom.intake.surroundings.runners import by_presence
+from planloom.intake.surroundings.runners import by_presence, same_runner, stated_command
 from planloom.intake.surroundings.sections import Surroundings
 from planloom.intake.surroundings.tree import tree
 from planloom.workspace.editor import Editor, EditorSilent, FileDiagnostics
@@ -91,7 +91,7 @@ async def gathered(place: Place, subject: Subject, tree_characters: int) -> Surr
     findings = Findings(
         today=subject.today,
         folders=folders.result(),
-        suites=suites,
+        suites=_stated_first(instructions, suites),
         manifests=manifests,
         recent=place.recent,
         errors=errors.result(),
@@ -132,6 +132,27 @@ async def _manifests(
         for name, command in by_presence(names[folder]):
             suites.append(SuiteCommand(command, folder, f"{folder}/{name}" if folder else name))
     return tuple(manifests), tuple(_outermost(suites) or _python_tests(paths))
+
+
+def _stated_first(
+    instructions: ProjectInstructions, suites: Sequence[SuiteCommand]
+) -> tuple[SuiteCommand, ...]:
+    """The commands that the project's instructions state, then what else its files tell."""
+    commands = ((file.path, stated_command(file.text)) for file in instructions.files)
+    stated = [
+        # What .github holds is about the folder that it is in.
+        SuiteCommand(command, path.rpartition("/")[0].removesuffix(".github").rstrip("/"), path)
+        for path, command in commands
+        if command is not None
+    ]
+    others = [
+        suite
+        for suite in suites
+        if not any(
+            each.folder == suite.folder and same_runner(each.command, suite.command) for each in stated
+        )
+    ]
+    return (*stated, *others)
 
 
 def _outermost(suites: Sequence[SuiteCommand]) -> list[SuiteCommand]:

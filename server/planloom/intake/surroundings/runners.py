@@ -1,7 +1,8 @@
-"""How tests are run, as a table: which command belongs to which file of a project."""
+"""How tests are run: which command belongs to which file of a project, and which one its instructions state."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final, NamedTuple
 
@@ -70,6 +71,82 @@ _BY_SUFFIX: Final[Mapping[str, Runner]] = {
     ".fsproj": Runner("dotnet test"),
     ".cabal": Runner("cabal test"),
 }
+_ALL: Final = (*_RUNNERS.values(), *_BY_PRESENCE.values(), *_BY_SUFFIX.values())
+_PROGRAMS: Final = frozenset(
+    {
+        *(
+            line.split()[0]
+            for runner in _ALL
+            for line in (runner.command, *(each for _, each in runner.instead))
+        ),
+        *(
+            "python",
+            "python3",
+            "py",
+            "tox",
+            "make",
+            "just",
+            "task",
+            "composer",
+            "npx",
+            "pnpx",
+            "yarn",
+            "bunx",
+            "node",
+        ),
+        *("hatch", "pdm", "rye", "pipenv", "nix", "docker", "bash", "sh", "php", "ruby", "ant"),
+    }
+)
+"""The programs with which a command of a project's instructions may begin."""
+_SPAN: Final = re.compile(r"`([^`]{3,120})`")
+_SETTING: Final = re.compile(r"[A-Za-z_]\w*=\S*")
+_TESTS: Final = re.compile(r"test|\bspec\b|\brspec\b", re.IGNORECASE)
+_RUNS_THEM: Final = re.compile(
+    r"\b(?:run|start|execut)\w*\s+(?:(?:all|the|our|its|unit|whole)\s+){0,3}(?:tests|test suite)\b[^`.;]{0,20}$",
+    re.IGNORECASE,
+)
+_RUN_IT: Final = re.compile(r"\b(?:run|runs|use|with|using|by)[\s:]+$", re.IGNORECASE)
+_ADVISES_AGAINST: Final = re.compile(
+    r"(?:\b(?:not|never|avoid|before|after|instead of|rather than)\b|n't\b)[^.;`]*$", re.IGNORECASE
+)
+_EXAMPLE: Final = re.compile(r"::|[<>{}…]|\.\.\.|path/to")
+"""What stands in commands that run a single test, or that are not meant literally."""
+
+
+def stated_command(instructions: str) -> str | None:
+    """The command by which a project's instructions say that its tests are run: the first that is code there."""
+    in_block = False
+    for line in instructions.splitlines():
+        if line.lstrip().startswith(("```", "~~~")):
+            in_block = not in_block
+            continue
+        if in_block:
+            code = line.partition(" #")[0].strip().removeprefix("$ ")
+            if _is_command(code) and _TESTS.search(code):
+                return code
+            continue
+        for found in _SPAN.finditer(line):
+            code, before = found[1].strip(), line[: found.start()]
+            # One word alone may be the name of a tool.
+            tests = _RUNS_THEM.search(before) or (
+                _TESTS.search(code) and (" " in code or code.startswith("./") or _RUN_IT.search(before))
+            )
+            if tests and _is_command(code) and not _ADVISES_AGAINST.search(before):
+                return code
+    return None
+
+
+def _is_command(code: str) -> bool:
+    words = [word for word in code.split() if not _SETTING.fullmatch(word)]
+    if not words or _EXAMPLE.search(code) or not code.isprintable():
+        return False
+    return words[0] in _PROGRAMS or words[0].startswith("./")
+
+
+def same_runner(stated: str, found: str) -> bool:
+    """Whether a command that a file tells is another form of the one that the instructions state."""
+    program = found.rsplit(maxsplit=1)[-1]
+    return found == stated or (program != "test" and program in stated.split())
 
 
 def command_of(kind: str, beside: Collection[str]) -> str:

@@ -81,8 +81,6 @@ class ProviderAdapter(ABC):
 
     key_header: ClassVar[str] = "Authorization"
     headers: ClassVar[Mapping[str, str]] = {}
-    streams_calls: ClassVar[bool] = True
-    """Whether tool calls are streamed as they are written; if not, a long silence before a call is normal."""
     compiles_schema: ClassVar[bool] = True
     """Whether a local server compiles the response schema to a grammar, so that it takes no room in the prompt."""
     start_advice: ClassVar[str] = "Start the model server there."
@@ -101,6 +99,10 @@ class ProviderAdapter(ABC):
     @abstractmethod
     def reader(self, request: ModelRequest) -> AnswerReader:
         """A reader for one answer."""
+
+    def may_pause(self, _request: ModelRequest, /) -> bool:
+        """Whether a silence within an answer may be as long as that before its first token."""
+        return False
 
     @abstractmethod
     def adapt_to(self, refusal: Refusal, request: ModelRequest) -> bool:

@@ -12,7 +12,9 @@ from planloom.domain.errors import ModelFailed
 DEFAULT_PORTS = {"http": 80, "https": 443}
 METADATA_HOSTS = frozenset({"metadata.google.internal", "metadata.goog", "metadata"})
 """Hosts that serve cloud credentials, never a model."""
-KNOWN_TAILS = ("/chat/completions", "/completions", "/models", "/messages", "/api/chat", "/api/tags")
+KNOWN_TAILS = (
+    *("/chat/completions", "/completions", "/responses", "/models", "/messages", "/api/chat", "/api/tags"),
+)
 """Paths that users paste along with the base URL."""
 
 

@@ -26,6 +26,8 @@ UNPARSED_OUTPUT = re.compile(
     re.IGNORECASE,
 )
 """Messages of servers that could not parse the output of their model (llama.cpp answers 500 then)."""
+_STATED_WAIT = re.compile(r"try again in ([0-9]{1,4}(?:\.[0-9]{1,6})?) ?(ms|s)\b")
+"""How OpenAI says when to come back in an answer that has begun, which has no header for it."""
 TAG = re.compile(r"<[^<>]{0,400}>")
 
 _NUMBER = r"([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,9})(?![0-9])"
@@ -250,8 +252,12 @@ def from_stream_error(context: ErrorContext, refusal: Refusal) -> Transient | Pl
         return from_status(context, status, refusal, {}, datetime.now(UTC))
     if re.search(r"invalid|unsupported|permission|authentication|not_found|content", refusal.kind):
         return ModelFailed("model_refused", f"{context.origin} refused to go on." + quoted)
+    failure = unavailable(
+        f"{context.origin} failed in the middle of an answer." + quoted, "Try again in a moment."
+    )
+    wait = _STATED_WAIT.search(refusal.words)
     return Transient(
-        unavailable(f"{context.origin} failed in the middle of an answer." + quoted, "Try again in a moment.")
+        failure, float(wait[1]) / (1000.0 if wait[2] == "ms" else 1.0) if wait is not None else None
     )
 
 

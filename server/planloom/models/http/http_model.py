@@ -220,9 +220,7 @@ class HttpModel:
         """One attempt. Raises `Transient`, `ModelFailed` or `ContextOverflow`."""
         reader = self._adapter.reader(request)
         objects = self._objects(request, capabilities, tokens)
-        deadlines = StreamDeadlines(
-            self._options.timeouts, patient=bool(request.tools) and not self._adapter.streams_calls
-        )
+        deadlines = StreamDeadlines(self._options.timeouts, patient=self._adapter.may_pause(request))
         try:
             async with contextlib.aclosing(objects):
                 while (

@@ -25,6 +25,7 @@ from planloom.models.providers.call_fragments import CallFragments
 REASONS: dict[str, FinishReason] = {
     "length": "length",
     "max_tokens": "length",
+    "max_output_tokens": "length",
     "model_length": "length",
     "model_context_window_exceeded": "length",
     "tool_calls": "tool_calls",

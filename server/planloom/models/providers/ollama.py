@@ -36,8 +36,6 @@ LEVELS = re.compile(r"(?:.*/)?gpt-oss")
 class Ollama(ProviderAdapter):
     """The adapter, with the largest context needed so far, since another size makes Ollama reload the model."""
 
-    # Ollama sends a call only when it is complete.
-    streams_calls = False
     start_advice = "Start it with `ollama serve`."
     models_path = "/api/tags"
 
@@ -75,6 +73,10 @@ class Ollama(ProviderAdapter):
         if request.effort is not None and "think" not in self.learned.refused:
             body["think"] = request.effort if LEVELS.match(name) else request.effort != "off"
         return HttpRequest("/api/chat", body)
+
+    def may_pause(self, request: ModelRequest, /) -> bool:
+        """Ollama sends a call only when it is complete."""
+        return bool(request.tools)
 
     def reader(self, request: ModelRequest) -> OllamaReader:
         """A reader for one answer."""

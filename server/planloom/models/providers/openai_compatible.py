@@ -8,7 +8,13 @@ import re
 from collections.abc import Mapping, Sequence
 
 from planloom.domain.values import Json
-from planloom.models.http.adapter import AnswerRefused, HttpRequest, ProbeClient, ProviderAdapter
+from planloom.models.http.adapter import (
+    AnswerReader,
+    AnswerRefused,
+    HttpRequest,
+    ProbeClient,
+    ProviderAdapter,
+)
 from planloom.models.http.failures import Refusal, refusal_in
 from planloom.models.http.json_text import count_of, list_of, object_of, text_of
 from planloom.models.http.payloads import DONE
@@ -93,7 +99,7 @@ class OpenAICompatible(ProviderAdapter):
             return EFFORT_TOKENS["medium"]
         return 0 if refused else request.reasoning_tokens
 
-    def reader(self, request: ModelRequest) -> OpenAIReader:
+    def reader(self, request: ModelRequest) -> AnswerReader:
         """A reader for one answer."""
         return OpenAIReader(request)
 

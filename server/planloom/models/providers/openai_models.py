@@ -28,7 +28,7 @@ FAMILIES = (
     Family(re.compile(r"gpt-5[^/]*-chat|chatgpt-"), 128_000),
     Family(re.compile(r"gpt-(?:5\.|[6-9])"), 272_000, ("none", *_LEVELS)),
     Family(re.compile(r"gpt-5"), 272_000, ("minimal", *_LEVELS)),
-    Family(re.compile(r"o[1-9](?![0-9])"), 200_000, _LEVELS),
+    Family(re.compile(r"o[1-9](?![0-9])|codex-mini"), 200_000, _LEVELS),
     Family(re.compile(r"gpt-4\.1"), 1_047_576),
     Family(re.compile(r"gpt-4o|gpt-4-(?:turbo|vision|1106|0125)"), 128_000),
     Family(re.compile(r"gpt-4-32k"), 32_768),

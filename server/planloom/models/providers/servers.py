@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from planloom.models.http.adapter import ModelListing, ProviderAdapter, Reply
+from planloom.models.http.endpoint import origin_of
 from planloom.models.http.keys import Keyring, key_advice
 from planloom.models.http.learned import LearnedModels
 from planloom.models.port import ModelIdentity
-from planloom.providers import OPENAI, PROVIDERS, Provider
+from planloom.models.providers.openai_models import family_of
+from planloom.providers import OPENAI, OPENAI_RESPONSES, PROVIDERS, Provider
 from planloom.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,7 +40,8 @@ class ModelServers(NamedTuple):
 
     def open(self, identity: ModelIdentity, url: str) -> HttpModel:
         """The model of one of `PROVIDERS` at a base URL."""
-        return self._open(load_adapter(PROVIDERS[identity.provider]), identity, url)
+        provider = _form(PROVIDERS[identity.provider], identity.name, url)
+        return self._open(load_adapter(provider), identity, url)
 
     async def list_models(self, provider: Provider, url: str) -> ModelListing:
         """The models that the server lists."""
@@ -104,6 +107,16 @@ def load_adapter(provider: Provider) -> ProviderAdapter:
     module, _, name = provider.adapter.partition(":")
     adapter: ProviderAdapter = getattr(import_module(module), name)()
     return adapter
+
+
+def _form(provider: Provider, name: str, url: str) -> Provider:
+    """The provider, or the protocol of its service that serves the model better.
+
+    OpenAI refuses tools together with an effort in chat completions, and returns no reasoning there.
+    """
+    family = family_of(name)
+    reasons = family is not None and bool(family.efforts)
+    return OPENAI_RESPONSES if provider is OPENAI and reasons and origin_of(url) == OPENAI.url else provider
 
 
 async def accepts(url: str) -> bool:

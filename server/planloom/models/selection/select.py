@@ -76,8 +76,10 @@ async def list_models(
 ) -> tuple[ListedModel, ...]:
     """Every model that could be chosen now, in the order of `auto`, the embedded rules last."""
     context = _context(settings, environment, editor, keys)
+    configured = (row for row in PROVIDERS.values() if row.name == settings.model.provider)
+    providers = dict.fromkeys((*DISCOVERY_ORDER, *configured))
     listings = await asyncio.gather(
-        _at_base_url(context), *(_at_home(context, provider) for provider in DISCOVERY_ORDER)
+        _at_base_url(context), *(_at_home(context, provider) for provider in providers)
     )
     listed = [model for listing in listings for model in listing]
     if editor is not None:

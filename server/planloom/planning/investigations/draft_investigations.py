@@ -59,7 +59,7 @@ DEFAULT_OPTIONS = InvestigationOptions()
 class InvestigationKind(NamedTuple, Generic[R]):
     """Who investigates a request and for what: an agent for its report, or without an agent the planner for the plan.
 
-    `turns` and `calls` are the most that it makes; `images` says whether the model is shown those of the request.
+    `turns` and `calls` are the most that it makes.
     """
 
     system: str
@@ -67,7 +67,6 @@ class InvestigationKind(NamedTuple, Generic[R]):
     turns: int
     calls: int
     agent: Agent | None = None
-    images: bool = False
 
 
 class DraftInvestigations:
@@ -113,7 +112,7 @@ class DraftInvestigations:
         other_characters = len(kind.system) + sum(len(section.shown) for section in seen)
         for spec in (*runner.tools.specs(), *kind.report.controls()):
             other_characters += len(spec.description) + len(json.dumps(spec.parameters))
-        bounded = can.model_copy(update={"context_tokens": whole, "images": can.images and kind.images})
+        bounded = can.model_copy(update={"context_tokens": whole})
         prompt = fitting_prompt(request, other_characters, bounded, kept_tokens=results + answer)
         investigation = Investigation(
             kind.system,

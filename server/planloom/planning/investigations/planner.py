@@ -54,7 +54,7 @@ class InvestigatingPlanner:
 
         async def look(emit: Emit) -> None:
             report = plan_report(self._tools, self._assembler, request, lambda: self._investigations.speed)
-            kind = InvestigationKind(self._system, report, MAX_TURNS, MAX_CALLS, images=True)
+            kind = InvestigationKind(self._system, report, MAX_TURNS, MAX_CALLS)
             try:
                 end = await self._investigations.run(kind, request, emit)
                 ended.append(end)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
+from planloom.agent.answer_decoder import PATH_PATTERN, bounded_number
 from planloom.domain.plans.agents import EFFECTS
 from planloom.domain.values import Json
 from planloom.tools.registry import Registry, schema
@@ -19,7 +20,6 @@ _INSTRUCTION = 2_000
 _TEXT = 2_000
 """The most characters of a text argument; servers refuse grammars that grow too large with the bound."""
 _PATH = 200
-_PATH_PATTERN = r"^[^/~\\\n][^\\\n]{0,199}$"
 _ITEMS = 8
 
 
@@ -91,7 +91,7 @@ def _text(most: int, description: str) -> Json:
 
 
 def tightened(node: Json, paths: tuple[str, ...] = (), name: str = "") -> Json:
-    """An argument schema with bounds on every text, list and object, and a pattern for relative paths."""
+    """An argument schema with bounds on every text, number, list and object, and a pattern for relative paths."""
     if not isinstance(node, dict):
         return node
     tight = {key: value for key, value in node.items() if key not in ("default", "examples")}
@@ -101,7 +101,7 @@ def tightened(node: Json, paths: tuple[str, ...] = (), name: str = "") -> Json:
     kind = tight.get("type")
     if kind == "string" and "enum" not in tight and "const" not in tight:
         if name in paths:
-            tight |= {"pattern": _PATH_PATTERN, "maxLength": _PATH}
+            tight |= {"pattern": PATH_PATTERN, "maxLength": _PATH}
         else:
             most = tight.get("maxLength")
             tight["maxLength"] = min(most, _TEXT) if isinstance(most, int) else _TEXT
@@ -114,4 +114,4 @@ def tightened(node: Json, paths: tuple[str, ...] = (), name: str = "") -> Json:
         if isinstance(properties, dict):
             tight["properties"] = {key: tightened(value, paths, key) for key, value in properties.items()}
         tight["additionalProperties"] = False
-    return tight
+    return bounded_number(tight)
