@@ -45,6 +45,10 @@ class StepRunner(Protocol):
         """Finish the plan's work after its last step has ended. False if the plan must not end yet."""
         ...
 
+    async def end_background(self, plan_id: PlanId) -> None:
+        """Stop the background commands of a plan that ends otherwise."""
+        ...
+
 
 class Conductor:
     """Runs the plans of this process: one job for each plan, and one for each running step."""
@@ -87,6 +91,10 @@ class Conductor:
             # Its job has ended without recording this.
             if step.status == "running":
                 self._back_to_pending(plan_id, step.step_id)
+
+    async def end_background(self, plan_id: PlanId) -> None:
+        """Stop the background commands of a plan that is about to end, so that its report tells their ends."""
+        await self._runner.end_background(plan_id)
 
     def release(self, plan_id: PlanId) -> None:
         """Let steps start again after `halt`."""
@@ -214,6 +222,7 @@ class Conductor:
 
     async def _fail(self, plan_id: PlanId, failure: do.Fail) -> None:
         await self.halt(plan_id)
+        await self.end_background(plan_id)
         self._halted.discard(plan_id)
         plan = self._plan_store.load(plan_id)
         if plan is not None and plan.status in ("executing", "paused"):

@@ -24,6 +24,7 @@ from planloom.execution.resources import Resources
 from planloom.execution.session import Session
 from planloom.execution.step_rules import StepRules
 from planloom.execution.steps.attached_files import StepAttachments
+from planloom.execution.steps.background import BackgroundCommands
 from planloom.execution.steps.commands import Terminal
 from planloom.execution.steps.literal_calls import LiteralCalls
 from planloom.execution.steps.model_work import ModelWork
@@ -83,7 +84,8 @@ class Application:
         UserUndo(plan_store, session.view)
         gate = Gate(session, plan_store)
         staging = StagingArea(plan_store, session.view, gate, applied_edits)
-        terminal = Terminal(gate, staging, saver, index)
+        background = BackgroundCommands(session, plan_store, jobs, index)
+        terminal = Terminal(gate, staging, saver, index, background)
         context_factory = ToolContextFactory(session, index, staging, terminal, tools, feed.stream_step)
 
         # From a request to a plan.
@@ -92,7 +94,9 @@ class Application:
         direct_runs = DirectRuns(session, plan_store, tools, rules)
         surroundings = PlanSurroundings(session, index, references, FollowUp(plan_store, ledger))
         planning_requests = PlanningRequests(references, surroundings)
-        planners = PlannerFactory(session, tools, models, templates, planning_requests, context_factory)
+        planners = PlannerFactory(
+            session, tools.of_plans(), models, templates, planning_requests, context_factory
+        )
         drafting = Drafting(plan_store, feed, planners.planner_for, rules)
 
         # From an approved plan to its effects.
@@ -110,6 +114,7 @@ class Application:
                 feed.stream_step,
                 direct_runs.reroute,
             ),
+            background,
         )
         PlanTimeBudget(session, plan_store)
         resources = Resources(partial(claims_of, tools), partial(capacity_of, models))

@@ -101,7 +101,7 @@ async def within(seconds: float, run: StepRun, work: Callable[[StepClock], Await
         if clock.at_limit is not None:
             await clock.at_limit()
         detail = (
-            f"The step has worked for {_duration(seconds)}, the most that one step may take "
+            f"The step has worked for {duration(seconds)}, the most that one step may take "
             "(execution.stepTimeoutSeconds). Resume the plan to give it as much again. "
             f"{changed_so_far(run.now)}"
         )
@@ -169,7 +169,7 @@ class PlanTimeBudget:
             self._start(plan_id, clock)
             return
         detail = (
-            f"The plan has worked for {_duration(minutes * 60)}, its budget (budget.maxMinutes). "
+            f"The plan has worked for {duration(minutes * 60)}, its budget (budget.maxMinutes). "
             "Resume it to grant as much again."
         )
         self._plan_store.record(plan_id, ev.PlanPaused(reason="budget", detail=detail))
@@ -233,7 +233,8 @@ class WorkClock:
         return self._before + ((now - self.since).total_seconds() if self.since is not None else 0.0)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """A time for people, in seconds or minutes."""
     if seconds >= 120:
         return f"{seconds / 60:g} minutes"
     return f"{seconds:g} seconds"
