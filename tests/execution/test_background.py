@@ -1,9 +1,8 @@
-"""Commands in the background: a model starts one, goes on, reads what it prints, and stops it; none outlives its plan."""
+"""Commands in the background: a model starts one, goes on, reads its output, and stops it; none outlives its plan."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import sys
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -13,6 +12,7 @@ import pytest
 
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.background_commands import running_in_background
+from planloom.domain.plans.editing import StepChanges, UpdateStep
 from planloom.domain.plans.plan import Plan
 from planloom.models.offline.scripted import ScriptedModel, Turn, makes
 from planloom.models.port import ModelEvent, ModelRequest
@@ -109,7 +109,9 @@ async def test_a_model_starts_a_server_uses_it_and_stops_it(tmp_path: Path) -> N
         assert stopped.startswith("c1 was stopped.")
         (pid,) = started(room)
         assert not alive(pid)
-        warnings = [e.event.approval.warning for e in room.events if isinstance(e.event, ev.ApprovalRequested)]
+        warnings = [
+            e.event.approval.warning for e in room.events if isinstance(e.event, ev.ApprovalRequested)
+        ]
         assert warnings == ["It runs in the background, until it is stopped or the plan ends.", None]
         assert [(end.reason, end.line) for end in ends(room)] == [("stopped", "it was stopped")]
 
@@ -150,8 +152,10 @@ async def test_cancelling_the_plan_stops_it(tmp_path: Path) -> None:
 
 async def test_later_steps_are_told_of_it_and_read_it(tmp_path: Path) -> None:
     model = Player([makes(SLEEPS), DONE, read(wait_seconds=0), DONE])
-    async with studio(tmp_path, model=model, settings=ALLOWED) as room:
-        plan = await room.run("1. start it\n2. look at it", mode="plan")
+    async with studio(tmp_path, settings=ALLOWED) as room:
+        plan = await room.ask("1. start it\n2. look at it", mode="plan")
+        room.model.model = model
+        plan = await room.approve(plan)
         assert plan.status == "completed"
         told = "\n".join(message.text for message in model.sent[2].messages)
         assert "BACKGROUND COMMANDS\nc1 (`echo pid $$; exec sleep 60`): running" in told
@@ -176,7 +180,7 @@ async def test_only_new_output_is_read_and_waited_for(tmp_path: Path) -> None:
         one, _, two, rest = model.results
         assert one.endswith("\none\n") and "two" not in one
         assert two == "c1 ended with exit code 4.\ntwo\n" and rest.endswith("(no new output)")
-        assert "".join(heard) .count("two") >= 1
+        assert "".join(heard).count("two") >= 1
         assert [(end.reason, end.exit_code, end.line) for end in ends(room)] == [("exit", 4, "two")]
 
 
@@ -205,18 +209,17 @@ async def test_what_the_model_has_changed_is_made_before_it_reads(tmp_path: Path
 
 
 async def test_the_number_and_the_time_are_limited(tmp_path: Path) -> None:
-    settings = {**ALLOWED, "execution.maxBackgroundCommands": 1, "execution.backgroundMinutes": 1 / 60}
     other = makes(("run_command", {"command": "sleep 61", "background": True}))
-    limited = makes(
-        ("run_command", {"command": "sleep 62", "background": True, "timeout_seconds": 0.1}),
-    )
+    limited = makes(("run_command", {"command": "sleep 62", "background": True, "timeout_seconds": 0.1}))
     model = Player([limited, makes(SLEEPS), ANSWER])
-    async with studio(tmp_path, model=model, settings={**settings, "execution.backgroundMinutes": 60}) as room:
+    async with studio(tmp_path, model=model, settings=ALLOWED) as room:
         await direct(room)
         assert model.results[0].startswith("The command was stopped after 0.1 seconds")
         assert ends(room)[0].reason == "time_limit"
     model = Player([makes(SLEEPS), makes(SLEEPS), other, ANSWER])
-    async with studio(tmp_path, model=model, settings={**ALLOWED, "execution.maxBackgroundCommands": 1}) as room:
+    async with studio(
+        tmp_path, model=model, settings={**ALLOWED, "execution.maxBackgroundCommands": 1}
+    ) as room:
         await direct(room)
         _, same, more = model.results
         assert "runs already, as c1" in same and "which is the most" in more
@@ -232,7 +235,9 @@ async def test_a_denied_command_does_not_start(tmp_path: Path) -> None:
 
 async def test_an_unknown_command_is_answered_with_those_that_run(tmp_path: Path) -> None:
     wrong = makes(("stop_command", {"command_id": "c7"}))
-    async with studio(tmp_path, model=Player([wrong, makes(SLEEPS), wrong, ANSWER]), settings=ALLOWED) as room:
+    async with studio(
+        tmp_path, model=Player([wrong, makes(SLEEPS), wrong, ANSWER]), settings=ALLOWED
+    ) as room:
         await direct(room)
         model = room.model.model
         assert isinstance(model, Player)
@@ -255,15 +260,19 @@ async def test_a_pause_leaves_it_running_and_the_server_ends_it(tmp_path: Path) 
         await after.app.steps.answer(plan.plan_id, plan.pending.questions[0].step_id, "yes")
         await after.app.plans.resume(plan.plan_id) if after.now(plan).status == "paused" else None
         plan = await after.reach(plan, "ended")
-        assert "It ran in the background: it was stopped when the server ended" in model.sent[0].messages[-1].text
+        assert (
+            "It ran in the background: it was stopped when the server ended"
+            in model.sent[0].messages[-1].text
+        )
         assert "c1 does not run any more (it was stopped when the server ended)" in model.last
 
 
 async def test_what_a_dead_server_left_is_stopped_and_told_before_it_runs_again(tmp_path: Path) -> None:
     ledger = DyingLedger(tmp_path / "ledger.sqlite")
     model = Player([makes(SLEEPS), DONE, read()])
-    before = Studio(tmp_path, model=model, settings=ALLOWED, ledger=ledger)
+    before = Studio(tmp_path, settings=ALLOWED, ledger=ledger)
     plan = await before.ask("1. start it\n2. look at it", mode="plan")
+    before.model.model = model
     ledger.at = lambda event: isinstance(event, ev.ToolStarted) and event.tool == "read_output"
     with pytest.raises(Crash):
         await asyncio.gather(before.app.plans.approve(plan.plan_id, plan.version, None), died(ledger))
@@ -281,7 +290,9 @@ async def test_what_a_dead_server_left_is_stopped_and_told_before_it_runs_again(
     try:
         assert await gone(pid)
         plan = after.now(plan)
-        assert [end.line for end in ends(after)] == ["it was still running after the server had ended, and was stopped"]
+        assert [end.line for end in ends(after)] == [
+            "it was still running after the server had ended, and was stopped"
+        ]
         await after.app.plans.resume(plan.plan_id)
         plan = await after.until(plan, lambda now: bool(now.pending.approvals))
         assert plan.pending.approvals[0].warning == (
@@ -305,15 +316,17 @@ async def died(ledger: DyingLedger) -> None:
 
 async def test_a_literal_step_starts_one_for_the_steps_after_it(tmp_path: Path) -> None:
     model = Player([read(wait_seconds=0), DONE])
-    async with studio(tmp_path, model=model, settings=ALLOWED) as room:
-        plan = await room.ask("1. run `echo up; exec sleep 60`\n2. look at it", mode="plan")
-        from planloom.domain.plans.editing import StepChanges, UpdateStep
-
-        args = {"command": "echo up; exec sleep 60", "background": True}
-        change = UpdateStep(step_id=plan.steps[0].step_id, set=StepChanges(args=args))
-        plan = await room.app.plans.edit(plan.plan_id, plan.version, [change])
+    async with studio(tmp_path, settings=ALLOWED) as room:
+        plan = await room.ask("run `echo up` then run `echo b`", mode="plan")
+        room.model.model = model
+        start = StepChanges(args={"command": "echo up; exec sleep 60", "background": True})
+        look = StepChanges(description="Look at it", instruction="Look at it.", kind="processing")
+        changes = (start, look)
+        edits = [
+            UpdateStep(step_id=step.step_id, set=each) for step, each in zip(plan.steps, changes, strict=True)
+        ]
+        plan = await room.app.plans.edit(plan.plan_id, plan.version, edits)
         plan = await room.approve(plan)
         assert plan.status == "completed"
         assert plan.steps[0].result is not None
         assert plan.steps[0].result.summary == "`echo up; exec sleep 60` runs in the background as c1: up"
-        assert os.path.exists(tmp_path)

@@ -49,9 +49,6 @@ class ScriptedSteps:
         finally:
             self.running -= 1
 
-    async def end_background(self, plan_id: PlanId) -> None:
-        """This one starts no command."""
-
     async def before_end(self, plan_id: PlanId) -> bool:
         return True
 

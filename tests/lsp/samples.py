@@ -384,7 +384,12 @@ EVENTS: dict[str, Any] = {
         ev.ToolCompleted, task_id="step_1", call_id="c1", ok=True, summary="12 lines", duration_ms=3
     ),
     "background_started": _value(
-        ev.BackgroundStarted, task_id="step_1", command_id="c1", command="npm run dev", pid=4711, process="b:9"
+        ev.BackgroundStarted,
+        task_id="step_1",
+        command_id="c1",
+        command="npm run dev",
+        pid=4711,
+        process="b:9",
     ),
     "background_ended": _value(
         ev.BackgroundEnded, task_id="step_1", command_id="c1", reason="exit", exit_code=1, line="port in use"

@@ -11,7 +11,16 @@ from planloom.tools.registry import builtin, schema
 NAMES = (
     *("read_file", "list_files", "find_files", "search_text", "read_diagnostics"),
     *("git_status", "git_diff", "git_log"),
-    *("write_file", "edit_file", "create_folder", "rename_path", "delete_path", "run_command"),
+    *(
+        "write_file",
+        "edit_file",
+        "create_folder",
+        "rename_path",
+        "delete_path",
+        "run_command",
+        "read_output",
+        "stop_command",
+    ),
 )
 
 
@@ -44,6 +53,8 @@ def test_names_and_required_arguments_are_as_models_know_them() -> None:
         "rename_path": ["path", "new_path"],
         "delete_path": ["path"],
         "run_command": ["command"],
+        "read_output": ["command_id"],
+        "stop_command": ["command_id"],
     }
 
 
@@ -52,4 +63,4 @@ def test_the_tools_stay_short_since_every_request_holds_them() -> None:
         {"type": "function", "function": spec.model_dump(include={"name", "description", "parameters"})}
         for spec in builtin().specs()
     ]
-    assert len(json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()) < 6_500
+    assert len(json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()) < 7_000

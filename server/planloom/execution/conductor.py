@@ -27,6 +27,7 @@ from planloom.execution.recovery_proposals import ModelProposer
 from planloom.execution.resources import Resources
 from planloom.execution.step_outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
 from planloom.execution.step_questions import StepQuestions
+from planloom.execution.steps.background import background_jobs
 from planloom.execution.summary import ending_of, failed
 
 RETRY_WAITS = (1.0, 2.0)
@@ -43,10 +44,6 @@ class StepRunner(Protocol):
 
     async def before_end(self, plan_id: PlanId) -> bool:
         """Finish the plan's work after its last step has ended. False if the plan must not end yet."""
-        ...
-
-    async def end_background(self, plan_id: PlanId) -> None:
-        """Stop the background commands of a plan that ends otherwise."""
         ...
 
 
@@ -94,7 +91,7 @@ class Conductor:
 
     async def end_background(self, plan_id: PlanId) -> None:
         """Stop the background commands of a plan that is about to end, so that its report tells their ends."""
-        await self._runner.end_background(plan_id)
+        await self._jobs.stop(background_jobs(plan_id))
 
     def release(self, plan_id: PlanId) -> None:
         """Let steps start again after `halt`."""
@@ -214,6 +211,7 @@ class Conductor:
             raise error
         if not ending.result():
             return True
+        await self.end_background(plan.plan_id)
         now = self._plan_store.load(plan.plan_id)
         if now is None or now.status != "executing" or now.seq != plan.seq:
             return True

@@ -114,7 +114,6 @@ class Application:
                 feed.stream_step,
                 direct_runs.reroute,
             ),
-            background,
         )
         PlanTimeBudget(session, plan_store)
         resources = Resources(partial(claims_of, tools), partial(capacity_of, models))
@@ -141,6 +140,7 @@ class Application:
         self._plan_store = plan_store
         self._jobs = jobs
         self._ownership = ownership
+        self._background = background
         self._health = HealthWatch(session, feed, plan_store, ledger)
 
     @classmethod
@@ -216,6 +216,7 @@ class Application:
 
     async def close(self) -> None:
         """Stop every job, give leases back, close the ledger. Running plans are resumable."""
+        self._background.close()
         await self._jobs.stop("")
         await self.models.forget()
         self._ledger.close()

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import logging
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Final
 
@@ -55,7 +55,7 @@ class _Running:
         self.command = command
         self.seconds = seconds
         self.output = UnreadOutput()
-        self.reason: BackgroundReason = "server_ended"
+        self.reason: BackgroundReason = "plan_ended"
         self.problem: str | None = None
         self.end: str | None = None
         self.code: int | None = None
@@ -81,7 +81,7 @@ class _Running:
 class BackgroundCommands:
     """The commands that all plans of this process have in the background, each in a job of its own.
 
-    They outlive the step that has started them. A plan's commands are stopped when it ends, and when its jobs are.
+    They outlive the step that has started them. Who ends a plan stops their jobs (`background_jobs`).
     """
 
     def __init__(self, session: Session, plan_store: PlanStore, jobs: Jobs, index: WorkspaceIndex) -> None:
@@ -90,6 +90,7 @@ class BackgroundCommands:
         self._jobs = jobs
         self._index = index
         self._commands: dict[PlanId, dict[str, _Running]] = {}
+        self._is_closed = False
         plan_store.listen(self._on_event)
 
     def refusal(self, plan: Plan, command: Command) -> NoCommand | None:
@@ -142,20 +143,14 @@ class BackgroundCommands:
         running = self._commands.get(plan.plan_id, {}).get(command_id)
         if running is None:
             return self._unknown(plan, command_id)
-        await self._stop((running,), "stopped")
+        if not running.ended.is_set():
+            running.reason = "stopped"
+            await self._jobs.stop(running.job)
         return running.state()
 
-    async def end_all(self, plan_id: PlanId) -> None:
-        """Stop all commands of a plan that ends."""
-        await self._stop(self._of(plan_id), "plan_ended")
-
-    async def _stop(self, commands: Iterable[_Running], reason: BackgroundReason) -> None:
-        running = [each for each in commands if not each.ended.is_set()]
-        for each in running:
-            each.reason = reason
-            self._jobs.cancel(each.job)
-        for each in running:
-            await self._jobs.join(each.job)
+    def close(self) -> None:
+        """The server ends: this is why the commands whose jobs are stopped from now on have ended."""
+        self._is_closed = True
 
     def _of(self, plan_id: PlanId) -> tuple[_Running, ...]:
         return tuple(self._commands.get(plan_id, {}).values())
@@ -166,7 +161,7 @@ class BackgroundCommands:
             self._jobs.start(f"end-background:{recorded.plan_id}", self._forget(recorded.plan_id))
 
     async def _forget(self, plan_id: PlanId) -> None:
-        await self.end_all(plan_id)
+        await self._jobs.stop(background_jobs(plan_id))
         self._commands.pop(plan_id, None)
 
     def _unknown(self, plan: Plan, command_id: str) -> NoCommand:
@@ -225,6 +220,8 @@ class BackgroundCommands:
             running.problem = running.problem or "The command was interrupted as it started."
         else:
             result = result_of(child, "", timed_out=False)
+            if running.reason == "plan_ended" and self._is_closed:
+                running.reason = "server_ended"
             if running.reason == "exit":
                 running.code = result.code
                 running.end = how_ended(result, running.seconds)

@@ -22,7 +22,6 @@ from planloom.execution.step_outcomes import (
 )
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.attached_files import StepAttachments
-from planloom.execution.steps.background import BackgroundCommands
 from planloom.execution.steps.commands import CancelledByUser, CommandDenied
 from planloom.execution.steps.literal_calls import LiteralCalls
 from planloom.execution.steps.model_work import ModelWork
@@ -43,7 +42,6 @@ class Runner:
         attachments: StepAttachments,
         literal_calls: LiteralCalls,
         model_work: ModelWork,
-        background: BackgroundCommands,
     ) -> None:
         self._session = session
         self._plan_store = plan_store
@@ -51,7 +49,6 @@ class Runner:
         self._attachments = attachments
         self._literal_calls = literal_calls
         self._model_work = model_work
-        self._background = background
 
     async def run(self, plan_id: PlanId, step_id: StepId) -> Outcome:
         """Run the step to its end. Raises PlanloomError if it cannot be run."""
@@ -96,12 +93,5 @@ class Runner:
         return taken_over
 
     async def before_end(self, plan_id: PlanId) -> bool:
-        """Commit what the plan has staged, then stop its background commands. False if the plan must not end yet."""
-        if not await self._staging.commit_at_end(plan_id):
-            return False
-        await self.end_background(plan_id)
-        return True
-
-    async def end_background(self, plan_id: PlanId) -> None:
-        """Stop the background commands of a plan."""
-        await self._background.end_all(plan_id)
+        """Commit what the plan has staged. False if the plan must not end yet."""
+        return await self._staging.commit_at_end(plan_id)

@@ -21,9 +21,7 @@ class ReadOutput(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     command_id: str = Field(max_length=40)
-    wait_seconds: float = Field(
-        5, ge=0, le=LONGEST_WAIT, description="Most seconds to wait for output; up to 60."
-    )
+    wait_seconds: float = Field(5, ge=0, le=LONGEST_WAIT, description="Most seconds to wait for output.")
 
 
 class StopCommand(BaseModel):
@@ -66,7 +64,7 @@ def _result(state: CommandState | NoCommand) -> ToolResult:
 
 READ_OUTPUT = Tool(
     name="read_output",
-    description="Read what a background command has printed since you last read it, and whether it still runs.",
+    description="Read what a background command has printed since the last read, and whether it still runs.",
     arguments=ReadOutput,
     effect="read",
     run=read_output,
