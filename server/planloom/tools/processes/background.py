@@ -20,7 +20,7 @@ class ReadOutput(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    command_id: str = Field(max_length=40)
+    command_id: str = Field(max_length=40, description="Such as c1.")
     wait_seconds: float = Field(5, ge=0, le=LONGEST_WAIT, description="Most seconds to wait for output.")
 
 
@@ -29,7 +29,7 @@ class StopCommand(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    command_id: str = Field(max_length=40)
+    command_id: str = Field(max_length=40, description="Such as c1.")
 
 
 async def read_output(args: ReadOutput, context: ToolContext) -> ToolResult:
