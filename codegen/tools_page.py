@@ -36,7 +36,7 @@ _NOTES = """\
   saves the files that the plan has changed before, so that a watcher sees them. Planners are not shown `read_output`
   and `stop_command`, since no plan knows the id of a command beforehand.
 - **Length.** The tools stand in every request to a model, so names, descriptions and schemas together stay below
-  7,000 bytes."""
+  6,500 bytes."""
 
 
 def page() -> str:
