@@ -117,7 +117,7 @@ class Application:
         )
         PlanTimeBudget(session, plan_store)
         resources = Resources(partial(claims_of, tools), partial(capacity_of, models))
-        proposer = ModelProposer(session, models.current, tools, rules)
+        proposer = ModelProposer(session, models.current, tools.of_plans(), rules)
         conductor = Conductor(plan_store, jobs, runner, session.limits, resources, proposer)
 
         # What a client can ask.
