@@ -128,7 +128,7 @@ class Plans(PlanReader):
         if plan.status == "draft" and plan.before_draft is not None:
             self._drafts.restore(plan.plan_id, "The new draft was cancelled.")
         else:
-            await self._conductor.end_background(plan.plan_id)
+            await self._turns.conductor.end_background(plan.plan_id)
             ending = cancelled(self._plan_store.plan(plan.plan_id), self._plan_store.store.text)
             self._plan_store.record(plan.plan_id, ending)
 
