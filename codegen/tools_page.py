@@ -17,6 +17,7 @@ _EFFECTS = {
     "execute": "Runs a program. It asks each time, unless `planloom.approvals.execute` says otherwise;"
     " `allowForPlan` covers only the identical command.",
 }
+_FOLLOWS = "Concerns only commands that the plan was allowed to start, and runs without asking."
 
 _NOTES = """\
 - **Line numbers.** `read_file`, and `search_text` with context, show each line as `12<tab>text`, the form of `cat -n`,
@@ -30,6 +31,10 @@ _NOTES = """\
 - **Git** is read without a shell and only in trusted folders. Filters, text converters and other programs that the
   repository's own settings name do not run; files that may hold secrets are left out of diffs. What is staged or
   unsaved, which git cannot see, is added.
+- **Commands in the background** are for servers and watchers, which `run_command` would wait for in vain: three tools
+  with the parts that Codex and Claude Code have, without input. `read_output` gives only what is new, waits for it, and
+  saves the files that the plan has changed before, so that a watcher sees them. Planners are not shown `read_output`
+  and `stop_command`, since no plan knows the id of a command beforehand.
 - **Length.** The tools stand in every request to a model, so names, descriptions and schemas together stay below
   6,500 bytes."""
 
@@ -64,7 +69,7 @@ def _section(tool: Tool) -> Iterator[str]:
     yield ""
     yield tool.description
     yield ""
-    yield _EFFECTS[tool.effect]
+    yield _FOLLOWS if tool.follows_commands else _EFFECTS[tool.effect]
     yield ""
     yield "| argument | type | | |"
     yield "|---|---|---|---|"

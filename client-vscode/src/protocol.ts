@@ -1220,6 +1220,26 @@ export interface ToolCompleted extends OfTask {
   durationMs: number;
 }
 
+/**
+ * The command of the step's open call runs in the background from now on; the fields are those of `BackgroundCommand`.
+ */
+export interface BackgroundStarted extends OfTask {
+  type: "background_started";
+  commandId: string;
+  command: string;
+  pid: number;
+  process?: string;
+}
+
+/** A background command has ended, or was stopped. */
+export interface BackgroundEnded extends OfTask {
+  type: "background_ended";
+  commandId: string;
+  reason: "exit" | "stopped" | "time_limit" | "plan_ended" | "server_ended" | "crash";
+  exitCode?: number;
+  line: string;
+}
+
 /** The user is asked for permission. */
 export interface ApprovalRequest extends OfPlan {
   type: "approval_request";
@@ -1416,6 +1436,8 @@ export type Event =
   | TaskSkipped
   | ToolStarted
   | ToolCompleted
+  | BackgroundStarted
+  | BackgroundEnded
   | ApprovalRequest
   | ApprovalResolved
   | EditStarted
@@ -1462,6 +1484,8 @@ export const EVENTS = [
   "task_skipped",
   "tool_started",
   "tool_completed",
+  "background_started",
+  "background_ended",
   "approval_request",
   "approval_resolved",
   "edit_started",

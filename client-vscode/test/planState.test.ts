@@ -184,6 +184,17 @@ test("unknown event types are ignored but counted", () => {
   expect(currentView(after)).toMatchObject({ folded: odd.seq, plan: { seq: odd.seq, status: "executing" } });
 });
 
+test("a command in the background is shown until it ends, and its end is told", () => {
+  const stream = approved()
+    .add("task_started", { taskId: "a", agent: "koda" })
+    .add("background_started", { taskId: "a", commandId: "c1", command: "npm run dev", pid: 7 });
+  expect(view(stream).background).toEqual([{ commandId: "c1", stepId: "a", command: "npm run dev" }]);
+  stream.add("background_ended", { taskId: "a", commandId: "c1", reason: "exit", exitCode: 1, line: "port in use" });
+  const { background, log } = view(stream);
+  expect(background).toEqual([]);
+  expect(log.map((each) => each.message)).toEqual(["npm run dev: port in use"]);
+});
+
 test("text of a running answer keeps its tail and ends with its step", () => {
   let state = folded(approved().add("task_started", { taskId: "a", agent: "koda" }));
   for (let index = 0; index < 50; index++)

@@ -142,6 +142,12 @@ class ExecutionSettings(_Group):
         gt=0,
         description="Seconds that one tool call may take; commands have their own limit.",
     )
+    max_background_commands: int = Field(
+        4, ge=1, le=32, description="The most commands that a plan has running in the background."
+    )
+    background_minutes: float = Field(
+        60, gt=0, le=1440, description="Minutes after which a command in the background is stopped."
+    )
     pause_on_clarification: bool = Field(
         True, description="Pause the whole plan when a step asks a question."
     )

@@ -386,6 +386,17 @@ EVENTS: dict[str, Any] = {
     "tool_completed": _value(
         ev.ToolCompleted, task_id="step_1", call_id="c1", ok=True, summary="12 lines", duration_ms=3
     ),
+    "background_started": _value(
+        ev.BackgroundStarted,
+        task_id="step_1",
+        command_id="c1",
+        command="npm run dev",
+        pid=4711,
+        process="b:9",
+    ),
+    "background_ended": _value(
+        ev.BackgroundEnded, task_id="step_1", command_id="c1", reason="exit", exit_code=1, line="port in use"
+    ),
     "approval_request": ev.ApprovalRequested(approval=APPROVAL),
     "approval_resolved": _value(
         ev.ApprovalResolved, approval_id="ap1", decision="allow", by="user", reason="Fine", files=(URI,)

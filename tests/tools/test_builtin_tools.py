@@ -11,7 +11,8 @@ from planloom.tools.registry import builtin, schema
 NAMES = (
     *("read_file", "list_files", "find_files", "search_text", "read_diagnostics"),
     *("git_status", "git_diff", "git_log"),
-    *("write_file", "edit_file", "create_folder", "rename_path", "delete_path", "run_command"),
+    *("write_file", "edit_file", "create_folder", "rename_path", "delete_path"),
+    *("run_command", "read_output", "stop_command"),
 )
 
 
@@ -44,6 +45,8 @@ def test_names_and_required_arguments_are_as_models_know_them() -> None:
         "rename_path": ["path", "new_path"],
         "delete_path": ["path"],
         "run_command": ["command"],
+        "read_output": ["command_id"],
+        "stop_command": ["command_id"],
     }
 
 

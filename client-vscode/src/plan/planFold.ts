@@ -109,6 +109,8 @@ export function foldPlan(plan: Plan, event: Event): Plan {
     case "perspective_start":
     case "tool_started":
     case "tool_completed":
+    case "background_started":
+    case "background_ended":
     case "edit_started":
     case "edit_applied":
     case "edit_rejected":

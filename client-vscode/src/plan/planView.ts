@@ -3,6 +3,7 @@
 import type {
   Agent,
   Answer,
+  BackgroundEnded,
   ChangeKind,
   Detection,
   EditApplied,
@@ -35,6 +36,13 @@ export interface OpenCall {
   args: JsonObject;
 }
 
+/** A command that runs on after the call that has started it. */
+export interface BackgroundCommand {
+  commandId: string;
+  stepId: string;
+  command: string;
+}
+
 export interface ChangedFile {
   editId: string;
   stepId: string;
@@ -65,6 +73,7 @@ export interface PlanView {
   detection?: Detection;
   unresolved: readonly Unresolved[];
   calls: readonly OpenCall[];
+  background: readonly BackgroundCommand[];
   files: readonly ChangedFile[];
   undos: readonly Undo[];
   streams: Readonly<Record<string, string>>;
@@ -113,6 +122,7 @@ export function begun(event: PlanStart): PlanView {
     detection: event.detection,
     unresolved: event.unresolved,
     calls: [],
+    background: [],
     files: [],
     undos: [],
     streams: {},
@@ -191,6 +201,12 @@ function foldAround(view: PlanView, event: Event): PlanView {
     }
     case "tool_completed":
       return { ...view, calls: view.calls.filter((call) => call.callId !== event.callId) };
+    case "background_started": {
+      const { commandId, taskId, command } = event;
+      return { ...view, background: [...view.background, { commandId, stepId: taskId, command }] };
+    }
+    case "background_ended":
+      return withoutCommand(view, event);
     case "task_update":
       return event.status === "pending" ? withoutCalls(view, event.taskId) : view;
     case "task_completed":
@@ -316,6 +332,14 @@ function withPerspectiveEnd(view: PlanView, agent: Agent, error: string | undefi
 
 function withoutCalls(view: PlanView, stepId: string): PlanView {
   return { ...view, calls: view.calls.filter((call) => call.stepId !== stepId), streams: omit(view.streams, stepId) };
+}
+
+/** The view without a background command; an end that nobody asked for is told. */
+function withoutCommand(view: PlanView, { commandId, reason, line, at }: BackgroundEnded): PlanView {
+  const found = view.background.find((each) => each.commandId === commandId);
+  const after = { ...view, background: view.background.filter((each) => each !== found) };
+  if (found === undefined || reason === "stopped") return after;
+  return logged(after, reason === "exit" ? "info" : "warning", `${found.command}: ${line === "" ? "ended" : line}`, at);
 }
 
 function logged(view: PlanView, level: Log["level"], message: string, at: string): PlanView {

@@ -127,6 +127,7 @@ function meta(view: PlanView, step: Step): View {
   const call = wait === undefined ? view.calls.find((each) => each.stepId === step.stepId) : undefined;
   const after = dependencyNumbers(plan, step);
   const retry = view.retries[step.stepId];
+  const background = view.background.find((each) => each.stepId === step.stepId);
   if (call !== undefined) return html`<span class="tool running">${icon("tools")}${callText(call)}</span>`;
   if (step.status === "skipped") return html`<span>${SKIP_REASON[step.skipReason ?? ""] ?? "skipped"}</span>`;
   if (step.status === "failed") return html`<span class="bad">${shown(step.result?.error)}</span>`;
@@ -139,6 +140,7 @@ function meta(view: PlanView, step: Step): View {
       : html`<span class="tool">${icon("tools")}${callText({ tool: step.tool, args: step.args })}</span>`
   }
     ${after === "" ? nothing : html`<span title="Waits for these steps">after ${shown(after)}</span>`}
+    ${background === undefined ? nothing : html`<span class="tool running" title="Runs in the background">${icon("server-process")}${shown(background.command)}</span>`}
     ${step.critical ? html`<span class="warn" title="If this step fails, the plan fails">critical</span>` : nothing}
     ${
       step.requiresApproval && step.status !== "completed"

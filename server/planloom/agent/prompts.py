@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from planloom.domain.plans.agents import NAMES
+from planloom.domain.plans.background_commands import background_calls
 from planloom.domain.plans.perspectives import Agent
 from planloom.domain.plans.plan import SETTLED, Plan, Step
 from planloom.domain.values import StepId, Value
@@ -86,6 +87,7 @@ def task_brief(plan: Plan, step: Step, background: Sequence[Section], seen: Coll
         sections.append(Section("TASK LIST", task_list(plan, step)))
         sections.append(Section("CURRENT TASK", current_task(step), of_run=True))
         sections.append(Section("COMPLETED TASKS", completed_tasks(plan, step, seen)))
+        sections.append(Section("BACKGROUND COMMANDS", background_commands(plan, step)))
     sections.append(Section("CONTEXT SUMMARY", plan.context_summary or ""))
     sections += user_messages(plan)
     filled = tuple(section for section in sections if section.text)
@@ -137,6 +139,18 @@ def completed_tasks(plan: Plan, current: Step, seen: Collection[StepId] = ()) ->
             continue
         if step.status == "completed" and step.result is not None:
             lines.append(f"{number}. {step.result.summary or step.description}")
+    return "\n".join(lines)
+
+
+def background_commands(plan: Plan, current: Step) -> str:
+    """The background commands of other tasks on a line each, but for those that a task has stopped itself."""
+    lines = []
+    for step_id, call in background_calls(plan):
+        command = call.background
+        if command is None or step_id == current.step_id:
+            continue
+        if command.end is None or command.end.reason != "stopped":
+            lines.append(f"{command.command_id} (`{command.command}`): {command.state}")
     return "\n".join(lines)
 
 

@@ -192,7 +192,7 @@ async def run_calls(
                 "(execution.maxToolCallsPerStep). Resume the plan to let it go on."
             )
         tool = limits.tools.get(call.name)
-        is_repeated = loop_state.repeats(call_key(call)) and (tool is None or tool.effect != "execute")
+        is_repeated = loop_state.repeats(call_key(call)) and (tool is None or not tool.is_of_commands)
         result = await _finish(limits, caller, call, ending=ending)
         if result is None:
             waited = f"{limits.completion_seconds:g} seconds"
@@ -217,7 +217,7 @@ async def _finish(
     Commands are not limited here: they have a timeout of their own, and may wait for the user.
     """
     tool = limits.tools.get(call.name)
-    limited = ending and tool is not None and tool.effect != "execute"
+    limited = ending and tool is not None and not tool.is_of_commands
     limit = asyncio.timeout(limits.completion_seconds if limited else None)
     try:
         async with limit:

@@ -27,6 +27,7 @@ from planloom.execution.recovery_proposals import ModelProposer
 from planloom.execution.resources import Resources
 from planloom.execution.step_outcomes import Asked, Done, Failed, Interrupted, Outcome, Rerouted, Skipped
 from planloom.execution.step_questions import StepQuestions
+from planloom.execution.steps.background import background_jobs
 from planloom.execution.summary import ending_of, failed
 
 RETRY_WAITS = (1.0, 2.0)
@@ -87,6 +88,10 @@ class Conductor:
             # Its job has ended without recording this.
             if step.status == "running":
                 self._back_to_pending(plan_id, step.step_id)
+
+    async def end_background(self, plan_id: PlanId) -> None:
+        """Stop the background commands of a plan that is about to end, so that its report tells their ends."""
+        await self._jobs.stop(background_jobs(plan_id))
 
     def release(self, plan_id: PlanId) -> None:
         """Let steps start again after `halt`."""
@@ -206,6 +211,7 @@ class Conductor:
             raise error
         if not ending.result():
             return True
+        await self.end_background(plan.plan_id)
         now = self._plan_store.load(plan.plan_id)
         if now is None or now.status != "executing" or now.seq != plan.seq:
             return True
@@ -214,6 +220,7 @@ class Conductor:
 
     async def _fail(self, plan_id: PlanId, failure: do.Fail) -> None:
         await self.halt(plan_id)
+        await self.end_background(plan_id)
         self._halted.discard(plan_id)
         plan = self._plan_store.load(plan_id)
         if plan is not None and plan.status in ("executing", "paused"):

@@ -258,7 +258,7 @@ def _commands(plan: Plan) -> Iterator[ReportedCommand]:
 def _command(command: str, call: ExecutedTool, runs: int) -> ReportedCommand:
     if call.command == "denied":
         return ReportedCommand(command=command, outcome=_not_allowed(call.why), runs=runs)
-    if call.command == "cut_off":
+    if call.command == "cut_off" and call.background is None:
         return ReportedCommand(command=command, outcome="it was cut off", runs=runs)
     if call.outcome is None:
         return ReportedCommand(command=command, outcome=call.summary, runs=runs)

@@ -26,6 +26,8 @@ EVENT_TYPES = (
     "task_skipped",
     "tool_started",
     "tool_completed",
+    "background_started",
+    "background_ended",
     "approval_request",
     "approval_resolved",
     "edit_started",

@@ -24,6 +24,7 @@ from planloom.execution.resources import Resources
 from planloom.execution.session import Session
 from planloom.execution.step_rules import StepRules
 from planloom.execution.steps.attached_files import StepAttachments
+from planloom.execution.steps.background import BackgroundCommands
 from planloom.execution.steps.commands import Terminal
 from planloom.execution.steps.literal_calls import LiteralCalls
 from planloom.execution.steps.model_work import ModelWork
@@ -83,7 +84,8 @@ class Application:
         UserUndo(plan_store, session.view)
         gate = Gate(session, plan_store)
         staging = StagingArea(plan_store, session.view, gate, applied_edits)
-        terminal = Terminal(gate, staging, saver, index)
+        background = BackgroundCommands(session, plan_store, jobs, index)
+        terminal = Terminal(gate, staging, saver, index, background)
         context_factory = ToolContextFactory(session, index, staging, terminal, tools, feed.stream_step)
 
         # From a request to a plan.
@@ -92,7 +94,9 @@ class Application:
         direct_runs = DirectRuns(session, plan_store, tools, rules)
         surroundings = PlanSurroundings(session, index, references, FollowUp(plan_store, ledger))
         planning_requests = PlanningRequests(references, surroundings)
-        planners = PlannerFactory(session, tools, models, templates, planning_requests, context_factory)
+        planners = PlannerFactory(
+            session, tools.of_plans(), models, templates, planning_requests, context_factory
+        )
         drafting = Drafting(plan_store, feed, planners.planner_for, rules)
 
         # From an approved plan to its effects.
@@ -112,7 +116,7 @@ class Application:
             ),
         )
         resources = Resources(partial(claims_of, tools), partial(capacity_of, models))
-        proposer = ModelProposer(session, models.current, tools, rules)
+        proposer = ModelProposer(session, models.current, tools.of_plans(), rules)
         conductor = Conductor(plan_store, jobs, runner, session.limits, resources, proposer)
 
         # What a client can ask.
@@ -136,6 +140,7 @@ class Application:
         self._plan_store = plan_store
         self._jobs = jobs
         self._ownership = ownership
+        self._background = background
         self._health = HealthWatch(session, feed, plan_store, ledger)
 
     @classmethod
@@ -211,6 +216,7 @@ class Application:
 
     async def close(self) -> None:
         """Stop every job, give leases back, close the ledger. Running plans are resumable."""
+        self._background.close()
         await self._jobs.stop("")
         await self.models.forget()
         self._ledger.close()

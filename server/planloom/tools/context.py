@@ -16,7 +16,7 @@ from planloom.workspace.paths.resolver import PathRefused, ResolvedPath, resolve
 from planloom.workspace.paths.roots import Root, Roots
 
 if TYPE_CHECKING:
-    from planloom.tools.processes.run_command import CommandRunner
+    from planloom.tools.processes.commands import CommandRunner
 
 
 class Diagnostics(Protocol):

@@ -20,6 +20,7 @@ from planloom.tools.files.moving import DELETE_PATH, RENAME_PATH
 from planloom.tools.files.reading import LIST_FILES, READ_FILE
 from planloom.tools.files.writing import CREATE_FOLDER, WRITE_FILE
 from planloom.tools.git.git_tools import GIT_DIFF, GIT_LOG, GIT_STATUS
+from planloom.tools.processes.background import READ_OUTPUT, STOP_COMMAND
 from planloom.tools.processes.run_command import RUN_COMMAND
 from planloom.tools.search.find_files import FIND_FILES
 from planloom.tools.search.search_files import SEARCH_TEXT
@@ -48,8 +49,14 @@ class Registry:
         return tuple(self._tools)
 
     def only(self, effects: Collection[Effect]) -> Registry:
-        """The tools with one of these effects."""
-        return Registry(tool for tool in self if tool.effect in effects)
+        """The tools with one of these effects. Those that follow commands come with those that run them."""
+        return Registry(
+            tool for tool in self if ("execute" if tool.is_of_commands else tool.effect) in effects
+        )
+
+    def of_plans(self) -> Registry:
+        """The tools that a planner is shown: without those that follow a command, which no plan knows beforehand."""
+        return Registry(tool for tool in self if not tool.follows_commands)
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools in the form that models get."""
@@ -78,6 +85,8 @@ def builtin() -> Registry:
             RENAME_PATH,
             DELETE_PATH,
             RUN_COMMAND,
+            READ_OUTPUT,
+            STOP_COMMAND,
         )
     )
 

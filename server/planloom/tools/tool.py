@@ -20,7 +20,8 @@ class ToolResult(Value):
     """The result of a call: a summary for people, a text for the model, a value for later steps.
 
     For a failed call `ok` is False and `text` tells the model what to do instead. `ended`: a command ran to its
-    end, with any exit code, and `outcome` says how. `refused`: a person or the policy did not allow the call.
+    end, with any exit code, and `outcome` says how; `in_background`: it runs on. `refused`: a person or the policy did
+    not allow the call.
     """
 
     ok: bool
@@ -28,6 +29,7 @@ class ToolResult(Value):
     text: str
     value: Json = None
     ended: bool = False
+    in_background: bool = False
     outcome: CommandOutcome | None = None
     refused: bool = False
 
@@ -63,7 +65,8 @@ class Tool:
     """A tool that a step or a model can call. `run` takes the parsed `arguments` model and the context.
 
     `paths` names the arguments that are workspace paths; of these, `writes` are those that the call changes,
-    `removes` those that it deletes or moves away, `replaces` those whose whole content it sets.
+    `removes` those that it deletes or moves away, `replaces` those whose whole content it sets. `follows_commands`: it
+    reads or stops a command that was allowed before.
     """
 
     name: str
@@ -75,3 +78,9 @@ class Tool:
     writes: tuple[str, ...] = ()
     removes: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
+    follows_commands: bool = False
+
+    @property
+    def is_of_commands(self) -> bool:
+        """Whether it runs, reads or stops commands: it limits its own time, and its result is different each time."""
+        return self.effect == "execute" or self.follows_commands

@@ -45,6 +45,7 @@ class Screen:
         self._running: dict[str, str] = {}
         self._answered: set[str] = set()
         self._tails: dict[str, str] = {}
+        self._background: dict[str, str] = {}
         self._started: dict[str, float] = {}
         self._is_one_step = False
 
@@ -201,6 +202,14 @@ class Screen:
             case "tool_completed" if step.get("kind") != "tool_call":
                 mark = Text("  · ", "dim") if event.get("ok") else Text("  ✘ ", "red")
                 self._console.print(mark.append(one_line(event.get("summary", ""), 160), "dim"))
+            case "background_started":
+                self._background[event.get("commandId", "")] = event.get("command", "")
+            case "background_ended":
+                command = self._background.pop(event.get("commandId", ""), "")
+                # What the model has stopped, and what the report tells, needs no line of its own.
+                if event.get("reason") in ("exit", "time_limit", "crash"):
+                    how = event.get("line") or "it ended"
+                    self._console.print(Text(f"  ! {one_line(f'{command}: {how}', 160)}", "yellow"))
             case "task_completed" if self._is_one_step:
                 self._idle(key)
             case "task_completed":

@@ -8,6 +8,7 @@ from pydantic import Field, TypeAdapter
 
 from planloom.domain.changes import Conflict, EditedFile, EditOutcome
 from planloom.domain.plans.attachments import Attachment, Unresolved
+from planloom.domain.plans.background_commands import BackgroundReason
 from planloom.domain.plans.editing import StepEdit
 from planloom.domain.plans.perspectives import Agent, Perspective
 from planloom.domain.plans.plan import (
@@ -286,6 +287,30 @@ class ToolCompleted(Value):
     outcome: CommandOutcome | None = None
 
 
+class BackgroundStarted(Value):
+    """The command of the step's open call runs in the background from now on; the fields are those of
+    `BackgroundCommand`.
+    """
+
+    type: Literal["background_started"] = "background_started"
+    task_id: StepId
+    command_id: str
+    command: str
+    pid: int
+    process: str | None = None
+
+
+class BackgroundEnded(Value):
+    """A background command has ended, or was stopped. `exit_code` is None unless it ended by itself."""
+
+    type: Literal["background_ended"] = "background_ended"
+    task_id: StepId
+    command_id: str
+    reason: BackgroundReason
+    exit_code: int | None = None
+    line: str = ""
+
+
 class ApprovalRequested(Value):
     """The user is asked for permission."""
 
@@ -533,6 +558,8 @@ Event = Annotated[
     | TaskSkipped
     | ToolStarted
     | ToolCompleted
+    | BackgroundStarted
+    | BackgroundEnded
     | ApprovalRequested
     | ApprovalResolved
     | EditStarted

@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Iterable
 from planloom.domain.changes import EditedFile, EditRecord
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition, updated
-from planloom.domain.plans.plan import ExecutedTool, Fate, OpenCall, Plan, Step
+from planloom.domain.plans.background_commands import BackgroundCommand, BackgroundEnd
+from planloom.domain.plans.plan import CommandEnd, CommandOutcome, ExecutedTool, Fate, OpenCall, Plan, Step
 from planloom.domain.safety.approvals import ApprovalFile
 from planloom.domain.values import StepId, Uri
 
@@ -36,6 +37,53 @@ def start_command(plan: Plan, step_id: StepId) -> Plan:
     return updated(plan, open_calls=calls)
 
 
+def start_background(plan: Plan, event: ev.BackgroundStarted) -> Plan:
+    """The plan after the command of the step's open call has begun to run in the background."""
+    command = BackgroundCommand(
+        command_id=event.command_id, command=event.command, pid=event.pid, process=event.process
+    )
+    calls = tuple(
+        call.model_copy(update={"background": command})
+        if call.step_id == event.task_id and call.running
+        else call
+        for call in plan.open_calls
+    )
+    return updated(plan, open_calls=calls)
+
+
+def end_background(plan: Plan, event: ev.BackgroundEnded) -> Plan:
+    """The plan after a background command has ended. Nothing changes if its step was removed meanwhile."""
+    end = BackgroundEnd(reason=event.reason, exit_code=event.exit_code, line=event.line)
+
+    def ended(command: BackgroundCommand | None) -> BackgroundCommand | None:
+        """The command with its end, if it is the one that has ended."""
+        is_it = command is not None and command.command_id == event.command_id
+        return command.model_copy(update={"end": end}) if command is not None and is_it else None
+
+    opened = tuple(
+        call.model_copy(update={"background": now}) if (now := ended(call.background)) else call
+        for call in plan.open_calls
+    )
+    plan = updated(plan, open_calls=opened)
+    step = plan.step(event.task_id)
+    if step is None:
+        return plan
+    calls = tuple(
+        _in_background(call, now) if (now := ended(call.background)) else call for call in step.tools_executed
+    )
+    return _with_step(plan, step, _with_calls(step, calls))
+
+
+def _in_background(call: ExecutedTool, command: BackgroundCommand | None) -> ExecutedTool:
+    """The call that has started this command. Once the command has ended, its end is that of the call."""
+    call = call.model_copy(update={"background": command})
+    if command is None or command.end is None:
+        return call
+    outcome = CommandOutcome(exit_code=command.end.exit_code, line=command.end.line)
+    how: CommandEnd = "cut_off" if command.end.reason == "crash" else "ended"
+    return call.model_copy(update={"command": how, "outcome": outcome})
+
+
 def complete_call(plan: Plan, event: ev.ToolCompleted) -> Plan:
     """The plan after a call has settled. Raises IllegalTransition if it never started."""
     call = next((each for each in plan.open_calls if each.call_id == event.call_id), None)
@@ -59,6 +107,8 @@ def complete_call(plan: Plan, event: ev.ToolCompleted) -> Plan:
         outcome=event.outcome,
         why=call.why if event.command == "denied" else None,
     )
+    if call.background is not None:
+        executed = _in_background(executed, call.background)
     if event.replaces:
         step = _without_replaced(step, event.replaces, event.changes, "held")
     return _with_step(closed_call, step, updated(step, tools_executed=(*step.tools_executed, executed)))
@@ -238,6 +288,18 @@ def _interrupted(call: OpenCall) -> ExecutedTool | None:
     """The record of a call that was open when its run ended; None if it cannot have had an effect."""
     if not (call.denied or call.running):
         return None
+    if call.background is not None:
+        # The command runs on, whatever becomes of the call that has started it.
+        begun = ExecutedTool(
+            tool=call.tool,
+            args=call.args,
+            ok=True,
+            deduplicated=False,
+            summary=f"`{call.background.command}` was started in the background",
+            duration_ms=0,
+            command="background",
+        )
+        return _in_background(begun, call.background)
     return ExecutedTool(
         tool=call.tool,
         args=call.args,

@@ -9,9 +9,11 @@ from planloom.domain.events.fold_calls import (
     accept_doubtful,
     close_run,
     complete_call,
+    end_background,
     open_call,
     settle_held,
     settle_staged,
+    start_background,
     start_command,
     with_staged,
 )
@@ -158,6 +160,18 @@ def tool_started(plan: Plan, event: ev.ToolStarted, _at: Instant) -> Plan:
 def tool_completed(plan: Plan, event: ev.ToolCompleted, _at: Instant) -> Plan:
     """The plan with a call closed and kept by its step."""
     return complete_call(plan, event)
+
+
+@folds(ev.BackgroundStarted, when=ALIVE)
+def background_started(plan: Plan, event: ev.BackgroundStarted, _at: Instant) -> Plan:
+    """The plan with a command in the background."""
+    return start_background(plan, event)
+
+
+@folds(ev.BackgroundEnded, when=ANY)
+def background_ended(plan: Plan, event: ev.BackgroundEnded, _at: Instant) -> Plan:
+    """The plan with a background command ended."""
+    return end_background(plan, event)
 
 
 @folds(ev.CheckCompleted, when=ALIVE)

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from planloom.domain.changes import Conflict, EditRecord
 from planloom.domain.plans.attachments import Attachment
+from planloom.domain.plans.background_commands import BackgroundCommand
 from planloom.domain.plans.indexed_tuple import IndexedTuple
 from planloom.domain.plans.outputs import output_references
 from planloom.domain.plans.perspectives import Agent, Perspective
@@ -178,8 +179,10 @@ policy. `refused`: allowed, but it could not be applied. `doubtful`: the file ho
 one, so whether it was applied is unknown. `lost`: it was staged in a run that has ended.
 """
 UNMADE: frozenset[Fate] = frozenset({"denied", "refused", "doubtful", "lost"})
-CommandEnd = Literal["ended", "denied", "cut_off", "not_run"]
-"""The outcome of a command: `ended` with any exit code; `cut_off`: started, its end is unknown."""
+CommandEnd = Literal["ended", "denied", "cut_off", "not_run", "background"]
+"""The outcome of a command: `ended` with any exit code, or stopped; `cut_off`: started, its end is unknown;
+`background`: it runs on after its call.
+"""
 
 
 class CommandOutcome(Value):
@@ -193,7 +196,8 @@ class ExecutedTool(Value):
     """One settled tool call of a step, and the state of its effects.
 
     `files` maps the URIs of the files that it changes to their fates. `command` is None unless the call runs a
-    command, `outcome` unless that ended. `why` is the reason if part of it was not applied.
+    command, `outcome` unless that ended. `background` is the command if it was started in the background. `why` is the
+    reason if part of it was not applied.
     """
 
     tool: str
@@ -205,6 +209,7 @@ class ExecutedTool(Value):
     files: dict[str, Fate] = Field(default_factory=dict)
     command: CommandEnd | None = None
     outcome: CommandOutcome | None = None
+    background: BackgroundCommand | None = None
     why: str | None = None
 
     @property
@@ -220,7 +225,9 @@ class ExecutedTool(Value):
     @property
     def has_effect(self) -> bool:
         """Whether it has changed something, or will once its staged changes are applied."""
-        return self.ok and (self.command == "ended" or bool(self.fates & {"held", "staged", "made"}))
+        return self.ok and (
+            self.command in ("ended", "background") or bool(self.fates & {"held", "staged", "made"})
+        )
 
 
 class ExpectedTool(Value):
@@ -399,7 +406,8 @@ class Pending(Value):
 class OpenCall(Value):
     """A tool call that has started and not settled.
 
-    `running`: its command was started. `denied`: the user did not allow it, for the reason `why`.
+    `running`: its command was started, in the background if `background` is set. `denied`: the user did not allow it,
+    for the reason `why`.
     """
 
     call_id: CallId
@@ -408,6 +416,7 @@ class OpenCall(Value):
     args: Args
     effect: Effect
     running: bool = False
+    background: BackgroundCommand | None = None
     denied: bool = False
     why: str | None = None
 

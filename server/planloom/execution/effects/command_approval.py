@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from planloom.domain.safety.approvals import Approval
 from planloom.domain.safety.destructive_intent import destructive_command
 from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId
-from planloom.tools.processes.run_command import Command
+from planloom.tools.processes.commands import Command
 from planloom.tools.terminal_text import escaped, hides
 from planloom.workspace.paths.names import listed
 
@@ -61,6 +61,8 @@ class CommandProposal(NamedTuple):
         """The hash of everything that an approval covers: the exact command, its folder, and its scripts."""
         command = self.command
         row = [command.line, command.argv, str(command.cwd), *map(list, self.scripts)]
+        if command.background:
+            row.append("in the background")
         return Sha256(hashlib.sha256(json.dumps(row).encode()).hexdigest())
 
 
@@ -84,6 +86,8 @@ def _warnings(proposal: CommandProposal) -> Iterable[str]:
     text = proposal.command.text
     if proposal.again:
         yield proposal.again
+    if proposal.command.background:
+        yield "It runs in the background, until it is stopped or the plan ends."
     if destructive_command(text):
         yield "It seems to delete things, which cannot be undone."
     if "\n" in text.strip("\n"):

@@ -73,6 +73,11 @@ def _note(call: ExecutedTool) -> ToolNote:
 
 
 def _outcome(call: ExecutedTool) -> str:
+    if call.background is not None:
+        command = call.background
+        if command.end is None:
+            return f"It runs in the background as {command.command_id}: do not start it again."
+        return f"It ran in the background: {command.state}. Start it again only if the task needs it."
     match call.command:
         case "ended":
             return "It ran to its end: do not run it again unless the task needs that."
@@ -84,7 +89,7 @@ def _outcome(call: ExecutedTool) -> str:
             return "The user did not allow it."
         case "not_run":
             return "It was not run."
-        case None:
+        case "background" | None:
             pass
     if not call.files:
         return "" if not call.ok else "Its result is not stored: call it again if you need it."

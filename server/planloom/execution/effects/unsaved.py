@@ -63,10 +63,7 @@ class UnsavedFileSaver:
         """
         waived = self._waived.pop(plan.plan_id, {})
         answered = self._waiting.pop(plan.plan_id, {})
-        dirty = await self._dirty(plan)
-        if dirty and self._session.settings.edits.save != "never":
-            await self._save_own(dirty)
-            dirty = await self._dirty(plan)
+        dirty = await self.save_own(plan)
         texts = {uri: (await self._view.snapshot(uri)).sha256 for uri in dirty}
         ignored = {
             uri: text
@@ -78,6 +75,17 @@ class UnsavedFileSaver:
             self._waiting[plan.plan_id] = unsaved
             self._waived[plan.plan_id] = ignored
             raise UnsavedFiles(tuple(self._name(uri) for uri in unsaved))
+
+    async def save_own(self, plan: Plan) -> tuple[Uri, ...]:
+        """Have the editor save files that only Planloom has changed, unless `edits.save` is `never`.
+
+        Returns the files that are still unsaved.
+        """
+        dirty = await self._dirty(plan)
+        if dirty and self._session.settings.edits.save != "never":
+            await self._save_own(dirty)
+            dirty = await self._dirty(plan)
+        return dirty
 
     async def on_edit_applied(self, plan: Plan, edit: EditRecord) -> None:
         """Have the editor save files that only Planloom has changed, if `edits.save` is `always`; not after an undo."""

@@ -87,11 +87,11 @@ class Signature(NamedTuple):
 
 
 def signature(tool: Tool, args: Args, places: Mapping[str, str]) -> Signature | None:
-    """The signature of a call; None for commands. `places` maps its path arguments to resolved paths.
+    """The signature of a call; None for those of commands. `places` maps its path arguments to resolved paths.
 
     Calls are equal if tool, resolved paths and all other arguments are.
     """
-    if tool.effect == "execute":
+    if tool.is_of_commands:
         return None
     content = {name: value for name, value in args.items() if name not in places}
     canonical = json.dumps([tool.name, sorted(places.items()), content], sort_keys=True, ensure_ascii=False)

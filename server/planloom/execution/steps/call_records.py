@@ -91,6 +91,8 @@ def _end(call: CallRecord, *, running: bool) -> CommandEnd:
         return "denied"
     if call.result is None:
         return "cut_off" if running else "not_run"
+    if call.result.in_background:
+        return "background"
     return "ended" if call.result.ended else "not_run"
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Final, Literal
 
+from planloom.domain.plans.background_commands import background_calls
 from planloom.domain.values import Args
 from planloom.execution.effects.command_approval import CommandProposal, scripts_of
 from planloom.execution.effects.gate import Gate
@@ -14,10 +16,11 @@ from planloom.execution.effects.proposals import Denied, NotMade
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.unsaved import UnsavedFileSaver
 from planloom.execution.step_run import StepRun
+from planloom.execution.steps.background import BackgroundCommands
 from planloom.execution.summary import changed_files
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.tools.processes.child_process import ProcessResult, run_process, shell_argv
-from planloom.tools.processes.run_command import Command
+from planloom.tools.processes.commands import Command, CommandState, NoCommand
 from planloom.workspace.index.programs import environment
 from planloom.workspace.paths.uris import name_in
 
@@ -43,31 +46,42 @@ class CommandDenied(Exception):
 class Terminal:
     """The one terminal that the commands of all steps share: one command at a time, on saved files.
 
-    The resources that a step claims do not cover the commands of its model and of its checks; the lock does.
+    The resources that a step claims do not cover the commands of its model and of its checks; the lock does. Commands
+    in the `background` hold it only while they start.
     """
 
     def __init__(
-        self, gate: Gate, staging: StagingArea, saver: UnsavedFileSaver, index: WorkspaceIndex
+        self,
+        gate: Gate,
+        staging: StagingArea,
+        saver: UnsavedFileSaver,
+        index: WorkspaceIndex,
+        background: BackgroundCommands,
     ) -> None:
+        self.background = background
         self.lock = asyncio.Lock()
         self._gate = gate
         self._staging = staging
         self._saver = saver
         self._index = index
 
-    async def put_on_disk(self, run: StepRun) -> ProcessResult | None:
+    async def put_on_disk(self, run: StepRun) -> str | None:
         """Commit the plan's staged changes and have unsaved files saved, since a command may need them.
 
-        Returns the failure if staged changes were not made. Raises CommandDenied, CancelledByUser, UnsavedFiles.
+        Returns why staged changes were not made. Raises CommandDenied, CancelledByUser, UnsavedFiles.
         """
         verdict = await self._staging.commit_staged(run.plan_id)
         if isinstance(verdict, Denied | NotMade):
             reason = f"The changes before it were not made: {verdict.reason}"
             if isinstance(verdict, Denied):
                 raise _denied(verdict, reason)
-            return ProcessResult(code=None, problem=reason)
+            return reason
         await self._saver.save_before_command(run.plan)
         return None
+
+    async def save_own(self, run: StepRun) -> None:
+        """Have the files saved that only the plan has changed, since a command in the background may follow them."""
+        await self._saver.save_own(run.plan)
 
     async def permit(self, proposal: CommandProposal) -> None:
         """Get a command approved. Raises CommandDenied, CancelledByUser, UntrustedWorkspace."""
@@ -77,6 +91,9 @@ class Terminal:
 
     async def run(self, command: Command, on_output: Output) -> ProcessResult:
         """Run a command to its end, then update the index of files. The caller holds the lock."""
+        assert command.timeout_seconds is not None, (
+            "only a command in the background has no time limit of its own"
+        )
         argv = command.argv if command.line is None else shell_argv(command.line)
         try:
             return await run_process(
@@ -100,18 +117,47 @@ class StepCommands:
     def __init__(self, run: StepRun, terminal: Terminal, on_output: Output) -> None:
         self._run = run
         self._terminal = terminal
+        self._background = terminal.background
         self._on_output = on_output
 
     async def run(self, command: Command) -> ProcessResult:
         """Get the command approved and run it. Raises CommandDenied, CancelledByUser, UnsavedFiles,
         UntrustedWorkspace.
+        """
+        not_made = await self._terminal.put_on_disk(self._run)
+        if not_made is not None:
+            return ProcessResult(code=None, problem=not_made)
+        async with self._allowed(command):
+            return await self._terminal.run(command, self._on_output)
+
+    async def start(self, command: Command) -> CommandState | NoCommand:
+        """Get the command approved and start it in the background. Raises what `run` raises."""
+        not_made = await self._terminal.put_on_disk(self._run)
+        if not_made is not None:
+            return NoCommand(reason=not_made)
+        refused = self._background.refusal(self._run.plan, command)
+        if refused is not None:
+            return refused
+        async with self._allowed(command):
+            begun = self._background.begin(self._run, command, self._on_output)
+        return begun if isinstance(begun, NoCommand) else await self._background.first(begun)
+
+    async def read(self, command_id: str, wait_seconds: float) -> CommandState | NoCommand:
+        """The new output of a background command, which may follow the files that the plan has changed."""
+        await self._terminal.save_own(self._run)
+        return await self._background.read(self._run.plan, command_id, wait_seconds)
+
+    async def stop(self, command_id: str) -> CommandState | NoCommand:
+        """Stop a background command."""
+        return await self._background.stop(self._run.plan, command_id)
+
+    @asynccontextmanager
+    async def _allowed(self, command: Command) -> AsyncIterator[None]:
+        """Get the command approved, and lock the terminal; the start of the command is recorded.
 
         The approval is for the scripts as they were shown. They are compared again once the terminal is locked; if
         one has changed, the lock is released and the user is asked again.
         """
-        not_made = await self._terminal.put_on_disk(self._run)
-        if not_made is not None:
-            return not_made
         again = self._ran_before()
         while True:
             proposal = await self._proposal(command, again)
@@ -121,7 +167,8 @@ class StepCommands:
                 if (await self._proposal(command, None)).digest == proposal.digest:
                     # A crash while the command waited must differ from a crash later: the start is durable first.
                     self._run.update(command_started=True)
-                    return await self._terminal.run(command, self._on_output)
+                    yield
+                    return
             again = _CHANGED
 
     async def _proposal(self, command: Command, again: str | None) -> CommandProposal:
@@ -148,10 +195,20 @@ class StepCommands:
             call = now.tools_executed[index]
             if args is None or call.command not in ("ended", "cut_off") or not _same(call.args, args):
                 continue
+            if call.background is not None:
+                break
             if call.command == "cut_off":
                 return _CUT_OFF
             earlier = now.calls_closed <= index < len(self._run.step.tools_executed)
             return _ENDED if earlier else None
+        return self._left_running(args)
+
+    def _left_running(self, args: Args | None) -> str | None:
+        """Whether a server that died has left this very command running in the background, for whichever step."""
+        for _, call in background_calls(self._run.plan):
+            end = call.background.end if call.background is not None else None
+            if end is not None and end.reason == "crash" and args is not None and _same(call.args, args):
+                return f"It ran in the background before: {end.line}."
         return None
 
 

@@ -58,7 +58,7 @@ class LiteralCalls:
         if outcome is None:
             async with recorded_call(run, tool, args) as call:
                 seconds = run.session.settings.execution.completion_timeout_seconds
-                result = await run_tool(tool, args, context, None if tool.effect == "execute" else seconds)
+                result = await run_tool(tool, args, context, None if tool.is_of_commands else seconds)
                 call.result, call.after = result, context.files.changeset()
             outcome = await self._commit(run, result, context, checks)
         if not isinstance(outcome, Done):
@@ -119,6 +119,10 @@ async def _earlier_outcome(
         return Done(summary="Done already, in an earlier run of the step.", value=value)
     if not is_open:
         return None
+    if call.background is not None and call.background.end is not None:
+        return None if call.background.end.reason in ("server_ended", "crash") else Done(summary=call.summary)
+    if call.command == "background":
+        return Done(summary=call.summary)
     if call.command == "ended":
         if call.ok:
             return Done(summary=call.summary)

@@ -100,7 +100,7 @@ async def within(
         if clock.at_limit is not None:
             await clock.at_limit()
         detail = (
-            f"The step has worked for {_duration(seconds)}, the most that one step may take "
+            f"The step has worked for {duration(seconds)}, the most that one step may take "
             "(execution.stepTimeoutSeconds). Resume the plan to give it as much again. "
             f"{changed_so_far(run.now)}"
         )
@@ -176,7 +176,7 @@ class PlanTimeBudget:
             self._start(plan_id, clock)
             return
         detail = (
-            f"The plan has worked for {_duration(minutes * 60)}, its budget (budget.maxMinutes). "
+            f"The plan has worked for {duration(minutes * 60)}, its budget (budget.maxMinutes). "
             "Resume it to grant as much again."
         )
         self._plan_store.record(plan_id, ev.PlanPaused(reason="budget", detail=detail))
@@ -257,7 +257,8 @@ class WorkClock:
         return max(0.0, self._before + running)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """A time for people, in seconds or minutes."""
     if seconds >= 120:
         return f"{seconds / 60:g} minutes"
     return f"{seconds:g} seconds"

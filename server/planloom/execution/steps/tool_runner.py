@@ -82,9 +82,15 @@ class StepToolRunner:
             return (
                 earlier if not tool.writes else earlier.model_copy(update={"text": _AS_BEFORE + earlier.text})
             )
-        not_made = await self._commit_before(tool)
+        # A command may need what is staged; so may one in the background, before its output is read.
+        not_made = await self.commit() if tool.is_of_commands else None
         before = self._context.files.changeset()
-        result = not_made or await tool.run(tool.arguments.model_validate(call.arguments), self._context)
+        if not_made is not None and not tool.follows_commands:
+            result = failed(f"The command was not run. {not_made}")
+        else:
+            result = await tool.run(tool.arguments.model_validate(call.arguments), self._context)
+            if not_made is not None:
+                result = result.model_copy(update={"text": f"{not_made}\n{result.text}"})
         await self._call_cache.ran(self._context, result)
         after = self._context.files.changeset()
         same = await self._named(tool.writes, call.arguments) if result.ok and after == before else ()
@@ -97,11 +103,6 @@ class StepToolRunner:
         """The files that these arguments of a call name."""
         paths = [await self._context.resolve(str(args.get(name, "")), "write") for name in names]
         return tuple(path.uri for path in paths if not isinstance(path, PathRefused))
-
-    async def _commit_before(self, tool: Tool) -> ToolResult | None:
-        """Commit what is staged before a command, which may need it. Returns the failure if it was not made."""
-        not_made = await self.commit() if tool.effect == "execute" else None
-        return None if not_made is None else failed(f"The command was not run. {not_made}")
 
     async def commit(self) -> str | None:
         """Ask for the staged changes and make them. Returns, for the model, what was not made and why."""

@@ -128,7 +128,9 @@ class Plans(PlanReader):
         if plan.status == "draft" and plan.before_draft is not None:
             self._drafts.restore(plan.plan_id, "The new draft was cancelled.")
         else:
-            self._plan_store.record(plan.plan_id, cancelled(plan, self._plan_store.store.text))
+            await self._turns.conductor.end_background(plan.plan_id)
+            ending = cancelled(self._plan_store.plan(plan.plan_id), self._plan_store.store.text)
+            self._plan_store.record(plan.plan_id, ending)
 
     async def undo(self, plan_id: PlanId, step_id: StepId | None, redo: bool) -> UndoResult:
         """Revert the applied edits of a step or of the whole plan; `redo` reverts the last undo."""

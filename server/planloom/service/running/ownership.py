@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from planloom.domain.errors import OwnedElsewhere, PlanloomError, PlanUnreadable, StorageFailed, UnknownThing
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition
+from planloom.domain.plans.background_commands import running_in_background
 from planloom.domain.plans.plan import PauseReason, Plan, PlanError
 from planloom.domain.values import PlanId
 from planloom.execution.conductor import Conductor
@@ -18,8 +19,10 @@ from planloom.execution.effects.staging_area import StagingArea, drop_staged
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
+from planloom.execution.steps.background import background_jobs
 from planloom.execution.summary import execution_summary
 from planloom.storage.ledger import LEASE_SECONDS, Ledger, owned_elsewhere, workspace_key
+from planloom.tools.processes.left_over import end_left_over
 from planloom.workspace.edits.after_crash import clear_leftovers
 
 STOPPED = "The plan was stopped, because its progress could not be written to the plan ledger."
@@ -112,8 +115,14 @@ class Ownership:
     def _adopt(self, plan: Plan) -> Plan:
         """Pause a plan of a crashed server, or one that was released, so that the user can resume it.
 
-        What it was waiting for is withdrawn. A draft fails.
+        What it was waiting for is withdrawn, its background commands are ended. A draft fails.
         """
+        for step_id, command in running_in_background(plan):
+            line = end_left_over(command.pid, command.process)
+            ended = ev.BackgroundEnded(
+                task_id=step_id, command_id=command.command_id, reason="crash", line=line
+            )
+            plan = self._plan_store.record(plan.plan_id, ended)
         stopped = plan.plan_id in self._released
         reason: PauseReason = "storage" if stopped else "restart"
         if plan.status == "draft":
@@ -164,6 +173,7 @@ class Ownership:
             await self._jobs.stop(f"{name}:{plan_id}")
         await self._conductor.halt(plan_id)
         await self._jobs.stop(f"conduct:{plan_id}")
+        await self._jobs.stop(background_jobs(plan_id))
         self._staging.forget(plan_id)
         self._conductor.release(plan_id)
 
@@ -186,6 +196,7 @@ class Ownership:
             or plan.pending.conflicts
             or any(step.status == "running" for step in plan.steps)
             or any(edit.state == "intended" for edit in plan.edits)
+            or running_in_background(plan)
         )
 
     def _adopt_all(self, plan_ids: Iterable[PlanId]) -> None:

@@ -1,4 +1,4 @@
-"""Runs one child process in its own group, without input, with limits on time and captured output."""
+"""Runs child processes, each in its own group, without input, with limits on time and captured output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 from planloom.domain.values import Value
 from planloom.shielded import uninterrupted
@@ -87,18 +87,32 @@ class Capture:
         """The beginning and the end as they are; the whole stream if nothing was left out."""
         return bytes(self._head + self._tail[-self._tail_limit :])
 
-    def text(self) -> str:
-        """The clean text, cut at line ends where possible, with a line that says how much was left out."""
+    def parts(self) -> tuple[bytes, int, bytes]:
+        """The beginning, how many bytes after it are left out, and the end; both cut at line ends where possible."""
         head, tail = bytes(self._head), bytes(self._tail[-self._tail_limit :])
         if not self.left_out:
-            return plain((head + tail).decode("utf-8", "replace"))
+            return head + tail, 0, b""
         head = head[: head.rfind(b"\n") + 1] or head
         tail = tail[tail.find(b"\n") + 1 :] if b"\n" in tail[:-1] else tail
-        missing = self.total - len(head) - len(tail)
+        return head, self.total - len(head) - len(tail), tail
+
+    def text(self) -> str:
+        """The clean text, with a line that says how much was left out."""
+        head, missing, tail = self.parts()
         before, after = (plain(part.decode("utf-8", "replace")) for part in (head, tail))
+        if not missing:
+            return before
         return (
             f"{before.rstrip()}\n[… {missing} bytes left out; ask for a smaller part to see them …]\n{after}"
         )
+
+
+class Output(Protocol):
+    """Keeps what a process prints."""
+
+    def add(self, data: bytes) -> None:
+        """Append what was printed to either stream."""
+        ...
 
 
 class _Live:
@@ -133,34 +147,84 @@ class _Live:
             self._on_output(self._kind, text)
 
 
-class _Child(asyncio.SubprocessProtocol):
-    """Receives the events of a running process; one capture gets both streams in order of arrival."""
+class ChildProcess(asyncio.SubprocessProtocol):
+    """A process in its own group, from `start` to `end`; `output` gets both streams in order of arrival."""
 
-    def __init__(self, on_output: OnOutput | None) -> None:
-        self.capture = Capture()
-        self.exited = asyncio.Event()
-        self.drained = asyncio.Event()
+    def __init__(self, output: Output, on_output: OnOutput | None = None) -> None:
+        self._output = output
+        self._exited = asyncio.Event()
+        self._drained = asyncio.Event()
         self._live = {1: _Live("stdout", on_output), 2: _Live("stderr", on_output)}
         self._open = 2
-        self.transport: asyncio.SubprocessTransport | None = None
+        self._transport: asyncio.SubprocessTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.SubprocessTransport)
-        self.transport = transport
+        self._transport = transport
 
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:
         assert isinstance(data, bytes)
-        self.capture.add(data)
+        self._output.add(data)
         self._live[fd].add(data)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002
         self._live[fd].add(b"", last=True)
         self._open -= 1
         if not self._open:
-            self.drained.set()
+            self._drained.set()
 
     def process_exited(self) -> None:
-        self.exited.set()
+        self._exited.set()
+
+    async def start(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> str | None:
+        """Start the program. Returns why it could not be started; after a cancellation it may run all the same."""
+        try:
+            # A cancellation during the start would leave the group running, and asyncio waiting for it.
+            await uninterrupted(
+                asyncio.get_running_loop().subprocess_exec(
+                    lambda: self, *argv, cwd=cwd, env=dict(env), stdin=subprocess.DEVNULL, **_own_group()
+                )
+            )
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            return f"{argv[0]} cannot be started: {reason}."
+        return None
+
+    @property
+    def pid(self) -> int:
+        """The id of the process, and of its group. It must have been started."""
+        assert self._transport is not None
+        return self._transport.get_pid()
+
+    @property
+    def code(self) -> int | None:
+        """The exit code, negative for the signal that ended it; None while it runs, or if it never started."""
+        return None if self._transport is None else self._transport.get_returncode()
+
+    async def ended(self) -> None:
+        """Wait until the process has ended by itself."""
+        await self._exited.wait()
+
+    async def end(self) -> None:
+        """End the group with SIGTERM, then SIGKILL. A cancellation meanwhile only shortens the wait."""
+        transport = self._transport
+        if transport is None:
+            return
+        try:
+            if self._exited.is_set():
+                await _within(_DRAIN_SECONDS, self._drained)
+            else:
+                _signal(transport, signal.SIGTERM)
+                await _within(_GRACE_SECONDS, self._exited)
+        finally:
+            # Processes that remain in the group end too, even if the main process ended by itself.
+            _signal(transport, _FORCE)
+            try:
+                await _within(_GRACE_SECONDS, self._exited)
+                await _within(_DRAIN_SECONDS, self._drained)
+            finally:
+                # A process outside the group may still have the pipes open.
+                transport.close()
 
 
 async def run_process(
@@ -175,33 +239,30 @@ async def run_process(
 
     Never raises OSError. A cancellation first ends the whole group, which takes at most two seconds.
     """
-    child = _Child(on_output)
+    capture = Capture()
+    child = ChildProcess(capture, on_output)
     timed_out = False
     try:
-        try:
-            # A cancellation during the start would leave the group running, and asyncio waiting for it.
-            await uninterrupted(
-                asyncio.get_running_loop().subprocess_exec(
-                    lambda: child, *argv, cwd=cwd, env=dict(env), stdin=subprocess.DEVNULL, **_own_group()
-                )
-            )
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            return ProcessResult(code=None, problem=f"{argv[0]} cannot be started: {reason}.")
+        problem = await child.start(argv, cwd=cwd, env=env)
+        if problem is not None:
+            return ProcessResult(code=None, problem=problem)
         async with asyncio.timeout(timeout_seconds):
-            await child.exited.wait()
-        await _within(_DRAIN_SECONDS, child.drained)
+            await child.ended()
     except TimeoutError:
         timed_out = True
     finally:
-        if child.transport is not None:
-            await _end(child.transport, child)
-    code = None if timed_out or child.transport is None else child.transport.get_returncode()
+        await child.end()
+    return result_of(child, capture.text(), timed_out=timed_out)
+
+
+def result_of(child: ChildProcess, output: str, *, timed_out: bool) -> ProcessResult:
+    """How a process ended that has printed `output`."""
+    code = None if timed_out else child.code
     return ProcessResult(
         code=code if code is not None and code >= 0 else None,
         signal=-code if code is not None and code < 0 else None,
         timed_out=timed_out,
-        output=child.capture.text(),
+        output=output,
     )
 
 
@@ -216,23 +277,6 @@ async def _within(seconds: float, event: asyncio.Event) -> bool:
         async with asyncio.timeout(seconds):
             await event.wait()
     return event.is_set()
-
-
-async def _end(transport: asyncio.SubprocessTransport, child: _Child) -> None:
-    """End the group with SIGTERM, then SIGKILL. A cancellation meanwhile only shortens the wait."""
-    try:
-        if not child.exited.is_set():
-            _signal(transport, signal.SIGTERM)
-            await _within(_GRACE_SECONDS, child.exited)
-    finally:
-        # Processes that remain in the group end too, even if the main process ended by itself.
-        _signal(transport, _FORCE)
-        try:
-            await _within(_GRACE_SECONDS, child.exited)
-            await _within(_DRAIN_SECONDS, child.drained)
-        finally:
-            # A process outside the group may still have the pipes open.
-            transport.close()
 
 
 def _signal(transport: asyncio.SubprocessTransport, number: signal.Signals) -> None:

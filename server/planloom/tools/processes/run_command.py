@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from planloom.domain.plans.plan import CommandOutcome
-from planloom.domain.values import Value
 from planloom.tools.context import ToolContext
-from planloom.tools.processes.child_process import ProcessResult
+from planloom.tools.processes.commands import Command, CommandState, NoCommand, how_ended
 from planloom.tools.processes.outcome_line import outcome_line
 from planloom.tools.tool import Tool, ToolResult, failed, shortened
 from planloom.workspace.paths.resolver import PathRefused
@@ -19,7 +16,11 @@ from planloom.workspace.paths.resolver import PathRefused
 DEFAULT_SECONDS: Final = 120.0
 MOST_SECONDS: Final = 3600.0
 MAX_COMMAND: Final = 20_000
-_SHOWN: Final = 120
+_TOO_LONG: Final = " Give a larger timeout_seconds. A server or a watcher never ends: run it with background."
+_RUNS_ON: Final = (
+    "runs in the background as {}: read_output returns what it prints, stop_command ends it. It is stopped when the "
+    "plan ends."
+)
 
 
 class RunCommand(BaseModel):
@@ -32,6 +33,7 @@ class RunCommand(BaseModel):
     timeout_seconds: float = Field(
         DEFAULT_SECONDS, gt=0, le=MOST_SECONDS, description="Seconds until it is ended."
     )
+    background: bool = Field(False, description="Go on while it runs: for servers and watchers.")
 
     @field_validator("command")
     @classmethod
@@ -46,29 +48,6 @@ class RunCommand(BaseModel):
         return command
 
 
-class Command(Value):
-    """A command: `line` for a shell, or `argv` without one. `cwd` is a real path, `folder` its workspace path."""
-
-    line: str | None = None
-    argv: tuple[str, ...] = ()
-    cwd: Path
-    folder: str
-    timeout_seconds: float
-
-    @property
-    def text(self) -> str:
-        """The command as one line; a list is quoted for a shell."""
-        return self.line if self.line is not None else shlex.join(self.argv)
-
-
-class CommandRunner(Protocol):
-    """Asks for approval of a command, and runs it."""
-
-    async def run(self, command: Command) -> ProcessResult:
-        """Ask for approval, apply staged changes, and run the command to its end. Raises if it is not allowed."""
-        ...
-
-
 async def run_command(args: RunCommand, context: ToolContext) -> ToolResult:
     """Run a command in the workspace after a person or the policy has allowed it."""
     if context.commands is None:
@@ -79,13 +58,18 @@ async def run_command(args: RunCommand, context: ToolContext) -> ToolResult:
     if not place.path.is_dir():
         return failed(f"cwd: {place.relative} is not a folder. Give an existing folder of the workspace.")
     shell = isinstance(args.command, str)
+    is_limited = not args.background or "timeout_seconds" in args.model_fields_set
     command = Command(
         line=args.command if isinstance(args.command, str) else None,
         argv=() if isinstance(args.command, str) else args.command,
         cwd=place.path,
         folder="" if place.relative == "." else place.relative,
-        timeout_seconds=args.timeout_seconds,
+        timeout_seconds=args.timeout_seconds if is_limited else None,
+        background=args.background,
     )
+    if command.background:
+        state = await context.commands.start(command)
+        return failed(state.reason) if isinstance(state, NoCommand) else _started(state)
     ended = await context.commands.run(command)
     if ended.problem is not None:
         hint = (
@@ -94,36 +78,50 @@ async def run_command(args: RunCommand, context: ToolContext) -> ToolResult:
             else " Give a shell command as one string; a list must begin with an installed program."
         )
         return failed(f"{ended.problem}{hint}")
-    return _tool_result(command, ended)
+    return _ended(
+        command.name,
+        how_ended(ended, args.timeout_seconds),
+        ended.code,
+        ended.output,
+        timed_out=ended.timed_out,
+    )
 
 
-def _tool_result(command: Command, ended: ProcessResult) -> ToolResult:
-    name = shortened(" ".join(command.text.split()), _SHOWN)
-    if ended.timed_out:
-        how = f"was ended after {command.timeout_seconds:g} seconds"
-    elif ended.signal is not None:
-        how = f"was ended by signal {ended.signal}"
-    else:
-        how = f"ended with exit code {ended.code}"
-    ok = ended.code == 0
-    line = outcome_line(ended.output)
-    text = f"The command {how}."
-    if ended.timed_out:
-        text += (
-            " Give a larger timeout_seconds, or a command that ends by itself: servers and watchers never do."
-        )
-    text += f"\n{ended.output}" if ended.output.strip() else "\n(no output)"
-    summary = shortened(f"`{name}` {how}{f': {line}' if line else ''}")
-    value = {"exit_code": ended.code, "output": ended.output, "timed_out": ended.timed_out}
-    outcome = CommandOutcome(exit_code=ended.code, line=line if ended.code is not None else f"it {how}")
-    return ToolResult(ok=ok, summary=summary, text=text, value=value, ended=True, outcome=outcome)
+def _ended(name: str, how: str, code: int | None, output: str, *, timed_out: bool = False) -> ToolResult:
+    line = outcome_line(output)
+    text = f"The command {how}.{_TOO_LONG if timed_out else ''}\n"
+    text += output if output.strip() else "(no output)"
+    return ToolResult(
+        ok=code == 0,
+        summary=shortened(f"`{name}` {how}{f': {line}' if line else ''}"),
+        text=text,
+        value={"exit_code": code, "output": output, "timed_out": timed_out},
+        ended=True,
+        outcome=CommandOutcome(exit_code=code, line=line if code is not None else f"it {how}"),
+    )
+
+
+def _started(state: CommandState) -> ToolResult:
+    if state.end is not None:
+        return _ended(state.name, state.end, state.code, state.output)
+    line = outcome_line(state.output)
+    text = f"The command {_RUNS_ON.format(state.command_id)}\n" + (state.output or "(no output yet)")
+    return ToolResult(
+        ok=True,
+        summary=shortened(
+            f"`{state.name}` runs in the background as {state.command_id}{f': {line}' if line else ''}"
+        ),
+        text=text,
+        value={"command_id": state.command_id, "output": state.output},
+        in_background=True,
+    )
 
 
 RUN_COMMAND = Tool(
     name="run_command",
     description=(
-        "Run a command and return its exit code and output. It gets no input and must end by itself; the user is "
-        "asked first. Read and change files with the other tools."
+        "Run a command and return its exit code and output. It gets no input and must end by itself, or run in the "
+        "background; the user is asked first. Read and change files with the other tools."
     ),
     arguments=RunCommand,
     effect="execute",

@@ -1,0 +1,80 @@
+"""The tools `read_output` and `stop_command`, for commands that `run_command` has started in the background."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from planloom.tools.context import ToolContext
+from planloom.tools.processes.commands import CommandState, NoCommand
+from planloom.tools.processes.outcome_line import outcome_line
+from planloom.tools.tool import Tool, ToolResult, failed, succeeded
+
+LONGEST_WAIT: Final = 60.0
+_NO_COMMANDS: Final = "No command runs here."
+
+
+class ReadOutput(BaseModel):
+    """Arguments of `read_output`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    command_id: str = Field(max_length=40, description="Such as c1.")
+    wait_seconds: float = Field(5, ge=0, le=LONGEST_WAIT, description="Most seconds to wait for output.")
+
+
+class StopCommand(BaseModel):
+    """Arguments of `stop_command`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    command_id: str = Field(max_length=40, description="Such as c1.")
+
+
+async def read_output(args: ReadOutput, context: ToolContext) -> ToolResult:
+    """What a background command has printed since it was last read, and whether it still runs."""
+    if context.commands is None:
+        return failed(_NO_COMMANDS)
+    return _result(await context.commands.read(args.command_id, args.wait_seconds))
+
+
+async def stop_command(args: StopCommand, context: ToolContext) -> ToolResult:
+    """End a background command."""
+    if context.commands is None:
+        return failed(_NO_COMMANDS)
+    return _result(await context.commands.stop(args.command_id))
+
+
+def _result(state: CommandState | NoCommand) -> ToolResult:
+    if isinstance(state, NoCommand):
+        return failed(state.reason)
+    now, line = state.end or "is running", outcome_line(state.output)
+    return succeeded(
+        f"{state.command_id} (`{state.name}`) {now}{f': {line}' if line else ''}",
+        f"{state.command_id} {now}.\n" + (state.output if state.output.strip() else "(no new output)"),
+        {
+            "command_id": state.command_id,
+            "running": state.end is None,
+            "exit_code": state.code,
+            "output": state.output,
+        },
+    )
+
+
+READ_OUTPUT = Tool(
+    name="read_output",
+    description="Read what a background command has printed since the last read, and whether it still runs.",
+    arguments=ReadOutput,
+    effect="read",
+    run=read_output,
+    follows_commands=True,
+)
+STOP_COMMAND = Tool(
+    name="stop_command",
+    description="End a background command.",
+    arguments=StopCommand,
+    effect="read",
+    run=stop_command,
+    follows_commands=True,
+)

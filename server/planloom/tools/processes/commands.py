@@ -1,0 +1,86 @@
+"""What tools ask of a step's commands: to run one, or to start, read and stop one in the background."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Final, Protocol
+
+from planloom.domain.values import Value
+from planloom.tools.processes.child_process import ProcessResult
+from planloom.tools.tool import shortened
+
+_SHOWN: Final = 120
+
+
+class Command(Value):
+    """A command: `line` for a shell, or `argv` without one. `cwd` is a real path, `folder` its workspace path.
+
+    Without `timeout_seconds` a command in the background runs as long as the settings allow.
+    """
+
+    line: str | None = None
+    argv: tuple[str, ...] = ()
+    cwd: Path
+    folder: str
+    timeout_seconds: float | None
+    background: bool = False
+
+    @property
+    def text(self) -> str:
+        """The command as one line; a list is quoted for a shell."""
+        return self.line if self.line is not None else shlex.join(self.argv)
+
+    @property
+    def name(self) -> str:
+        """The beginning of its text, on one line."""
+        return shortened(" ".join(self.text.split()), _SHOWN)
+
+
+class CommandState(Value):
+    """A background command as it is now. `output` is what it has printed since it was last read.
+
+    `end` says in a few words how it ended, such as "ended with exit code 0"; None while it runs. `code` is the exit
+    code if it ended by itself.
+    """
+
+    command_id: str
+    name: str
+    end: str | None = None
+    code: int | None = None
+    output: str = ""
+
+
+class NoCommand(Value):
+    """Why a command cannot be started, read or stopped, and what to do instead."""
+
+    reason: str
+
+
+class CommandRunner(Protocol):
+    """Asks for approval of a command, and runs it. `run` and `start` raise if it is not allowed."""
+
+    async def run(self, command: Command) -> ProcessResult:
+        """Ask for approval, apply staged changes, and run the command to its end."""
+        ...
+
+    async def start(self, command: Command) -> CommandState | NoCommand:
+        """Like `run`, but return when the command has run for a moment, or has ended sooner."""
+        ...
+
+    async def read(self, command_id: str, wait_seconds: float) -> CommandState | NoCommand:
+        """The state of a background command, as soon as it has new output or has ended, or after `wait_seconds`."""
+        ...
+
+    async def stop(self, command_id: str) -> CommandState | NoCommand:
+        """End a background command with its whole process group."""
+        ...
+
+
+def how_ended(result: ProcessResult, seconds: float) -> str:
+    """How a process that was limited to so many seconds has ended, in a few words."""
+    if result.timed_out:
+        return f"was ended after {seconds:g} seconds"
+    if result.signal is not None:
+        return f"was ended by signal {result.signal}"
+    return f"ended with exit code {result.code}"
