@@ -49,6 +49,8 @@ async def work_on(task: AgentTask, model: Model, runner: ToolRunner) -> LoopEnd:
         state.idle += 1
         end = await _decide(task, runner, state, turn)
         if end is not None:
+            # A later step that continues the conversation is the first to send the results of this turn.
+            task.conversation.tell_fates()
             return end
         if state.idle == 0:
             state.reminded = False

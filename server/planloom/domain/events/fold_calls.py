@@ -48,6 +48,7 @@ def complete_call(plan: Plan, event: ev.ToolCompleted) -> Plan:
     if step is None:
         return closed_call
     executed = ExecutedTool(
+        call_id=call.call_id,
         tool=call.tool,
         args=call.args,
         ok=event.ok,
@@ -239,6 +240,7 @@ def _interrupted(call: OpenCall) -> ExecutedTool | None:
     if not (call.denied or call.running):
         return None
     return ExecutedTool(
+        call_id=call.call_id,
         tool=call.tool,
         args=call.args,
         ok=False,

@@ -193,6 +193,7 @@ class ExecutedTool(Value):
     command, `outcome` unless that ended. `why` is the reason if part of it was not applied.
     """
 
+    call_id: CallId
     tool: str
     args: Args
     ok: bool

@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterable
 from typing import Final
 
-from planloom.agent.prompts import ToolNote
+from planloom.agent.prompts import CallFate, ToolNote
 from planloom.domain.plans.plan import UNMADE, ExecutedTool, Fate, Step
+from planloom.domain.values import CallId
 from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.uris import display_name
 
@@ -35,6 +36,16 @@ def earlier_results(step: Step) -> tuple[ToolNote, ...]:
     reads = [index for index, call in enumerate(step.tools_executed) if not _has_effect(call)]
     left_out = {*reads[:-_MOST_READS]}
     return tuple(_note(call) for index, call in enumerate(step.tools_executed) if index not in left_out)
+
+
+def call_fate(step: Step, call_id: CallId) -> CallFate:
+    """What has become of the changes of a call of the running step; nothing is said of changes that were made."""
+    call = next((each for each in reversed(step.tools_executed) if each.call_id == call_id), None)
+    if call is None or not call.fates - {"made", "same"}:
+        return CallFate()
+    if not call.fates - {"held", "staged", "same"}:
+        return CallFate(said="Staged: ")
+    return CallFate(stands=call.stands, said=f"{_outcome(call)} The call's result was: ")
 
 
 def changed_so_far(step: Step) -> str:

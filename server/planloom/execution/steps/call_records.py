@@ -25,12 +25,13 @@ _NOTHING: Final = Changeset()
 
 @dataclass
 class CallRecord:
-    """The outcome of a running call. A call without a result counts as cut off, unless it was `denied`, with a reason.
+    """The outcome of a running call, recorded under `call_id`. A call without a result counts as cut off, unless it was `denied`, with a reason.
 
     `before` and `after` are the staged changes of its step before and after it. `same` are files that already had
     the content that the call writes. `deduplicated`: the result is that of an earlier call.
     """
 
+    call_id: CallId
     result: ToolResult | None = None
     denied: str | None = None
     before: Changeset = _NOTHING
@@ -49,9 +50,9 @@ class CallRecord:
 @asynccontextmanager
 async def recorded_call(run: StepRun, tool: Tool, args: Args) -> AsyncIterator[CallRecord]:
     """Record the start and the end of the call in its block. The end is left out if the plan has closed the call."""
-    call, call_id = CallRecord(), CallId(uuid.uuid4().hex)
+    call = CallRecord(CallId(uuid.uuid4().hex))
     started = ev.ToolStarted(
-        task_id=run.step_id, call_id=call_id, tool=tool.name, args=args, effect=tool.effect
+        task_id=run.step_id, call_id=call.call_id, tool=tool.name, args=args, effect=tool.effect
     )
     await run.plan_store.wait_unlocked()
     run.record(started)
@@ -64,12 +65,14 @@ async def recorded_call(run: StepRun, tool: Tool, args: Args) -> AsyncIterator[C
     finally:
         await run.plan_store.wait_unlocked()
         plan = run.plan_store.load(run.plan_id)
-        opened = next((each for each in plan.open_calls if each.call_id == call_id), None) if plan else None
+        opened = (
+            next((each for each in plan.open_calls if each.call_id == call.call_id), None) if plan else None
+        )
         if opened is not None:
             changes, replaces = _differences(call.before, call.after)
             ended = ev.ToolCompleted(
                 task_id=run.step_id,
-                call_id=call_id,
+                call_id=call.call_id,
                 ok=call.result is not None and call.result.ok,
                 deduplicated=call.deduplicated,
                 summary=call.summary,

@@ -26,7 +26,7 @@ from planloom.domain.errors import BudgetExhausted, ModelFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.values import Json, PlanId, StepId
-from planloom.execution.effects.previous_calls import changed_so_far, earlier_results, not_made
+from planloom.execution.effects.previous_calls import call_fate, changed_so_far, earlier_results, not_made
 from planloom.execution.effects.proposals import Denied
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.prompting.context_window import StepContextWindow, shares_of
@@ -110,7 +110,9 @@ class ModelWork:
             # Its own thread shows these changes as made; the results of earlier runs tell what became of them.
             self._threads.forget_own(run.plan_id, run.step_id)
         thread = self._threads.begin(run.plan_id, run.step_id, window.shared_characters if is_shared else 0)
-        conversation = Conversation(window, thread, earlier_results(step))
+        conversation = Conversation(
+            window, thread, earlier_results(step), lambda call_id: call_fate(run.now, call_id)
+        )
         limits = RunLimits(
             tools=offered,
             limit=settings.execution.max_tool_calls_per_step,

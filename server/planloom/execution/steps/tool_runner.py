@@ -66,13 +66,14 @@ class StepToolRunner:
             return tool
         async with recorded_call(self._run, tool, call.arguments) as record:
             try:
-                return await self._carry_out(tool, call, record)
+                result = await self._carry_out(tool, call, record)
             except CommandDenied as denied:
-                result = refused(f"The command was not run: {denied.reason} Do without it, or ask the user.")
+                result = record.result = refused(
+                    f"The command was not run: {denied.reason} Do without it, or ask the user."
+                )
             except OSError as error:
-                result = not_carried_out(tool, error)
-            record.result = result
-        return result
+                result = record.result = not_carried_out(tool, error)
+        return result.model_copy(update={"call_id": record.call_id})
 
     async def _carry_out(self, tool: Tool, call: ToolCall, record: CallRecord) -> ToolResult:
         earlier = await self._call_cache.earlier(tool, call.arguments, self._context)
