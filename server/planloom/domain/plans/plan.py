@@ -455,10 +455,15 @@ class Plan(Value):
 
     @property
     def only_asks(self) -> bool:
-        """Whether the request is a question that is answered directly; nothing may be changed for it."""
+        """Whether the request is a question or a review that is answered directly; nothing may be changed for it."""
         detected = self.detection is not None and self.detection.rule == "question"
         qualified = self.qualification is not None and self.qualification.task_type == "question"
         return self.route == "direct" and (detected or qualified)
+
+    @property
+    def may_be_planned(self) -> bool:
+        """Whether the model of a direct run may propose a plan instead: not if nothing may be changed."""
+        return self.route == "direct" and not self.only_asks
 
     def edits_of(self, step_id: StepId) -> Iterator[EditRecord]:
         """The edits of a step, including those made for several steps at once; oldest first."""

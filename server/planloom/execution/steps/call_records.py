@@ -25,9 +25,9 @@ _NOTHING: Final = Changeset()
 
 @dataclass
 class CallRecord:
-    """The outcome of a running call, recorded under `call_id`. A call without a result counts as cut off, unless it was `denied`, with a reason.
+    """The outcome of a running call. A call without a result counts as cut off, unless it was `denied`, with a reason.
 
-    `before` and `after` are the staged changes of its step before and after it. `same` are files that already had
+    The ledger knows the call by `call_id`. `before` and `after` are the staged changes of its step before and after it. `same` are files that already had
     the content that the call writes. `deduplicated`: the result is that of an earlier call.
     """
 

@@ -141,9 +141,6 @@ def request_prompt(request: PlanningRequest, attached: Rendered, surroundings: s
     if attached.text:
         sections.append(f"ATTACHMENTS\n{attached.text}")
     sections.append(f"REQUEST\n{request.text.strip()}")
-    if request.qualification is not None:
-        verdict = request.qualification
-        sections.append(f"KIND OF WORK\n{verdict.task_type}, {verdict.complexity}, risk {verdict.risk_level}")
     if reports:
         sections.append(f"PERSPECTIVES (data)\n{reports}")
     if request.finished:
