@@ -58,6 +58,7 @@ def complete_call(plan: Plan, event: ev.ToolCompleted) -> Plan:
         files={**dict.fromkeys(event.same, "same"), **dict.fromkeys(event.changes, "held")},
         command=event.command,
         outcome=event.outcome,
+        output=event.output,
         why=call.why if event.command == "denied" else None,
     )
     if event.replaces:

@@ -190,7 +190,8 @@ class ExecutedTool(Value):
     """One settled tool call of a step, and the state of its effects.
 
     `files` maps the URIs of the files that it changes to their fates. `command` is None unless the call runs a
-    command, `outcome` unless that ended. `why` is the reason if part of it was not applied.
+    command, `outcome` unless that ended. `output` is the beginning and the end of what it printed, None if that was
+    not stored. `why` is the reason if part of it was not applied.
     """
 
     call_id: CallId
@@ -203,6 +204,7 @@ class ExecutedTool(Value):
     files: dict[str, Fate] = Field(default_factory=dict)
     command: CommandEnd | None = None
     outcome: CommandOutcome | None = None
+    output: str | None = None
     why: str | None = None
 
     @property

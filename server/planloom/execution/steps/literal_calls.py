@@ -122,7 +122,10 @@ async def _earlier_outcome(
     if call.command == "ended":
         if call.ok:
             return Done(summary=call.summary)
-        return CallFailed(output=f"{call.summary}\n{_OUTPUT_GONE}", failure=Failed(error=call.summary))
+        if call.output is None:
+            return CallFailed(output=f"{call.summary}\n{_OUTPUT_GONE}", failure=Failed(error=call.summary))
+        error = _readable(call.summary, call.output.partition("\n")[2])
+        return CallFailed(output=call.output, failure=Failed(error=error))
     if call.command == "denied" or (call.fates and call.fates <= {"denied"}):
         return Skipped(reason="approval_denied", detail=call.why)
     if "made" in call.fates:

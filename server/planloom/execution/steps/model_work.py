@@ -109,9 +109,14 @@ class ModelWork:
         if not_made(step):
             # Its own thread shows these changes as made; the results of earlier runs tell what became of them.
             self._threads.forget_own(run.plan_id, run.step_id)
+        # Its own thread has the output of its commands.
+        with_output = not (is_native and self._threads.has_own(run.plan_id, run.step_id))
         thread = self._threads.begin(run.plan_id, run.step_id, window.shared_characters if is_shared else 0)
         conversation = Conversation(
-            window, thread, earlier_results(step), lambda call_id: call_fate(run.now, call_id)
+            window,
+            thread,
+            earlier_results(step, with_output=with_output),
+            lambda call_id: call_fate(run.now, call_id),
         )
         limits = RunLimits(
             tools=offered,
