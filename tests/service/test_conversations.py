@@ -203,6 +203,29 @@ async def test_a_result_says_what_has_become_of_its_change_when_it_is_sent(tmp_p
         assert made == "Edited b.txt in 1 place"
 
 
+async def test_a_file_that_was_read_earlier_in_the_conversation_is_not_replaced_unread(
+    tmp_path: Path,
+) -> None:
+    """In the same step before a command, or in an earlier step; not if it has changed since."""
+    read = [("read_file", {"path": name}) for name in FILES]
+    replaces = [("write_file", {"path": name, "content": f"new {name}\n"}) for name in FILES]
+    other = ("write_file", {"path": "c.txt", "content": "gamma\n"})
+    run = ("run_command", {"command": "true"})
+    model = ScriptedModel(
+        [makes(*read, other, run), makes(replaces[0]), done("Replaced."), makes(replaces[1]), done("Both.")]
+    )
+    settings = {"approvals.execute": "allow", "approvals.write": "allow"}
+    async with studio(tmp_path, FILES, settings=settings) as at:
+        plan = await planned(at, "Work", ("Replace a.txt", "whole"), ("Replace b.txt", "whole"))
+        at.model.model = model
+        plan = await at.approve(plan)
+        assert (plan.status, at.text("a.txt"), at.text("b.txt")) == (
+            "completed",
+            "new a.txt\n",
+            "new b.txt\n",
+        )
+
+
 async def test_a_message_that_is_written_anew_says_what_has_become_of_each_change(tmp_path: Path) -> None:
     class WithoutTools(ScriptedModel):
         async def capabilities(self) -> Capabilities:

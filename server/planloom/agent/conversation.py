@@ -16,7 +16,7 @@ from planloom.agent.answer import CONTROL, Malformed, Turn, call_key
 from planloom.agent.answer_decoder import ToolCallMode, turn_request
 from planloom.agent.prompts import Brief, CallFate, Section, ToolNote, tool_results
 from planloom.agent.result_budget import beginning, bounded
-from planloom.domain.values import CallId, StepId
+from planloom.domain.values import CallId, Sha256, StepId, Uri
 from planloom.models.port import Message, ModelRequest, ToolCall, ToolSpec
 from planloom.tools.tool import ToolResult
 
@@ -76,7 +76,8 @@ class Thread(NamedTuple):
 
     `sent` has the sections by name as they were last sent, without those of one run of a task; `open` the calls of
     the model that have no result yet, by the ids that the model gave them; `steps` the tasks that were worked on in
-    it; `ahead` what the model has written for the next task.
+    it; `ahead` what the model has written for the next task; `seen` the hashes of the texts that were
+    read in it.
     """
 
     messages: tuple[Message, ...] = ()
@@ -84,6 +85,7 @@ class Thread(NamedTuple):
     open: Mapping[CallId, ToolCall] = MappingProxyType({})
     steps: frozenset[StepId] = frozenset()
     ahead: Ahead | None = None
+    seen: Mapping[Uri, Sha256] = MappingProxyType({})
 
 
 NEW_THREAD = Thread()

@@ -138,6 +138,7 @@ class ModelWork:
         )
         with self._context_factory.call_cache() as call_cache:
             runner = StepToolRunner(run, self._staging, tools, of_plan, self._context_factory, call_cache)
+            runner.add_seen(thread.seen)
             clock.at_limit = runner.commit
             end: LoopEnd | None = None
             try:
@@ -147,7 +148,8 @@ class ModelWork:
                 return Interrupted(reason="budget", detail=f"{spent.message} {changed_so_far(run.now)}")
             finally:
                 done = isinstance(end, TaskDone)
-                self._threads.end(run.plan_id, run.step_id, conversation.thread, done=done)
+                kept = conversation.thread._replace(seen=runner.seen() if is_native else {})
+                self._threads.end(run.plan_id, run.step_id, kept, done=done)
             if isinstance(end, ProposesPlan):
                 await self._settle_staged(run)
             return self._outcome(run, end)

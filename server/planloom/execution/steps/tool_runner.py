@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from planloom.agent.task import ChangesDenied, Evidence
 from planloom.domain.plans.plan import ExecutedTool
-from planloom.domain.values import Args, Uri
+from planloom.domain.values import Args, Sha256, Uri
 from planloom.execution.effects.previous_calls import latest_fates, not_made
 from planloom.execution.effects.proposals import Denied, NotMade
 from planloom.execution.effects.staging_area import StagingArea
@@ -56,6 +56,14 @@ class StepToolRunner:
         self._context: ToolContext = context_factory.context(run)
         self._in_doubt: set[Uri] = set()
         self._checks = context_factory.checks(run, self._context)
+
+    def add_seen(self, seen: Mapping[Uri, Sha256]) -> None:
+        """Add the hashes of texts that were read in the conversation that the step continues."""
+        self._context.seen.update(seen)
+
+    def seen(self) -> Mapping[Uri, Sha256]:
+        """The files that the model has seen by now, with the hashes of their texts."""
+        return {**self._context.seen, **self._context.files.hashes()}
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Run one call. The result for an unknown tool or wrong arguments says what to do instead."""
