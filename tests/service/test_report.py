@@ -56,6 +56,18 @@ async def test_what_was_changed_back_is_no_change_and_a_renamed_file_keeps_its_t
         assert (file.added, file.removed) == (0, 0)
 
 
+async def test_a_file_renamed_over_a_deleted_one_is_reported_with_both(tmp_path: Path) -> None:
+    text = "1. Delete b.txt\n2. Rename a.txt to b.txt\n3. List files"
+    async with studio(tmp_path, {"a.txt": "one\ntwo\n", "b.txt": "old\n"}) as at:
+        plan = await at.run(text)
+        files = [(file.uri, file.change, file.added, file.removed) for file in reported(plan).files]
+        assert files == [(at.uri("b.txt"), "edit", 2, 1), (at.uri("a.txt"), "delete", 0, 2)]
+        over = at.app.plans.diff(plan.plan_id, Uri(at.uri("b.txt")), None)
+        assert (over.before, over.after) == ("old\n", "one\ntwo\n")
+        gone = at.app.plans.diff(plan.plan_id, Uri(at.uri("a.txt")), None)
+        assert (gone.before, gone.after) == ("one\ntwo\n", None)
+
+
 async def test_a_denied_step_is_left_with_the_reason(tmp_path: Path) -> None:
     text = '1. Replace "old" with "new" in a.txt\n2. List files'
     async with studio(tmp_path, {"a.txt": "old\n"}) as at:

@@ -113,8 +113,29 @@ def file_changes(plan: Plan) -> tuple[FileChanges, ...]:
                 now = _below_renamed(now.values(), file.uri, file.new_uri)
             changes = _after(earlier, file)
             if changes is not None:
-                now[changes.file.uri] = changes
+                _put(now, changes, changes.file.old_uri)
     return tuple(now.values())
+
+
+def _put(now: dict[Uri, FileChanges], changes: FileChanges, origin: Uri | None) -> None:
+    """Add the changes of a file that came from `origin`, if that is another name.
+
+    A file that takes the name of a deleted one changes the text under that name, and is gone under its own: as two
+    rows each name has its text before and after, and the patch of both can be applied.
+    """
+    uri = changes.file.uri
+    deleted = now.get(uri)
+    if deleted is None or deleted.file.change != "delete" or deleted.before is None:
+        now[uri] = changes
+        return
+    del now[uri]
+    edited = ReportedFile(uri=uri, change="edit")
+    put = _if_changed(FileChanges(file=edited, before=deleted.before, after=changes.after))
+    if put is not None:
+        now[uri] = put
+    if origin is not None and changes.before is not None and changes.file.change not in _CREATED:
+        gone = ReportedFile(uri=origin, change="delete")
+        now[origin] = FileChanges(file=gone, before=changes.before, after=None)
 
 
 def changes_of_file(plan: Plan, uri: Uri, edit_id: EditId | None) -> FileChanges | None:
@@ -195,15 +216,19 @@ def _after(earlier: FileChanges | None, file: EditedFile) -> FileChanges | None:
 
 def _below_renamed(now: Iterable[FileChanges], old: Uri, new: Uri) -> dict[Uri, FileChanges]:
     """The changes by URI after a rename, which gives all that is below `old` a new name, but for deleted files."""
-    moved: dict[Uri, FileChanges] = {}
+    stay = {
+        each.file.uri: each
+        for each in now
+        if each.file.change == "delete" or not is_below(each.file.uri, old)
+    }
+    # A moved file may take the name of a deleted one, so those that stay are put first.
     for each in now:
-        changes: FileChanges | None = each
-        if each.file.change != "delete" and is_below(each.file.uri, old):
+        if each.file.uri not in stay:
             file = each.file.model_copy(update={"uri": after_rename(each.file.uri, old, new)})
             changes = _if_changed(each.model_copy(update={"file": file}))
-        if changes is not None:
-            moved[changes.file.uri] = changes
-    return moved
+            if changes is not None:
+                _put(stay, changes, each.file.uri)
+    return stay
 
 
 def _if_changed(changes: FileChanges) -> FileChanges | None:
