@@ -98,7 +98,11 @@ export const JOURNEYS = [
   },
   {
     name: "all changes of an ended plan in one view",
-    files: { "note.txt": NOTE, "old.txt": "old\n", "src/greeting.py": 'def greet(name):\n    return f"Hello, {name}!"\n' },
+    files: {
+      "note.txt": NOTE,
+      "old.txt": "old\n",
+      "src/greeting.py": 'def greet(name):\n    return f"Hello, {name}!"\n',
+    },
     async run({ window, shots }) {
       const { panel, page } = window;
       await window.openFile("note.txt");
@@ -109,6 +113,8 @@ export const JOURNEYS = [
       await window.widen();
       await panel.locator("#approve").click();
       await applyAll(window);
+      const renamed = panel.locator(".changed .file").filter({ hasText: "src/greeting.py → src/welcome.py" });
+      await renamed.locator(".diff").waitFor();
       await panel.locator("#changes").click();
       const tab = page.locator(".tabs-container .tab.active").filter({ hasText: "Changes of the plan" });
       await tab.waitFor();

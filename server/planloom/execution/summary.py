@@ -20,6 +20,7 @@ from planloom.domain.plans.report import (
 from planloom.domain.text.counted import counted
 from planloom.domain.text.diff import changed_lines
 from planloom.domain.values import EditId, Sha256, Uri, Value
+from planloom.tools.processes.run_command import RUN_COMMAND
 from planloom.tools.tool import shortened
 from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.uris import after_rename, display_name, is_below
@@ -28,6 +29,7 @@ _LISTED = 20
 _STEP_SUMMARY = 300
 _REASON = 500
 _CREATED: tuple[ChangeKind, ...] = ("create", "createFolder")
+_UNKNOWN = "how it ended is not known"
 _MOST_COUNTED = 2_000_000
 """Characters of a text beyond which its changed lines are not counted."""
 _SKIPPED: dict[SkipReason, str] = {
@@ -53,6 +55,17 @@ def failed(plan: Plan, error: PlanError, text_of: TextOf) -> ev.PlanFailed:
 def cancelled(plan: Plan, text_of: TextOf) -> ev.PlanCancelled:
     """The event that cancels the plan."""
     return ev.PlanCancelled(summary=execution_summary(plan), report=report(plan, text_of))
+
+
+def with_report(recorded: ev.Recorded, plan: Plan, text_of: TextOf) -> ev.Recorded:
+    """The event; if it ends a run and older servers wrote no report into it, with what the plan's events tell."""
+    event = recorded.event
+    if not isinstance(event, ev.PlanCompleted | ev.PlanFailed | ev.PlanCancelled):
+        return recorded
+    if event.report is not None or plan.status == "draft":
+        return recorded
+    reported = event.model_copy(update={"report": report(plan, text_of)})
+    return recorded.model_copy(update={"event": reported})
 
 
 def execution_summary(plan: Plan) -> str:
@@ -270,7 +283,9 @@ def _commands(plan: Plan) -> Iterator[ReportedCommand]:
     last: dict[tuple[str, str], ReportedCommand] = {}
     for step in sorted(plan.steps, key=lambda each: each.started_at.timestamp() if each.started_at else 0):
         for call in step.tools_executed:
-            if call.command is None or call.command == "not_run" or call.deduplicated:
+            # Older servers have not recorded how a command ended.
+            is_command = call.command is not None or call.tool == RUN_COMMAND.name
+            if not is_command or call.command == "not_run" or call.deduplicated:
                 continue
             words = call.args.get("command")
             command = " ".join(map(str, words)) if isinstance(words, list) else str(words or call.tool)
@@ -286,7 +301,7 @@ def _command(command: str, call: ExecutedTool, runs: int) -> ReportedCommand:
     if call.command == "cut_off":
         return ReportedCommand(command=command, outcome="it was cut off", runs=runs)
     if call.outcome is None:
-        return ReportedCommand(command=command, outcome=call.summary, runs=runs)
+        return ReportedCommand(command=command, outcome=call.summary or _UNKNOWN, runs=runs)
     return ReportedCommand(
         command=command, exit_code=call.outcome.exit_code, outcome=call.outcome.line, runs=runs
     )
