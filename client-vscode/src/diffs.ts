@@ -43,7 +43,7 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     const [only, ...others] = sides;
     if (only !== undefined && others.length === 0)
       return openDiff(only.before, only.after, `${only.path.split("/").pop() ?? only.path} (before ↔ after the plan)`);
-    // A side that does not exist is left out: as an empty text it would show a line that was never there.
+    // The workbench marks a file as new or deleted only if the side that does not exist is left out.
     const resources = sides.map(({ uri, change, before, after }) => [
       uri,
       change === "create" ? undefined : before,

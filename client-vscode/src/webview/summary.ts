@@ -195,7 +195,7 @@ function files(panel: Panel, view: PlanView): View {
 }
 
 function lines(file: { added?: number; removed?: number } | undefined): View {
-  if (file?.added === undefined) return nothing;
+  if (file?.added === undefined || file.added + (file.removed ?? 0) === 0) return nothing;
   return html`<span class="added">+${file.added}</span><span class="removed">−${file.removed ?? 0}</span>`;
 }
 

@@ -21,7 +21,7 @@ from planloom.tools.tool import Tool, ToolResult
 from planloom.workspace.paths.uris import display_names
 
 READS_DENIED = "The setting planloom.approvals.read denies reading."
-NOT_ALLOWED = "{tool} is not among the tools of this step. A request that is a question only reads."
+NOT_ALLOWED = "{tool} is not among the tools of this step. A request that is a question changes no files."
 _OUTPUT_GONE = "The server ended after that, and only this line of it is stored."
 _LINES: Final = 40
 _CHARACTERS: Final = 4_000

@@ -26,7 +26,7 @@ _CALLS_REQUEST = "Make a folder for reports with a page that says that there are
 _AGENT_WORK = {
     "koda": "reads and changes files",
     "devo": "builds, configuration, deployment; reads and changes files and runs commands",
-    "chapo": "investigates a question; only reads",
+    "chapo": "investigates a question; changes no files",
 }
 
 
