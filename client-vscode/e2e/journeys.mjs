@@ -97,6 +97,39 @@ export const JOURNEYS = [
     },
   },
   {
+    name: "all changes of an ended plan in one view",
+    files: {
+      "note.txt": NOTE,
+      "old.txt": "old\n",
+      "src/greeting.py": 'def greet(name):\n    return f"Hello, {name}!"\n',
+    },
+    async run({ window, shots }) {
+      const { panel, page } = window;
+      await window.openFile("note.txt");
+      await plan(
+        window,
+        '1. Replace "beta" with "BETA" in note.txt\n2. Create file docs/new.md with content "# New"\n3. Delete old.txt\n4. Rename src/greeting.py to src/welcome.py',
+      );
+      await window.widen();
+      await panel.locator("#approve").click();
+      await applyAll(window);
+      const renamed = panel.locator(".changed .file").filter({ hasText: "src/greeting.py → src/welcome.py" });
+      await renamed.locator(".diff").waitFor();
+      await panel.locator("#changes").click();
+      const tab = page.locator(".tabs-container .tab.active").filter({ hasText: "Changes of the plan" });
+      await tab.waitFor();
+      const editor = page.locator(".multiDiffEditor");
+      await until("every file's text", async () => {
+        const text = (await editor.locator(".view-line").allTextContents()).join("\n").replaceAll("\u00a0", " ");
+        return text.includes("BETA") && text.includes("# New") && text.includes("old");
+      });
+      await window.shot(join(shots, "changes-dark.png"));
+      await window.theme("light");
+      await window.shot(join(shots, "changes-light.png"));
+      await window.theme("dark");
+    },
+  },
+  {
     name: "files are suggested behind @",
     files: { "src/greeting.py": "", "docs/guide.md": "" },
     async run({ window, shots }) {

@@ -34,15 +34,21 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
 
   /** Show files before and after a plan. The number of its last event makes the texts new after an undo. */
   async showPlan({ planId, seq }: Plan, files: readonly ReportedFile[]): Promise<void> {
-    const sides = files.map(({ uri }) => {
+    const sides = files.map(({ uri, oldUri, change }) => {
       const { path } = vscode.Uri.parse(uri);
-      const side = (which: Side): vscode.Uri => address(path, { planId, seq: String(seq), uri, side: which });
-      return { uri: vscode.Uri.parse(uri), path, before: side("before"), after: side("after") };
+      const side = (at: string, which: Side): vscode.Uri => address(at, { planId, seq: String(seq), uri, side: which });
+      const before = side(vscode.Uri.parse(oldUri ?? uri).path, "before");
+      return { uri: vscode.Uri.parse(uri), path, change, before, after: side(path, "after") };
     });
     const [only, ...others] = sides;
     if (only !== undefined && others.length === 0)
       return openDiff(only.before, only.after, `${only.path.split("/").pop() ?? only.path} (before ↔ after the plan)`);
-    const resources = sides.map(({ uri, before, after }) => [uri, before, after]);
+    // The workbench marks a file as new or deleted only if the side that does not exist is left out.
+    const resources = sides.map(({ uri, change, before, after }) => [
+      uri,
+      change === "create" ? undefined : before,
+      change === "delete" ? undefined : after,
+    ]);
     await vscode.commands.executeCommand("vscode.changes", "Changes of the plan", resources);
   }
 

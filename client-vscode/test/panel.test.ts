@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import type { FromPanel, ServerState } from "../src/panel/messages";
 import { EMPTY, type PanelState, replay } from "../src/plan/planState";
 import type { PlanView } from "../src/plan/planView";
-import type { Plan, Report } from "../src/protocol";
+import type { EditedFile, Plan, Report } from "../src/protocol";
 import { cards, sameFile } from "../src/webview/cards";
 import { composer, referenceBefore } from "../src/webview/composer";
 import { pathOf } from "../src/webview/format";
@@ -494,9 +494,11 @@ const REPORT: Report = {
   answered: false,
 };
 
-function endedWith(report: Report): PlanView {
+function endedWith(
+  report: Report,
+  files: readonly EditedFile[] = [{ uri: "file:///w/a.py", change: "edit" }],
+): PlanView {
   const steps = report.done.map(({ stepId }) => step(stepId, { status: "completed" }));
-  const files = [{ uri: "file:///w/a.py", change: "edit" as const }];
   const stream = new Stream().start().add("plan_ready", { plan: plan(steps, { seq: 2, status: "executing" }) });
   if (report.files.length > 0)
     stream.add("edit_applied", { taskId: "a", editId: "e", files, merged: false, outcome: "verified" });
@@ -521,6 +523,20 @@ test("the end of a plan shows the closing words, the commands and the lines of i
   expect(sent).toEqual([
     { kind: "changes", planId: "p1", uri: "file:///w/a.py" },
     { kind: "changes", planId: "p1" },
+  ]);
+});
+
+test("a renamed file is listed with both its names, and opened by its present one", () => {
+  const { panel, sent } = panelOf();
+  const [old, now] = ["file:///w/old.py", "file:///w/new.py"];
+  const report: Report = { ...REPORT, files: [{ uri: now, oldUri: old, change: "rename", added: 0, removed: 0 }] };
+  const root = drawn(outcome(panel, endedWith(report, [{ uri: old, newUri: now, change: "rename" }])));
+  expect(root.querySelector(".file .path")!.textContent).toBe("old.py → new.py");
+  root.querySelector<HTMLElement>(".file .path")!.click();
+  root.querySelector<HTMLElement>(".file .diff")!.click();
+  expect(sent).toEqual([
+    { kind: "open", uri: now },
+    { kind: "changes", planId: "p1", uri: now },
   ]);
 });
 

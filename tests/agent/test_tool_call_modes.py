@@ -16,7 +16,7 @@ from planloom.agent.fenced_files import fenced_files
 from planloom.models.port import Capabilities, ToolSpec
 from planloom.tools.registry import builtin
 
-TOOLS = (*builtin().specs(), *control_specs(direct=True))
+TOOLS = (*builtin().specs(), *control_specs(may_plan=True))
 
 
 def decoded(mode: ToolCallMode, text: str, *, cut: bool = False, fallback: bool = True) -> Turn:

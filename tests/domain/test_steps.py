@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from planloom.domain.plans.editing import StepChanges
 from planloom.domain.plans.plan import RUN_STATE, Check, ExecutedTool, Step, StepResult, Usage
 from planloom.domain.plans.templates import Template, applied, template_of
-from planloom.domain.values import StepId, TemplateId
+from planloom.domain.values import CallId, StepId, TemplateId
 
 WRITTEN: frozenset[str] = frozenset(
     {
@@ -60,7 +60,15 @@ RUN = FRESH.model_copy(
         "skip_reason": "user",
         "result": StepResult(ok=False, error="no", duration_ms=1, timestamp=NOON),
         "tools_executed": (
-            ExecutedTool(tool="x", args={}, ok=True, deduplicated=False, summary="", duration_ms=1),
+            ExecutedTool(
+                call_id=CallId("c"),
+                tool="x",
+                args={},
+                ok=True,
+                deduplicated=False,
+                summary="",
+                duration_ms=1,
+            ),
         ),
         "created_at": NOON,
         "started_at": NOON,

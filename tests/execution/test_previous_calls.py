@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planloom.domain.plans.plan import ExecutedTool, Step
-from planloom.domain.values import StepId
+from planloom.domain.values import CallId, StepId
 from planloom.execution.effects.previous_calls import changed_so_far
 
 
@@ -19,6 +19,7 @@ from planloom.execution.effects.previous_calls import changed_so_far
 )
 def test_only_the_first_changed_files_are_named(files: int, wanted: str) -> None:
     call = ExecutedTool(
+        call_id=CallId("c"),
         tool="write_file",
         args={},
         ok=True,

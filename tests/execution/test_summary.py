@@ -109,6 +109,46 @@ def test_files_below_a_renamed_folder_are_listed_by_their_new_names(
     assert rows(plan_of(*files)) == wanted
 
 
+@pytest.mark.parametrize(
+    ("files", "wanted"),
+    [
+        ([edited("delete", "b", "B", None), edited("rename", "a -> b", "A", "A")], ["edit b", "delete a"]),
+        ([edited("delete", "b", "A", None), edited("rename", "a -> b", "A", "A")], ["delete a"]),
+        (
+            [
+                edited("delete", "b", "B", None),
+                edited("rename", "a -> b", "A", "A"),
+                edited("rename", "b -> a", "A", "A"),
+            ],
+            ["delete b"],
+        ),
+        (
+            [
+                edited("create", "a", None, "A"),
+                edited("delete", "b", "B", None),
+                edited("rename", "a -> b", "A", "A"),
+            ],
+            ["edit b"],
+        ),
+        (
+            [
+                edited("edit", "src/a", "A", "AA"),
+                edited("delete", "lib/a", "B", None),
+                edited("rename", "src -> lib"),
+            ],
+            ["edit lib/a", "delete src/a", "rename lib <- src"],
+        ),
+    ],
+)
+def test_a_file_that_takes_the_name_of_a_deleted_one_hides_neither(
+    files: list[EditedFile], wanted: list[str]
+) -> None:
+    plan = plan_of(*files)
+    assert rows(plan) == wanted
+    edit = next((row for row in file_changes(plan) if row.file.change == "edit"), None)
+    assert edit is None or edit.before == sha256("B")
+
+
 def test_a_file_below_a_renamed_folder_is_compared_with_its_text_before_the_plan() -> None:
     plan = plan_of(edited("edit", "src/a.ts", "one", "two"), edited("rename", "src -> lib"))
     found = changes_of_file(plan, Uri(ROOT + "lib/a.ts"), None)

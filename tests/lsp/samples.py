@@ -32,7 +32,7 @@ from planloom.domain.plans.plan import (
 from planloom.domain.plans.report import LeftStep, Report, ReportedCommand, ReportedFile, ReportedStep
 from planloom.domain.safety.approvals import Approval, ApprovalFile
 from planloom.domain.text.positions import Position, Range
-from planloom.domain.values import PlanId, StepId, Uri
+from planloom.domain.values import CallId, PlanId, StepId, Uri
 from planloom.intake.reference_sources import Resolution
 from planloom.service.requests import CreateResult, FileDiff, MessageResult, UndoResult
 from tests.support.fake_application import FakeApplication
@@ -103,6 +103,7 @@ STEPS: tuple[Step, ...] = (
         result=RESULT,
         tools_executed=(
             ExecutedTool(
+                call_id=CallId("call-0"),
                 tool="read_file",
                 args={"path": "src/main.py"},
                 ok=True,

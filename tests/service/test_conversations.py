@@ -182,6 +182,72 @@ async def test_the_end_of_a_task_may_be_written_before_its_calls(tmp_path: Path)
         assert [len(step.tools_executed) for step in plan.steps] == [1, 1]
 
 
+async def test_a_result_says_what_has_become_of_its_change_when_it_is_sent(tmp_path: Path) -> None:
+    """Staged if the call's turn was all; denied or made if a command of the same turn was waiting for it."""
+    edit = ("edit_file", {"path": "a.txt", "old_text": "alpha", "new_text": "ALPHA"})
+    other = ("edit_file", {"path": "b.txt", "old_text": "beta", "new_text": "BETA"})
+    run = ("run_command", {"command": "cat a.txt b.txt"})
+    model = ScriptedModel([makes(edit), makes(other, run), makes(other, run), done("b.txt is in capitals.")])
+    async with studio(tmp_path, FILES, settings={"approvals.execute": "allow"}) as at:
+        plan = await planned(at, "Work", ("Capitals", "in both"))
+        at.model.model = model
+        plan = await at.respond(await at.approve(plan), "deny", reason="not a.txt")
+        plan = await at.respond(await at.until(plan, lambda now: bool(now.pending.approvals)))
+        assert plan.status == "completed"
+        first, denied, _, made, _ = results(model.requests[-1])
+        assert results(model.requests[1]) == [first] == ["Staged: Edited a.txt in 1 place"]
+        assert denied == (
+            "[FAILED] b.txt: not made, since the user did not allow it (not a.txt). "
+            "The call's result was: Edited b.txt in 1 place"
+        )
+        assert made == "Edited b.txt in 1 place"
+
+
+async def test_a_file_that_was_read_earlier_in_the_conversation_is_not_replaced_unread(
+    tmp_path: Path,
+) -> None:
+    """In the same step before a command, or in an earlier step; not if it has changed since."""
+    read = [("read_file", {"path": name}) for name in FILES]
+    replaces = [("write_file", {"path": name, "content": f"new {name}\n"}) for name in FILES]
+    other = ("write_file", {"path": "c.txt", "content": "gamma\n"})
+    run = ("run_command", {"command": "true"})
+    model = ScriptedModel(
+        [makes(*read, other, run), makes(replaces[0]), done("Replaced."), makes(replaces[1]), done("Both.")]
+    )
+    settings = {"approvals.execute": "allow", "approvals.write": "allow"}
+    async with studio(tmp_path, FILES, settings=settings) as at:
+        plan = await planned(at, "Work", ("Replace a.txt", "whole"), ("Replace b.txt", "whole"))
+        at.model.model = model
+        plan = await at.approve(plan)
+        assert (plan.status, at.text("a.txt"), at.text("b.txt")) == (
+            "completed",
+            "new a.txt\n",
+            "new b.txt\n",
+        )
+
+
+async def test_a_message_that_is_written_anew_says_what_has_become_of_each_change(tmp_path: Path) -> None:
+    class WithoutTools(ScriptedModel):
+        async def capabilities(self) -> Capabilities:
+            return Capabilities(tools=False, json_schema=True, context_tokens=64_000)
+
+    edit = {"name": "edit_file", "arguments": {"path": "a.txt", "old_text": "alpha", "new_text": "ALPHA"}}
+    other = {"name": "write_file", "arguments": {"path": "n.txt", "content": "new\n"}}
+    answers = [{"tool_calls": [edit]}, {"tool_calls": [], "task_completed": "Done."}, {"tool_calls": [other]}]
+    last = {"tool_calls": [], "task_completed": "Done otherwise."}
+    async with studio(tmp_path, FILES) as at:
+        plan = await planned(at, "Work", ("Capitals", "in a.txt"))
+        at.model.model = model = WithoutTools([says(json.dumps(each)) for each in (*answers, last)])
+        plan = await at.respond(await at.approve(plan), "deny", reason="a.txt must stay")
+        plan = await at.respond(await at.until(plan, lambda now: bool(now.pending.approvals)))
+        assert plan.status == "completed"
+        _, staged, denied, again = (request.messages[-1].text for request in model.requests)
+        assert "\nStaged: Edited a.txt in 1 place" in staged
+        assert "\na.txt: not made, since the user did not allow it (a.txt must stay)." in denied
+        assert "edit_file [FAILED]" in denied and "\nEdited a.txt" not in denied
+        assert "\nStaged: Created n.txt" in again
+
+
 async def test_steps_side_by_side_fork_the_conversation_at_their_last_common_point(tmp_path: Path) -> None:
     """Both begin with what the first step has seen; the last step continues one of them and is told of the other."""
     steps = [

@@ -162,7 +162,7 @@ async def test_a_repeated_write_is_told_as_one_that_changes_nothing(tmp_path: Pa
         at.model.model = model
         assert (await at.approve(plan)).status == "completed"
         first, _, second = (each.text for each in model.requests[1].messages if each.role == "tool")
-        assert first.startswith("Created a.txt") and second.startswith("Nothing was done")
+        assert first.startswith("Staged: Created a.txt") and second.startswith("Nothing was done")
 
 
 async def test_a_step_at_its_limit_makes_what_it_has_staged_and_goes_on(tmp_path: Path) -> None:

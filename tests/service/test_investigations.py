@@ -392,3 +392,19 @@ async def test_long_texts_of_a_plan_are_kept(tmp_path: Path) -> None:
 def test_prompt_and_tool_are_small() -> None:
     assert len(investigation_prompt(synthesis=True)) <= 3_500
     assert len(plan_spec(builtin()).model_dump_json()) <= 1_600
+
+
+@pytest.mark.parametrize("typed", [False, True])
+async def test_a_file_that_the_planner_has_read_is_not_replaced_unread(tmp_path: Path, typed: bool) -> None:
+    """It counts as read as long as it is the same; what the user has typed since, nobody has read."""
+    write = ("write_file", {"path": "greet.py", "content": "def greet():\n    return 'Good day'\n"})
+    steps = [{"id": "a", "description": "Make it polite", "instruction": "Say 'Good day'."}]
+    model = ScriptedModel([makes(READ), submits({"summary": "x", "steps": steps}), makes(write, DONE)])
+    async with studio(tmp_path, FILES, model=model) as at:
+        plan = await at.ask(REQUEST, mode="plan")
+        if typed:
+            at.editor.open(at.path("greet.py"), FILES["greet.py"] + "# mine\n")
+        plan = await at.approve(plan)
+        (approval,) = plan.pending.approvals
+        assert ("without having been read" in (approval.warning or "")) == typed
+        assert approval.effect == ("destroy" if typed else "write")

@@ -171,7 +171,6 @@ async def test_a_question_gets_no_tools_that_change_files_and_prose_is_its_answe
             "task_completed",
             "final_answer",
             "ask_user",
-            "plan_actions",
             "run_command",
             "read_output",
             "stop_command",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from planloom.domain.plans.plan import Plan
@@ -54,6 +56,18 @@ async def test_what_was_changed_back_is_no_change_and_a_renamed_file_keeps_its_t
         (file,) = reported(await at.run(text)).files
         assert (file.uri, file.change, file.old_uri) == (at.uri("c.txt"), "rename", at.uri("b.txt"))
         assert (file.added, file.removed) == (0, 0)
+
+
+async def test_a_file_renamed_over_a_deleted_one_is_reported_with_both(tmp_path: Path) -> None:
+    text = "1. Delete b.txt\n2. Rename a.txt to b.txt\n3. List files"
+    async with studio(tmp_path, {"a.txt": "one\ntwo\n", "b.txt": "old\n"}) as at:
+        plan = await at.run(text)
+        files = [(file.uri, file.change, file.added, file.removed) for file in reported(plan).files]
+        assert files == [(at.uri("b.txt"), "edit", 2, 1), (at.uri("a.txt"), "delete", 0, 2)]
+        over = at.app.plans.diff(plan.plan_id, Uri(at.uri("b.txt")), None)
+        assert (over.before, over.after) == ("old\n", "one\ntwo\n")
+        gone = at.app.plans.diff(plan.plan_id, Uri(at.uri("a.txt")), None)
+        assert (gone.before, gone.after) == ("one\ntwo\n", None)
 
 
 async def test_a_denied_step_is_left_with_the_reason(tmp_path: Path) -> None:
@@ -142,3 +156,48 @@ async def test_a_file_changed_back_below_a_renamed_folder_is_no_change(tmp_path:
         ]
         shown = at.app.plans.diff(plan.plan_id, changed[1].uri, None)
         assert (shown.before, shown.after) == ("b\n", "c\n")
+
+
+OLDER = Path(__file__).parents[1] / "data" / "ledgers" / "before_reports.sql"
+"""The ledger of a server that wrote no reports, with one plan."""
+
+
+async def test_a_plan_of_an_older_server_has_the_report_that_its_events_tell(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "l.db")) as raw, raw:
+        raw.executescript(OLDER.read_text(encoding="utf-8"))
+    async with studio(tmp_path, ledger=tmp_path / "l.db") as at:
+        (listed,) = at.app.plans.list(None, (), None, True)
+        report = reported(at.now(listed))
+        files = [
+            (file.uri.removeprefix("file:///workspace/"), file.change, file.added, file.removed)
+            for file in report.files
+        ]
+        assert files == [
+            ("new.txt", "create", 1, 0),
+            ("a.txt", "edit", 1, 1),
+            ("b.txt", "edit", 2, 1),
+            ("c.txt", "delete", 0, 2),
+        ]
+        (command,) = report.commands
+        assert command.exit_code is None and "ended with exit code 3" in command.outcome
+        assert [(left.status, left.reason) for left in report.left] == [("skipped", "skipped, as chosen")]
+        assert len(report.done) == 5
+        diff = at.app.plans.diff(listed.plan_id, Uri("file:///workspace/a.txt"), None)
+        assert (diff.before, diff.after) == ("one\nold\n", "one\nnew\n")
+        assert "- a.txt: edit, +1 −1" in at.app.plans.markdown(listed.plan_id)
+
+
+async def test_what_an_older_ledger_does_not_tell_is_not_known(tmp_path: Path) -> None:
+    """A text that is gone leaves its lines uncounted; a command without an end and a summary, its outcome."""
+    with closing(sqlite3.connect(tmp_path / "l.db")) as raw, raw:
+        raw.executescript(OLDER.read_text(encoding="utf-8"))
+        raw.execute("DELETE FROM blobs")
+        raw.execute(
+            "UPDATE events SET body = json_set(json_remove(body, '$.command'), '$.summary', '') "
+            "WHERE type = 'tool_completed' AND json_extract(body, '$.command') IS NOT NULL"
+        )
+    async with studio(tmp_path, ledger=tmp_path / "l.db") as at:
+        (listed,) = at.app.plans.list(None, (), None, True)
+        report = reported(at.now(listed))
+        assert {(file.added, file.removed) for file in report.files} == {(None, None)}
+        assert [command.outcome for command in report.commands] == ["how it ended is not known"]

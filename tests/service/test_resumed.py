@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -287,6 +289,40 @@ async def test_a_model_that_runs_a_command_of_an_earlier_run_again_is_asked(tmp_
         assert ran(after) == 1
     finally:
         await after.app.close()
+
+
+@pytest.mark.parametrize("stored", [True, False])
+async def test_a_model_is_told_what_a_command_printed_before_the_server_died(
+    tmp_path: Path, stored: bool
+) -> None:
+    """The beginning and the end of it; of a ledger of an older server, that it is lost."""
+    settings = {"approvals.execute": "allow"}
+    line = {"command": "echo FIRST; seq 20000; echo LAST; exit 3"}
+    job = Job(WORK.text, {"Run it": (("run_command", line), ("list_files", {}))})
+    at_next = lambda event: isinstance(event, ev.ToolStarted) and event.tool == "list_files"  # noqa: E731
+    ledger = DyingLedger(tmp_path / "l.db", at_next)
+    before = Studio(tmp_path, FILES, settings=settings, ledger=ledger)
+    await killed(before, ledger, job)
+    if not stored:
+        as_of_an_older_server(tmp_path / "l.db")
+    after = restarted(before, tmp_path / "l.db", settings, job)
+    after.model.model = model = ScriptedModel([makes(("list_files", {}), DONE), makes(DONE)])
+    try:
+        (plan,) = after.app.plans.list(None, (), None, True)
+        await after.app.plans.resume(plan.plan_id)
+        await after.until(plan, lambda now: now.steps[0].status == "completed")
+        asked = model.requests[0].messages[-1].text
+        assert ("FIRST" in asked.replace(line["command"], "")) == stored and "exit code 3" in asked
+        assert ("\nLAST" in asked) == stored and ("What it printed is lost" in asked) != stored
+    finally:
+        await after.app.close()
+
+
+def as_of_an_older_server(ledger: Path) -> None:
+    """Take from the ledger what an older server did not write: the output of commands."""
+    with closing(sqlite3.connect(ledger)) as connection:
+        connection.execute("UPDATE events SET body = json_remove(body, '$.output')")
+        connection.commit()
 
 
 async def cut_off(folder: Path) -> Studio:

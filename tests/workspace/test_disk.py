@@ -23,6 +23,8 @@ from planloom.workspace.disk_changes import (
     rename,
     write,
 )
+from planloom.workspace.paths.roots import root_at
+from planloom.workspace.scratch_files import write_scratch_file
 
 
 def at(folder: Path, name: str) -> ConfinedPath:
@@ -323,3 +325,12 @@ def test_a_process_that_is_killed_as_it_writes_leaves_a_name_that_is_known(tmp_p
     assert len(names(tmp_path)) == 1
     remove_leftovers(ConfinedPath(tmp_path, ()))
     assert names(tmp_path) == []
+
+
+def test_a_scratch_file_is_written_where_nothing_of_a_killed_process_is_left(tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    (tmp_path / ".planloom").mkdir()
+    (tmp_path / ".planloom" / f".planloom-{ended.pid}-0123456789abcdef.tmp").touch()
+    assert write_scratch_file(root_at(tmp_path), "plan.md", "text\n") is not None
+    assert names(tmp_path / ".planloom") == [".gitignore", "plan.md"]

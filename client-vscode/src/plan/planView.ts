@@ -47,6 +47,8 @@ export interface ChangedFile {
   editId: string;
   stepId: string;
   uri: string;
+  /** The name after a rename. */
+  newUri?: string | undefined;
   change: ChangeKind;
   state: "writing" | "applied" | "refused" | "reverted" | "conflict";
   merged: boolean;
@@ -274,7 +276,15 @@ function foldFiles(view: PlanView, event: EditEvent): PlanView {
       if (UNDOABLE.includes(view.plan.status)) return { ...view, undos: [...view.undos, { editId, reverted: [] }] };
       const stepId = event.taskId ?? "";
       const files = event.files.map(
-        ({ uri, change }): ChangedFile => ({ editId, stepId, uri, change, state: "writing", merged: false }),
+        ({ uri, newUri, change }): ChangedFile => ({
+          editId,
+          stepId,
+          uri,
+          newUri,
+          change,
+          state: "writing",
+          merged: false,
+        }),
       );
       return { ...view, files: [...view.files.filter((file) => file.editId !== editId), ...files] };
     }
@@ -283,7 +293,16 @@ function foldFiles(view: PlanView, event: EditEvent): PlanView {
       if (view.undos.some((undo) => undo.editId === editId)) return view;
       const stepId = event.taskId ?? "";
       const files = event.files.map(
-        ({ uri, change }): ChangedFile => ({ editId, stepId, uri, change, state: "applied", merged, outcome }),
+        ({ uri, newUri, change }): ChangedFile => ({
+          editId,
+          stepId,
+          uri,
+          newUri,
+          change,
+          state: "applied",
+          merged,
+          outcome,
+        }),
       );
       return { ...view, files: [...view.files.filter((file) => file.editId !== editId), ...files] };
     }

@@ -136,6 +136,8 @@ function files(panel: Panel, view: PlanView): View {
   const { planId, workspaceFolders, report } = view.plan;
   const counted = new Map(report?.files.map((file) => [file.uri, file]));
   const reverted = view.files.some((file) => file.state === "reverted");
+  const now = (file: ChangedFile): string => (file.state === "applied" ? (file.newUri ?? file.uri) : file.uri);
+  const name = (uri: string): string => pathOf(uri, workspaceFolders);
   return html`<section class="changed" aria-label="Changed files">
     <h3>${icon("files")}<span class="grow">Changed files</span><span class="quiet">${changed.length}</span></h3>
     <ul class="files">
@@ -145,22 +147,22 @@ function files(panel: Panel, view: PlanView): View {
           <button
             class="path"
             type="button"
-            title=${plain(file.uri)}
-            @click=${() => panel.post({ kind: "open", uri: file.uri })}
-          >${shown(pathOf(file.uri, workspaceFolders))}</button>
+            title=${plain(now(file))}
+            @click=${() => panel.post({ kind: "open", uri: now(file) })}
+          >${shown(file.newUri === undefined ? name(file.uri) : `${name(file.uri)} → ${name(file.newUri)}`)}</button>
           ${
             file.merged
               ? html`<span class="chip" title="Merged with what you typed meanwhile">${icon("git-merge")}merged</span>`
               : nothing
           }
-          ${lines(file.state === "applied" ? counted.get(file.uri) : undefined)}
+          ${lines(file.state === "applied" ? counted.get(now(file)) : undefined)}
           <span class="quiet" title=${plain(file.reason ?? "")}>${FILE_STATE[file.state]}</span>
           ${
-            counted.has(file.uri) && file.state === "applied" && file.change !== "createFolder"
-              ? linkButton("Diff", () => panel.post({ kind: "changes", planId, uri: file.uri }), {
+            counted.has(now(file)) && file.state === "applied" && file.change !== "createFolder"
+              ? linkButton("Diff", () => panel.post({ kind: "changes", planId, uri: now(file) }), {
                   icon: "diff",
                   classes: "diff",
-                  ariaLabel: plain(`Show what the plan changed in ${pathOf(file.uri, workspaceFolders)}`),
+                  ariaLabel: plain(`Show what the plan changed in ${name(now(file))}`),
                 })
               : nothing
           }
@@ -193,7 +195,7 @@ function files(panel: Panel, view: PlanView): View {
 }
 
 function lines(file: { added?: number; removed?: number } | undefined): View {
-  if (file?.added === undefined) return nothing;
+  if (file?.added === undefined || file.added + (file.removed ?? 0) === 0) return nothing;
   return html`<span class="added">+${file.added}</span><span class="removed">−${file.removed ?? 0}</span>`;
 }
 

@@ -53,8 +53,8 @@ class Turn(Value):
 
 
 @cache
-def control_specs(*, direct: bool) -> tuple[ToolSpec, ...]:
-    """The control tools as models see them; a direct run also gets `plan_actions`."""
+def control_specs(*, may_plan: bool) -> tuple[ToolSpec, ...]:
+    """The control tools as models see them; with `may_plan` also `plan_actions`."""
     specs = [
         _spec(
             "task_completed",
@@ -88,7 +88,7 @@ def control_specs(*, direct: bool) -> tuple[ToolSpec, ...]:
             required=("question",),
         ),
     ]
-    if direct:
+    if may_plan:
         specs.append(
             _spec(
                 "plan_actions",

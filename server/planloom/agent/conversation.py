@@ -14,9 +14,9 @@ from typing import NamedTuple, Protocol
 
 from planloom.agent.answer import CONTROL, Malformed, Turn, call_key
 from planloom.agent.answer_decoder import ToolCallMode, turn_request
-from planloom.agent.prompts import Brief, Section, ToolNote, tool_results
+from planloom.agent.prompts import Brief, CallFate, Section, ToolNote, tool_results
 from planloom.agent.result_budget import beginning, bounded
-from planloom.domain.values import CallId, StepId
+from planloom.domain.values import CallId, Sha256, StepId, Uri
 from planloom.models.port import Message, ModelRequest, ToolCall, ToolSpec
 from planloom.tools.tool import ToolResult
 
@@ -76,7 +76,8 @@ class Thread(NamedTuple):
 
     `sent` has the sections by name as they were last sent, without those of one run of a task; `open` the calls of
     the model that have no result yet, by the ids that the model gave them; `steps` the tasks that were worked on in
-    it; `ahead` what the model has written for the next task.
+    it; `ahead` what the model has written for the next task; `seen` the hashes of the texts that were
+    read in it.
     """
 
     messages: tuple[Message, ...] = ()
@@ -84,16 +85,24 @@ class Thread(NamedTuple):
     open: Mapping[CallId, ToolCall] = MappingProxyType({})
     steps: frozenset[StepId] = frozenset()
     ahead: Ahead | None = None
+    seen: Mapping[Uri, Sha256] = MappingProxyType({})
 
 
 NEW_THREAD = Thread()
 
 
 class Conversation:
-    """One task's conversation. It continues `thread`; `results` are those of earlier, interrupted runs of the task."""
+    """One task's conversation. It continues `thread`; `results` are those of earlier, interrupted runs of the task.
+
+    A result tells what has become of the call's changes at the time when it is sent; `fate_of` says that.
+    """
 
     def __init__(
-        self, window: ContextWindow, thread: Thread = NEW_THREAD, results: Sequence[ToolNote] = ()
+        self,
+        window: ContextWindow,
+        thread: Thread = NEW_THREAD,
+        results: Sequence[ToolNote] = (),
+        fate_of: Callable[[CallId], CallFate] = lambda _: CallFate(),
     ) -> None:
         self.window = window
         self.steps = thread.steps
@@ -106,6 +115,8 @@ class Conversation:
         self._earlier = tuple(results)
         self._results = list(results)
         self._notes: list[str] = []
+        self._fate_of = fate_of
+        self._unsent: dict[int, ToolNote] = {}
 
     @property
     def thread(self) -> Thread:
@@ -152,10 +163,15 @@ class Conversation:
     def add_result(self, call: ToolCall, result: ToolResult, *, remark: str = "") -> None:
         """Add the result of a call; `remark` is a sentence for the model after it."""
         text = f"{result.text}\n{remark}" if remark else result.text
-        self._results.append(ToolNote(name=call.name, args=_args(call), ok=result.ok, text=text))
+        note = ToolNote(name=call.name, args=_args(call), ok=result.ok, text=text, call_id=result.call_id)
+        self._results.append(note)
         # A command that ran to its end has not failed, whatever its exit code: the model judges it.
         is_result = result.ok or result.ended
+        is_open = call.call_id in self._open
         self._answer(call.call_id, text if is_result else f"{FAILED} {text}")
+        if is_open and result.ok:
+            self._unsent[len(self._messages) - 1] = note
+            self.tell_fates()
 
     def add_malformed(self, call: Malformed) -> None:
         """Say why a call cannot be run."""
@@ -172,14 +188,29 @@ class Conversation:
         elif self.is_native:
             self._notes.append(text)
 
+    def _with_fate(self, note: ToolNote) -> ToolNote:
+        """The note with what has become of the call's changes by now."""
+        if note.call_id is None:
+            return note
+        return note.model_copy(update={"fate": self._fate_of(note.call_id)})
+
+    def tell_fates(self) -> None:
+        """Write into the results that are not sent yet what has become of the calls' changes."""
+        for index, note in self._unsent.items():
+            now = self._with_fate(note)
+            text = now.shown if now.stands else f"{FAILED} {now.shown}"
+            self._messages[index] = self._messages[index].model_copy(update={"text": text})
+
     async def request(
         self, mode: ToolCallMode, brief: Callable[[], Brief], tools: Sequence[ToolSpec]
     ) -> ModelRequest:
         """The next request. `brief` is asked again after a compaction, which changes the summary in it."""
         self.is_native = mode == "native"
         if not self.is_native:
-            self._messages, self._sent, self._open = [], {}, {}
+            self._messages, self._sent, self._open, self._unsent = [], {}, {}, {}
             return await self._written_anew(mode, brief, tools)
+        self.tell_fates()
+        self._unsent = {}
         self._answer_open_calls()
         await self.window.fit(())
         now = brief()
@@ -193,7 +224,7 @@ class Conversation:
     async def _written_anew(
         self, mode: ToolCallMode, brief: Callable[[], Brief], tools: Sequence[ToolSpec]
     ) -> ModelRequest:
-        self._results = list(await self.window.fit(self._results))
+        self._results = list(await self.window.fit([self._with_fate(note) for note in self._results]))
         now = brief()
         parts = [section.shown for section in now.sections]
         if self._results:

@@ -54,6 +54,8 @@ async def work_on(task: AgentTask, model: Model, runner: ToolRunner) -> LoopEnd:
             state.put_off()
             continue
         if end is not None:
+            # A later step that continues the conversation is the first to send the results of this turn.
+            task.conversation.tell_fates()
             return end
         if state.idle == 0:
             state.reminded = False
@@ -66,9 +68,8 @@ async def work_on(task: AgentTask, model: Model, runner: ToolRunner) -> LoopEnd:
 
 def frame_of(plan: Plan, tools: Registry, can: Capabilities) -> ModelRequest:
     """The part of every request of a task that never changes: the system prompt and the tools."""
-    direct = plan.route == "direct"
-    specs = (*tools.specs(), *control_specs(direct=direct))
-    frame = turn_request(mode_of(can), system_prompt(direct=direct), "", specs)
+    specs = (*tools.specs(), *control_specs(may_plan=plan.may_be_planned))
+    frame = turn_request(mode_of(can), system_prompt(direct=plan.route == "direct"), "", specs)
     return frame.model_copy(update={"response_schema": None})
 
 
@@ -121,7 +122,7 @@ async def _ask(task: AgentTask, model: Model, state: _State) -> Turn:
         state.messages_sent = len(plan.messages)
         return task_brief(plan, step, task.background, task.conversation.steps)
 
-    controls = control_specs(direct=task.plan().route == "direct")
+    controls = control_specs(may_plan=task.plan().may_be_planned)
     turn = await ask_model(task.limits, model, state.conversation, brief, controls)
     task.read(state.messages_sent)
     return turn
@@ -145,7 +146,7 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
     if state.has_unread and (ends or not turn.calls):
         state.put_off()
         return None
-    if turn.plan_actions is not None and task.plan().route == "direct":
+    if turn.plan_actions is not None and task.plan().may_be_planned:
         return await _proposes_plan(runner, state, turn.plan_actions, succeeded=succeeded)
     if turn.question is not None:
         return NeedsAnswer(question=turn.question, options=turn.options)

@@ -29,8 +29,8 @@ def fitted(
 
 def in_one_line(note: ToolNote) -> str:
     """A dropped result in one line: the call, whether it succeeded, and the whole sentences that fit."""
-    call = f"{note.name} {note.args} {'succeeded' if note.ok else 'failed'}"
-    text = _whole_sentences(_first_line(note.text), max(0, _LINE_CHARACTERS - len(call)))
+    call = f"{note.name} {note.args} {'succeeded' if note.stands else 'failed'}"
+    text = _whole_sentences(_first_line(note.shown), max(0, _LINE_CHARACTERS - len(call)))
     return f"{call}: {text}" if text else f"{call}."
 
 

@@ -15,6 +15,7 @@ from planloom.domain.events.folding import IllegalTransition
 from planloom.domain.events.lifecycle import apply
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import PlanId, SessionId, Sha256
+from planloom.execution.summary import with_report
 
 Listener = Callable[[ev.Recorded, Plan], None]
 StopListener = Callable[[PlanId, PlanloomError], None]
@@ -220,7 +221,8 @@ class PlanStore:
     def _folded(self, plan_id: PlanId, until: int | None) -> Iterator[tuple[ev.Recorded, Plan]]:
         plan: Plan | None = None
         try:
-            for recorded in self.store.events(plan_id, 0, until):
+            for stored in self.store.events(plan_id, 0, until):
+                recorded = stored if plan is None else with_report(stored, plan, self.store.text)
                 plan = self._after(plan, recorded)
                 yield recorded, plan
         except PlanUnreadable as error:

@@ -20,6 +20,7 @@ from planloom.domain.plans.report import (
 from planloom.domain.text.counted import counted
 from planloom.domain.text.diff import changed_lines
 from planloom.domain.values import EditId, Sha256, Uri, Value
+from planloom.tools.processes.run_command import RUN_COMMAND
 from planloom.tools.tool import shortened
 from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.uris import after_rename, display_name, is_below
@@ -28,6 +29,7 @@ _LISTED = 20
 _STEP_SUMMARY = 300
 _REASON = 500
 _CREATED: tuple[ChangeKind, ...] = ("create", "createFolder")
+_UNKNOWN = "how it ended is not known"
 _MOST_COUNTED = 2_000_000
 """Characters of a text beyond which its changed lines are not counted."""
 _SKIPPED: dict[SkipReason, str] = {
@@ -53,6 +55,17 @@ def failed(plan: Plan, error: PlanError, text_of: TextOf) -> ev.PlanFailed:
 def cancelled(plan: Plan, text_of: TextOf) -> ev.PlanCancelled:
     """The event that cancels the plan."""
     return ev.PlanCancelled(summary=execution_summary(plan), report=report(plan, text_of))
+
+
+def with_report(recorded: ev.Recorded, plan: Plan, text_of: TextOf) -> ev.Recorded:
+    """The event; if it ends a run and older servers wrote no report into it, with what the plan's events tell."""
+    event = recorded.event
+    if not isinstance(event, ev.PlanCompleted | ev.PlanFailed | ev.PlanCancelled):
+        return recorded
+    if event.report is not None or plan.status == "draft":
+        return recorded
+    reported = event.model_copy(update={"report": report(plan, text_of)})
+    return recorded.model_copy(update={"event": reported})
 
 
 def execution_summary(plan: Plan) -> str:
@@ -113,8 +126,29 @@ def file_changes(plan: Plan) -> tuple[FileChanges, ...]:
                 now = _below_renamed(now.values(), file.uri, file.new_uri)
             changes = _after(earlier, file)
             if changes is not None:
-                now[changes.file.uri] = changes
+                _put(now, changes, changes.file.old_uri)
     return tuple(now.values())
+
+
+def _put(now: dict[Uri, FileChanges], changes: FileChanges, origin: Uri | None) -> None:
+    """Add the changes of a file that came from `origin`, if that is another name.
+
+    A file that takes the name of a deleted one changes the text under that name, and is gone under its own: as two
+    rows each name has its text before and after, and the patch of both can be applied.
+    """
+    uri = changes.file.uri
+    deleted = now.get(uri)
+    if deleted is None or deleted.file.change != "delete" or deleted.before is None:
+        now[uri] = changes
+        return
+    del now[uri]
+    edited = ReportedFile(uri=uri, change="edit")
+    put = _if_changed(FileChanges(file=edited, before=deleted.before, after=changes.after))
+    if put is not None:
+        now[uri] = put
+    if origin is not None and changes.before is not None and changes.file.change not in _CREATED:
+        gone = ReportedFile(uri=origin, change="delete")
+        now[origin] = FileChanges(file=gone, before=changes.before, after=None)
 
 
 def changes_of_file(plan: Plan, uri: Uri, edit_id: EditId | None) -> FileChanges | None:
@@ -195,15 +229,19 @@ def _after(earlier: FileChanges | None, file: EditedFile) -> FileChanges | None:
 
 def _below_renamed(now: Iterable[FileChanges], old: Uri, new: Uri) -> dict[Uri, FileChanges]:
     """The changes by URI after a rename, which gives all that is below `old` a new name, but for deleted files."""
-    moved: dict[Uri, FileChanges] = {}
+    stay = {
+        each.file.uri: each
+        for each in now
+        if each.file.change == "delete" or not is_below(each.file.uri, old)
+    }
+    # A moved file may take the name of a deleted one, so those that stay are put first.
     for each in now:
-        changes: FileChanges | None = each
-        if each.file.change != "delete" and is_below(each.file.uri, old):
+        if each.file.uri not in stay:
             file = each.file.model_copy(update={"uri": after_rename(each.file.uri, old, new)})
             changes = _if_changed(each.model_copy(update={"file": file}))
-        if changes is not None:
-            moved[changes.file.uri] = changes
-    return moved
+            if changes is not None:
+                _put(stay, changes, each.file.uri)
+    return stay
 
 
 def _if_changed(changes: FileChanges) -> FileChanges | None:
@@ -245,7 +283,9 @@ def _commands(plan: Plan) -> Iterator[ReportedCommand]:
     last: dict[tuple[str, str], ReportedCommand] = {}
     for step in sorted(plan.steps, key=lambda each: each.started_at.timestamp() if each.started_at else 0):
         for call in step.tools_executed:
-            if call.command is None or call.command == "not_run" or call.deduplicated:
+            # Older servers have not recorded how a command ended.
+            is_command = call.command is not None or call.tool == RUN_COMMAND.name
+            if not is_command or call.command == "not_run" or call.deduplicated:
                 continue
             words = call.args.get("command")
             command = " ".join(map(str, words)) if isinstance(words, list) else str(words or call.tool)
@@ -261,7 +301,7 @@ def _command(command: str, call: ExecutedTool, runs: int) -> ReportedCommand:
     if call.command == "cut_off" and call.background is None:
         return ReportedCommand(command=command, outcome="it was cut off", runs=runs)
     if call.outcome is None:
-        return ReportedCommand(command=command, outcome=call.summary, runs=runs)
+        return ReportedCommand(command=command, outcome=call.summary or _UNKNOWN, runs=runs)
     return ReportedCommand(
         command=command, exit_code=call.outcome.exit_code, outcome=call.outcome.line, runs=runs
     )

@@ -70,6 +70,35 @@ _DELICATE = _Vocabulary(
     *("migrate", "migration", "migrations", "schema", "deploy", "deployment", "dependencies", "upgrade"),
     *("rename", "configuration", "environment variables", "breaking change", "public api", "rollback"),
 )
+_LOOKS = re.compile(
+    rf"(?:review|audit|check|explain|inspect|assess|analy[sz]e|summari[sz]e|compare|describe|find|list|look){WORD_END}",
+    re.IGNORECASE,
+)
+_CHANGE_NOTHING = re.compile(
+    rf"{WORD_START}(?:(?:change|modify|edit|touch)\s+nothing"
+    r"|(?:do\s+not|don['’]t)\s+(?:change|modify|edit|touch)\s+(?:anything|any\s+(?:files?|code))"
+    r"|without\s+(?:changing|modifying|editing|touching)\s+(?:anything|any\s+(?:files?|code)))"
+    r"(?:\s+yet)?\s*(?:[.!?;:,)\n]|\Z)",
+    re.IGNORECASE,
+)
+"""Says that nothing at all may change; "change nothing else" says less."""
+_REVIEWS = re.compile(rf"(?:review|audit){WORD_END}", re.IGNORECASE)
+_MENDING = _Vocabulary(
+    *(
+        "fix",
+        "correct",
+        "mend",
+        "repair",
+        "improve",
+        "apply",
+        "update",
+        "rewrite",
+        "refactor",
+        "add",
+        "remove",
+    ),
+    *("delete", "rename", "replace", "edit", "write", "implement", "create", "address", "resolve", "clean"),
+)
 _DEVOPS_FILE = re.compile(
     r"(?:^|/)(?:dockerfile[^/]*|docker-compose[^/]*|compose\.ya?ml|jenkinsfile|[^/]*\.tf|\.gitlab-ci\.yml"
     r"|\.github/workflows/[^/]*|k8s/.*|helm/.*|ansible/.*|terraform/.*|nginx\.conf)$",
@@ -109,6 +138,7 @@ class _Features(NamedTuple):
     destructive: tuple[str, ...]
     precious: tuple[str, ...]
     delicate: tuple[str, ...]
+    only_looks: bool
 
 
 def qualify(text: str, attachments: Sequence[Attachment], detection: Detection) -> Qualification:
@@ -198,12 +228,23 @@ def _read(text: str, attachments: Sequence[Attachment]) -> _Features:
         destructive=_DESTRUCTIVE.found(tokens, spaced),
         precious=_PRECIOUS.found(tokens, spaced),
         delicate=_DELICATE.found(tokens, spaced),
+        only_looks=_only_looks(body, tokens, spaced),
     )
+
+
+def _only_looks(body: str, tokens: Sequence[str], spaced: str) -> bool:
+    """Whether a request surely wants nothing changed: it says so, or it is a review without a word of mending."""
+    if _LOOKS.match(body) is not None and _CHANGE_NOTHING.search(body) is not None:
+        return True
+    return _REVIEWS.match(body) is not None and not _MENDING.found(tokens, spaced)
 
 
 def _task_type(features: _Features, detection: Detection, reasons: list[str]) -> TaskType:
     if detection.rule == "question":
         reasons.append("It asks a question.")
+        return "question"
+    if features.only_looks:
+        reasons.append("It asks to look at something and to change nothing.")
         return "question"
     if not features.devops:
         if features.code:

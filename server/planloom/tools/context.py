@@ -7,13 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from planloom.domain.values import Uri
+from planloom.domain.values import Sha256, Uri
 from planloom.workspace.editor import FileDiagnostics
 from planloom.workspace.edits.overlay import Overlay
 from planloom.workspace.index.file_index import FileIndex
 from planloom.workspace.index.programs import TRUSTED, Programs
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath, resolve, resolve_uri
 from planloom.workspace.paths.roots import Root, Roots
+from planloom.workspace.snapshots import Snapshot
 
 if TYPE_CHECKING:
     from planloom.tools.processes.commands import CommandRunner
@@ -37,6 +38,7 @@ class ToolContext:
 
     `replaced_unread` collects files that a call replaced without having read them, which counts as destructive.
     `incomplete` collects files whose new text seems to lack a part: they always need approval.
+    `seen` are the hashes of texts that the author of the calls knows: read while planning, attached, or read before.
     Without an `index` the folders are walked; without `diagnostics` or `commands` their tools fail with a message.
     `programs` are those that tools may start without approval.
     """
@@ -46,16 +48,24 @@ class ToolContext:
     home: Root | None = None
     replaced_unread: set[Uri] = field(default_factory=set)
     incomplete: set[Uri] = field(default_factory=set)
+    seen: dict[Uri, Sha256] = field(default_factory=dict)
     index: Callable[[], FileIndex | None] = _no_index
     diagnostics: Diagnostics | None = None
     commands: CommandRunner | None = None
     programs: Programs = TRUSTED
 
     def drop_staged(self) -> None:
-        """Forget everything that is staged: it was committed, or refused."""
+        """Forget everything that is staged: it was committed, or refused. What was read stays seen."""
+        self.seen.update(self.files.hashes())
         self.files.clear()
         self.replaced_unread.clear()
         self.incomplete.clear()
+
+    def has_seen(self, file: Snapshot) -> bool:
+        """Whether the author of the calls knows a file: it was read or written here, or has a text seen before."""
+        return self.files.has_read(file.uri) or (
+            file.sha256 is not None and self.seen.get(file.uri) == file.sha256
+        )
 
     async def resolve(self, path: str, for_: Literal["read", "write"]) -> ResolvedPath | PathRefused:
         """Resolve a path from the plan or the model. A secret stays secret under a staged new name."""

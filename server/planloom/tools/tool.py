@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from planloom.domain.plans.plan import CommandOutcome
 from planloom.domain.safety.approvals import Effect
-from planloom.domain.values import Json, Value
+from planloom.domain.values import CallId, Json, Value
 
 SUMMARY_LIMIT = 500
 """Most characters of a summary."""
@@ -22,6 +22,7 @@ class ToolResult(Value):
     For a failed call `ok` is False and `text` tells the model what to do instead. `ended`: a command ran to its
     end, with any exit code, and `outcome` says how; `in_background`: it runs on. `refused`: a person or the policy did
     not allow the call.
+    `call_id` is the recorded call's, by which the plan tells what became of its changes; None if it is not recorded.
     """
 
     ok: bool
@@ -32,6 +33,7 @@ class ToolResult(Value):
     in_background: bool = False
     outcome: CommandOutcome | None = None
     refused: bool = False
+    call_id: CallId | None = None
 
 
 def succeeded(summary: str, text: str | None = None, value: Json = None) -> ToolResult:

@@ -6,7 +6,7 @@ from typing import Final
 
 from planloom.domain.values import Uri
 from planloom.workspace.disk import ConfinedPath, DiskRefused, fingerprint_at, read
-from planloom.workspace.disk_changes import create_folders, write
+from planloom.workspace.disk_changes import create_folders, remove_leftovers, write
 from planloom.workspace.paths.roots import Root
 from planloom.workspace.paths.uris import from_path, to_path
 
@@ -16,17 +16,23 @@ FOLDER: Final = ".planloom"
 def write_scratch_file(root: Root, name: str, text: str) -> Uri | None:
     """Write or replace a file in `.planloom/`; its URI, or None on failure. Call it from a thread.
 
-    Follows no link, so nothing outside the folder is ever written.
+    Follows no link, so nothing outside the folder is ever written. What a killed server was writing there is removed.
     """
     folder = ConfinedPath(root.path, (FOLDER,))
     if isinstance(create_folders(folder), DiskRefused):
         return None
+    clear_scratch_folder(root)
     ignore = ConfinedPath(root.path, (FOLDER, ".gitignore"))
     if fingerprint_at(ignore) is None and write(ignore, b"*\n", over=None) is not None:
         return None
     confined = ConfinedPath(root.path, (FOLDER, name))
     refused = write(confined, text.encode("utf-8", "surrogatepass"), over=fingerprint_at(confined))
     return None if refused is not None else from_path(confined.path)
+
+
+def clear_scratch_folder(root: Root) -> None:
+    """Remove what a killed server was writing in `.planloom/`. Call it from a thread."""
+    remove_leftovers(ConfinedPath(root.path, (FOLDER,)))
 
 
 def read_scratch_file(uri: Uri) -> str | None:

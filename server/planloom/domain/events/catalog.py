@@ -270,7 +270,8 @@ class ToolStarted(Value):
 
 class ToolCompleted(Value):
     """A tool call has settled. The step now holds its changes to the files of `changes`, in place of earlier ones to
-    those of `replaces`; the files of `same` had this content already. `command` and `outcome` say how a command ended.
+    those of `replaces`; the files of `same` had this content already. `command` and `outcome` say how a command ended,
+    `output` the beginning and the end of what the model was told of it; older ledgers lack it.
     """
 
     type: Literal["tool_completed"] = "tool_completed"
@@ -285,6 +286,7 @@ class ToolCompleted(Value):
     same: tuple[Uri, ...] = ()
     command: CommandEnd | None = None
     outcome: CommandOutcome | None = None
+    output: str | None = None
 
 
 class BackgroundStarted(Value):

@@ -96,6 +96,7 @@ def complete_call(plan: Plan, event: ev.ToolCompleted) -> Plan:
     if step is None:
         return closed_call
     executed = ExecutedTool(
+        call_id=call.call_id,
         tool=call.tool,
         args=call.args,
         ok=event.ok,
@@ -105,6 +106,7 @@ def complete_call(plan: Plan, event: ev.ToolCompleted) -> Plan:
         files={**dict.fromkeys(event.same, "same"), **dict.fromkeys(event.changes, "held")},
         command=event.command,
         outcome=event.outcome,
+        output=event.output,
         why=call.why if event.command == "denied" else None,
     )
     if call.background is not None:
@@ -291,6 +293,7 @@ def _interrupted(call: OpenCall) -> ExecutedTool | None:
     if call.background is not None:
         # The command runs on, whatever becomes of the call that has started it.
         begun = ExecutedTool(
+            call_id=call.call_id,
             tool=call.tool,
             args=call.args,
             ok=True,
@@ -301,6 +304,7 @@ def _interrupted(call: OpenCall) -> ExecutedTool | None:
         )
         return _in_background(begun, call.background)
     return ExecutedTool(
+        call_id=call.call_id,
         tool=call.tool,
         args=call.args,
         ok=False,

@@ -196,10 +196,12 @@ class ExecutedTool(Value):
     """One settled tool call of a step, and the state of its effects.
 
     `files` maps the URIs of the files that it changes to their fates. `command` is None unless the call runs a
-    command, `outcome` unless that ended. `background` is the command if it was started in the background. `why` is the
-    reason if part of it was not applied.
+    command, `outcome` unless that ended. `background` is the command if it was started in the background. `output` is
+    the beginning and the end of what it printed, None if that was not stored. `why` is the reason if part of it was
+    not applied.
     """
 
+    call_id: CallId
     tool: str
     args: Args
     ok: bool
@@ -210,6 +212,7 @@ class ExecutedTool(Value):
     command: CommandEnd | None = None
     outcome: CommandOutcome | None = None
     background: BackgroundCommand | None = None
+    output: str | None = None
     why: str | None = None
 
     @property
@@ -481,7 +484,7 @@ class Plan(Value):
 
     @property
     def only_asks(self) -> bool:
-        """Whether the request is a question that is answered directly; nothing may be changed for it."""
+        """Whether the request is a question or a review that is answered directly; nothing may be changed for it."""
         detected = self.detection is not None and self.detection.rule == "question"
         qualified = self.qualification is not None and self.qualification.task_type == "question"
         return self.route == "direct" and (detected or qualified)
@@ -490,6 +493,11 @@ class Plan(Value):
     def unread(self) -> tuple[UserMessage, ...]:
         """The messages that no planner and no step has read yet."""
         return tuple(each for each in self.messages if each.state == "open")
+
+    @property
+    def may_be_planned(self) -> bool:
+        """Whether the model of a direct run may propose a plan instead: not if nothing may be changed."""
+        return self.route == "direct" and not self.only_asks
 
     def edits_of(self, step_id: StepId) -> Iterator[EditRecord]:
         """The edits of a step, including those made for several steps at once; oldest first."""

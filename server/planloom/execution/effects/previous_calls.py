@@ -6,14 +6,16 @@ import json
 from collections.abc import Iterable
 from typing import Final
 
-from planloom.agent.prompts import ToolNote
+from planloom.agent.prompts import CallFate, ToolNote
 from planloom.domain.plans.plan import UNMADE, ExecutedTool, Fate, Step
+from planloom.domain.values import CallId
 from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.uris import display_name
 
 _MOST_READS: Final = 10
 _LISTED: Final = 20
 _ARGS_SHOWN: Final = 200
+_OUTPUT_LOST: Final = " What it printed is lost, except for this line."
 _FATE_TEXTS: Final[dict[Fate, str]] = {
     "same": "already as wanted",
     "held": "not made yet",
@@ -27,14 +29,29 @@ _FATE_TEXTS: Final[dict[Fate, str]] = {
 }
 
 
-def earlier_results(step: Step) -> tuple[ToolNote, ...]:
+def earlier_results(step: Step, *, with_output: bool = True) -> tuple[ToolNote, ...]:
     """The calls of a step's earlier runs for its prompts: all that have an effect, and the last reads.
 
-    The results of reads are not stored, so the model has to read again.
+    The results of reads are not stored, so the model has to read again. The output of a command is shown if
+    `with_output`, except that of the step's own literal call, which has a section of its own.
     """
     reads = [index for index, call in enumerate(step.tools_executed) if not _has_effect(call)]
     left_out = {*reads[:-_MOST_READS]}
-    return tuple(_note(call) for index, call in enumerate(step.tools_executed) if index not in left_out)
+    return tuple(
+        _note(call, with_output=with_output and (call.tool, call.args) != (step.tool, step.args))
+        for index, call in enumerate(step.tools_executed)
+        if index not in left_out
+    )
+
+
+def call_fate(step: Step, call_id: CallId) -> CallFate:
+    """What has become of the changes of a call of the running step; nothing is said of changes that were made."""
+    call = next((each for each in reversed(step.tools_executed) if each.call_id == call_id), None)
+    if call is None or not call.fates - {"made", "same"}:
+        return CallFate()
+    if not call.fates - {"held", "staged", "same"}:
+        return CallFate(said="Staged: ")
+    return CallFate(stands=call.stands, said=f"{_outcome(call)} The call's result was: ")
 
 
 def changed_so_far(step: Step) -> str:
@@ -65,10 +82,12 @@ def _has_effect(call: ExecutedTool) -> bool:
     return bool(call.files) or call.command is not None
 
 
-def _note(call: ExecutedTool) -> ToolNote:
+def _note(call: ExecutedTool, *, with_output: bool) -> ToolNote:
     args = json.dumps(call.args, sort_keys=True, ensure_ascii=False)
     shown = args if len(args) <= _ARGS_SHOWN else args[:_ARGS_SHOWN] + "…"
     text = f"Earlier run of this task: {call.summary.rstrip('.')}. {_outcome(call)}".rstrip()
+    if with_output and call.command == "ended":
+        text += _OUTPUT_LOST if call.output is None else f" What it printed:\n{call.output}"
     return ToolNote(name=call.tool, args=shown, ok=call.stands, text=text)
 
 
@@ -83,7 +102,8 @@ def _outcome(call: ExecutedTool) -> str:
             return "It ran to its end: do not run it again unless the task needs that."
         case "cut_off":
             return (
-                "It was started and interrupted, so it may have run. The user is asked before it runs again."
+                "It was started and interrupted, so it may have run; what it printed is lost. "
+                "The user is asked before it runs again."
             )
         case "denied":
             return "The user did not allow it."

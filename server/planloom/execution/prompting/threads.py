@@ -56,6 +56,10 @@ class PlanThreads:
             plan.own[step_id] = _Begun(thread if fits else NEW_THREAD, plan.shared)
         return plan.own[step_id].thread
 
+    def has_own(self, plan_id: PlanId, step_id: StepId) -> bool:
+        """Whether the step continues a thread of its own."""
+        return step_id in self._plan(plan_id).own
+
     def forget_own(self, plan_id: PlanId, step_id: StepId) -> None:
         """Begin the step's next run with the shared thread."""
         self._plan(plan_id).own.pop(step_id, None)

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from planloom.agent.result_budget import head_and_tail
 from planloom.domain.changes import Changeset, FileChange
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import CommandEnd
@@ -20,6 +21,8 @@ from planloom.tools.tool import Tool, ToolResult, shortened
 
 _INTERRUPTED: Final = "Interrupted"
 """The summary of a call that was cut off."""
+_MOST_OUTPUT: Final = 8_000
+"""Characters of a command's output that the ledger keeps, for a model that goes on after a restart."""
 _NOTHING: Final = Changeset()
 
 
@@ -27,10 +30,12 @@ _NOTHING: Final = Changeset()
 class CallRecord:
     """The outcome of a running call. A call without a result counts as cut off, unless it was `denied`, with a reason.
 
-    `before` and `after` are the staged changes of its step before and after it. `same` are files that already had
-    the content that the call writes. `deduplicated`: the result is that of an earlier call.
+    The ledger knows the call by `call_id`. `before` and `after` are the staged changes of its step before and after
+    it. `same` are files that already had the content that the call writes. `deduplicated`: the result is that of an
+    earlier call.
     """
 
+    call_id: CallId
     result: ToolResult | None = None
     denied: str | None = None
     before: Changeset = _NOTHING
@@ -49,9 +54,9 @@ class CallRecord:
 @asynccontextmanager
 async def recorded_call(run: StepRun, tool: Tool, args: Args) -> AsyncIterator[CallRecord]:
     """Record the start and the end of the call in its block. The end is left out if the plan has closed the call."""
-    call, call_id = CallRecord(), CallId(uuid.uuid4().hex)
+    call = CallRecord(CallId(uuid.uuid4().hex))
     started = ev.ToolStarted(
-        task_id=run.step_id, call_id=call_id, tool=tool.name, args=args, effect=tool.effect
+        task_id=run.step_id, call_id=call.call_id, tool=tool.name, args=args, effect=tool.effect
     )
     await run.plan_store.wait_unlocked()
     run.record(started)
@@ -64,12 +69,14 @@ async def recorded_call(run: StepRun, tool: Tool, args: Args) -> AsyncIterator[C
     finally:
         await run.plan_store.wait_unlocked()
         plan = run.plan_store.load(run.plan_id)
-        opened = next((each for each in plan.open_calls if each.call_id == call_id), None) if plan else None
+        opened = (
+            next((each for each in plan.open_calls if each.call_id == call.call_id), None) if plan else None
+        )
         if opened is not None:
             changes, replaces = _differences(call.before, call.after)
             ended = ev.ToolCompleted(
                 task_id=run.step_id,
-                call_id=call_id,
+                call_id=call.call_id,
                 ok=call.result is not None and call.result.ok,
                 deduplicated=call.deduplicated,
                 summary=call.summary,
@@ -79,11 +86,17 @@ async def recorded_call(run: StepRun, tool: Tool, args: Args) -> AsyncIterator[C
                 same=call.same,
                 command=_end(call, running=opened.running) if tool.effect == "execute" else None,
                 outcome=call.result.outcome if call.result is not None else None,
+                output=_output(call.result),
             )
             run.record(ended)
             percent = percent_written(run.now)
             if percent is not None and percent != run.now.progress:
                 run.update(progress=percent)
+
+
+def _output(result: ToolResult | None) -> str | None:
+    """What is stored of the output of a command that has ended."""
+    return head_and_tail(result.text, _MOST_OUTPUT, len) if result is not None and result.ended else None
 
 
 def _end(call: CallRecord, *, running: bool) -> CommandEnd:

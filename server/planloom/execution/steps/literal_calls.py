@@ -21,7 +21,7 @@ from planloom.tools.tool import Tool, ToolResult
 from planloom.workspace.paths.uris import display_names
 
 READS_DENIED = "The setting planloom.approvals.read denies reading."
-NOT_ALLOWED = "{tool} is not among the tools of this step. A request that is a question only reads."
+NOT_ALLOWED = "{tool} is not among the tools of this step. A request that is a question changes no files."
 _OUTPUT_GONE = "The server ended after that, and only this line of it is stored."
 _LINES: Final = 40
 _CHARACTERS: Final = 4_000
@@ -126,7 +126,10 @@ async def _earlier_outcome(
     if call.command == "ended":
         if call.ok:
             return Done(summary=call.summary)
-        return CallFailed(output=f"{call.summary}\n{_OUTPUT_GONE}", failure=Failed(error=call.summary))
+        if call.output is None:
+            return CallFailed(output=f"{call.summary}\n{_OUTPUT_GONE}", failure=Failed(error=call.summary))
+        error = _readable(call.summary, call.output.partition("\n")[2])
+        return CallFailed(output=call.output, failure=Failed(error=error))
     if call.command == "denied" or (call.fates and call.fates <= {"denied"}):
         return Skipped(reason="approval_denied", detail=call.why)
     if "made" in call.fates:

@@ -26,7 +26,7 @@ from planloom.domain.errors import BudgetExhausted, ModelFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.values import Json, PlanId, StepId
-from planloom.execution.effects.previous_calls import changed_so_far, earlier_results, not_made
+from planloom.execution.effects.previous_calls import call_fate, changed_so_far, earlier_results, not_made
 from planloom.execution.effects.proposals import Denied
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.prompting.context_window import StepContextWindow, shares_of
@@ -109,9 +109,16 @@ class ModelWork:
         if not_made(step):
             # Its own thread shows these changes as made; the results of earlier runs tell what became of them.
             self._threads.forget_own(run.plan_id, run.step_id)
+        # Its own thread has the output of its commands.
+        with_output = not (is_native and self._threads.has_own(run.plan_id, run.step_id))
         most = window.shared_characters if is_shared else 0
         thread = self._threads.begin(run.plan_id, run.step_id, most, run.plan.follows)
-        conversation = Conversation(window, thread, earlier_results(step))
+        conversation = Conversation(
+            window,
+            thread,
+            earlier_results(step, with_output=with_output),
+            lambda call_id: call_fate(run.now, call_id),
+        )
         limits = RunLimits(
             tools=offered,
             limit=settings.execution.max_tool_calls_per_step,
@@ -133,6 +140,7 @@ class ModelWork:
         )
         with self._context_factory.call_cache() as call_cache:
             runner = StepToolRunner(run, self._staging, tools, of_plan, self._context_factory, call_cache)
+            runner.add_seen(thread.seen)
             clock.at_limit = runner.commit
             end: LoopEnd | None = None
             try:
@@ -142,7 +150,8 @@ class ModelWork:
                 return Interrupted(reason="budget", detail=f"{spent.message} {changed_so_far(run.now)}")
             finally:
                 done = isinstance(end, TaskDone)
-                self._threads.end(run.plan_id, run.step_id, conversation.thread, done=done)
+                kept = conversation.thread._replace(seen=runner.seen() if is_native else {})
+                self._threads.end(run.plan_id, run.step_id, kept, done=done)
             if isinstance(end, ProposesPlan):
                 await self._settle_staged(run)
             return self._outcome(run, end)

@@ -10,7 +10,7 @@ from typing import Literal
 from planloom.domain.plans.agents import EFFECTS, allowed_effects
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Effect
-from planloom.domain.values import PlanId, StepId, Uri
+from planloom.domain.values import PlanId, Sha256, StepId, Uri
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.session import Session
 from planloom.execution.step_run import StepRun
@@ -65,6 +65,7 @@ class ToolContextFactory:
             index=self._index.current,
             diagnostics=self._diagnostics,
             programs=self._session.programs,
+            seen=_seen(plan),
         )
 
     def tools_of(self, run: StepRun) -> Registry:
@@ -97,6 +98,20 @@ class ToolContextFactory:
             return await self._session.editor.diagnostics(uris)
         except EditorSilent:
             return None
+
+
+def _seen(plan: Plan) -> dict[Uri, Sha256]:
+    """The files that whoever made the plan has seen, with the hashes of their whole texts then."""
+    attached = {
+        each.uri: each.sha256
+        for each in plan.attachments
+        if each.uri is not None
+        and each.sha256 is not None
+        and each.kind == "file"
+        and each.range is None
+        and not each.truncated
+    }
+    return {**attached, **{read.uri: read.sha256 for read in plan.files_read}}
 
 
 def _home(plan: Plan, view: WorkspaceView) -> Root | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from planloom.agent.task import ChangesDenied, Evidence
 from planloom.domain.plans.plan import ExecutedTool
-from planloom.domain.values import Args, Uri
+from planloom.domain.values import Args, Sha256, Uri
 from planloom.execution.effects.previous_calls import latest_fates, not_made
 from planloom.execution.effects.proposals import Denied, NotMade
 from planloom.execution.effects.staging_area import StagingArea
@@ -57,6 +57,14 @@ class StepToolRunner:
         self._in_doubt: set[Uri] = set()
         self._checks = context_factory.checks(run, self._context)
 
+    def add_seen(self, seen: Mapping[Uri, Sha256]) -> None:
+        """Add the hashes of texts that were read in the conversation that the step continues."""
+        self._context.seen.update(seen)
+
+    def seen(self) -> Mapping[Uri, Sha256]:
+        """The files that the model has seen by now, with the hashes of their texts."""
+        return {**self._context.seen, **self._context.files.hashes()}
+
     async def call(self, call: ToolCall) -> ToolResult:
         """Run one call. The result for an unknown tool or wrong arguments says what to do instead."""
         if call.name in self._of_plan.names() and self._tools.get(call.name) is None:
@@ -66,13 +74,14 @@ class StepToolRunner:
             return tool
         async with recorded_call(self._run, tool, call.arguments) as record:
             try:
-                return await self._carry_out(tool, call, record)
+                result = await self._carry_out(tool, call, record)
             except CommandDenied as denied:
-                result = refused(f"The command was not run: {denied.reason} Do without it, or ask the user.")
+                result = record.result = refused(
+                    f"The command was not run: {denied.reason} Do without it, or ask the user."
+                )
             except OSError as error:
-                result = not_carried_out(tool, error)
-            record.result = result
-        return result
+                result = record.result = not_carried_out(tool, error)
+        return result.model_copy(update={"call_id": record.call_id})
 
     async def _carry_out(self, tool: Tool, call: ToolCall, record: CallRecord) -> ToolResult:
         earlier = await self._call_cache.earlier(tool, call.arguments, self._context)

@@ -30,7 +30,7 @@ is marked [edited by the user] unchanged, unless the feedback speaks of it."""
 _AGENT_WORK = {
     "koda": "reads and changes files",
     "devo": "builds, configuration, deployment; reads and changes files and runs commands",
-    "chapo": "investigates a question; only reads",
+    "chapo": "investigates a question; changes no files",
 }
 
 
@@ -145,9 +145,6 @@ def request_prompt(request: PlanningRequest, attached: Rendered, surroundings: s
     if attached.text:
         sections.append(f"ATTACHMENTS\n{attached.text}")
     sections.append(f"REQUEST\n{request.text.strip()}")
-    if request.qualification is not None:
-        verdict = request.qualification
-        sections.append(f"KIND OF WORK\n{verdict.task_type}, {verdict.complexity}, risk {verdict.risk_level}")
     if reports:
         sections.append(f"PERSPECTIVES (data)\n{reports}")
     if request.finished:

@@ -51,7 +51,7 @@ async def write_file(args: WriteFile, context: ToolContext) -> ToolResult:
     place = await context.resolve(args.path, "write")
     if isinstance(place, PathRefused):
         return failed(place.reason)
-    was_read = context.files.has_read(place.uri)
+    was_seen = context.has_seen(await context.files.peek(place.uri))
     snapshot = await context.files.read(place.uri)
     if snapshot.exists and snapshot.text is None:
         return failed(unreadable(place.relative, snapshot))
@@ -73,7 +73,7 @@ async def write_file(args: WriteFile, context: ToolContext) -> ToolResult:
     refused = await context.files.stage_write(place.uri, content, notes=notes)
     if refused is not None:
         return failed(refused.reason)
-    if snapshot.exists and not was_read and snapshot.text:
+    if snapshot.exists and not was_seen and snapshot.text:
         context.replaced_unread.add(place.uri)
     context.incomplete.discard(place.uri)
     if placeholder is not None:

@@ -12,7 +12,8 @@ from planloom.workspace.edits.outcomes import JournalFile
 from planloom.workspace.edits.rebase import hunks, three_way
 from planloom.workspace.edits.verify import FileOutcome, compare
 from planloom.workspace.paths.resolver import PathRefused
-from planloom.workspace.paths.uris import parent
+from planloom.workspace.paths.uris import after_rename, parent
+from planloom.workspace.scratch_files import clear_scratch_folder
 from planloom.workspace.view import WorkspaceView, confined_path
 
 
@@ -31,14 +32,13 @@ async def outcomes_after_crash(view: WorkspaceView, files: Sequence[JournalFile]
 
 
 async def clear_leftovers(view: WorkspaceView, plan: Plan) -> None:
-    """Remove temporary files from the folders of the plan's edits without a recorded outcome."""
-    folders = {
-        parent(uri)
-        for edit in plan.edits
-        if edit.state == "intended"
-        for file in edit.files
-        for uri in file.uris
-    }
+    """Remove temporary files from the folders of the plan's edits without a recorded outcome, and from `.planloom/`."""
+    files = [file for edit in plan.edits if edit.state == "intended" for file in edit.files]
+    folders = {parent(uri) for file in files for uri in file.uris}
+    for moved in files:
+        if moved.new_uri is not None:
+            # Files below a renamed folder are written before the rename, and recorded under their new names.
+            folders |= {after_rename(folder, moved.new_uri, moved.uri) for folder in folders}
     await asyncio.to_thread(_clear, view, folders)
 
 
@@ -52,6 +52,8 @@ def _lacks(text: str | None, file: JournalFile) -> bool:
 
 
 def _clear(view: WorkspaceView, folders: set[Uri]) -> None:
+    for root in view.roots.folders:
+        clear_scratch_folder(root)
     for uri in folders:
         folder = view.locate(uri, "write")
         if not isinstance(folder, PathRefused):

@@ -6,9 +6,9 @@ from collections import Counter
 from pathlib import PurePosixPath
 from typing import Final
 
-from planloom.domain.changes import Changeset
+from planloom.domain.changes import Changeset, sha256
 from planloom.domain.text.positions import Eol, FileForm, adapt_eol, with_eol
-from planloom.domain.values import Uri, Value
+from planloom.domain.values import Sha256, Uri, Value
 from planloom.workspace.edits.rebase import three_way
 from planloom.workspace.edits.staging import Move, Stage, Staged, entry_at, named, staged_snapshot
 from planloom.workspace.paths.listings import Listing
@@ -125,6 +125,14 @@ class Overlay:
         key = self._key(uri)
         read = self._stage.read.get(key)
         return key in self._stage.staged or (read is not None and read.text is not None)
+
+    def hashes(self) -> dict[Uri, Sha256]:
+        """The hash of each text that was read or written through this overlay, the latest of each file."""
+        read = {uri: found.sha256 for uri, found in self._stage.read.items() if found.sha256 is not None}
+        written = {
+            uri: sha256(staged.text) for uri, staged in self._stage.staged.items() if staged.text is not None
+        }
+        return {**read, **written}
 
     async def stage_write(
         self,
