@@ -22,6 +22,7 @@ USER_ONLY = (
     "model.baseUrl",
     "model.provider",
     "approvals.",
+    "fetch.",
     "execution.review",
     "planning.systemPrompt",
     "storage.path",
@@ -172,10 +173,21 @@ class ApprovalSettings(_Group):
         "a literal call that the rules read from it always asks.",
     )
     execute: Verdict = Field("ask", description="Running commands.")
+    fetch: Verdict = Field("ask", description="Fetching pages from the web.")
 
     def policy(self) -> Policy:
         """These settings as a value of the domain."""
-        return Policy(read=self.read, write=self.write, destroy=self.destroy, execute=self.execute)
+        return Policy(read=self.read, write=self.write, destroy=self.destroy, execute=self.execute, fetch=self.fetch)
+
+
+class FetchSettings(_Group):
+    """What pages may be fetched from."""
+
+    allow_internal: bool = Field(
+        False,
+        description="Pages may come from this machine and private networks, too. Link-local addresses and those that "
+        "serve cloud credentials are never fetched.",
+    )
 
 
 class BudgetSettings(_Group):
@@ -260,6 +272,7 @@ class Settings(_Group):
     planning: PlanningSettings = PlanningSettings()
     execution: ExecutionSettings = ExecutionSettings()
     approvals: ApprovalSettings = ApprovalSettings()
+    fetch: FetchSettings = FetchSettings()
     budget: BudgetSettings = BudgetSettings()
     context: ContextSettings = ContextSettings()
     edits: EditSettings = EditSettings()

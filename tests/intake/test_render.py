@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from planloom.domain.plans.attachments import Attachment, AttachmentKind, ResolvedAttachment
 from planloom.domain.text.positions import Position, Range
 from planloom.domain.values import AttachmentId, Uri
-from planloom.intake.render import PREAMBLE, fence_for, render
+from planloom.domain.model_text.fences import fence_for
+from planloom.intake.render import PREAMBLE, render
 
 
 def attached(

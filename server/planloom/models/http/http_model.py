@@ -16,7 +16,8 @@ from planloom.domain.errors import ContextOverflow, ModelFailed
 from planloom.domain.values import Json
 from planloom.models.http import failures, payloads, transport
 from planloom.models.http.adapter import AnswerReader, AnswerRefused, ProviderAdapter, Reply
-from planloom.models.http.bounded import MAX_LINE_BYTES, AnswerBroken, AnswerUnusable
+from planloom.models.http.bounded import MAX_LINE_BYTES
+from planloom.web.transfer import AnswerBroken, AnswerUnusable
 from planloom.models.http.connection_failures import redirect_target, unreachable
 from planloom.models.http.deadlines import StreamDeadlines
 from planloom.models.http.endpoint import Endpoint

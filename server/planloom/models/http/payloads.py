@@ -10,7 +10,7 @@ import httpx
 from httpx_sse import EventSource
 
 from planloom.domain.values import Json
-from planloom.models.http.bounded import AnswerBroken, AnswerUnusable
+from planloom.web.transfer import AnswerBroken, AnswerUnusable
 from planloom.models.http.json_text import Unreadable, read_object
 
 DONE = "[DONE]"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from planloom.domain.errors import ModelFailed
 from planloom.domain.model_text.surrogates import Joiner
 from planloom.domain.values import Json
-from planloom.models.http.bounded import AnswerBroken
+from planloom.web.transfer import AnswerBroken
 from planloom.models.http.json_text import list_of
 from planloom.models.port import (
     Finished,
