@@ -177,7 +177,9 @@ class ApprovalSettings(_Group):
 
     def policy(self) -> Policy:
         """These settings as a value of the domain."""
-        return Policy(read=self.read, write=self.write, destroy=self.destroy, execute=self.execute, fetch=self.fetch)
+        return Policy(
+            read=self.read, write=self.write, destroy=self.destroy, execute=self.execute, fetch=self.fetch
+        )
 
 
 class FetchSettings(_Group):

@@ -95,8 +95,19 @@ def test_broken_html_still_gives_its_text(html: str, text: str) -> None:
         "<ul><li>",
         "<a href=x>y",
         "<pre>",
-    ]
-    + ["</a>", "<script>", "</script", "<!", "<?", "&#", "&amp", "`", " ", "\n", "<td>", "<p a=b c"],
+        "</a>",
+        "<script>",
+        "</script",
+        "<!",
+        "<?",
+        "&#",
+        "&amp",
+        "`",
+        " ",
+        "\n",
+        "<td>",
+        "<p a=b c",
+    ],
 )
 def test_a_page_built_to_be_slow_takes_linear_time(piece: str) -> None:
     """A quadratic reader takes minutes for a page of this size."""

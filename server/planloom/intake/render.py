@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from planloom.domain.plans.attachments import Attachment, ResolvedAttachment
 from planloom.domain.model_text.fences import LANGUAGE, fenced
+from planloom.domain.plans.attachments import Attachment, ResolvedAttachment
 from planloom.intake.languages import image_type
 from planloom.models.port import Image
 from planloom.workspace.paths.names import visible

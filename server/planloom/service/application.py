@@ -29,7 +29,7 @@ from planloom.execution.steps.literal_calls import LiteralCalls
 from planloom.execution.steps.model_work import ModelWork
 from planloom.execution.steps.runner import Runner
 from planloom.execution.steps.time_limits import PlanTimeBudget
-from planloom.execution.steps.tool_contexts import ToolContextFactory
+from planloom.execution.steps.tool_contexts import StepEffects, ToolContextFactory
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.service.actions.approvals import Approvals
 from planloom.service.actions.plans import Plans
@@ -84,7 +84,8 @@ class Application:
         gate = Gate(session, plan_store)
         staging = StagingArea(plan_store, session.view, gate, applied_edits)
         terminal = Terminal(gate, staging, saver, index)
-        context_factory = ToolContextFactory(session, index, staging, terminal, tools, feed.stream_step)
+        effects = StepEffects(gate, staging, terminal)
+        context_factory = ToolContextFactory(session, index, effects, tools, feed.stream_step)
 
         # From a request to a plan.
         references = WorkspaceReferences(session, index, ledger.text)

@@ -75,3 +75,8 @@ class Tool:
     writes: tuple[str, ...] = ()
     removes: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
+
+    @property
+    def waits_for_person(self) -> bool:
+        """Whether a call asks a person before it ends; it then limits its own time, without that of the answer."""
+        return self.effect in ("execute", "fetch")

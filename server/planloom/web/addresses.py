@@ -157,6 +157,23 @@ def reach_of(address: IPv4Address | IPv6Address) -> Reach:
     return "public" if address in _GLOBAL_6 and not special else "internal"
 
 
+def refusal(address: WebAddress, *, allow_internal: bool) -> str | None:
+    """Why nothing is fetched from this host, judged by what is written alone; None if a person may be asked."""
+    return refusal_of(reach_of_host(address.host), allow_internal=allow_internal)
+
+
+def refusal_of(reach: Reach | None, *, allow_internal: bool) -> str | None:
+    """Why nothing is fetched from so far away, as a sentence; None if it may be."""
+    if reach == "forbidden":
+        return "Its host has a link-local, multicast or cloud metadata address, which is never fetched."
+    if reach == "internal" and not allow_internal:
+        return (
+            "Its host is this machine or in a private network, "
+            "which only the setting planloom.fetch.allowInternal allows."
+        )
+    return None
+
+
 def numeric(host: str) -> IPv4Address | IPv6Address | None:
     """The address that a host is, without its zone, and IPv4 where it is only mapped to IPv6; None for a name."""
     try:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import httpx
 
 from planloom.version import VERSION
-from planloom.web.addresses import AddressRefused, WebAddress, joined, reach_of, reach_of_host
+from planloom.web.addresses import AddressRefused, WebAddress, joined, reach_of, refusal, refusal_of
 from planloom.web.pages import Fetched, NotFetched, Redirected, is_text, media_type_of, page_of
 from planloom.web.transfer import AnswerBroken, AnswerUnusable, decompressed, trusted_certificates
 
@@ -81,19 +81,6 @@ class _SentOn(NamedTuple):
     location: str
 
 
-def refusal(address: WebAddress, *, allow_internal: bool) -> str | None:
-    """Why nothing is sent to this host, judged by what is written alone; None if it may be asked about."""
-    return _refusal(reach_of_host(address.host), allow_internal=allow_internal)
-
-
-def _refusal(reach: str | None, *, allow_internal: bool) -> str | None:
-    if reach == "forbidden":
-        return "Its host has a link-local, multicast or cloud metadata address, which is never fetched."
-    if reach == "internal" and not allow_internal:
-        return "Its host is this machine or in a private network; the setting planloom.fetch.allowInternal allows that."
-    return None
-
-
 async def _judged_addresses(
     address: WebAddress, resolve: Resolve, *, allow_internal: bool
 ) -> tuple[str, ...] | NotFetched:
@@ -106,7 +93,7 @@ async def _judged_addresses(
     except (OSError, UnicodeError):
         return NotFetched(f"The host {address.host} cannot be found.")
     for each in found:
-        problem = _refusal(reach_of(ipaddress.ip_address(each)), allow_internal=allow_internal)
+        problem = refusal_of(reach_of(ipaddress.ip_address(each)), allow_internal=allow_internal)
         if problem is not None:
             return NotFetched(problem)
     return tuple(found[:_MOST_TRIED]) or NotFetched(f"The host {address.host} cannot be found.")

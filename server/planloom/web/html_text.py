@@ -15,12 +15,50 @@ from planloom.domain.model_text.fences import fence_for
 _RAW: Final = frozenset({"script", "style", "title", "textarea", "xmp", "noembed", "noframes"})
 """Elements in which nothing but their own closing tag is a tag."""
 _UNSEEN: Final = frozenset(
-    "noscript template svg math iframe object canvas audio video select button datalist".split()
+    [
+        "noscript",
+        "template",
+        "svg",
+        "math",
+        "iframe",
+        "object",
+        "canvas",
+        "audio",
+        "video",
+        "select",
+        "button",
+        "datalist",
+    ]
 )
 """Elements that are left out with everything in them."""
 _BLOCKS: Final = frozenset(
-    "p div section article main header footer nav aside dl table form fieldset figure figcaption blockquote"
-    " details summary address hgroup body thead tbody tfoot caption".split()
+    [
+        "p",
+        "div",
+        "section",
+        "article",
+        "main",
+        "header",
+        "footer",
+        "nav",
+        "aside",
+        "dl",
+        "table",
+        "form",
+        "fieldset",
+        "figure",
+        "figcaption",
+        "blockquote",
+        "details",
+        "summary",
+        "address",
+        "hgroup",
+        "body",
+        "thead",
+        "tbody",
+        "tfoot",
+        "caption",
+    ]
 )
 _CODE: Final = frozenset({"code", "kbd", "samp", "tt"})
 _HEADING: Final = re.compile(r"h([1-6])\Z")

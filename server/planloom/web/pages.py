@@ -10,8 +10,26 @@ from planloom.web.addresses import WebAddress
 from planloom.web.html_text import html_text
 
 _TEXTS: Final = frozenset(
-    "json xml javascript ecmascript x-javascript x-ndjson ndjson jsonlines json5 yaml x-yaml toml x-toml markdown"
-    " x-sh sql graphql x-tex".split()
+    [
+        "json",
+        "xml",
+        "javascript",
+        "ecmascript",
+        "x-javascript",
+        "x-ndjson",
+        "ndjson",
+        "jsonlines",
+        "json5",
+        "yaml",
+        "x-yaml",
+        "toml",
+        "x-toml",
+        "markdown",
+        "x-sh",
+        "sql",
+        "graphql",
+        "x-tex",
+    ]
 )
 """Subtypes of `application/` that are text."""
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml"})

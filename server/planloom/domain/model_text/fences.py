@@ -1,4 +1,4 @@
-"""Writes Markdown code fences, and reads them, either line by line in a whole text or at a cursor in a streamed text."""
+"""Writes Markdown code fences; reads them line by line in a whole text, or at a cursor in a streamed text."""
 
 from __future__ import annotations
 

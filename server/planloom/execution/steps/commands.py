@@ -32,12 +32,13 @@ class CancelledByUser(Exception):
     """Raised when the user answers an approval by cancelling the whole plan."""
 
 
-class CommandDenied(Exception):
-    """Raised when the user or the policy denies a command."""
+class CallDenied(Exception):
+    """Raised when the user or the policy denies a call; `consequence` says what was not done."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, consequence: str = "The command was not run") -> None:
         super().__init__(reason)
         self.reason = reason
+        self.consequence = consequence
 
 
 class Terminal:
@@ -58,7 +59,7 @@ class Terminal:
     async def put_on_disk(self, run: StepRun) -> ProcessResult | None:
         """Commit the plan's staged changes and have unsaved files saved, since a command may need them.
 
-        Returns the failure if staged changes were not made. Raises CommandDenied, CancelledByUser, UnsavedFiles.
+        Returns the failure if staged changes were not made. Raises CallDenied, CancelledByUser, UnsavedFiles.
         """
         verdict = await self._staging.commit_staged(run.plan_id)
         if isinstance(verdict, Denied | NotMade):
@@ -70,7 +71,7 @@ class Terminal:
         return None
 
     async def permit(self, proposal: CommandProposal) -> None:
-        """Get a command approved. Raises CommandDenied, CancelledByUser, UntrustedWorkspace."""
+        """Get a command approved. Raises CallDenied, CancelledByUser, UntrustedWorkspace."""
         verdict = await self._gate.permit_command(proposal)
         if isinstance(verdict, Denied):
             raise _denied(verdict, verdict.reason)
@@ -90,8 +91,8 @@ class Terminal:
             await self._index.rescan_after_command()
 
 
-def _denied(verdict: Denied, reason: str) -> CancelledByUser | CommandDenied:
-    return CancelledByUser() if verdict.cancelled else CommandDenied(reason)
+def _denied(verdict: Denied, reason: str) -> CancelledByUser | CallDenied:
+    return CancelledByUser() if verdict.cancelled else CallDenied(reason)
 
 
 class StepCommands:
@@ -103,7 +104,7 @@ class StepCommands:
         self._on_output = on_output
 
     async def run(self, command: Command) -> ProcessResult:
-        """Get the command approved and run it. Raises CommandDenied, CancelledByUser, UnsavedFiles,
+        """Get the command approved and run it. Raises CallDenied, CancelledByUser, UnsavedFiles,
         UntrustedWorkspace.
 
         The approval is for the scripts as they were shown. They are compared again once the terminal is locked; if

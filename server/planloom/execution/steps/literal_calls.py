@@ -58,7 +58,7 @@ class LiteralCalls:
         if outcome is None:
             async with recorded_call(run, tool, args) as call:
                 seconds = run.session.settings.execution.completion_timeout_seconds
-                result = await run_tool(tool, args, context, None if tool.effect == "execute" else seconds)
+                result = await run_tool(tool, args, context, None if tool.waits_for_person else seconds)
                 call.result, call.after = result, context.files.changeset()
             outcome = await self._commit(run, result, context, checks)
         if not isinstance(outcome, Done):
