@@ -16,6 +16,8 @@ _EFFECTS = {
     "a literal call of a request that runs without a plan asks even then.",
     "execute": "Runs a program. It asks each time, unless `planloom.approvals.execute` says otherwise;"
     " `allowForPlan` covers only the identical command.",
+    "fetch": "Sends a request to the web. It asks each time, unless `planloom.approvals.fetch` says otherwise;"
+    " `allowForPlan` covers the pages of the same scheme, host and port.",
 }
 
 _NOTES = """\
@@ -30,6 +32,9 @@ _NOTES = """\
 - **Git** is read without a shell and only in trusted folders. Filters, text converters and other programs that the
   repository's own settings name do not run; files that may hold secrets are left out of diffs. What is staged or
   unsaved, which git cannot see, is added.
+- **Pages of the web.** `fetch_url` gets text only: at most 2 MB in 30 seconds, HTML as Markdown, without cookies, keys
+  or any proxy. A redirect is followed on the same host alone. This machine and private networks are refused unless
+  `planloom.fetch.allowInternal` is set. A planner that looks into the workspace cannot fetch.
 - **Length.** The tools stand in every request to a model, so names, descriptions and schemas together stay below
   6,500 bytes."""
 

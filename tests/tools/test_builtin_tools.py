@@ -12,6 +12,7 @@ NAMES = (
     *("read_file", "list_files", "find_files", "search_text", "read_diagnostics"),
     *("git_status", "git_diff", "git_log"),
     *("write_file", "edit_file", "create_folder", "rename_path", "delete_path", "run_command"),
+    "fetch_url",
 )
 
 
@@ -44,6 +45,7 @@ def test_names_and_required_arguments_are_as_models_know_them() -> None:
         "rename_path": ["path", "new_path"],
         "delete_path": ["path"],
         "run_command": ["command"],
+        "fetch_url": ["url"],
     }
 
 
