@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import ssl
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,8 +13,11 @@ import pytest
 from planloom.web.addresses import WebAddress, web_address
 from planloom.web.fetching import MOST_BYTES, fetch
 from planloom.web.pages import Fetched, NotFetched, Page, Redirected
+from planloom.web.transfer import trusted_certificates
 from tests.support.http_server import Answer, Asked, Wire, serving
 
+CERTIFICATE = Path(__file__).parents[1] / "data/web/docs_example.pem"
+"""A key and a certificate for docs.example that it has signed itself."""
 GZIPPED_BOMB = gzip.compress(b"<p>" + b"a" * 40_000_000)
 
 
@@ -147,6 +151,36 @@ async def test_a_name_is_resolved_once_so_that_a_second_answer_changes_nothing()
     assert isinstance(page, Page) and page.text == "done"
     assert resolver.asked == ["docs.example"]
     assert [asked.headers["host"] for asked in server.asked] == [f"docs.example:{port}"] * 2
+
+
+async def test_a_certificate_is_checked_for_the_name_though_a_number_is_connected_to() -> None:
+    served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    served.load_cert_chain(CERTIFICATE)
+
+    def trusted() -> ssl.SSLContext:
+        return ssl.create_default_context(cafile=str(CERTIFICATE))
+
+    async with serving(replies(b"ok", content_type="text/plain"), tls=served) as server:
+        port = server.origin.rpartition(":")[2]
+        found = {}
+        for name, certificates in (
+            ("docs.example", trusted),
+            ("other.example", trusted),
+            ("docs.example", trusted_certificates),
+        ):
+            found[name, certificates] = await fetch(
+                address_of(f"https://{name}:{port}/"),
+                allow_internal=True,
+                resolve=Resolver(["127.0.0.1"]),
+                certificates=certificates,
+            )
+    page, *refused = found.values()
+    assert isinstance(page, Page) and page.text == "ok"
+    assert [getattr(each, "reason", "") for each in refused] == [
+        "The certificate of other.example is not valid or not trusted.",
+        "The certificate of docs.example is not valid or not trusted.",
+    ]
+    assert len(server.asked) == 1
 
 
 async def test_the_next_address_is_tried_where_one_does_not_answer() -> None:

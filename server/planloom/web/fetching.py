@@ -50,6 +50,7 @@ async def fetch(
     allow_internal: bool,
     resolve: Resolve = system_addresses,
     seconds: float = SECONDS,
+    certificates: Callable[[], ssl.SSLContext] = trusted_certificates,
 ) -> Fetched:
     """Get a page. Redirects are followed to the same host alone, at the addresses that were resolved at first.
 
@@ -61,7 +62,7 @@ async def fetch(
             if isinstance(pinned, NotFetched):
                 return pinned
             for _ in range(MOST_REDIRECTS + 1):
-                answer = await _answer(address, pinned)
+                answer = await _answer(address, pinned, certificates())
                 if not isinstance(answer, _SentOn):
                     return answer
                 target = joined(address, answer.location)
@@ -107,9 +108,11 @@ def _is_same_host(one: WebAddress, other: WebAddress) -> bool:
     return one.origin == other.origin or (upgraded and one.has_usual_port and other.has_usual_port)
 
 
-async def _answer(address: WebAddress, pinned: Sequence[str]) -> Fetched | _SentOn:
+async def _answer(
+    address: WebAddress, pinned: Sequence[str], certificates: ssl.SSLContext
+) -> Fetched | _SentOn:
     """The answer of the first address that takes a connection. No name is resolved any more."""
-    transport = httpx.AsyncHTTPTransport(verify=trusted_certificates(), trust_env=False)
+    transport = httpx.AsyncHTTPTransport(verify=certificates, trust_env=False)
     timeout = httpx.Timeout(SECONDS, connect=_CONNECT_SECONDS)
     async with httpx.AsyncClient(transport=transport, trust_env=False, timeout=timeout) as client:
         for each in pinned:
