@@ -151,12 +151,13 @@ class ExecutionSettings(_Group):
     )
     review: Literal["each", "end", "auto"] = Field(
         "each",
-        description="When changes are reviewed; `auto` only if they delete, run commands or touch protected names.",
+        description="When changes are reviewed; `auto` only if they delete, run commands, fetch pages or touch "
+        "protected names.",
         json_schema_extra={
             "enumDescriptions": [
                 "Review the changes of each step.",
                 "Review all changes once, at the end.",
-                "Ask only for deletions, commands and protected files.",
+                "Ask only for deletions, commands, web pages and protected files.",
             ]
         },
     )
