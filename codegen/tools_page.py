@@ -16,6 +16,8 @@ _EFFECTS = {
     "a literal call of a request that runs without a plan asks even then.",
     "execute": "Runs a program. It asks each time, unless `planloom.approvals.execute` says otherwise;"
     " `allowForPlan` covers only the identical command.",
+    "fetch": "Sends a request to the web. It asks each time, unless `planloom.approvals.fetch` says otherwise;"
+    " `allowForPlan` covers the pages of the same scheme, host and port.",
 }
 _FOLLOWS = "Concerns only commands that the plan was allowed to start, and runs without asking."
 
@@ -35,6 +37,9 @@ _NOTES = """\
   with the parts that Codex and Claude Code have, without input. `read_output` gives only what is new, waits for it, and
   saves the files that the plan has changed before, so that a watcher sees them. Planners are not shown `read_output`
   and `stop_command`, since no plan knows the id of a command beforehand.
+- **Pages of the web.** `fetch_url` gets text only: at most 2 MB in 30 seconds, HTML as Markdown, without cookies, keys
+  or any proxy. A redirect is followed on the same host alone. This machine and private networks are refused unless
+  `planloom.fetch.allowInternal` is set. A planner that looks into the workspace cannot fetch.
 - **Length.** The tools stand in every request to a model, so names, descriptions and schemas together stay below
   6,500 bytes."""
 

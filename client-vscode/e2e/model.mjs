@@ -125,6 +125,16 @@ const SCRIPT = [
     calls: [call("task_completed", { summary: "A value is missing." })],
   },
   {
+    when: { contains: ["Quote the notes"], lacks: ["CURRENT TASK"] },
+    ...planned({
+      id: "notes",
+      description: "Read the release notes",
+      tool: "fetch_url",
+      args: { url: `https://аpple.com/releases/notes.html?version=2&q=${"long".repeat(60)}` },
+      dependsOn: [],
+    }),
+  },
+  {
     when: { contains: ["Compose a poem"], lacks: ["CURRENT TASK"] },
     ...planned({ id: "poem", description: "Write the poem", instruction: "Write poem.txt in verse", dependsOn: [] }),
   },
@@ -270,6 +280,22 @@ export const WITH_MODEL = [
       await window.shot(join(shots, "message-continued-dark.png"));
       await until("the file", () => existsSync(join(folder, "verse.txt")));
       assert.ok(!existsSync(join(folder, "sonnet.txt")));
+    },
+  },
+  {
+    name: "a page is fetched only after its address was shown",
+    files: {},
+    async run({ window, shots }) {
+      const { panel } = window;
+      await plan(window, "1. Quote the notes\n2. Compose nothing else");
+      await panel.locator("#approve").click();
+      const card = await nextApproval(window);
+      assert.match(await card.locator(".host").textContent(), /^xn--pple-43d\.com \(аpple\.com\)$/);
+      assert.match(await card.locator(".address").textContent(), /^https:\/\/xn--pple-43d\.com\/releases\/.*long$/);
+      await window.shot(join(shots, "fetch-dark.png"));
+      await card.locator(".skip").click();
+      await card.locator(".deny").click();
+      await panel.locator('.step[data-status="skipped"]').waitFor();
     },
   },
   {

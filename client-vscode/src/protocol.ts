@@ -126,20 +126,22 @@ export interface ApprovalFile {
   newResolvedPath?: string;
 }
 
-/** A proposed change or command that waits for the user's permission. */
+/** A proposed change, command or fetch that waits for the user's permission. */
 export interface Approval {
   approvalId: string;
   planId: string;
   stepId?: string;
   tool?: string;
   proposal: string;
-  effect: "read" | "write" | "destroy" | "execute";
+  effect: "read" | "write" | "destroy" | "execute" | "fetch";
   title: string;
   warning?: string;
   protected: boolean;
   files: readonly ApprovalFile[];
   command?: string;
   cwd?: string;
+  url?: string;
+  host?: string;
 }
 
 /** One file of an edit, with the hashes of its texts. */

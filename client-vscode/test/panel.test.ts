@@ -161,6 +161,38 @@ test("an Apply works only once its card has been in view", () => {
   expect(sent).toEqual([{ kind: "respond", requestId: 1, approvalId: "x", decision: "allow" }]);
 });
 
+test("a fetch shows its host and its whole address, and for the plan allows that host", () => {
+  const url = `https://xn--pple-43d.com/${"a".repeat(500)}`;
+  const approval = {
+    approvalId: "x",
+    planId: "p1",
+    stepId: "a",
+    proposal: "",
+    effect: "fetch" as const,
+    title: "Read the notes",
+    warning: "The host is written in letters that may only look like those of another: it is xn--pple-43d.com.",
+    protected: false,
+    url,
+    host: "xn--pple-43d.com (аpple.com)",
+    files: [],
+  };
+  const ready = plan([step("a", { status: "running" })], {
+    status: "executing",
+    pending: { approvals: [approval], questions: [], recoveries: [], conflicts: [] },
+  });
+  const { panel, sent } = panelOf({ armed: ["x"] });
+  const root = drawn(cards(panel, replay(new Stream().start().add("plan_ready", { plan: ready }).events)!));
+  expect(root.querySelector(".address")?.textContent).toBe(url);
+  expect(root.querySelector(".host")?.textContent).toBe("xn--pple-43d.com (аpple.com)");
+  expect(root.querySelector(".allow")?.textContent).toBe("Fetch");
+  expect(root.querySelector(".chip")?.textContent).toBe("sends a request to the web");
+  const link = [...root.querySelectorAll<HTMLElement>(".actions button")].find((each) =>
+    each.textContent?.includes("Allow this host for this plan"),
+  );
+  link!.click();
+  expect(sent).toEqual([{ kind: "respond", requestId: 1, approvalId: "x", decision: "allowForPlan" }]);
+});
+
 test("a rename shows where both of its ends really lie", () => {
   const files = [
     {
@@ -389,8 +421,8 @@ test("Start execution reviews as the setting says, or as was chosen for this pla
   };
   panel.change("p2", (forms) => (forms.review = "auto"));
   expect([start("p1"), start("p2")]).toEqual([
-    "Asks once, at the end, about changes and deletions; before each command it asks first.",
-    "Asks only about deletions, commands and protected files.",
+    "Asks once, at the end, about changes and deletions; before each command and web page it asks first.",
+    "Asks only about deletions, commands, web pages and protected files.",
   ]);
   expect(sent.map((message) => message.kind === "approve" && [message.planId, message.review])).toEqual([
     ["p1", "end"],

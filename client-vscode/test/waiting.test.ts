@@ -158,13 +158,14 @@ test("the rest of a plan is a request that the rules can plan, and a model can u
 });
 
 test.each([
-  ["each", [], "Asks in every step, before each change, deletion and command."],
-  ["each", ["writing"], "Asks only about deletions, commands and protected files."],
-  ["each", ["writing", "deleting", "commands"], "Asks only about protected files."],
-  ["end", [], "Asks once, at the end, about changes and deletions; before each command it asks first."],
-  ["end", ["commands"], "Asks once, at the end, about changes and deletions."],
-  ["auto", [], "Asks only about deletions, commands and protected files."],
-  ["auto", ["commands"], "Asks only about deletions and protected files."],
+  ["each", [], "Asks in every step, before each change, deletion, command and web page."],
+  ["each", ["writing"], "Asks only about deletions, commands, web pages and protected files."],
+  ["each", ["writing", "deleting", "commands", "web pages"], "Asks only about protected files."],
+  ["end", [], "Asks once, at the end, about changes and deletions; before each command and web page it asks first."],
+  ["end", ["commands"], "Asks once, at the end, about changes and deletions; before each web page it asks first."],
+  ["end", ["commands", "web pages"], "Asks once, at the end, about changes and deletions."],
+  ["auto", [], "Asks only about deletions, commands, web pages and protected files."],
+  ["auto", ["commands", "web pages"], "Asks only about deletions and protected files."],
 ] as const)("review %s with %j unasked", (review, unasked, words) => {
   expect(whatIsAsked(review, unasked)).toBe(words);
 });

@@ -22,6 +22,7 @@ USER_ONLY = (
     "model.baseUrl",
     "model.provider",
     "approvals.",
+    "fetch.",
     "execution.review",
     "planning.systemPrompt",
     "storage.path",
@@ -157,12 +158,13 @@ class ExecutionSettings(_Group):
     )
     review: Literal["each", "end", "auto"] = Field(
         "each",
-        description="When changes are reviewed; `auto` only if they delete, run commands or touch protected names.",
+        description="When changes are reviewed; `auto` only if they delete, run commands, fetch pages or touch "
+        "protected names.",
         json_schema_extra={
             "enumDescriptions": [
                 "Review the changes of each step.",
                 "Review all changes once, at the end.",
-                "Ask only for deletions, commands and protected files.",
+                "Ask only for deletions, commands, web pages and protected files.",
             ]
         },
     )
@@ -179,10 +181,23 @@ class ApprovalSettings(_Group):
         "a literal call that the rules read from it always asks.",
     )
     execute: Verdict = Field("ask", description="Running commands.")
+    fetch: Verdict = Field("ask", description="Fetching pages from the web.")
 
     def policy(self) -> Policy:
         """These settings as a value of the domain."""
-        return Policy(read=self.read, write=self.write, destroy=self.destroy, execute=self.execute)
+        return Policy(
+            read=self.read, write=self.write, destroy=self.destroy, execute=self.execute, fetch=self.fetch
+        )
+
+
+class FetchSettings(_Group):
+    """What pages may be fetched from."""
+
+    allow_internal: bool = Field(
+        False,
+        description="Pages may come from this machine and private networks, too. Link-local addresses and those that "
+        "serve cloud credentials are never fetched.",
+    )
 
 
 class BudgetSettings(_Group):
@@ -268,6 +283,7 @@ class Settings(_Group):
     planning: PlanningSettings = PlanningSettings()
     execution: ExecutionSettings = ExecutionSettings()
     approvals: ApprovalSettings = ApprovalSettings()
+    fetch: FetchSettings = FetchSettings()
     budget: BudgetSettings = BudgetSettings()
     context: ContextSettings = ContextSettings()
     edits: EditSettings = EditSettings()

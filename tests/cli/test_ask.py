@@ -16,6 +16,7 @@ PLAIN = {
 }
 MORE = {
     "a command": {"effect": "execute", "command": "ls"},
+    "a fetch": {"effect": "fetch", "url": "https://example.org/", "host": "example.org"},
     "a delete": {"effect": "destroy", "files": [{"uri": "file:///w/a", "change": "delete"}]},
     "a protected name": WRITE | {"protected": True},
     "a write that deletes": {"effect": "write", "files": [{"uri": "file:///w/a", "change": "delete"}]},

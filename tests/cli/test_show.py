@@ -90,6 +90,18 @@ def test_what_hides_in_a_plan_or_an_approval_is_written_out() -> None:
     assert "a<U+202E>b" in told
 
 
+def test_a_fetch_is_shown_with_its_host_and_its_whole_address() -> None:
+    url = "https://xn--pple-43d.com/" + "a" * 200
+    asked: Any = approval(
+        1, "a", effect="fetch", url=url, host="xn--pple-43d.com (аpple\u202e.com)", files=[]
+    )
+    told = shown(show_approval.approval_panel(asked, [], [FOLDER]))
+    assert f"GET {url}" in "".join(line.strip("│ ") for line in told.splitlines()).replace(
+        "GEThttps", "GET https"
+    )
+    assert "from xn--pple-43d.com (аpple<U+202E>.com)" in told
+
+
 def test_an_approval_names_every_file_and_the_real_target() -> None:
     files = [
         {

@@ -166,10 +166,12 @@ def test_allow_for_the_plan_is_offered_where_it_holds(start: Start) -> None:
         [
             asks(1, "one"),
             asks(1, "one", effect="execute", command="make"),
+            asks(1, "one", effect="fetch", url="https://docs.example/a?b", host="docs.example", files=[]),
             asks(1, "one", effect="destroy"),
             asks(1, "one", protected=True),
         ],
         approval_respond=[
+            [{"reply": {}}],
             [{"reply": {}}],
             [{"reply": {}}],
             [{"reply": {}}],
@@ -178,14 +180,16 @@ def test_allow_for_the_plan_is_offered_where_it_holds(start: Start) -> None:
     )
     terminal = start(turns)
     terminal.type("y")
-    for typed in ("p", "p", "y", "y"):
+    for typed in ("p", "p", "p", "y", "y"):
         terminal.wait_for("Allow?")
         terminal.type(typed)
     ended = terminal.finish()
     questions = [rest.partition("> ")[0] for rest in ended.out.split("Allow?")[1:]]
-    assert ["[p]" in question for question in questions] == [True, True, False, False]
+    assert ["[p]" in question for question in questions] == [True, True, True, False, False]
     decisions = [params["decision"] for params in ended.params("planloom/approval/respond")]
-    assert decisions == ["allowForPlan", "allowForPlan", "allow", "allow"]
+    assert decisions == ["allowForPlan", "allowForPlan", "allowForPlan", "allow", "allow"]
+    assert "allow docs.example for the plan" in questions[2]
+    assert "GET https://docs.example/a?b" in ended.out
 
 
 def edited(name: str) -> dict[str, Any]:

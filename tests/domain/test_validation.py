@@ -30,6 +30,7 @@ TOOLS: Mapping[str, ToolRules] = {
     ),
     "delete_path": ToolRules("destroy", needs("path"), paths=("path",), writes=("path",), removes=("path",)),
     "run_command": ToolRules("execute", needs("command")),
+    "fetch_url": ToolRules("fetch", needs("url")),
 }
 
 
@@ -114,6 +115,9 @@ def test_the_cycle_is_spelled_out() -> None:
 @pytest.mark.parametrize(
     ("request_text", "made", "expected"),
     [
+        ("Read https://docs.example/a", call("a", "fetch_url", url="https://Docs.example/b"), []),
+        ("Read the notes", call("a", "fetch_url", url="https://docs.example/b"), ["args.url"]),
+        ("Read the notes", call("a", "fetch_url", url="docs.example"), []),
         ("Add docs", call("d", "delete_path", path="src/a.py"), ["args.path"]),
         ("Delete src/a.py", call("d", "delete_path", path="src/a.py"), []),
         ("Remove a.py", call("d", "delete_path", path="src/a.py"), []),
@@ -127,9 +131,7 @@ def test_the_cycle_is_spelled_out() -> None:
         ("Add docs", step("s", description="Delete the old docs"), ["description"]),
     ],
 )
-def test_destruction_nobody_asked_for_is_warned_of(
-    request_text: str, made: Step, expected: list[str]
-) -> None:
+def test_what_nobody_asked_for_is_warned_of(request_text: str, made: Step, expected: list[str]) -> None:
     warned = problems([made], TOOLS, request=request_text, existing={"README.md", "src/a.py"})
     assert [problem.field for problem in warned] == expected
     assert errors(warned) == ()
@@ -174,5 +176,5 @@ def test_problems_are_values() -> None:
     assert problem == Problem(
         step_id=StepId("a"),
         field="tool",
-        problem="There is no tool 'fly'. The tools are: delete_path, read_file, run_command, write_file.",
+        problem="There is no tool 'fly'. The tools are: delete_path, fetch_url, read_file, run_command, write_file.",
     )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planloom.domain.model_text.fences import fence_for
 from planloom.domain.plans.attachments import Attachment, AttachmentKind, ResolvedAttachment
 from planloom.domain.text.positions import Position, Range
 from planloom.domain.values import AttachmentId, Uri
-from planloom.intake.render import PREAMBLE, fence_for, render
+from planloom.intake.render import PREAMBLE, render
 
 
 def attached(

@@ -104,6 +104,28 @@ async def test_an_approval_is_a_message_and_a_dismissed_one_is_no_answer(
             await client.until(lambda: client.buffers[uri].text == "new\n")
 
 
+async def test_a_fetch_is_a_message_with_its_host_and_address(tmp_path: Path) -> None:
+    async with plain(tmp_path) as client:
+        user = User(client, "Deny", "End the plan")
+        created = (await client.request("planloom/plan/create", {"text": EDIT}))["plan"]
+        named = {"planId": created["planId"]}
+        ready = (await client.request("planloom/plan/wait", {**named, "until": "ready"}))["plan"]
+        url = "https://аpple.com/a?b"
+        step = {"description": "Read it", "kind": "tool_call", "tool": "fetch_url", "args": {"url": url}}
+        edits = [{"op": "add", "after": None, "step": step}]
+        edits += [{"op": "remove", "stepId": each["stepId"]} for each in ready["steps"]]
+        params = {**named, "version": ready["version"], "edits": edits}
+        edited = (await client.request("planloom/plan/edit", params))["plan"]
+        await client.request("planloom/plan/approve", {**named, "version": edited["version"]})
+        await client.until(lambda: user.messages)
+        lines = user.messages[0]["message"].splitlines()
+        assert lines[0] == (
+            "Planloom wants to fetch from xn--pple-43d.com (аpple.com): https://xn--pple-43d.com/a?b"
+        )
+        assert lines[1] == "“Allow for plan” covers all pages of this host."
+        assert "may only look like" in lines[2]
+
+
 async def test_the_changes_can_be_looked_at_before_the_answer(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("old\n")
     shown: list[str] = []

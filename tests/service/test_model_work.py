@@ -168,6 +168,7 @@ async def test_a_question_gets_no_tools_that_change_files_and_prose_is_its_answe
         assert {tool.name for tool in model.requests[0].tools} == {
             "read_file",
             "list_files",
+            "fetch_url",
             "task_completed",
             "final_answer",
             "ask_user",

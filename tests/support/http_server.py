@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -90,7 +91,9 @@ class Running:
 
 
 @contextlib.asynccontextmanager
-async def serving(answer: Answer, *, port: int = 0) -> AsyncIterator[Running]:
+async def serving(
+    answer: Answer, *, port: int = 0, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[Running]:
     """A server whose every request is answered by `answer`; it ends, with its connections, with the block."""
     tasks: set[asyncio.Task[None]] = set()
     running = Running("")
@@ -122,8 +125,8 @@ async def serving(answer: Answer, *, port: int = 0) -> AsyncIterator[Running]:
                 running.open -= 1
                 running.changed.notify_all()
 
-    server = await asyncio.start_server(connected, "127.0.0.1", port)
-    running.origin = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    server = await asyncio.start_server(connected, "127.0.0.1", port, ssl=tls)
+    running.origin = f"{'http' if tls is None else 'https'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
         yield running
     finally:

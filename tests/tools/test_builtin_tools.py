@@ -13,6 +13,7 @@ NAMES = (
     *("git_status", "git_diff", "git_log"),
     *("write_file", "edit_file", "create_folder", "rename_path", "delete_path"),
     *("run_command", "read_output", "stop_command"),
+    "fetch_url",
 )
 
 
@@ -47,6 +48,7 @@ def test_names_and_required_arguments_are_as_models_know_them() -> None:
         "run_command": ["command"],
         "read_output": ["command_id"],
         "stop_command": ["command_id"],
+        "fetch_url": ["url"],
     }
 
 

@@ -59,10 +59,10 @@ export function sharedValues(scope?: vscode.Uri): Values {
 /** The effects that the user's settings allow without asking; the panel shows them, so that they are not forgotten. */
 export function unasked(): readonly string[] {
   const values = userValues();
-  const effects = (["write", "destroy", "execute"] as const).filter(
+  const effects = (["write", "destroy", "execute", "fetch"] as const).filter(
     (effect) => values[`approvals.${effect}`] === "allow",
   );
-  const words = { write: "writing", destroy: "deleting", execute: "commands" };
+  const words = { write: "writing", destroy: "deleting", execute: "commands", fetch: "web pages" };
   return effects.map((effect) => words[effect]);
 }
 

@@ -12,7 +12,28 @@ import { readArgs } from "./stepForm";
 import { fieldValue, focusSoon, icon, linkButton, type Panel, shown, type View } from "./ui";
 import { isBusy } from "./uiState";
 
-const EFFECT_ICON = { read: "edit", write: "edit", destroy: "trash", execute: "terminal" } as const;
+/** The button that allows an effect, a chip about it, the button that denies it, and what can be allowed ahead. */
+const CHANGE_WORDS = { allow: "Apply", chip: undefined, deny: "Skip these changes" } as const;
+const WORDS = {
+  read: CHANGE_WORDS,
+  write: CHANGE_WORDS,
+  destroy: {
+    allow: "Apply, losing data",
+    chip: ["high", "cannot be rebuilt from the plan"],
+    deny: "Skip these changes",
+  },
+  execute: { allow: "Run", chip: ["medium", "runs a command"], deny: "Do not run it" },
+  fetch: { allow: "Fetch", chip: ["medium", "sends a request to the web"], deny: "Do not fetch it" },
+} as const;
+
+const AHEAD = {
+  read: "All changes",
+  write: "All changes",
+  execute: "This command",
+  fetch: "All pages of this host",
+} as const;
+
+const EFFECT_ICON = { read: "edit", write: "edit", destroy: "trash", execute: "terminal", fetch: "globe" } as const;
 
 export function cards(panel: Panel, view: PlanView): View {
   const { plan } = view;
@@ -51,7 +72,7 @@ function approvalCard(panel: Panel, plan: Plan, approval: Approval): View {
   const { approvalId, effect } = approval;
   const forms = panel.forms(plan.planId);
   const skipping = forms.skips[approvalId];
-  const verb = effect === "execute" ? "Run" : effect === "destroy" ? "Apply, losing data" : "Apply";
+  const words = WORDS[effect];
   const out = forms.leftOut[approvalId] ?? [];
   const files = approval.files.filter((file) => !out.includes(file.uri)).map((file) => file.uri);
   const narrowed = out.length > 0 ? { files } : {};
@@ -62,13 +83,7 @@ function approvalCard(panel: Panel, plan: Plan, approval: Approval): View {
     <h3>${icon(EFFECT_ICON[effect])}<span class="grow">${shown(approval.title)}</span></h3>
     <p class="card-meta">
       <span>${stepNumber(plan, approval.stepId)}</span>
-      ${
-        effect === "write"
-          ? nothing
-          : effect === "destroy"
-            ? html`<span class="chip risk-high">cannot be rebuilt from the plan</span>`
-            : html`<span class="chip risk-medium">runs a command</span>`
-      }
+      ${words.chip === undefined ? nothing : html`<span class="chip risk-${words.chip[0]}">${words.chip[1]}</span>`}
       ${approval.protected ? html`<span class="chip risk-high">${icon("lock")}protected file</span>` : nothing}
     </p>
     ${
@@ -83,6 +98,12 @@ function approvalCard(panel: Panel, plan: Plan, approval: Approval): View {
           ${approval.cwd == null ? nothing : html`<p class="quiet">in ${shown(approval.cwd)}</p>`}`
     }
     ${
+      approval.url == null
+        ? nothing
+        : html`<p>from <b class="host">${shown(approval.host ?? "")}</b></p>
+          <pre class="address" aria-label="Address">${shown(approval.url)}</pre>`
+    }
+    ${
       approval.files.length === 0
         ? nothing
         : html`<ul class="files">${approval.files.map((file) => fileRow(panel, plan, approval, file, out))}</ul>`
@@ -94,7 +115,7 @@ function approvalCard(panel: Panel, plan: Plan, approval: Approval): View {
             class="allow"
             ?disabled=${!armed || (approval.files.length > 0 && files.length === 0)}
             @click=${allow("allow")}
-          >${verb}</vscode-button>
+          >${words.allow}</vscode-button>
           <vscode-button
             class="skip"
             secondary
@@ -104,10 +125,14 @@ function approvalCard(panel: Panel, plan: Plan, approval: Approval): View {
           ${
             effect === "destroy" || approval.protected || out.length > 0
               ? nothing
-              : linkButton("Allow for this plan", allow("allowForPlan"), {
-                  title: `${effect === "execute" ? "This command" : "All changes"}, for this version of the plan`,
-                  disabled: !armed,
-                })
+              : linkButton(
+                  effect === "fetch" ? "Allow this host for this plan" : "Allow for this plan",
+                  allow("allowForPlan"),
+                  {
+                    title: `${AHEAD[effect]}, for this version of the plan`,
+                    disabled: !armed,
+                  },
+                )
           }
         </div>`
         : skipForm(panel, plan, approval, skipping)
@@ -152,7 +177,7 @@ function skipForm(panel: Panel, plan: Plan, { approvalId, effect, stepId }: Appr
         class="deny"
         ?disabled=${isBusy(panel.ui, planId, form)}
         @click=${deny}
-      >${effect === "execute" ? "Do not run it" : "Skip these changes"}</vscode-button>
+      >${WORDS[effect].deny}</vscode-button>
       <vscode-button secondary @click=${back}>Back</vscode-button>
       <span class="grow"></span>
       ${linkButton("Cancel the plan", cancel, { classes: "bad" })}

@@ -112,6 +112,11 @@ export function askedUnasked(review: Review, allowed: readonly string[]): readon
   return review === "auto" && !allowed.includes("writing") ? ["writing", ...allowed] : allowed;
 }
 
+/** Whether an effect is asked about before it happens, whenever changes are reviewed. */
+function isFirst(word: string): boolean {
+  return word === "commands" || word === "web pages";
+}
+
 /** What the user will be asked when a plan runs with this review and these settings. */
 export function whatIsAsked(review: Review, allowed: readonly string[]): string {
   const unasked = askedUnasked(review, allowed);
@@ -119,16 +124,17 @@ export function whatIsAsked(review: Review, allowed: readonly string[]): string 
     ["writing", "changes"],
     ["deleting", "deletions"],
     ["commands", "commands"],
+    ["web pages", "web pages"],
   ] as const;
   const asked = effects.filter(([effect]) => !unasked.includes(effect)).map(([, word]) => word);
-  const commands = asked.includes("commands");
   if (review === "end") {
-    const files = asked.filter((word) => word !== "commands");
+    const [files, others] = [asked.filter((word) => !isFirst(word)), asked.filter(isFirst)];
     const once = `Asks once, at the end, about ${listed(files.length === 0 ? ["protected files"] : files)}`;
-    return commands ? `${once}; before each command it asks first.` : `${once}.`;
+    const each = others.map((word) => word.replace(/s$/, ""));
+    return each.length > 0 ? `${once}; before each ${listed(each)} it asks first.` : `${once}.`;
   }
-  return review === "each" && asked.length === 3
-    ? "Asks in every step, before each change, deletion and command."
+  return review === "each" && asked.length === effects.length
+    ? "Asks in every step, before each change, deletion, command and web page."
     : `Asks only about ${listed([...asked, "protected files"])}.`;
 }
 

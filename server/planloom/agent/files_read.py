@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planloom.agent.prompts import Section
+from planloom.domain.model_text.fences import fenced
 from planloom.domain.plans.plan import FileRead
-from planloom.intake.render import fenced
 from planloom.tools.context import ToolContext
 from planloom.tools.files.reading import ReadFile, read_spans
 from planloom.workspace.paths.names import visible

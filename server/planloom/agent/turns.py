@@ -214,10 +214,10 @@ async def _finish(
 ) -> ToolResult | None:
     """Run a call to its end. None if the turn would end the task and the call took too long.
 
-    Commands are not limited here: they have a timeout of their own, and may wait for the user.
+    Commands and fetches are not limited here: they have a timeout of their own, and may wait for the user.
     """
     tool = limits.tools.get(call.name)
-    limited = ending and tool is not None and not tool.is_of_commands
+    limited = ending and tool is not None and not tool.limits_own_time
     limit = asyncio.timeout(limits.completion_seconds if limited else None)
     try:
         async with limit:

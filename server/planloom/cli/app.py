@@ -67,7 +67,8 @@ def run(
     workspace: Workspace = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Approve the plan and its writes.")] = False,
     yes_commands: Annotated[
-        bool, typer.Option("--yes-commands", help="Also allow commands, deletes and protected names.")
+        bool,
+        typer.Option("--yes-commands", help="Also allow commands, web pages, deletes and protected names."),
     ] = False,
     mode: Mode = "auto",
     continue_: Annotated[

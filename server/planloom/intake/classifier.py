@@ -10,11 +10,11 @@ from typing import Final
 from pydantic import ValidationError
 
 from planloom.domain.errors import ModelFailed
+from planloom.domain.model_text.fences import fence_for
 from planloom.domain.model_text.lenient_json import objects_in
 from planloom.domain.plans.plan import Qualification
 from planloom.domain.values import Json
 from planloom.intake.qualification import Classification
-from planloom.intake.render import fence_for
 from planloom.models.one_question import Cost, answer_to
 from planloom.models.port import Message, Model, ModelRequest
 

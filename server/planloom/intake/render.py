@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from planloom.domain.model_text.fences import LANGUAGE, fenced
 from planloom.domain.plans.attachments import Attachment, ResolvedAttachment
 from planloom.intake.languages import image_type
 from planloom.models.port import Image
@@ -16,8 +17,6 @@ PREAMBLE = (
     " whatever it says."
 )
 
-_TICKS = re.compile(r"`+")
-_LANGUAGE = re.compile(r"[A-Za-z0-9+#._-]{1,40}")
 _KINDS = {"selection": "selection", "diagnostics": "errors and warnings", "folder": "folder tree"}
 _LONGEST_NAME = 1000
 _SMALLEST = 200
@@ -69,22 +68,10 @@ def render(
     return Rendered("\n\n".join(parts), tuple(images_shown), tuple(left_out))
 
 
-def fence_for(text: str) -> str:
-    """A fence longer than any run of backticks in the text."""
-    return "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(text)), default=0))
-
-
-def fenced(text: str, language: str = "") -> str:
-    """The text between fences that it cannot end; a language that is no plain name is left out."""
-    fence = fence_for(text)
-    opening = fence + (language if _LANGUAGE.fullmatch(language) else "")
-    return f"{opening}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}"
-
-
 def _heading(attachment: Attachment) -> str:
     """`DATA <id>: <path> (<facts>)`, and the attachment's note on a second line."""
     facts = [_KINDS.get(attachment.kind, "")]
-    if attachment.language_id and _LANGUAGE.fullmatch(attachment.language_id):
+    if attachment.language_id and LANGUAGE.fullmatch(attachment.language_id):
         facts.append(attachment.language_id)
     if attachment.range is not None:
         first, last = _lines(attachment)

@@ -10,7 +10,7 @@ from planloom.domain.plans.validation import ToolRules
 from planloom.domain.safety.destructive_intent import destructive_command, names_destruction
 from planloom.domain.values import Value
 
-TOOL_SECONDS = {"read": 1, "write": 1, "destroy": 1, "execute": 20}
+TOOL_SECONDS = {"read": 1, "write": 1, "destroy": 1, "execute": 20, "fetch": 3}
 """The time of a call by its effect, without the time of approvals."""
 
 TURNS = 3
@@ -78,7 +78,7 @@ def estimated_duration(
 def overall_risk(
     steps: Sequence[Step], tools: Mapping[str, ToolRules], qualification: Qualification | None = None
 ) -> Risk:
-    """The greatest risk of a step, or of the request: high for destruction, medium for commands."""
+    """The greatest risk of a step, or of the request: high for destruction, medium for commands and fetches."""
     risks: list[Risk] = [_risk(step, tools) for step in steps]
     if qualification is not None:
         risks.append(qualification.risk_level)
@@ -91,4 +91,4 @@ def _risk(step: Step, tools: Mapping[str, ToolRules]) -> Risk:
         return "medium" if step.agent == "devo" or names_destruction(step.description) else "low"
     if rules.effect == "destroy" or destructive_command((step.args or {}).get("command")):
         return "high"
-    return "medium" if rules.effect == "execute" or rules.removes else "low"
+    return "medium" if rules.effect in ("execute", "fetch") or rules.removes else "low"

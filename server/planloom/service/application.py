@@ -29,7 +29,7 @@ from planloom.execution.steps.commands import Terminal
 from planloom.execution.steps.literal_calls import LiteralCalls
 from planloom.execution.steps.model_work import ModelWork
 from planloom.execution.steps.runner import Runner
-from planloom.execution.steps.tool_contexts import ToolContextFactory
+from planloom.execution.steps.tool_contexts import StepEffects, ToolContextFactory
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.service.actions.approvals import Approvals
 from planloom.service.actions.messages import Messages
@@ -86,7 +86,8 @@ class Application:
         staging = StagingArea(plan_store, session.view, gate, applied_edits)
         background = BackgroundCommands(session, plan_store, jobs, index)
         terminal = Terminal(gate, staging, saver, index, background)
-        context_factory = ToolContextFactory(session, index, staging, terminal, tools, feed.stream_step)
+        effects = StepEffects(gate, staging, terminal)
+        context_factory = ToolContextFactory(session, index, effects, tools, feed.stream_step)
 
         # From a request to a plan.
         references = WorkspaceReferences(session, index, ledger.text)

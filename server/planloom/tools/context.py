@@ -1,4 +1,4 @@
-"""The context of a tool call: files as the step sees them, path resolution, index, diagnostics and commands."""
+"""The context of a tool call: files as the step sees them, path resolution, index, diagnostics, commands, pages."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from planloom.workspace.paths.roots import Root, Roots
 from planloom.workspace.snapshots import Snapshot
 
 if TYPE_CHECKING:
+    from planloom.tools.fetch_url import Fetcher
     from planloom.tools.processes.commands import CommandRunner
 
 
@@ -39,7 +40,8 @@ class ToolContext:
     `replaced_unread` collects files that a call replaced without having read them, which counts as destructive.
     `incomplete` collects files whose new text seems to lack a part: they always need approval.
     `seen` are the hashes of texts that the author of the calls knows: read while planning, attached, or read before.
-    Without an `index` the folders are walked; without `diagnostics` or `commands` their tools fail with a message.
+    Without an `index` the folders are walked; without `diagnostics`, `commands` or `pages` their tools fail with a
+    message.
     `programs` are those that tools may start without approval.
     """
 
@@ -52,6 +54,7 @@ class ToolContext:
     index: Callable[[], FileIndex | None] = _no_index
     diagnostics: Diagnostics | None = None
     commands: CommandRunner | None = None
+    pages: Fetcher | None = None
     programs: Programs = TRUSTED
 
     def drop_staged(self) -> None:

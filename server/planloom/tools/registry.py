@@ -15,6 +15,7 @@ from planloom.domain.values import Args, Json
 from planloom.models.port import ToolSpec
 from planloom.tools.context import ToolContext
 from planloom.tools.diagnostics import READ_DIAGNOSTICS
+from planloom.tools.fetch_url import FETCH_URL
 from planloom.tools.files.editing import EDIT_FILE
 from planloom.tools.files.moving import DELETE_PATH, RENAME_PATH
 from planloom.tools.files.reading import LIST_FILES, READ_FILE
@@ -87,6 +88,7 @@ def builtin() -> Registry:
             RUN_COMMAND,
             READ_OUTPUT,
             STOP_COMMAND,
+            FETCH_URL,
         )
     )
 

@@ -84,5 +84,10 @@ class Tool:
 
     @property
     def is_of_commands(self) -> bool:
-        """Whether it runs, reads or stops commands: it limits its own time, and its result is different each time."""
+        """Whether it runs, reads or stops commands: its result is different each time."""
         return self.effect == "execute" or self.follows_commands
+
+    @property
+    def limits_own_time(self) -> bool:
+        """Whether a call limits its own time: one that asks a person first does not count the time of the answer."""
+        return self.effect == "fetch" or self.is_of_commands

@@ -50,20 +50,22 @@ class ApprovalFile(TypedDict, total=False):
 
 
 class Approval(TypedDict, total=False):
-    """A proposed change or command that waits for the user's permission."""
+    """A proposed change, command or fetch that waits for the user's permission."""
 
     approvalId: str
     planId: str
     stepId: str
     tool: str
     proposal: str
-    effect: Literal["read", "write", "destroy", "execute"]
+    effect: Literal["read", "write", "destroy", "execute", "fetch"]
     title: str
     warning: str
     protected: bool
     files: list[ApprovalFile]
     command: str
     cwd: str
+    url: str
+    host: str
 
 
 class ConflictHunk(TypedDict, total=False):

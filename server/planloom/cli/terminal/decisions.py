@@ -75,7 +75,7 @@ class Decider(Protocol):
 
 
 def needs_more_than_yes(approval: Approval) -> bool:
-    """Whether an approval needs `--yes-commands`: for commands, deletes, protected names and unknown effects."""
+    """Whether an approval needs `--yes-commands`: for commands, fetches, deletes, protected names, new effects."""
     return (
         approval.get("effect") != "write"
         or bool(approval.get("protected"))
@@ -98,6 +98,8 @@ def _why_denied(approval: Approval) -> str:
     match approval.get("effect"):
         case "execute":
             subject = "Commands"
+        case "fetch":
+            subject = "Web pages"
         case "destroy":
             subject = "Deleting and overwriting"
         case _:

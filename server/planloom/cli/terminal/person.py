@@ -88,9 +88,7 @@ class Terminal:
         files = [file["uri"] for file in approval.get("files") or []]
         choices = {"y": "allow"}
         if approval.get("effect") != "destroy" and not approval.get("protected"):
-            choices["p"] = (
-                "allow this command for the plan" if approval.get("effect") == "execute" else "allow for plan"
-            )
+            choices["p"] = _for_plan(approval)
         if len(files) > 1:
             choices["f"] = "file by file"
         if show_approval.has_hidden_lines(diffs):
@@ -224,3 +222,14 @@ class Terminal:
             self.say("The arguments must be a JSON object.", "red")
             return None
         return value
+
+
+def _for_plan(approval: Approval) -> str:
+    """What "allow for plan" covers."""
+    match approval.get("effect"):
+        case "execute":
+            return "allow this command for the plan"
+        case "fetch":
+            return f"allow {one_line(approval.get('host') or 'this host', 60)} for the plan"
+        case _:
+            return "allow for plan"

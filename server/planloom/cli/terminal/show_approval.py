@@ -22,7 +22,7 @@ DIFF_LINES = 120
 """Lines of one diff that are shown unless the person asks for the whole diff."""
 
 _DIFF_STYLES = {"+": "green", "-": "red", " ": "dim"}
-_EFFECTS = {"write": "yellow", "destroy": "bold red", "execute": "magenta"}
+_EFFECTS = {"write": "yellow", "destroy": "bold red", "execute": "magenta", "fetch": "magenta"}
 
 
 def approval_panel(
@@ -32,7 +32,7 @@ def approval_panel(
     *,
     whole: bool = False,
 ) -> Panel:
-    """The title, warnings and command of an approval, and each file with its diff."""
+    """The title, warnings, command and address of an approval, and each file with its diff."""
     parts: list[RenderableType] = []
     if approval.get("warning"):
         parts.append(Text(f"! {visible(approval.get('warning') or '')}", "bold red"))
@@ -43,6 +43,9 @@ def approval_panel(
     if approval.get("command") is not None:
         parts.append(Text(f"$ {visible(approval.get('command') or '')}", "bold"))
         parts.append(Text(f"  in {visible(approval.get('cwd') or '.')}", "dim"))
+    if approval.get("url") is not None:
+        parts.append(Text(f"GET {visible(approval.get('url') or '')}", "bold", overflow="fold"))
+        parts.append(Text(f"  from {visible(approval.get('host') or '')}", "dim"))
     by_uri = {diff["uri"]: diff for diff in diffs}
     for file in approval.get("files") or []:
         parts.append(_file_title(file, folders))

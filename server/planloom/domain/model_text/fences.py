@@ -1,4 +1,4 @@
-"""Reads Markdown code fences, either line by line in a whole text or at a cursor in a streamed text."""
+"""Writes Markdown code fences; reads them line by line in a whole text, or at a cursor in a streamed text."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ _OPENS_LATE = re.compile(r"[^`]*[^`\s][ \t]*(?P<mark>`{3,})(?P<info>[\w.+-]{0,30
 _RUN = re.compile(r"(`{3,99}|~{3,99})[ \t]*([\w+#.-]{0,40})[ \t]*")
 _FIRST_LINE = re.compile(r"`{3,9}[ \t]*[A-Za-z_]{0,20}[ \t]*\r?\n?")
 _LONGEST_INFO = 200
+_TICKS = re.compile(r"`+")
+LANGUAGE = re.compile(r"[A-Za-z0-9+#._-]{1,40}")
+"""A plain name of a language."""
 
 
 class Opening(NamedTuple):
@@ -132,3 +135,15 @@ def code_lines(lines: Sequence[str], holds_steps: Callable[[Sequence[str]], bool
             continue
         code[fence.first : fence.last + 1] = [True] * (fence.last + 1 - fence.first)
     return code
+
+
+def fence_for(text: str) -> str:
+    """A fence longer than any run of backticks in the text."""
+    return "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(text)), default=0))
+
+
+def fenced(text: str, language: str = "") -> str:
+    """The text between fences that it cannot end; a language that is no plain name is left out."""
+    fence = fence_for(text)
+    opening = fence + (language if LANGUAGE.fullmatch(language) else "")
+    return f"{opening}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}"

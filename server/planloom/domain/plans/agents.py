@@ -9,9 +9,9 @@ from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Effect
 
 EFFECTS: Mapping[Agent, frozenset[Effect]] = {
-    "chapo": frozenset({"read", "execute"}),
-    "koda": frozenset({"read", "write", "destroy", "execute"}),
-    "devo": frozenset({"read", "write", "destroy", "execute"}),
+    "chapo": frozenset({"read", "execute", "fetch"}),
+    "koda": frozenset({"read", "write", "destroy", "execute", "fetch"}),
+    "devo": frozenset({"read", "write", "destroy", "execute", "fetch"}),
 }
 
 NAMES: Mapping[Agent, str] = {"chapo": "Chapo", "koda": "Koda", "devo": "Devo"}

@@ -265,7 +265,7 @@ def _unrequested(
     wanted: frozenset[str],
     existing: Collection[str],
 ) -> Iterator[Problem]:
-    """Warnings about destruction that the request does not mention; weak models invent it."""
+    """Warnings about destruction and hosts that the request does not mention; weak models invent them."""
     rules = tools.get(step.tool) if step.tool else None
     if rules is None or step.kind != "tool_call":
         if names_destruction(step.description) and not wanted:
@@ -279,6 +279,9 @@ def _unrequested(
         if normal_path(path) in existing and not _named(path, request):
             text = f"It replaces the whole of {path}, which the request does not name."
             yield _warning(step, f"args.{name}", text)
+    host = str((step.args or {}).get("url", "")).partition("://")[2].partition("/")[0]
+    if rules.effect == "fetch" and host.casefold() not in request.casefold():
+        yield _warning(step, "args.url", f"It fetches from {host}, which the request does not name.")
     command = (step.args or {}).get("command")
     if rules.effect == "execute" and not wanted and destructive_command(command):
         yield _warning(step, "args.command", "The command deletes, which the request does not ask for.")

@@ -7,7 +7,8 @@ from typing import Literal
 from planloom.domain.changes import ChangeKind
 from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId, Uri, Value
 
-Effect = Literal["read", "write", "destroy", "execute"]
+Effect = Literal["read", "write", "destroy", "execute", "fetch"]
+"""`fetch` sends an address to a host of the web, and brings its text in."""
 Verdict = Literal["allow", "ask", "deny"]
 UserDecision = Literal["allow", "allowForPlan", "deny", "cancel"]
 Decision = Literal[UserDecision, "superseded"]
@@ -31,7 +32,10 @@ class ApprovalFile(Value):
 
 
 class Approval(Value):
-    """A request for permission; the hash `proposal` binds it to the exact base and result of every file."""
+    """A request for permission; the hash `proposal` binds it to the exact base and result of every file.
+
+    `url` is an address exactly as it is going to be used, `host` its host and how people write it.
+    """
 
     approval_id: ApprovalId
     plan_id: PlanId
@@ -45,6 +49,8 @@ class Approval(Value):
     files: tuple[ApprovalFile, ...] = ()
     command: str | None = None
     cwd: str | None = None
+    url: str | None = None
+    host: str | None = None
 
 
 class Grant(Value):
@@ -65,6 +71,7 @@ class Policy(Value):
     write: Verdict = "ask"
     destroy: Verdict = "ask"
     execute: Verdict = "ask"
+    fetch: Verdict = "ask"
 
     def verdict(
         self, effect: Effect, *, auto: bool = False, protected: bool = False, unseen: bool = False

@@ -1,4 +1,4 @@
-"""The one gate for effects: every change of a file and every command is approved, made and recorded here.
+"""The one gate for effects: every change of a file, command and fetch is approved here, and changes are made.
 
 An approval is bound to the exact base and result of every file, so that only what the user saw can happen.
 """
@@ -15,6 +15,7 @@ from planloom.domain.safety.approvals import Approval, Effect, Grant
 from planloom.domain.safety.destructive_intent import destructive_command
 from planloom.domain.values import ApprovalId, PlanId, Sha256, Uri
 from planloom.execution.effects.command_approval import CommandProposal, command_approval
+from planloom.execution.effects.fetch_approval import FetchProposal, fetch_approval
 from planloom.execution.effects.journal import EditJournal
 from planloom.execution.effects.pending_approvals import ApprovalResponse, PendingApprovals
 from planloom.execution.effects.pending_conflicts import PendingConflicts
@@ -59,6 +60,7 @@ class Gate:
         self._cancel_listeners: list[Callable[[PlanId], None]] = []
         self._granted: set[tuple[PlanId, int, Effect]] = set()
         self._granted_commands: set[tuple[PlanId, int, Sha256]] = set()
+        self._granted_origins: set[tuple[PlanId, int, str]] = set()
         self.approvals = PendingApprovals(plan_store)
         self.conflicts = PendingConflicts(plan_store, session.view)
 
@@ -123,6 +125,28 @@ class Gate:
             return denied
         if response.decision == "allowForPlan":
             self._granted_commands.add(key)
+        return Permitted()
+
+    async def permit_fetch(self, proposal: FetchProposal) -> Permitted | Denied:
+        """Get a fetch approved if the policy requires it. "Allow for plan" covers the same scheme, host and port.
+
+        Raises UntrustedWorkspace. A cancellation withdraws the pending approval.
+        """
+        self._session.require_trust("nothing is fetched for it")
+        plan = self._plan_store.plan(proposal.plan_id)
+        verdict = self._session.settings.approvals.policy().verdict("fetch")
+        if verdict == "deny":
+            return Denied(reason="The setting planloom.approvals.fetch denies fetching.")
+        key = (plan.plan_id, plan.version, proposal.address.origin)
+        if verdict == "allow" or key in self._granted_origins:
+            return Permitted()
+        approval = fetch_approval(proposal, ApprovalId(uuid.uuid4().hex))
+        response = await self.approvals.ask(approval, Changeset())
+        denied = self._denied(plan.plan_id, response, "The user did not allow this fetch.")
+        if denied is not None:
+            return denied
+        if response.decision == "allowForPlan":
+            self._granted_origins.add(key)
         return Permitted()
 
     async def denied_by_policy(self, proposal: ChangeProposal) -> Denied | None:

@@ -88,7 +88,7 @@ class NotMade(Value):
 
 
 class Permitted(Value):
-    """The command may run."""
+    """The command may run, or the fetch be made."""
 
     kind: Literal["permitted"] = "permitted"
 

@@ -95,7 +95,7 @@ def signature(tool: Tool, args: Args, places: Mapping[str, str]) -> Signature | 
         return None
     content = {name: value for name, value in args.items() if name not in places}
     canonical = json.dumps([tool.name, sorted(places.items()), content], sort_keys=True, ensure_ascii=False)
-    reads = tool.effect == "read"
+    reads = tool.effect in ("read", "fetch")
     return Signature(
         kind="read" if reads else "write",
         key=hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest(),

@@ -15,7 +15,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import CommandEnd
 from planloom.domain.values import Args, CallId, Uri
 from planloom.execution.step_run import StepRun
-from planloom.execution.steps.commands import CommandDenied
+from planloom.execution.steps.commands import CallDenied
 from planloom.execution.steps.progress_evidence import percent_written
 from planloom.tools.tool import Tool, ToolResult, shortened
 
@@ -63,7 +63,7 @@ async def recorded_call(run: StepRun, tool: Tool, args: Args) -> AsyncIterator[C
     began = time.monotonic()
     try:
         yield call
-    except CommandDenied as denied:
+    except CallDenied as denied:
         call.denied = denied.reason
         raise
     finally:

@@ -13,7 +13,7 @@ from planloom.domain.plans.plan import Check
 from planloom.domain.values import Args, Uri
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_records import recorded_call
-from planloom.execution.steps.commands import CommandDenied
+from planloom.execution.steps.commands import CallDenied
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry, not_carried_out
 from planloom.tools.tool import Tool, ToolResult, refused
@@ -282,7 +282,7 @@ def _errors_in(file: FileDiagnostics) -> Counter[_Error]:
 async def _ran(tool: Tool, args: Args, context: ToolContext) -> ToolResult:
     try:
         return await tool.run(tool.arguments.model_validate(args), context)
-    except CommandDenied as denied:
-        return refused(f"The command was not run: {denied.reason}")
+    except CallDenied as denied:
+        return refused(f"{denied.consequence}: {denied.reason}")
     except OSError as error:
         return not_carried_out(tool, error)

@@ -35,12 +35,13 @@ class CancelledByUser(Exception):
     """Raised when the user answers an approval by cancelling the whole plan."""
 
 
-class CommandDenied(Exception):
-    """Raised when the user or the policy denies a command."""
+class CallDenied(Exception):
+    """Raised when the user or the policy denies a call; `consequence` says what was not done."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, consequence: str = "The command was not run") -> None:
         super().__init__(reason)
         self.reason = reason
+        self.consequence = consequence
 
 
 class Terminal:
@@ -68,7 +69,7 @@ class Terminal:
     async def put_on_disk(self, run: StepRun) -> str | None:
         """Commit the plan's staged changes and have unsaved files saved, since a command may need them.
 
-        Returns why staged changes were not made. Raises CommandDenied, CancelledByUser, UnsavedFiles.
+        Returns why staged changes were not made. Raises CallDenied, CancelledByUser, UnsavedFiles.
         """
         verdict = await self._staging.commit_staged(run.plan_id)
         if isinstance(verdict, Denied | NotMade):
@@ -84,7 +85,7 @@ class Terminal:
         await self._saver.save_own(run.plan)
 
     async def permit(self, proposal: CommandProposal) -> None:
-        """Get a command approved. Raises CommandDenied, CancelledByUser, UntrustedWorkspace."""
+        """Get a command approved. Raises CallDenied, CancelledByUser, UntrustedWorkspace."""
         verdict = await self._gate.permit_command(proposal)
         if isinstance(verdict, Denied):
             raise _denied(verdict, verdict.reason)
@@ -107,8 +108,8 @@ class Terminal:
             await self._index.rescan_after_command()
 
 
-def _denied(verdict: Denied, reason: str) -> CancelledByUser | CommandDenied:
-    return CancelledByUser() if verdict.cancelled else CommandDenied(reason)
+def _denied(verdict: Denied, reason: str) -> CancelledByUser | CallDenied:
+    return CancelledByUser() if verdict.cancelled else CallDenied(reason)
 
 
 class StepCommands:
@@ -121,7 +122,7 @@ class StepCommands:
         self._on_output = on_output
 
     async def run(self, command: Command) -> ProcessResult:
-        """Get the command approved and run it. Raises CommandDenied, CancelledByUser, UnsavedFiles,
+        """Get the command approved and run it. Raises CallDenied, CancelledByUser, UnsavedFiles,
         UntrustedWorkspace.
         """
         not_made = await self._terminal.put_on_disk(self._run)

@@ -58,7 +58,7 @@ class LiteralCalls:
         if outcome is None:
             async with recorded_call(run, tool, args) as call:
                 seconds = run.session.settings.execution.completion_timeout_seconds
-                result = await run_tool(tool, args, context, None if tool.is_of_commands else seconds)
+                result = await run_tool(tool, args, context, None if tool.limits_own_time else seconds)
                 call.result, call.after = result, context.files.changeset()
             outcome = await self._commit(run, result, context, checks)
         if not isinstance(outcome, Done):

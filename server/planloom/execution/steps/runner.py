@@ -22,7 +22,7 @@ from planloom.execution.step_outcomes import (
 )
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.attached_files import StepAttachments
-from planloom.execution.steps.commands import CancelledByUser, CommandDenied
+from planloom.execution.steps.commands import CallDenied, CancelledByUser
 from planloom.execution.steps.literal_calls import LiteralCalls
 from planloom.execution.steps.model_work import ModelWork
 from planloom.execution.steps.time_limits import PlanTimeBudget, StepClock, within
@@ -64,7 +64,7 @@ class Runner:
             return await within(self._plan_time, run, lambda clock: self._work(run, attachments, clock))
         except CancelledByUser:
             return Rerouted()
-        except CommandDenied as denied:
+        except CallDenied as denied:
             return Skipped(reason="approval_denied", detail=denied.reason)
         except UnsavedFiles as unsaved:
             return Interrupted(reason="unsaved_files", detail=unsaved.sentence)

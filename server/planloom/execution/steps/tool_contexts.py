@@ -1,22 +1,24 @@
-"""Builds the context of a step's tools: its files, the index, diagnostics, and a runner of commands."""
+"""Builds the context of a step's tools: its files, the index, diagnostics, and what runs commands and fetches pages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from planloom.domain.plans.agents import EFFECTS, allowed_effects
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Effect
 from planloom.domain.values import PlanId, Sha256, StepId, Uri
+from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.session import Session
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_cache import CallCache, open_call_cache
 from planloom.execution.steps.checks import StepChecks
 from planloom.execution.steps.commands import StepCommands, Terminal
+from planloom.execution.steps.fetches import StepFetches
 from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import READ_ONLY, Registry
@@ -28,6 +30,14 @@ from planloom.workspace.view import WorkspaceView
 OutputStream = Callable[[PlanId, StepId, Literal["stdout", "stderr"], str], None]
 
 
+class StepEffects(NamedTuple):
+    """What the effects of a step's tools go through."""
+
+    gate: Gate
+    staging: StagingArea
+    terminal: Terminal
+
+
 class ToolContextFactory:
     """Builds the tool context of each run of a step, and what is made from it. `stream` publishes commands' output."""
 
@@ -35,15 +45,15 @@ class ToolContextFactory:
         self,
         session: Session,
         index: WorkspaceIndex,
-        staging: StagingArea,
-        terminal: Terminal,
+        effects: StepEffects,
         tools: Registry,
         stream: OutputStream,
     ) -> None:
         self._session = session
         self._index = index
-        self._staging = staging
-        self._terminal = terminal
+        self._staging = effects.staging
+        self._terminal = effects.terminal
+        self._gate = effects.gate
         self._tools = tools
         self._stream = stream
 
@@ -53,10 +63,14 @@ class ToolContextFactory:
         def on_output(kind: Literal["stdout", "stderr"], text: str) -> None:
             self._stream(run.plan_id, run.step_id, kind, text)
 
-        return replace(self.reading(run.plan), commands=StepCommands(run, self._terminal, on_output))
+        return replace(
+            self.reading(run.plan),
+            commands=StepCommands(run, self._terminal, on_output),
+            pages=StepFetches(run, self._gate),
+        )
 
     def reading(self, plan: Plan) -> ToolContext:
-        """A context for read-only tools: it runs no commands, and what is staged in it is never committed."""
+        """A context for read-only tools: no commands, no fetches, and what is staged in it is never committed."""
         view = self._session.view
         return ToolContext(
             files=Overlay(self._staging.base(plan)),

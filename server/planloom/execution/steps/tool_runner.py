@@ -14,7 +14,7 @@ from planloom.execution.effects.step_changes import commit_step
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_cache import CallCache
 from planloom.execution.steps.call_records import CallRecord, recorded_call
-from planloom.execution.steps.commands import CancelledByUser, CommandDenied
+from planloom.execution.steps.commands import CallDenied, CancelledByUser
 from planloom.execution.steps.progress_evidence import (
     evidence_for,
     files_to_write,
@@ -75,9 +75,9 @@ class StepToolRunner:
         async with recorded_call(self._run, tool, call.arguments) as record:
             try:
                 result = await self._carry_out(tool, call, record)
-            except CommandDenied as denied:
+            except CallDenied as denied:
                 result = record.result = refused(
-                    f"The command was not run: {denied.reason} Do without it, or ask the user."
+                    f"{denied.consequence}: {denied.reason} Do without it, or ask the user."
                 )
             except OSError as error:
                 result = record.result = not_carried_out(tool, error)

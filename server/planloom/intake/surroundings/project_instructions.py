@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
+from planloom.domain.model_text.fences import fenced
 from planloom.domain.values import Value
-from planloom.intake.render import fenced
 from planloom.tools.terminal_text import visible
 from planloom.workspace.paths.names import listed
 

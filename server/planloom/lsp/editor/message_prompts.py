@@ -236,6 +236,11 @@ def _approval_text(approval: Approval) -> str:
     lines = [f"Planloom wants to change: {approval.title}"]
     if approval.command is not None:
         lines = [f"Planloom wants to run in {approval.cwd}: {approval.command}"]
+    if approval.url is not None:
+        lines = [
+            f"Planloom wants to fetch from {approval.host}: {approval.url}",
+            f"“{ALLOW_PLAN}” covers all pages of this host.",
+        ]
     for file in approval.files[:_FILES]:
         to = f" to {file.new_resolved_path or display_name(file.new_uri)}" if file.new_uri else ""
         counts = f" (+{file.added} −{file.removed})" if file.added or file.removed else ""

@@ -54,20 +54,22 @@ class ApprovalFile(Wire):
 
 
 class Approval(Wire):
-    """A proposed change or command that waits for the user's permission."""
+    """A proposed change, command or fetch that waits for the user's permission."""
 
     approval_id: str
     plan_id: str
     step_id: Maybe[str] = None
     tool: Maybe[str] = None
     proposal: str
-    effect: Literal["read", "write", "destroy", "execute"]
+    effect: Literal["read", "write", "destroy", "execute", "fetch"]
     title: str
     warning: Maybe[str] = None
     protected: Bool
     files: tuple[ApprovalFile, ...]
     command: Maybe[str] = None
     cwd: Maybe[str] = None
+    url: Maybe[str] = None
+    host: Maybe[str] = None
 
 
 class EditedFile(Wire):

@@ -1,13 +1,14 @@
-"""Decompresses, validates and bounds the bytes of an answer from a possibly hostile server."""
+"""Validates and bounds the bytes of an answer from a possibly hostile server."""
 
 from __future__ import annotations
 
 import codecs
 import contextlib
-import zlib
 from collections.abc import AsyncGenerator, AsyncIterator
 
 import httpx
+
+from planloom.web.transfer import AnswerBroken, AnswerUnusable, decompressed
 
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
 """Most bytes of one answer, after decompression."""
@@ -19,21 +20,13 @@ SNIFFED_BYTES = 4096
 SSE_STARTS = (b"data:", b"event:", b":", b"id:", b"retry:")
 
 
-class AnswerUnusable(Exception):
-    """The answer exceeds a limit; a retry would not help."""
-
-
-class AnswerBroken(Exception):
-    """The answer is damaged; a retry may help."""
-
-
 class BoundedStream(httpx.AsyncByteStream):
     """The bytes of an answer, decompressed, checked to be UTF-8, and bounded; ends with a blank line, which closes
     the last event."""
 
     def __init__(self, inner: httpx.AsyncByteStream, encoding: str) -> None:
         self._inner = inner
-        self._chunks = _checked(_decompressed(inner, encoding.strip().lower()))
+        self._chunks = _checked(decompressed(inner, encoding.strip().lower()))
         self._first: bytes | None = None
 
     async def sniff(self) -> str | None:
@@ -63,25 +56,6 @@ class BoundedStream(httpx.AsyncByteStream):
     async def aclose(self) -> None:
         await self._chunks.aclose()
         await self._inner.aclose()
-
-
-async def _decompressed(inner: httpx.AsyncByteStream, encoding: str) -> AsyncGenerator[bytes]:
-    """Undo gzip or deflate in bounded pieces, since a small answer can decompress to a huge one."""
-    if encoding in {"", "identity"}:
-        async for chunk in inner:
-            yield chunk
-        return
-    if encoding not in {"gzip", "x-gzip", "deflate"}:
-        raise AnswerUnusable(f"it is compressed as {encoding[:20]!r}, which was not requested")
-    unpacker = zlib.decompressobj(wbits=47 if "gzip" in encoding else 15)
-    try:
-        async for chunk in inner:
-            packed = chunk
-            while packed:
-                yield unpacker.decompress(packed, 65536)
-                packed = unpacker.unconsumed_tail
-    except zlib.error:
-        raise AnswerBroken("its compression is invalid") from None
 
 
 async def _checked(chunks: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from planloom.domain.errors import ModelFailed
+from planloom.web.addresses import DEFAULT_PORTS, METADATA_HOSTS, numeric
 
-DEFAULT_PORTS = {"http": 80, "https": 443}
-METADATA_HOSTS = frozenset({"metadata.google.internal", "metadata.goog", "metadata"})
-"""Hosts that serve cloud credentials, never a model."""
 KNOWN_TAILS = (
     *("/chat/completions", "/completions", "/responses", "/models", "/messages", "/api/chat", "/api/tags"),
 )
@@ -35,7 +32,7 @@ class Endpoint(NamedTuple):
         host = urlsplit(self.origin).hostname or ""
         if host == "localhost" or host.endswith(".localhost"):
             return True
-        address = _address(host)
+        address = numeric(host)
         return address is not None and (address.is_loopback or address.is_unspecified)
 
 
@@ -87,7 +84,7 @@ def refused_address(scheme: str, host: str) -> str | None:
     """
     if host.rstrip(".").lower() in METADATA_HOSTS:
         return "that host serves cloud credentials"
-    address = _address(host)
+    address = numeric(host)
     if address is None:
         return None
     if address.is_link_local or address.is_multicast:
@@ -95,16 +92,6 @@ def refused_address(scheme: str, host: str) -> str | None:
     if scheme == "http" and address.is_global:
         return "plain http is only for this machine and private networks: use https"
     return None
-
-
-def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return None
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-        return address.ipv4_mapped
-    return address
 
 
 def _origin(scheme: str, host: str, port: int | None) -> str:

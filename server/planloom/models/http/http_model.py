@@ -16,7 +16,7 @@ from planloom.domain.errors import ContextOverflow, ModelFailed
 from planloom.domain.values import Json
 from planloom.models.http import failures, payloads, transport
 from planloom.models.http.adapter import AnswerReader, AnswerRefused, ProviderAdapter, Reply
-from planloom.models.http.bounded import MAX_LINE_BYTES, AnswerBroken, AnswerUnusable
+from planloom.models.http.bounded import MAX_LINE_BYTES
 from planloom.models.http.connection_failures import redirect_target, unreachable
 from planloom.models.http.deadlines import StreamDeadlines
 from planloom.models.http.endpoint import Endpoint
@@ -35,6 +35,7 @@ from planloom.models.port import (
     UsageReported,
 )
 from planloom.models.tokens import TokenCounter
+from planloom.web.transfer import AnswerBroken, AnswerUnusable
 
 log = logging.getLogger(__name__)
 

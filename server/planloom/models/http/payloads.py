@@ -10,8 +10,8 @@ import httpx
 from httpx_sse import EventSource
 
 from planloom.domain.values import Json
-from planloom.models.http.bounded import AnswerBroken, AnswerUnusable
 from planloom.models.http.json_text import Unreadable, read_object
+from planloom.web.transfer import AnswerBroken, AnswerUnusable
 
 DONE = "[DONE]"
 """The end marker of OpenAI's streams."""

@@ -13,6 +13,7 @@ from planloom.domain.errors import ModelFailed
 from planloom.models.http.bounded import BoundedStream
 from planloom.models.http.endpoint import refused_address
 from planloom.models.http.keys import Key
+from planloom.web.transfer import trusted_certificates
 
 KEPT_CONNECTIONS = 8
 FindKey = Callable[[], Key | None]
@@ -53,7 +54,7 @@ def open_client(
     for Planloom itself.
     """
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=KEPT_CONNECTIONS)
-    verify = _trusted_certificates() if secure or proxy is not None else _no_certificates()
+    verify = trusted_certificates() if secure or proxy is not None else _no_certificates()
     inner = httpx.AsyncHTTPTransport(verify=verify, trust_env=False, limits=limits, proxy=proxy)
     return httpx.AsyncClient(
         transport=BoundedTransport(inner, check_peer=proxy is None),
@@ -128,16 +129,6 @@ def _origin(url: httpx.URL) -> str:
     host = f"[{url.host}]" if ":" in url.host else url.host.lower()
     # httpx itself leaves out the default port.
     return f"{url.scheme}://{host}" + (f":{url.port}" if url.port is not None else "")
-
-
-@functools.cache
-def _trusted_certificates() -> ssl.SSLContext:
-    """The certificates of the system and certifi; loading takes 30 ms, so it is done once and only for https."""
-    import certifi
-
-    context = ssl.create_default_context()
-    context.load_verify_locations(certifi.where())
-    return context
 
 
 @functools.cache

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from planloom.domain.errors import ModelFailed
 from planloom.domain.model_text.surrogates import Joiner
 from planloom.domain.values import Json
-from planloom.models.http.bounded import AnswerBroken
 from planloom.models.http.json_text import list_of
 from planloom.models.port import (
     Finished,
@@ -21,6 +20,7 @@ from planloom.models.port import (
     UsageReported,
 )
 from planloom.models.providers.call_fragments import CallFragments
+from planloom.web.transfer import AnswerBroken
 
 REASONS: dict[str, FinishReason] = {
     "length": "length",
