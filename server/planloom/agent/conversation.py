@@ -76,7 +76,8 @@ class Thread(NamedTuple):
 
     `sent` has the sections by name as they were last sent, without those of one run of a task; `open` the calls of
     the model that have no result yet, by the ids that the model gave them; `steps` the tasks that were worked on in
-    it; `ahead` what the model has written for the next task.
+    it; `ahead` what the model has written for the next task; `planned` the version of the plan that was submitted in
+    it, None if it does not show the planning.
     """
 
     messages: tuple[Message, ...] = ()
@@ -84,6 +85,7 @@ class Thread(NamedTuple):
     open: Mapping[CallId, ToolCall] = MappingProxyType({})
     steps: frozenset[StepId] = frozenset()
     ahead: Ahead | None = None
+    planned: int | None = None
 
 
 NEW_THREAD = Thread()
@@ -97,6 +99,7 @@ class Conversation:
     ) -> None:
         self.window = window
         self.steps = thread.steps
+        self._planned = thread.planned
         self.last_note = ""
         self.is_native = True
         self._messages = list(thread.messages)
@@ -112,7 +115,9 @@ class Conversation:
         """The conversation so far."""
         sent = {name: section for name, section in self._sent.items() if not section.of_run}
         still_open = MappingProxyType(dict(self._open))
-        return Thread(tuple(self._messages), MappingProxyType(sent), still_open, self.steps, self.ahead)
+        return Thread(
+            tuple(self._messages), MappingProxyType(sent), still_open, self.steps, self.ahead, self._planned
+        )
 
     def has_shown(self, text: str) -> bool:
         """Whether the text stands in a message, or in the arguments of a call of the model."""
@@ -201,7 +206,8 @@ class Conversation:
         parts.append("\n".join([_INSTRUCTIONS, *self._notes, now.instructions]))
         self._notes = []
         images = tuple(image for section in now.sections for image in section.images)
-        return turn_request(mode, now.system, "\n\n".join(parts), tools, images)
+        system = "\n\n".join(filter(None, (now.system, now.rules.text)))
+        return turn_request(mode, system, "\n\n".join(parts), tools, images)
 
     def _native(self, system: str, tools: Sequence[ToolSpec]) -> ModelRequest:
         return ModelRequest(
@@ -227,6 +233,7 @@ class Conversation:
         sections = list(brief.sections)
         if self._earlier:
             sections.append(tool_results(self._earlier))
+        sections += [brief.rules] if brief.rules.text else []
         changed = [section for section in sections if self._sent.get(section.name) != section]
         self._sent.update((section.name, section) for section in changed)
         instructions = Section(_INSTRUCTIONS, brief.instructions, of_run=True)
@@ -283,7 +290,7 @@ class Conversation:
                 call = calls.get(message.tool_call_id)
                 notes.append(f"{call.name} {_args(call)}: {message.text}" if call else message.text)
         kept = self._messages[newest:]
-        self._messages, self._sent, self.steps = [], {}, frozenset()
+        self._messages, self._sent, self.steps, self._planned = [], {}, frozenset(), None
         if notes:
             await self.window.summarize(notes)
         self._add_user_message(brief())

@@ -19,6 +19,7 @@ from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.unsaved import UnsavedFileSaver
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
+from planloom.execution.prompting.threads import PlanThreads
 from planloom.execution.recovery_proposals import ModelProposer
 from planloom.execution.resources import Resources
 from planloom.execution.session import Session
@@ -40,6 +41,7 @@ from planloom.service.drafts.drafts import Drafts
 from planloom.service.drafts.followup import FollowUp
 from planloom.service.drafts.new_request import Intake
 from planloom.service.drafts.planner_factory import PlannerFactory
+from planloom.service.drafts.planning_conversations import PlanningConversations
 from planloom.service.drafts.planning_requests import PlanningRequests
 from planloom.service.drafts.surroundings import PlanSurroundings
 from planloom.service.feed import Feed
@@ -92,7 +94,9 @@ class Application:
         direct_runs = DirectRuns(session, plan_store, tools, rules)
         surroundings = PlanSurroundings(session, index, references, FollowUp(plan_store, ledger))
         planning_requests = PlanningRequests(references, surroundings)
-        planners = PlannerFactory(session, tools, models, templates, planning_requests, context_factory)
+        threads = PlanThreads()
+        conversations = PlanningConversations(session, context_factory, threads)
+        planners = PlannerFactory(session, tools, models, templates, planning_requests, conversations)
         drafting = Drafting(plan_store, feed, planners.planner_for, rules)
 
         # From an approved plan to its effects.
@@ -109,6 +113,7 @@ class Application:
                 surroundings.of,
                 feed.stream_step,
                 direct_runs.reroute,
+                threads,
             ),
         )
         PlanTimeBudget(session, plan_store)

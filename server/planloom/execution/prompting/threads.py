@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from planloom.agent.conversation import NEW_THREAD, Thread
 from planloom.domain.values import PlanId, StepId
+from planloom.models.port import ModelIdentity
 
 _MOST_PLANS: Final = 8
 
@@ -21,30 +22,45 @@ class _Begun(NamedTuple):
 
 @dataclass
 class _PlanThreads:
+    """`planner` is the model in whose conversation the plan was made."""
+
     shared: Thread
     own: dict[StepId, _Begun]
+    planner: ModelIdentity | None = None
 
 
 class PlanThreads:
     """Each plan has one shared thread, which grows by every step that completes.
 
-    Steps that run side by side begin with the same thread, so that the prefix is cached; only the first of them to
-    complete extends it. A step that stops before it is done continues its own thread when it runs again, unless
-    `forget_own` was called, because its thread shows changes that were not made. Only the threads of the latest
-    plans are kept, and a restart of the server loses all.
+    It begins with the conversation in which the plan was made, if there is one. Steps that run side by side begin with
+    the same thread, so that the prefix is cached; only the first of them to complete extends it. A step that stops
+    before it is done continues its own thread when it runs again, unless `forget_own` was called, because its thread
+    shows changes that were not made. Only the threads of the latest plans are kept, and a restart of the server loses
+    all.
     """
 
     def __init__(self) -> None:
         self._plans: OrderedDict[PlanId, _PlanThreads] = OrderedDict()
 
-    def begin(self, plan_id: PlanId, step_id: StepId, most_characters: int) -> Thread:
-        """The thread that a step continues: its own, else the shared one unless that is longer than this."""
+    def planned(self, plan_id: PlanId, thread: Thread, planner: ModelIdentity) -> None:
+        """Begin the plan's shared thread with the conversation in which a model has made the plan."""
+        plan = self._plan(plan_id)
+        plan.shared, plan.own, plan.planner = thread, {}, planner
+
+    def begin(self, plan_id: PlanId, step_id: StepId, model: ModelIdentity, most_characters: int) -> Thread:
+        """The thread that a step continues: its own, else the shared one unless that is longer than this.
+
+        Another model than the planner's begins anew, since it has nothing of the planning in its cache.
+        """
         plan = self._plan(plan_id)
         if step_id not in plan.own:
             fits = _characters(plan.shared) <= most_characters
+            if plan.shared.planned is not None and not _same(plan.planner, model):
+                fits = False
             thread = plan.shared
-            # Only the first step to begin goes on with what was written ahead.
-            plan.shared = thread._replace(ahead=None)
+            if thread.ahead is not None:
+                # Only the first step to begin goes on with what was written ahead.
+                plan.shared = thread._replace(ahead=None)
             plan.own[step_id] = _Begun(thread if fits else NEW_THREAD, plan.shared)
         return plan.own[step_id].thread
 
@@ -67,6 +83,10 @@ class PlanThreads:
         while len(self._plans) > _MOST_PLANS:
             self._plans.popitem(last=False)
         return plan
+
+
+def _same(one: ModelIdentity | None, other: ModelIdentity) -> bool:
+    return one is not None and (one.provider, one.name) == (other.provider, other.name)
 
 
 def _characters(thread: Thread) -> int:
