@@ -41,15 +41,14 @@ class PlanningConversations:
         if mode != "native" or not settings.context.share_conversation:
             return None
         tools = self._context_factory.offered_tools(plan)
-        shares = shares_of(can, settings, TokenCounter().request(frame_of(plan, tools, can)))
-        attached = render(
-            request.attachments,
-            most_characters=shares_of(can, settings).attached_characters,
-            images=can.images,
-        )
-        sections = opening_sections(plan, request.surroundings, shares_of(can, settings), attached)
+        shares = shares_of(can, settings)
+        attached = render(request.attachments, most_characters=shares.attached_characters, images=can.images)
+        sections = opening_sections(plan, request.surroundings, shares, attached)
         shown = tuple(section for section in sections if section.text)
-        if sum(len(section.shown) for section in shown) > shared_characters(shares.room):
+        frame = TokenCounter().request(frame_of(plan, tools, can))
+        if sum(len(section.shown) for section in shown) > shared_characters(
+            shares_of(can, settings, frame).room
+        ):
             return None
         submitted = plan.version + 1
 
