@@ -19,7 +19,6 @@ from planloom.execution.effects.staging_area import StagingArea
 from planloom.execution.effects.unsaved import UnsavedFileSaver
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
-from planloom.execution.prompting.threads import PlanThreads
 from planloom.execution.recovery_proposals import ModelProposer
 from planloom.execution.resources import Resources
 from planloom.execution.session import Session
@@ -94,8 +93,15 @@ class Application:
         direct_runs = DirectRuns(session, plan_store, tools, rules)
         surroundings = PlanSurroundings(session, index, references, FollowUp(plan_store, ledger))
         planning_requests = PlanningRequests(references, surroundings)
-        threads = PlanThreads()
-        conversations = PlanningConversations(session, context_factory, threads)
+        model_work = ModelWork(
+            models.current,
+            staging,
+            context_factory,
+            surroundings.of,
+            feed.stream_step,
+            direct_runs.reroute,
+        )
+        conversations = PlanningConversations(session, context_factory, model_work.threads)
         planners = PlannerFactory(session, tools, models, templates, planning_requests, conversations)
         drafting = Drafting(plan_store, feed, planners.planner_for, rules)
 
@@ -106,15 +112,7 @@ class Application:
             staging,
             StepAttachments(session, plan_store, references, models.current),
             LiteralCalls(tools, staging, context_factory),
-            ModelWork(
-                models.current,
-                staging,
-                context_factory,
-                surroundings.of,
-                feed.stream_step,
-                direct_runs.reroute,
-                threads,
-            ),
+            model_work,
         )
         PlanTimeBudget(session, plan_store)
         resources = Resources(partial(claims_of, tools), partial(capacity_of, models))

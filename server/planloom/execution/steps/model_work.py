@@ -68,6 +68,7 @@ class ModelWork:
     """Runs the agent's loop on steps.
 
     `surroundings` are what every prompt of a plan begins with; `reroute` turns a direct run into a plan under review.
+    `threads` are the conversations of plans, which steps continue.
     """
 
     def __init__(
@@ -78,7 +79,6 @@ class ModelWork:
         surroundings: Callable[[Plan], Awaitable[Surroundings]],
         stream: Stream,
         reroute: Reroute,
-        threads: PlanThreads,
     ) -> None:
         self._model = model
         self._staging = staging
@@ -86,7 +86,7 @@ class ModelWork:
         self._surroundings = surroundings
         self._stream = stream
         self._reroute = reroute
-        self._threads = threads
+        self.threads = PlanThreads()
         self._counters: dict[str, TokenCounter] = {}
 
     async def is_possible(self) -> bool:
@@ -113,9 +113,9 @@ class ModelWork:
         is_shared = is_native and settings.context.share_conversation
         if not_made(step):
             # Its own thread shows these changes as made; the results of earlier runs tell what became of them.
-            self._threads.forget_own(run.plan_id, run.step_id)
+            self.threads.forget_own(run.plan_id, run.step_id)
         most = window.shared_characters if is_shared else 0
-        thread = self._threads.begin(run.plan_id, run.step_id, model.identity, most)
+        thread = self.threads.begin(run.plan_id, run.step_id, model.identity, most)
         conversation = Conversation(window, thread, earlier_results(step))
         if thread.planned is not None and TASK_LIST not in thread.sent:
             conversation.tell(_become_of_the_plan(run.plan, thread))
@@ -154,7 +154,7 @@ class ModelWork:
                 return Interrupted(reason="budget", detail=f"{spent.message} {changed_so_far(run.now)}")
             finally:
                 done = isinstance(end, TaskDone)
-                self._threads.end(run.plan_id, run.step_id, conversation.thread, done=done)
+                self.threads.end(run.plan_id, run.step_id, conversation.thread, done=done)
             if isinstance(end, ProposesPlan):
                 await self._settle_staged(run)
             return self._outcome(run, end)
